@@ -1,0 +1,149 @@
+package hogapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Op names an operation in errors, hooks and logs, for example "batch_exports.get".
+// It never holds an id, so it is safe as a metric label.
+type Op string
+
+// The operations of this package. OpDo stands for every call through [Client.Do].
+const (
+	OpBatchExportsList     Op = "batch_exports.list"
+	OpBatchExportsCreate   Op = "batch_exports.create"
+	OpBatchExportsGet      Op = "batch_exports.get"
+	OpBatchExportsUpdate   Op = "batch_exports.update"
+	OpBatchExportsDelete   Op = "batch_exports.delete"
+	OpBatchExportsBackfill Op = "batch_exports.backfill"
+	OpBatchExportsLogs     Op = "batch_exports.logs"
+	OpBatchExportsPause    Op = "batch_exports.pause"
+	OpBatchExportsUnpause  Op = "batch_exports.unpause"
+
+	OpBackfillsList   Op = "backfills.list"
+	OpBackfillsCreate Op = "backfills.create"
+	OpBackfillsGet    Op = "backfills.get"
+	OpBackfillsCancel Op = "backfills.cancel"
+
+	OpRunsList   Op = "runs.list"
+	OpRunsGet    Op = "runs.get"
+	OpRunsCancel Op = "runs.cancel"
+	OpRunsLogs   Op = "runs.logs"
+	OpRunsRetry  Op = "runs.retry"
+
+	OpAppMetricsGet               Op = "app_metrics.get"
+	OpAppMetricsErrorDetails      Op = "app_metrics.error_details"
+	OpAppMetricsHistoricalExports Op = "app_metrics.historical_exports"
+	OpAppMetricsHistoricalExport  Op = "app_metrics.historical_export"
+
+	OpDashboardsList Op = "dashboards.list"
+
+	OpCapture   Op = "capture.batch"
+	OpPreflight Op = "capture.preflight"
+	OpDo        Op = "do"
+)
+
+// Replay says whether a call may be sent again after a try whose outcome is not known.
+type Replay uint8
+
+const (
+	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and HEAD, ReplayNever for all else.
+	ReplayDefault Replay = iota
+	// ReplaySafe is for calls that change nothing.
+	ReplaySafe
+	// ReplayIdempotent is for calls that leave the same state however often they are carried out.
+	ReplayIdempotent
+	// ReplayNever is for calls that act anew each time. They are sent again only when the service provably did not act on
+	// them: nothing was written to the network, or the answer was 429 "throttled".
+	ReplayNever
+)
+
+// operation is one row of the table of endpoints.
+type operation struct {
+	name   Op
+	method string
+	path   string // below the project's prefix, with {parameters} and the trailing slash
+	scope  string // of the personal API key; empty where the service does not say
+	replay Replay
+}
+
+// operations is every endpoint of the package, in the order of the specification.
+// Logs and error details: older servers declare no scope there and refuse every personal key; newer ones take this one.
+var operations = table(
+	operation{OpAppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", ReplaySafe},
+	operation{OpAppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", ReplaySafe},
+	operation{OpAppMetricsHistoricalExports, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/", "plugin:read", ReplaySafe},
+	operation{OpAppMetricsHistoricalExport, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/{id}/", "plugin:read", ReplaySafe},
+
+	operation{OpBatchExportsList, http.MethodGet, "/batch_exports/", "batch_export:read", ReplaySafe},
+	operation{OpBatchExportsCreate, http.MethodPost, "/batch_exports/", "batch_export:write", ReplayNever},
+	operation{OpBatchExportsGet, http.MethodGet, "/batch_exports/{id}/", "batch_export:read", ReplaySafe},
+	operation{OpBatchExportsUpdate, http.MethodPatch, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
+	operation{OpBatchExportsDelete, http.MethodDelete, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
+	operation{OpBatchExportsBackfill, http.MethodPost, "/batch_exports/{id}/backfill/", "batch_export:write", ReplayNever},
+	operation{OpBatchExportsLogs, http.MethodGet, "/batch_exports/{id}/logs/", "batch_export:read", ReplaySafe},
+	operation{OpBatchExportsPause, http.MethodPost, "/batch_exports/{id}/pause/", "batch_export:write", ReplayIdempotent},
+	operation{OpBatchExportsUnpause, http.MethodPost, "/batch_exports/{id}/unpause/", "batch_export:write", ReplayIdempotent},
+
+	operation{OpRunsList, http.MethodGet, "/batch_exports/{batch_export_id}/runs/", "batch_export:read", ReplaySafe},
+	operation{OpRunsGet, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/", "batch_export:read", ReplaySafe},
+	operation{OpRunsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{OpRunsLogs, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/logs/", "batch_export:read", ReplaySafe},
+	operation{OpRunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", ReplayNever},
+
+	operation{OpDashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
+
+	// The newer resource, which the specification does not list.
+	operation{OpBackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
+	operation{OpBackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
+	operation{OpBackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
+	operation{OpBackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
+)
+
+// The capture endpoints: other origin, no prefix, key in the body.
+var (
+	captureOperation   = operation{OpCapture, http.MethodPost, "/batch/", "", ReplayIdempotent}
+	preflightOperation = operation{OpPreflight, http.MethodPost, "/flags/", "", ReplaySafe}
+)
+
+func table(rows ...operation) map[Op]operation {
+	m := make(map[Op]operation, len(rows))
+	for _, row := range rows {
+		m[row.name] = row
+	}
+	return m
+}
+
+// expand puts ids into the {parameters} of a path, in order. It refuses an id that would leave its segment.
+func (o operation) expand(ids []string) (string, error) {
+	var b strings.Builder
+	rest := o.path
+	for _, id := range ids {
+		before, after, _ := strings.Cut(rest, "{")
+		name, tail, _ := strings.Cut(after, "}")
+		if !isPathSegment(id) {
+			return "", &InputError{Op: o.name, Field: name, Value: id, Want: "letters, digits, '_', '@' or '-'"}
+		}
+		b.WriteString(before)
+		b.WriteString(id)
+		rest = tail
+	}
+	b.WriteString(rest)
+	return b.String(), nil
+}
+
+// isPathSegment reports whether s can stand between two slashes of a path with no escaping and no meaning of its own.
+func isPathSegment(s string) bool {
+	if s == "" || len(s) > 200 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '@', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
