@@ -1,0 +1,199 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// CallOption changes one call.
+type CallOption func(*callConfig)
+
+type callConfig struct {
+	header http.Header
+	query  url.Values
+	body   any
+	reply  *Reply
+}
+
+// WithHeader adds a header to one call. It cannot replace what the call itself sets, such as Authorization.
+func WithHeader(name, value string) CallOption {
+	return func(c *callConfig) {
+		if c.header == nil {
+			c.header = http.Header{}
+		}
+		c.header.Add(name, value)
+	}
+}
+
+// WithQuery sets query parameters of one call, over those that the method sets. Listed calls keep them on every page.
+func WithQuery(q url.Values) CallOption {
+	return func(c *callConfig) {
+		if c.query == nil {
+			c.query = url.Values{}
+		}
+		maps.Copy(c.query, q)
+	}
+}
+
+// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry the fields that the
+// specification lists for them, although the service reads few of them.
+func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body } }
+
+// Reply is the raw answer of a call.
+type Reply struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte // whole on success; cut at 64 KiB, with keys redacted, on failure
+}
+
+// WithReply fills *r with the raw answer, on success and on failure. For a walk over pages it holds the newest one.
+func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
+
+// request is one call as a service method describes it.
+type request struct {
+	op      operation
+	ids     []string   // for the {parameters} of the path
+	query   url.Values // may be nil
+	body    any        // nil sends none
+	lenient bool       // an empty answer is fine: the specification knows no body
+}
+
+// endpoint is the request of an operation of the table.
+func endpoint(op Op, ids ...string) request { return request{op: operations[op], ids: ids} }
+
+// call carries out one request: build, send with retries, decode into out. A nil out means that the status says all.
+func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
+	var cfg callConfig
+	for _, option := range options {
+		option(&cfg)
+	}
+	x, httpReq, err := c.prepare(ctx, r, cfg)
+	if err != nil {
+		return err
+	}
+	x.plan.needsBody = out != nil || cfg.reply != nil
+	x.send(ctx, httpReq)
+	err = x.finish(ctx, r.lenient, out)
+	if cfg.reply != nil && x.answer != nil {
+		*cfg.reply = *x.answer
+	}
+	x.observeResult(ctx, err)
+	return err
+}
+
+// prepare validates a request and builds it, with everything that a try needs.
+func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*exchange, *retryablehttp.Request, error) {
+	target, err := c.target(r, cfg.query)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.body != nil {
+		r.body = cfg.body
+	}
+	body, err := encodeBody(r.op.name, r.body)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := newExchange(c.core, r.op, target, len(r.ids))
+	x.plan.timeout = c.core.tryLimits.api
+	if err := ctx.Err(); err != nil {
+		return nil, nil, x.transportError(context.Cause(ctx), false)
+	}
+	httpReq, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, &x.plan), r.op.method, target.String(), body)
+	if err != nil {
+		return nil, nil, x.transportError(noURL(err), false)
+	}
+	key, err := c.currentKey(ctx, r.op.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.keys = append(x.keys, key)
+	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
+		return nil, nil, err
+	}
+	return x, httpReq, nil
+}
+
+// target is the URL of a request below the project's prefix.
+func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
+	if c.core.api == nil || c.core.personalKey == nil {
+		return nil, &InputError{Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL"}
+	}
+	if !isPathSegment(c.project) {
+		return nil, &InputError{Op: r.op.name, Field: "project", Value: c.project, Want: `the project's id, a number, or "@current": WithProject or ForProject`}
+	}
+	path := r.op.path
+	if len(r.ids) > 0 {
+		var err error
+		if path, err = r.op.expand(r.ids); err != nil {
+			return nil, err
+		}
+	}
+	u := *c.core.api
+	u.Path += c.core.apiPath + "/" + c.project + path
+	query := maps.Clone(r.query)
+	if query == nil {
+		query = url.Values{}
+	}
+	maps.Copy(query, extra)
+	u.RawQuery = query.Encode()
+	return &u, nil
+}
+
+// encodeBody returns nil for no body. A byte slice rewinds for free (T12).
+func encodeBody(op Op, body any) (any, error) {
+	if body == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, &InputError{Op: op, Field: "body", Want: "a value that can be marshalled: " + clean(err.Error())}
+	}
+	if string(b) == "null" {
+		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
+	}
+	return b, nil
+}
+
+// ownHeaders cannot be set by WithHeader.
+var ownHeaders = []string{"Authorization", "Content-Type", "Content-Length", "Host", "Accept-Encoding", "Transfer-Encoding", "Connection"}
+
+func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
+	for name, values := range extra {
+		if slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)) {
+			return &InputError{Op: op, Field: "header", Value: name, Want: "a header that the call does not set itself"}
+		}
+		h[textproto.CanonicalMIMEHeaderKey(name)] = values
+	}
+	h.Set("Authorization", "Bearer "+key)
+	h.Set("Accept", "application/json")
+	if h.Get("User-Agent") == "" {
+		h.Set("User-Agent", c.core.userAgent)
+	}
+	if hasBody {
+		h.Set("Content-Type", "application/json")
+	}
+	return nil
+}
+
+// currentKey asks the key source and checks what it gives.
+func (c *Client) currentKey(ctx context.Context, op Op) (string, error) {
+	key, err := c.core.personalKey(ctx)
+	if err != nil {
+		return "", &TransportError{Op: op, Err: fmt.Errorf("the key source failed: %w", err)}
+	}
+	key = strings.TrimSpace(key)
+	if problem := personalKeyProblem(key); problem != "" {
+		return "", &InputError{Op: op, Field: "personal API key", Want: problem}
+	}
+	return key, nil
+}

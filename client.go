@@ -1,0 +1,189 @@
+package hogapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for concurrent use and holds
+// nothing that needs closing.
+type Client struct {
+	BatchExports *BatchExportsService
+	Backfills    *BackfillsService
+	Runs         *RunsService
+	AppMetrics   *AppMetricsService
+	Dashboards   *DashboardsService
+
+	core    *core
+	project string
+}
+
+// core is what the clients of all projects share.
+type core struct {
+	endpoints
+
+	apiPath     string
+	personalKey KeySource
+	projectKey  func() string
+	userAgent   string
+
+	http      *http.Client // for the API: each try passes through a tryTransport
+	ingest    *http.Client // for capture: the same, and no redirects at all
+	tryLimits tryLimits
+	retry     RetryPolicy
+	budget    *retryBudget
+	logger    *slog.Logger
+	hooks     Hooks
+	now       func() time.Time
+}
+
+// service is what all services are made of.
+type service struct{ client *Client }
+
+// NewClient checks all options at once and reports every problem in one joined error, each an [*InputError]. It sends nothing.
+func NewClient(options ...Option) (*Client, error) {
+	cfg := config{logger: slog.New(slog.DiscardHandler), clock: time.Now}
+	for _, option := range options {
+		option(&cfg)
+	}
+	where, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.logger == nil {
+		cfg.logger = slog.New(slog.DiscardHandler)
+	}
+	c := &core{
+		endpoints:   where,
+		apiPath:     cfg.apiPath,
+		personalKey: cfg.personalKey,
+		projectKey:  cfg.projectKey,
+		userAgent:   userAgent(cfg.app),
+		tryLimits:   newTryLimits(&cfg),
+		retry:       cfg.retry,
+		budget:      newRetryBudget(),
+		logger:      cfg.logger,
+		hooks:       cfg.hooks,
+		now:         cfg.clock,
+	}
+	c.http, c.ingest = newHTTPClients(&cfg)
+	return newProjectClient(c, cfg.project), nil
+}
+
+func newProjectClient(c *core, project string) *Client {
+	client := &Client{core: c, project: project}
+	client.BatchExports = &BatchExportsService{client}
+	client.Backfills = &BackfillsService{client}
+	client.Runs = &RunsService{client}
+	client.AppMetrics = &AppMetricsService{client}
+	client.Dashboards = &DashboardsService{client}
+	return client
+}
+
+// ForProject returns a client for another project that shares everything else: keys, connections, retry budget, pace and hooks.
+// A malformed id is reported by the calls, as an [*InputError].
+func (c *Client) ForProject(id string) *Client {
+	return newProjectClient(c.core, strings.TrimSpace(id))
+}
+
+// Project returns the project's id.
+func (c *Client) Project() string { return c.project }
+
+// String names the client without its keys.
+func (c *Client) String() string {
+	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", c.project, hostOf(c.core.api), hostOf(c.core.capture))
+}
+
+// GoString is String.
+func (c *Client) GoString() string { return c.String() }
+
+// Format writes String under every verb.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue is String for slog.
+func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText is String, for encoders.
+func (c *Client) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+func hostOf(u *url.URL) string {
+	if u == nil {
+		return "none"
+	}
+	return u.Host
+}
+
+// Request is a call of an endpoint that this package has no method for.
+type Request struct {
+	Method string     // of HTTP
+	Path   string     // below the project's prefix, such as "/insights/"; no query
+	Query  url.Values // may be nil
+	Body   any        // marshalled as JSON; nil sends none
+	Replay Replay     // default: safe for GET and HEAD, else never sent twice
+}
+
+// Do calls any endpoint of the project with the authentication, retries and errors of all other calls, and decodes the
+// answer into out unless out is nil.
+func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
+	op := operation{name: OpDo, method: r.Method, path: r.Path, replay: r.Replay}
+	if err := op.checkCustom(); err != nil {
+		return err
+	}
+	return c.call(ctx, request{op: op, query: r.Query, body: r.Body}, out, options...)
+}
+
+// checkCustom validates the method and path of a call through Do and settles its replay class.
+func (o *operation) checkCustom() error {
+	switch o.method {
+	case http.MethodGet, http.MethodHead:
+		if o.replay == ReplayDefault {
+			o.replay = ReplaySafe
+		}
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		if o.replay == ReplayDefault {
+			o.replay = ReplayNever
+		}
+	default:
+		return &InputError{Op: o.name, Field: "Method", Value: o.method, Want: "GET, HEAD, POST, PUT, PATCH or DELETE"}
+	}
+	path, slashed := strings.CutPrefix(o.path, "/")
+	path = strings.TrimSuffix(path, "/")
+	for segment := range strings.SplitSeq(path, "/") {
+		if !slashed || !isPathSegment(segment) {
+			return &InputError{Op: o.name, Field: "Path", Value: o.path, Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
+		}
+	}
+	return nil
+}
+
+const modulePath = "github.com/hogapi/hogapi"
+
+// libraryVersion is the version of this module in the running program, or "devel".
+var libraryVersion = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == modulePath && m.Version != "" && m.Version != "(devel)" {
+			return strings.TrimPrefix(m.Version, "v")
+		}
+	}
+	return "devel"
+})
+
+func userAgent(app string) string {
+	agent := "hogapi-go/" + libraryVersion()
+	if app != "" {
+		agent = app + " " + agent
+	}
+	return agent
+}

@@ -1,0 +1,323 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Sentinels for errors.Is. The fields are in the typed errors: errors.As.
+var (
+	ErrUnauthorized     = errors.New("hogapi: key missing, malformed or revoked")                      // 401
+	ErrForbidden        = errors.New("hogapi: key lacks a scope or access to the project")             // 403
+	ErrNotFound         = errors.New("hogapi: not found")                                              // 404
+	ErrInvalid          = errors.New("hogapi: invalid request")                                        // 400, 422 and every *InputError
+	ErrConflict         = errors.New("hogapi: conflict")                                               // 409
+	ErrRateLimited      = errors.New("hogapi: rate limited")                                           // 429, except too many backfills
+	ErrQuota            = errors.New("hogapi: the plan's limit is reached")                            // 402
+	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")                // 429 too_many_concurrent_backfills
+	ErrServer           = errors.New("hogapi: the service failed")                                     // 5xx
+	ErrOutcomeUnknown   = errors.New("hogapi: the call may or may not have taken effect")              // *OutcomeUnknownError
+	ErrFull             = errors.New("hogapi: the buffer is full")                                     // Capture.TryEnqueue
+	ErrClosed           = errors.New("hogapi: closed")                                                 // a Capture after Close
+	ErrNoRuns           = errors.New("hogapi: nothing ran: the range held no records to export")       // Backfills.Wait
+	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or go on from here")   // in a *PageError
+	errRepeatedLink     = errors.New("the service's link to the next page does not lead onwards")      // in a *PageError
+	errTryTimeout       = errors.New("the service did not answer within the time allowed for one try") // cause of a per-try timeout
+)
+
+// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the sentinels of this package.
+type APIError struct {
+	Op         Op            // for example "batch_exports.get"
+	Method     string        // of HTTP
+	Route      string        // path template, never the URL
+	StatusCode int           // of HTTP
+	Type       string        // the service's error type, such as "validation_error"; may be empty
+	Code       string        // the service's error code, such as "required"; may be empty
+	Detail     string        // the service's text; may be empty
+	Attr       string        // the field it complains about; may be empty
+	RequestID  string        // of the answer, where a proxy or the service sets one
+	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
+	Attempts   int           // tries made, the first included
+
+	scope string
+	ids   int // ids in the route
+	body  []byte
+}
+
+// Body returns the answer's body, cut at 64 KiB, with keys redacted.
+func (e *APIError) Body() []byte { return e.body }
+
+// Error names the operation, the status, the service's words and what to do about it.
+func (e *APIError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hogapi: %s: %d", e.Op, e.StatusCode)
+	if e.Code != "" {
+		b.WriteString(" " + e.Code)
+	} else if text := http.StatusText(e.StatusCode); text != "" {
+		b.WriteString(" " + text)
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	if e.Attr != "" {
+		fmt.Fprintf(&b, " (field %s)", e.Attr)
+	}
+	if hint := e.hint(); hint != "" {
+		b.WriteString("; " + hint)
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, " [request %s]", e.RequestID)
+	}
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, " [%d tries]", e.Attempts)
+	}
+	return b.String()
+}
+
+// hint says what the caller can do.
+func (e *APIError) hint() string {
+	switch s := e.StatusCode; {
+	case s == http.StatusUnauthorized && isCaptureOp(e.Op):
+		return "check the project API key (phc_…)"
+	case s == http.StatusUnauthorized:
+		return "check the personal API key (phx_…) and that it belongs to this region"
+	case s == http.StatusForbidden && e.scope != "":
+		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
+	case s == http.StatusNotFound && e.ids > 1:
+		return "two ids were given: are they swapped, or of another project?"
+	case s == http.StatusTooManyRequests && e.Code == codeTooManyBackfills:
+		return "wait until a running backfill has ended, or cancel one"
+	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
+		return "the service asks to wait " + e.RetryAfter.String()
+	case s >= 300 && s < 400:
+		return "redirects are not followed: check the base URL"
+	}
+	return ""
+}
+
+// Is matches the sentinels by status and code.
+func (e *APIError) Is(target error) bool {
+	switch target {
+	case ErrUnauthorized:
+		return e.StatusCode == http.StatusUnauthorized
+	case ErrForbidden:
+		return e.StatusCode == http.StatusForbidden
+	case ErrNotFound:
+		return e.StatusCode == http.StatusNotFound
+	case ErrInvalid:
+		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
+	case ErrConflict:
+		return e.StatusCode == http.StatusConflict
+	case ErrQuota:
+		return e.StatusCode == http.StatusPaymentRequired
+	case ErrTooManyBackfills:
+		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyBackfills
+	case ErrRateLimited:
+		return e.StatusCode == http.StatusTooManyRequests && e.Code != codeTooManyBackfills
+	case ErrServer:
+		return e.StatusCode >= 500
+	}
+	return false
+}
+
+// LogValue groups the fields for slog.
+func (e *APIError) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("op", string(e.Op)), slog.String("route", e.Route), slog.Int("status", e.StatusCode),
+		slog.String("code", e.Code), slog.String("detail", e.Detail), slog.String("request_id", e.RequestID),
+		slog.Int("attempts", e.Attempts))
+}
+
+const (
+	codeThrottled        = "throttled"
+	codeTooManyBackfills = "too_many_concurrent_backfills"
+)
+
+// errorBody is the service's JSON error.
+type errorBody struct {
+	Type, Code, Detail, Attr string
+}
+
+// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one.
+func parseErrorBody(contentType string, body []byte) errorBody {
+	var e errorBody
+	trimmed := bytes.TrimSpace(body)
+	if len(trimmed) == 0 {
+		return e
+	}
+	if trimmed[0] == '{' {
+		var raw struct {
+			Type, Code, Attr *string
+			Detail           json.RawMessage
+		}
+		if json.Unmarshal(trimmed, &raw) == nil {
+			return errorBody{Type: clean(deref(raw.Type)), Code: clean(deref(raw.Code)), Attr: clean(deref(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
+		}
+		return e
+	}
+	if trimmed[0] == '<' || strings.Contains(contentType, "html") {
+		return e
+	}
+	return errorBody{Detail: clean(string(trimmed))}
+}
+
+func deref(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
+
+// jsonText returns a JSON string's text, and any other JSON as it is.
+func jsonText(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// clean makes foreign text safe for one line of a log: no control characters, bounded.
+func clean(s string) string {
+	const most = 500
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
+type InputError struct {
+	Op    Op     // the operation; empty for options and values that belong to none
+	Field string // what is wrong
+	Value string // what was given, shortened; empty where it may be secret
+	Want  string // what is allowed
+}
+
+// Error says what is wrong, what was given and what is allowed.
+func (e *InputError) Error() string {
+	var b strings.Builder
+	b.WriteString("hogapi: ")
+	if e.Op != "" {
+		b.WriteString(string(e.Op) + ": ")
+	}
+	b.WriteString(e.Field)
+	if e.Value != "" {
+		value := e.Value
+		if len(value) > 80 {
+			value = strings.ToValidUTF8(value[:80], "") + "…"
+		}
+		b.WriteString(" " + strconv.QuoteToGraphic(value))
+	}
+	b.WriteString(": want " + e.Want)
+	return b.String()
+}
+
+// Is matches ErrInvalid.
+func (e *InputError) Is(target error) bool { return target == ErrInvalid }
+
+// TransportError is a call that got no usable answer. Sent says whether a part of the request may have reached the
+// service; the operations that may not be repeated report that as an [OutcomeUnknownError] instead.
+type TransportError struct {
+	Op       Op
+	Method   string
+	Route    string
+	Attempts int
+	Sent     bool
+	Err      error // the cause, without URLs
+}
+
+func (e *TransportError) Error() string {
+	text := fmt.Sprintf("hogapi: %s: no answer: %v", e.Op, e.Err)
+	if !e.Sent {
+		text += " (nothing was sent)"
+	}
+	if e.Attempts > 1 {
+		text += fmt.Sprintf(" [%d tries]", e.Attempts)
+	}
+	return text
+}
+
+// Unwrap returns the cause, so that context.Canceled and net.Error are found.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// DecodeError is an answer that claims success and cannot be understood.
+type DecodeError struct {
+	Op         Op
+	Method     string
+	Route      string
+	StatusCode int
+	Err        error
+
+	body []byte
+}
+
+// Body returns the answer, cut at 64 KiB, with keys redacted.
+func (e *DecodeError) Body() []byte { return e.body }
+
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("hogapi: %s: the answer (status %d) cannot be understood: %v; is the base URL the service's?", e.Op, e.StatusCode, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost or told of a
+// failure halfway. Look at the service (List, Get) before trying again. It matches [ErrOutcomeUnknown].
+type OutcomeUnknownError struct {
+	Op       Op
+	Method   string
+	Route    string
+	Attempts int
+	Err      error // *APIError, *TransportError or *DecodeError
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: look before trying again: %v", e.Op, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// Is matches ErrOutcomeUnknown.
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// PageError ends a walk over pages. What came before it is complete; to go on from the page that failed, list again
+// with Offset or Cursor set to the values here and all other options as they were.
+type PageError struct {
+	Op     Op
+	Page   int    // from 1, of this walk
+	Offset int    // of the page that failed; offset lists only
+	Cursor string // of the page that failed; cursor lists only, empty for the first page
+	Err    error
+}
+
+func (e *PageError) Error() string {
+	where := fmt.Sprintf("offset %d", e.Offset)
+	if e.Cursor != "" {
+		where = "its cursor"
+	}
+	return fmt.Sprintf("hogapi: %s: page %d: %v; go on from %s", e.Op, e.Page, e.Err, where)
+}
+
+// Unwrap returns the cause.
+func (e *PageError) Unwrap() error { return e.Err }
+
+func isCaptureOp(op Op) bool { return op == OpCapture || op == OpPreflight }

@@ -1,0 +1,235 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the request they are asked
+// about (T1), so each call has a retrying client of its own, whose callbacks are methods of this state.
+type exchange struct {
+	core    *core
+	op      operation
+	ids     int
+	plan    tryPlan
+	keys    []string // what no error and no kept body may show
+	started time.Time
+
+	tries   int
+	report  tryReport
+	last    outcome // of the newest try
+	verdict verdict
+	paid    int  // budget tokens of the newest retry
+	mayHave bool // an earlier try of this call may have taken effect
+	answer  *Reply
+}
+
+func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), report: tryReport{unsent: true}}
+	if c.projectKey != nil {
+		x.keys = append(x.keys, c.projectKey())
+	}
+	x.plan = tryPlan{
+		origin: originOf(target),
+		begin:  func() CallInfo { return x.info(x.tries + 1) },
+		report: func(r tryReport) { x.report = r },
+	}
+	return x
+}
+
+func (x *exchange) info(try int) CallInfo {
+	return CallInfo{Op: x.op.name, Method: x.op.method, Route: x.op.path, Try: try}
+}
+
+// send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
+func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
+	client := retryablehttp.Client{
+		HTTPClient:   x.core.http,
+		Logger:       nil, // the default logs whole URLs to stderr (T10)
+		RetryMax:     mostTries,
+		CheckRetry:   x.checkRetry,
+		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.verdict.wait },
+		ErrorHandler: func(resp *http.Response, err error, _ int) (*http.Response, error) { return resp, err },
+	}
+	resp, err := client.Do(req)
+	if ctx.Err() != nil && err != nil {
+		x.last.canceled = true // during a try, or during the wait for the next one
+	}
+	if resp != nil {
+		_ = resp.Body.Close() // in memory
+	}
+}
+
+// checkRetry is called after every try; it records the outcome and decides.
+func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	x.tries++
+	o := outcome{
+		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), x.keys), unsent: x.report.unsent,
+		canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
+	}
+	x.answer = nil
+	if resp != nil && err == nil {
+		body, _ := io.ReadAll(resp.Body) // in memory
+		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
+		o.status = resp.StatusCode
+		if !isSuccess(o.status) {
+			x.answer.Body = redact(body, x.keys)
+			o.code = parseErrorBody(resp.Header.Get("Content-Type"), body).Code
+			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
+		}
+	}
+	x.mayHave = x.mayHave || x.last.try > 0 && x.verdict.mayHave
+	x.last, x.verdict = o, x.core.retry.decide(o)
+	x.settleBudget()
+	x.observeTry(ctx)
+	x.report = tryReport{unsent: true} // until the next try's transport says otherwise
+	return x.verdict.retry, nil
+}
+
+// settleBudget takes the cost of a retry from the budget, or gives back for a success.
+func (x *exchange) settleBudget() {
+	if x.last.err == nil && isSuccess(x.last.status) {
+		x.core.budget.give(max(x.paid, 1))
+		return
+	}
+	if !x.verdict.retry {
+		return
+	}
+	x.paid = budgetRetry
+	if x.verdict.silent {
+		x.paid = budgetSilent
+	}
+	x.verdict.retry = x.core.budget.take(x.paid)
+}
+
+func timeLeft(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline)
+	}
+	return 1<<63 - 1
+}
+
+// finish turns the last outcome into a result or one typed error.
+func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
+	if x.tries == 0 {
+		return x.transportError(context.Cause(ctx), false)
+	}
+	if x.last.err == nil && isSuccess(x.last.status) {
+		return x.decode(lenient, out)
+	}
+	if x.last.status == http.StatusNotFound && x.op.method == http.MethodDelete && x.mayHave {
+		return nil // an earlier try, whose answer was lost, has deleted it
+	}
+	err := x.failure(ctx)
+	if x.last.replay == ReplayNever && x.verdict.mayHave {
+		return &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: err}
+	}
+	return err
+}
+
+// failure is the newest try's error, joined by why there is no further try where the caller's context is the reason.
+func (x *exchange) failure(ctx context.Context) error {
+	var err error
+	if x.last.status != 0 {
+		err = x.apiError()
+	} else {
+		err = x.transportError(x.last.err, !x.last.unsent)
+	}
+	switch {
+	case x.last.canceled:
+		if cause := context.Cause(ctx); !errors.Is(err, cause) {
+			err = fmt.Errorf("%w (ended while waiting to try again: %w)", err, cause)
+		}
+	case x.verdict.tooLong:
+		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, x.verdict.wait.Round(time.Millisecond), context.DeadlineExceeded)
+	}
+	return err
+}
+
+func (x *exchange) apiError() *APIError {
+	a := x.answer
+	text := parseErrorBody(a.Header.Get("Content-Type"), a.Body)
+	return &APIError{
+		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
+		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
+		RequestID: string(redact([]byte(requestID(a.Header)), x.keys)), RetryAfter: x.last.retryAfter, Attempts: x.tries,
+		scope: x.op.scope, ids: x.ids, body: a.Body,
+	}
+}
+
+func (x *exchange) transportError(err error, sent bool) *TransportError {
+	return &TransportError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Sent: sent, Err: err}
+}
+
+// decode reads a success. An answer that cannot be read leaves a call that may not be repeated of unknown outcome.
+func (x *exchange) decode(lenient bool, out any) error {
+	if out == nil {
+		return nil
+	}
+	body := bytes.TrimSpace(x.answer.Body)
+	if len(body) == 0 && lenient {
+		return nil
+	}
+	err := errors.New("it is empty")
+	if len(body) > 0 {
+		err = json.Unmarshal(body, out)
+	}
+	if err == nil {
+		return nil
+	}
+	kept := body[:min(len(body), maxErrorBody)]
+	var failed error = &DecodeError{Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
+		Err: errors.New(clean(err.Error())), body: redact(kept, x.keys)}
+	if x.op.replay == ReplayNever {
+		failed = &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: failed}
+	}
+	return failed
+}
+
+// cutJSON reports a JSON text that ends too early.
+func cutJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[') && !json.Valid(body)
+}
+
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "X-Correlation-Id", "Cf-Ray"} {
+		if id := h.Get(name); id != "" {
+			return clean(id)
+		}
+	}
+	return ""
+}
+
+// redact returns body with every key replaced, should a server echo one.
+func redact(body []byte, keys []string) []byte {
+	for _, key := range keys {
+		if key != "" && bytes.Contains(body, []byte(key)) {
+			body = bytes.ReplaceAll(body, []byte(key), []byte(redacted))
+		}
+	}
+	return body
+}
+
+// redactError does the same for the text of a transport's error, which may quote a malformed answer.
+func redactError(err error, keys []string) error {
+	if err == nil {
+		return nil
+	}
+	for _, key := range keys {
+		if key != "" && strings.Contains(err.Error(), key) {
+			return errors.New(clean(string(redact([]byte(err.Error()), keys))))
+		}
+	}
+	return err
+}

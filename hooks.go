@@ -1,0 +1,134 @@
+package hogapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Hooks are told what happens. Each may be nil. Hooks of calls run on the caller's goroutine, between tries; a panic in
+// one is caught and logged. Hooks of an import run on a goroutine of their own, one at a time, so a slow one does not slow the sending:
+// when it falls behind by 1,000 events, the next ones are left out and counted.
+type Hooks struct {
+	OnTry    func(context.Context, TryEvent)    // after each try of a call
+	OnRetry  func(context.Context, RetryEvent)  // before the wait for the next try
+	OnResult func(context.Context, ResultEvent) // once, at the end of a call
+
+	OnBatch      func(BatchEvent)      // after each batch of events was answered
+	OnCheckpoint func(CheckpointEvent) // after each checkpoint was saved
+}
+
+// CallInfo names the call that a request belongs to. It is in the request's context, for transports that trace or count.
+type CallInfo struct {
+	Op     Op
+	Method string
+	Route  string // path template, fit as a label
+	Try    int    // from 1
+}
+
+type callInfoKey struct{}
+
+// CallInfoFrom returns the call that the request with this context belongs to.
+func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
+	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
+	return info, ok
+}
+
+// TryEvent is one try of a call.
+type TryEvent struct {
+	CallInfo
+
+	StatusCode int           // 0 where no answer came
+	Err        error         // why none came
+	Duration   time.Duration // of this try
+}
+
+// RetryEvent is a try that will be followed by another.
+type RetryEvent struct {
+	CallInfo
+
+	StatusCode int
+	Reason     string        // "status 503", "no answer", …
+	Wait       time.Duration // until the next try
+}
+
+// ResultEvent is the end of a call.
+type ResultEvent struct {
+	CallInfo // Try is the number of tries made
+
+	StatusCode int
+	Err        error
+	Duration   time.Duration // of the whole call, waits included
+}
+
+// BatchEvent is one answered request of an import.
+type BatchEvent struct {
+	Lane       int
+	Events     int
+	Bytes      int // before compression
+	WireBytes  int // as sent
+	StatusCode int // 0 where no answer came
+	Try        int // from 1
+	Err        error
+	Duration   time.Duration
+}
+
+// CheckpointEvent is one saved checkpoint.
+type CheckpointEvent struct {
+	Position Position
+	Duration time.Duration
+}
+
+// observeTry tells logger and hooks of one try, and of the retry that follows.
+func (x *exchange) observeTry(ctx context.Context) {
+	c, info := x.core, x.info(x.tries)
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, slog.Int("status", x.last.status), slog.Duration("duration", x.report.duration), slog.Any("error", x.last.err))
+	c.hook(ctx, c.hooks.OnTry != nil, func() {
+		c.hooks.OnTry(ctx, TryEvent{CallInfo: info, StatusCode: x.last.status, Err: x.last.err, Duration: x.report.duration})
+	})
+	if !x.verdict.retry {
+		return
+	}
+	reason := "no answer"
+	if x.last.status != 0 {
+		reason = fmt.Sprintf("status %d", x.last.status)
+	}
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, slog.String("reason", reason), slog.Duration("wait", x.verdict.wait))
+	c.hook(ctx, c.hooks.OnRetry != nil, func() {
+		c.hooks.OnRetry(ctx, RetryEvent{CallInfo: info, StatusCode: x.last.status, Reason: reason, Wait: x.verdict.wait})
+	})
+}
+
+func (x *exchange) observeResult(ctx context.Context, err error) {
+	c, info := x.core, x.info(x.tries)
+	took := time.Since(x.started)
+	if err != nil {
+		c.log(ctx, slog.LevelError, "hogapi: failed", info, slog.Int("status", x.last.status), slog.Duration("duration", took), slog.Any("error", err))
+	}
+	c.hook(ctx, c.hooks.OnResult != nil, func() {
+		c.hooks.OnResult(ctx, ResultEvent{CallInfo: info, StatusCode: x.last.status, Err: err, Duration: took})
+	})
+}
+
+// log writes one line about a call: its names, never its URL, headers or bodies.
+func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, attrs ...slog.Attr) {
+	if !c.logger.Enabled(ctx, level) {
+		return
+	}
+	names := []slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Try)}
+	c.logger.LogAttrs(ctx, level, text, append(names, attrs...)...)
+}
+
+// hook runs a user's function and survives its panic.
+func (c *core) hook(ctx context.Context, set bool, f func()) {
+	if !set {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			c.logger.ErrorContext(ctx, "hogapi: a hook panicked", "panic", fmt.Sprintf("%T", r))
+		}
+	}()
+	f()
+}

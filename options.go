@@ -1,0 +1,372 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Region is one of the two cloud regions. It sets the origins of the API and of capture.
+type Region string
+
+// The cloud regions.
+const (
+	RegionUS Region = "us"
+	RegionEU Region = "eu"
+)
+
+// IsKnown reports whether r is a region of this package.
+func (r Region) IsKnown() bool { return r == RegionUS || r == RegionEU }
+
+func (r Region) apiURL() string     { return "https://" + string(r) + ".posthog.com" }
+func (r Region) captureURL() string { return "https://" + string(r) + ".i.posthog.com" }
+
+// DefaultAPIPath is the path before the project id. Servers that do not know it have "/api/projects".
+const DefaultAPIPath = "/api/environments"
+
+// Option sets up a [Client].
+type Option func(*config)
+
+// KeySource gives the personal API key for each call, for keys that rotate. It must be safe for concurrent use.
+type KeySource func(context.Context) (string, error)
+
+// config collects what the options say; its check finds all problems at once.
+type config struct {
+	region     Region
+	baseURL    string
+	captureURL string
+	apiPath    string
+
+	project   string
+	noProject bool
+
+	personalKey KeySource // nil: no management calls
+	projectKey  func() string
+
+	httpClient *http.Client
+	tryTimeout time.Duration
+	retry      RetryPolicy
+	pace       *rate.Limiter
+	logger     *slog.Logger
+	hooks      Hooks
+	clock      func() time.Time
+	app        string
+	insecure   bool
+	env        bool // FromEnv was asked for
+
+	problems []error
+}
+
+func (c *config) problem(field, value, want string) {
+	c.problems = append(c.problems, &InputError{Field: field, Value: value, Want: want})
+}
+
+// WithRegion selects a cloud region.
+func WithRegion(r Region) Option { return func(c *config) { c.region = r } }
+
+// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one. Unless [WithCaptureURL] or
+// [WithRegion] says otherwise, events go there too, as self-hosted servers have it.
+func WithBaseURL(u string) Option { return func(c *config) { c.baseURL = u } }
+
+// WithCaptureURL sets the origin that takes events.
+func WithCaptureURL(u string) Option { return func(c *config) { c.captureURL = u } }
+
+// WithAPIPath replaces [DefaultAPIPath].
+func WithAPIPath(path string) Option { return func(c *config) { c.apiPath = path } }
+
+// WithProject sets the project's id, a number, or "@current".
+func WithProject(id string) Option { return func(c *config) { c.project = strings.TrimSpace(id) } }
+
+// WithoutProject allows a client with a personal key and no project, for use with [Client.ForProject].
+func WithoutProject() Option { return func(c *config) { c.noProject = true } }
+
+// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are removed.
+func WithPersonalAPIKey(key string) Option {
+	key = strings.TrimSpace(key)
+	return func(c *config) {
+		if problem := personalKeyProblem(key); problem != "" {
+			c.problem("personal API key", "", problem)
+		}
+		c.personalKey = func(context.Context) (string, error) { return key, nil }
+	}
+}
+
+// WithPersonalKeySource asks source for the personal API key at each call.
+func WithPersonalKeySource(source KeySource) Option {
+	return func(c *config) {
+		if source == nil {
+			c.problem("personal key source", "", "a function, not nil")
+		}
+		c.personalKey = source
+	}
+}
+
+// WithProjectAPIKey sets the key of capture ("phc_…"). Surrounding blanks are removed.
+func WithProjectAPIKey(key string) Option {
+	key = strings.TrimSpace(key)
+	return func(c *config) {
+		if problem := projectKeyProblem(key); problem != "" {
+			c.problem("project API key", "", problem)
+		}
+		c.projectKey = func() string { return key }
+	}
+}
+
+// WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its redirect policy is not used;
+// its Timeout, where shorter than the time for one try, bounds each try. Put instrumentation into its Transport: that sees every try.
+func WithHTTPClient(h *http.Client) Option {
+	return func(c *config) {
+		if h == nil {
+			c.problem("HTTP client", "", "a client, not nil")
+		}
+		c.httpClient = h
+	}
+}
+
+// WithTryTimeout bounds one try, the reading of its answer included. The default is 30 s, and 60 s for capture.
+func WithTryTimeout(d time.Duration) Option {
+	return func(c *config) {
+		if d <= 0 {
+			c.problem("try timeout", d.String(), "more than 0")
+		}
+		c.tryTimeout = d
+	}
+}
+
+// WithRetryPolicy sets how management calls are retried.
+func WithRetryPolicy(p RetryPolicy) Option { return func(c *config) { c.retry = p } }
+
+// WithPace limits management calls, retries included, to perSecond with bursts of up to burst. The service allows a key
+// 480 a minute and 4,800 an hour. The default is no limit.
+func WithPace(perSecond float64, burst int) Option {
+	return func(c *config) {
+		if !(perSecond > 0) || math.IsInf(perSecond, 0) || burst < 1 {
+			c.problem("pace", fmt.Sprintf("%v/s, burst %d", perSecond, burst), "a rate above 0 and a burst of at least 1")
+			return
+		}
+		c.pace = rate.NewLimiter(rate.Limit(perSecond), burst)
+	}
+}
+
+// WithLogger sets where events are logged: each try at debug, retries at warn, failures at error. Keys, bodies and URLs
+// are never logged. The default is silence.
+func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
+
+// WithHooks sets functions that are told what happens.
+func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
+
+// WithClock replaces time.Now where calendar time matters: the age of events, Retry-After dates, default windows.
+func WithClock(now func() time.Time) Option {
+	return func(c *config) {
+		if now == nil {
+			c.problem("clock", "", "a function, not nil")
+			return
+		}
+		c.clock = now
+	}
+}
+
+// WithApplication adds the program's name and version to the User-Agent.
+func WithApplication(name, version string) Option {
+	return func(c *config) {
+		app := name
+		if version != "" {
+			app += "/" + version
+		}
+		if name == "" || strings.ContainsFunc(app, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			c.problem("application", app, "a name and version of visible ASCII without blanks")
+			return
+		}
+		c.app = app
+	}
+}
+
+// WithInsecureHTTP allows http:// URLs on hosts other than loopback: keys then travel in clear text.
+func WithInsecureHTTP() Option { return func(c *config) { c.insecure = true } }
+
+// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu") and
+// POSTHOG_HOST: a cloud host means its region, any other is the origin of API and capture. Options win over the
+// environment, wherever they stand. Without FromEnv no variable is read.
+func FromEnv() Option { return func(c *config) { c.env = true } }
+
+// readEnv fills from the environment what no option has set.
+func (c *config) readEnv() {
+	set := func(name string, taken bool, option func(string) Option) {
+		if v := strings.TrimSpace(os.Getenv(name)); v != "" && !taken {
+			option(v)(c)
+		}
+	}
+	set("POSTHOG_PROJECT_ID", c.project != "" || c.noProject, WithProject)
+	set("POSTHOG_PERSONAL_API_KEY", c.personalKey != nil, WithPersonalAPIKey)
+	set("POSTHOG_PROJECT_API_KEY", c.projectKey != nil, WithProjectAPIKey)
+	located := c.region != "" || c.baseURL != "" || c.captureURL != ""
+	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
+	set("POSTHOG_HOST", located, func(v string) Option {
+		if r := regionOfHost(v); r != "" {
+			return WithRegion(r)
+		}
+		return WithBaseURL(v)
+	})
+}
+
+// regionOfHost returns the region whose API or capture origin u is, or "".
+func regionOfHost(u string) Region {
+	host := u
+	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
+		host = parsed.Hostname()
+	}
+	switch strings.ToLower(host) {
+	case "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
+		return RegionUS
+	case "eu.posthog.com", "eu.i.posthog.com":
+		return RegionEU
+	}
+	return ""
+}
+
+func personalKeyProblem(key string) string {
+	switch {
+	case key == "":
+		return "a personal API key (phx_…), not an empty text"
+	case strings.HasPrefix(key, "phc_"):
+		return "a personal API key (phx_…); this is a project API key: give it to WithProjectAPIKey"
+	case !isVisibleASCII(key):
+		return "visible ASCII characters only"
+	}
+	return ""
+}
+
+func projectKeyProblem(key string) string {
+	switch {
+	case key == "":
+		return "a project API key (phc_…), not an empty text"
+	case strings.HasPrefix(key, "phx_"):
+		return "a project API key (phc_…); this is a personal API key: give it to WithPersonalAPIKey"
+	case !isVisibleASCII(key) || strings.ContainsAny(key, `"\`):
+		return "visible ASCII characters only, without quotes and backslashes"
+	case len(key) > 64:
+		return "at most 64 characters"
+	}
+	return ""
+}
+
+func isVisibleASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// endpoints are the two checked origins of a client, without trailing slashes.
+type endpoints struct{ api, capture *url.URL }
+
+// check validates the whole configuration and returns the origins.
+func (c *config) check() (endpoints, error) {
+	var e endpoints
+	if c.env {
+		c.readEnv()
+	}
+	if c.region != "" && !c.region.IsKnown() {
+		c.problem("region", string(c.region), `"us" or "eu"`)
+	}
+	c.locate()
+	if c.baseURL == "" && c.captureURL == "" {
+		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own")
+	}
+	e.api = c.parseOrigin("base URL", c.baseURL)
+	e.capture = c.parseOrigin("capture URL", c.captureURL)
+	if c.apiPath == "" {
+		c.apiPath = DefaultAPIPath
+	}
+	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
+	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
+		if !isPathSegment(segment) {
+			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
+			break
+		}
+	}
+	c.checkProject()
+	if c.personalKey == nil && c.projectKey == nil {
+		c.problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both")
+	}
+	c.retry = c.retry.withDefaults(c)
+	return e, errors.Join(c.problems...)
+}
+
+// locate turns the region and the given URLs into two URLs, and reports contradictions.
+func (c *config) locate() {
+	if c.region.IsKnown() {
+		if c.baseURL != "" && regionOfHost(c.baseURL) != c.region {
+			c.problem("base URL", "", "either a region or a base URL: the two given contradict each other")
+		}
+		if c.baseURL == "" {
+			c.baseURL = c.region.apiURL()
+		}
+		if c.captureURL == "" {
+			c.captureURL = c.region.captureURL()
+		} else if r := regionOfHost(c.captureURL); r != "" && r != c.region {
+			c.problem("capture URL", "", "the capture origin of the same region")
+		}
+		return
+	}
+	if c.captureURL == "" && c.baseURL != "" {
+		c.captureURL = c.baseURL
+		if r := regionOfHost(c.baseURL); r != "" {
+			c.captureURL = r.captureURL()
+		}
+	}
+	if c.baseURL == "" && c.captureURL != "" && c.personalKey != nil {
+		c.problem("base URL", "", "WithRegion or WithBaseURL beside a personal API key")
+	}
+}
+
+func (c *config) checkProject() {
+	switch {
+	case c.project != "" && c.noProject:
+		c.problem("project", c.project, "either WithProject or WithoutProject")
+	case c.project != "" && !isPathSegment(c.project):
+		c.problem("project", c.project, `the project's id, a number, or "@current"`)
+	case c.project == "" && !c.noProject && c.personalKey != nil:
+		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject")
+	}
+}
+
+// parseOrigin checks a URL that keys will be sent to. It never repeats the text: it may hold a password.
+func (c *config) parseOrigin(field, text string) *url.URL {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		c.problem(field, "", `an absolute URL such as "https://posthog.example.com"`)
+	case u.User != nil:
+		c.problem(field, "", "a URL without user name and password")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		c.problem(field, "", "a URL without query and fragment")
+	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
+		c.problem(field, "", "a URL whose path needs no escaping and has no dots")
+	case u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()):
+		c.problem(field, "", "https, since keys are sent there; http only on loopback or with WithInsecureHTTP")
+	case u.Scheme != "http" && u.Scheme != "https":
+		c.problem(field, "", "https")
+	default:
+		return u
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

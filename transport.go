@@ -1,0 +1,262 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	maxAnswer      = 32 << 20    // bytes of a decompressed answer
+	maxErrorBody   = 64 << 10    // bytes of an error answer that are kept
+	errorBodyTime  = time.Second // for reading an error answer (T9)
+	defaultTry     = 30 * time.Second
+	defaultCapture = 60 * time.Second
+	maxRedirects   = 3
+)
+
+var (
+	errForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
+	errPace          = errors.New("the pace leaves no room before the deadline")
+	errAnswerTooBig  = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+)
+
+// tryLimits are the time limits of one try (T8).
+type tryLimits struct{ api, capture time.Duration }
+
+func newTryLimits(c *config) tryLimits {
+	limits := tryLimits{api: defaultTry, capture: defaultCapture}
+	if c.tryTimeout > 0 {
+		limits = tryLimits{api: c.tryTimeout, capture: c.tryTimeout}
+	}
+	if c.httpClient != nil && c.httpClient.Timeout > 0 {
+		limits.api = min(limits.api, c.httpClient.Timeout)
+		limits.capture = min(limits.capture, c.httpClient.Timeout)
+	}
+	return limits
+}
+
+// newHTTPClients makes the clients for the API and for capture from a copy of the user's.
+func newHTTPClients(c *config) (api, capture *http.Client) {
+	var base http.Client
+	if c.httpClient != nil {
+		base = *c.httpClient
+	}
+	if base.Transport == nil {
+		base.Transport = defaultTransport()
+	}
+	base.Timeout = 0 // each try has a limit of its own; a timeout here would span redirects and the wait for the pace
+	apiClient, captureClient := base, base
+	apiClient.Transport = &tryTransport{base: base.Transport, pace: c.pace}
+	apiClient.CheckRedirect = followSameOrigin
+	captureClient.Transport = &tryTransport{base: base.Transport}
+	captureClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &apiClient, &captureClient
+}
+
+func defaultTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           100,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        90 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// followSameOrigin follows only what keeps method, body and origin: some servers once answered 307 for the older prefix.
+func followSameOrigin(next *http.Request, via []*http.Request) error {
+	status := next.Response.StatusCode
+	sameWay := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	if sameWay && len(via) <= maxRedirects && originOf(next.URL) == originOf(via[0].URL) && next.URL.User == nil {
+		return nil
+	}
+	return http.ErrUseLastResponse
+}
+
+// originOf is scheme, host and port, normalised for comparison.
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// tryTransport is one try: it guards the origin, keeps the pace, sets the time limit, watches whether anything was
+// written, and reads the whole answer. What it returns holds no connection, so nothing can leak, trickle or be cut off later
+// (T8, T9, T11, T13). It has no CloseIdleConnections on purpose (T7).
+type tryTransport struct {
+	base http.RoundTripper
+	pace *rate.Limiter
+}
+
+// tryPlan is what a call tells the transport about its tries.
+type tryPlan struct {
+	info      CallInfo
+	origin    string
+	timeout   time.Duration
+	needsBody bool // a success whose answer is cut off is no success
+	begin     func() CallInfo
+	report    func(tryReport)
+}
+
+// tryReport is what a try has seen beside its answer.
+type tryReport struct {
+	unsent   bool // provably nothing of the request was written
+	duration time.Duration
+}
+
+type tryPlanKey struct{}
+
+func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	plan, ok := ctx.Value(tryPlanKey{}).(*tryPlan)
+	if !ok || originOf(req.URL) != plan.origin {
+		closeBody(req) // not reported: the tries before it were, and this one is unsent unless reported
+		return nil, errForeignOrigin
+	}
+	if t.pace != nil {
+		if err := t.pace.Wait(ctx); err != nil {
+			closeBody(req)
+			return nil, paceError(ctx)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, plan.timeout, errTryTimeout)
+	defer cancel()
+	var watch writeWatch
+	ctx = httptrace.WithClientTrace(ctx, watch.trace())
+	ctx = context.WithValue(ctx, callInfoKey{}, plan.begin())
+	start := time.Now()
+	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		err = readAnswer(cancel, resp, plan.needsBody)
+	}
+	plan.report(tryReport{unsent: err != nil && watch.unsent(err), duration: time.Since(start)})
+	if err != nil {
+		return nil, tryError(ctx, err)
+	}
+	return resp, nil
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// paceError makes the limiter's refusal of a hopeless wait a deadline error.
+func paceError(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", errPace, context.DeadlineExceeded)
+}
+
+// tryError names a try's own time limit, which net/http reports as a plain deadline. It stays a timeout by net.Error but is no
+// context.DeadlineExceeded: the caller's deadline has not passed.
+func tryError(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errTryTimeout) {
+		return tryTimeoutError{}
+	}
+	return err
+}
+
+type tryTimeoutError struct{}
+
+func (tryTimeoutError) Error() string   { return errTryTimeout.Error() }
+func (tryTimeoutError) Timeout() bool   { return true }
+func (tryTimeoutError) Temporary() bool { return true }
+func (tryTimeoutError) Unwrap() error   { return errTryTimeout }
+
+// readAnswer replaces the body by its bytes, bounded in size and time.
+func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) error {
+	defer resp.Body.Close() //nolint:errcheck // read or given up
+	isNeeded := needsBody && isSuccess(resp.StatusCode)
+	limit := int64(maxAnswer)
+	if !isNeeded {
+		limit = maxErrorBody
+		timer := time.AfterFunc(errorBodyTime, cancel)
+		defer timer.Stop()
+	}
+	body, err := readBounded(resp.Body, limit, resp.ContentLength)
+	tooBig := int64(len(body)) > limit
+	if tooBig {
+		body = body[:limit]
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if !isNeeded {
+		return nil // the status is known, and it is what counts
+	}
+	if err != nil {
+		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), noURL(err))
+	}
+	if tooBig {
+		return errAnswerTooBig
+	}
+	if endsAtClose(resp) && cutJSON(body) {
+		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+func isSuccess(status int) bool { return status >= 200 && status < 300 }
+
+// readBounded reads up to limit+1 bytes.
+func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
+	buf := bytes.NewBuffer(make([]byte, 0, max(min(expected, limit, 1<<20), 0)+bytes.MinRead))
+	_, err := buf.ReadFrom(io.LimitReader(r, limit+1))
+	return buf.Bytes(), err
+}
+
+// endsAtClose reports whether only the end of the connection ends the body, so that a cut cannot be told from the end.
+func endsAtClose(resp *http.Response) bool {
+	return resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.ProtoMajor == 1 && !resp.Uncompressed
+}
+
+// writeWatch tells from the transport's trace whether a request can have reached the network.
+type writeWatch struct{ asked, got atomic.Bool }
+
+func (w *writeWatch) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
+	}
+}
+
+// unsent demands a positive proof: the transport traces and never got a connection, or says that it could not dial.
+// A transport that does not trace and fails otherwise may have sent anything.
+func (w *writeWatch) unsent(err error) bool {
+	if w.got.Load() {
+		return false
+	}
+	var op *net.OpError
+	return w.asked.Load() || errors.As(err, &op) && op.Op == "dial"
+}
+
+// noURL takes the URL out of an error of net/http (T10).
+func noURL(err error) error {
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	return err
+}
