@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 )
 
@@ -69,6 +71,21 @@ type request struct {
 
 // endpoint is the request of an operation of the table.
 func endpoint(op Op, ids ...string) request { return request{op: operations[op], ids: ids} }
+
+// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order. It refuses the nil id.
+func endpointByID(op Op, ids ...uuid.UUID) (request, error) {
+	r := endpoint(op)
+	names := parameter.FindAllString(r.op.path, -1)
+	for i, id := range ids {
+		if id == uuid.Nil {
+			return r, &InputError{Op: op, Field: names[i], Value: id.String(), Want: "an id, not the nil UUID"}
+		}
+		r.ids = append(r.ids, id.String())
+	}
+	return r, nil
+}
+
+var parameter = regexp.MustCompile(`\{\w+\}`)
 
 // call carries out one request: build, send with retries, decode into out. A nil out means that the status says all.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
