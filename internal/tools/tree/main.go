@@ -1,0 +1,81 @@
+// Command tree reads every file of the work tree and names what must not be committed: marks for work left open,
+// paths of one machine, and links between documents that lead nowhere.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/tools/worktree"
+)
+
+// The patterns are written so that they do not match themselves.
+var (
+	leftOpen    = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX|HA` + `CK)\b`)
+	machinePath = regexp.MustCompile(`(?:^|[^A-Za-z0-9_.~{}/*-])(/(?:home|root|Users|work|workspace|tmp/wt)/[A-Za-z.][^\s"'` + "`" + `)]*)`)
+	link        = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+)
+
+func main() {
+	files, err := worktree.Files(".")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tree:", err)
+		os.Exit(1)
+	}
+	var found []string
+	for _, f := range files {
+		problems, err := inspect(".", f)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "tree:", err)
+			os.Exit(1)
+		}
+		found = append(found, problems...)
+	}
+	for _, f := range found {
+		fmt.Println(f)
+	}
+	fmt.Printf("%d files read, %d problems\n", len(files), len(found))
+	if len(found) > 0 || len(files) == 0 {
+		os.Exit(1)
+	}
+}
+
+func inspect(root, file string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 || strings.HasSuffix(file, ".sum") {
+		return nil, nil
+	}
+	var found []string
+	report := func(line int, what, text string) {
+		found = append(found, fmt.Sprintf("%s:%d: %s: %s", file, line, what, text))
+	}
+	recorded := strings.Contains(file, "testdata/") || strings.HasSuffix(file, ".jsonl") // other people's words
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if m := leftOpen.FindString(line); m != "" && !recorded {
+			report(n, "work left open", m)
+		}
+		if m := machinePath.FindStringSubmatch(line); m != nil {
+			report(n, "path of one machine", m[1])
+		}
+		if !strings.HasSuffix(file, ".md") {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			if target := m[1]; !strings.Contains(target, ":") {
+				if _, err := os.Stat(filepath.Join(root, filepath.Dir(file), target)); err != nil {
+					report(n, "link leads nowhere", target)
+				}
+			}
+		}
+	}
+	return found, nil
+}

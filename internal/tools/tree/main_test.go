@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestInspect(t *testing.T) {
+	const open = "TO" + "DO"
+	home := "/" + "home/me/src"
+	tests := map[string]struct{ file, text, want string }{
+		"clean":              {"a.go", "package a // todos is a word\n", ""},
+		"mark":               {"a.go", "package a\n// " + open + ": later\n", "a.go:2: work left open: " + open},
+		"mark in a corpus":   {"testdata/a.txt", open, ""},
+		"path":               {"run.sh", "cd " + home + "\n", "run.sh:1: path of one machine: " + home},
+		"quoted path":        {"a.go", "x := \"" + home + "\"\n", "a.go:1: path of one machine: " + home},
+		"path of a URL":      {"a.go", "https://example.test" + home + "\n", ""},
+		"path below a name":  {"a.sh", "$HOME" + home + "\n", ""},
+		"binary":             {"a.bin", open + "\x00", ""},
+		"link":               {"a.md", "see [b](b.md) and [web](https://example.test/)\n", "a.md:1: link leads nowhere: b.md"},
+		"link to a heading":  {"a.md", "see [up](#up) and [self](a.md#up)\n", ""},
+		"link in other text": {"a.go", "// [b](b.md)\n", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, tt.file)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
+			found, err := inspect(root, tt.file)
+			require.NoError(t, err)
+			if tt.want == "" {
+				assert.Empty(t, found)
+			} else {
+				assert.Equal(t, []string{tt.want}, found)
+			}
+		})
+	}
+}

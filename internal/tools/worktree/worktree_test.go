@@ -1,0 +1,33 @@
+package worktree
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFiles(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{".gitignore": "ignored\n", "ignored": "", "sub/new": "", "kept": "", "deleted": "", "with blank": ""} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "kept", "deleted"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		require.NoError(t, cmd.Run())
+	}
+	require.NoError(t, os.Remove(filepath.Join(root, "deleted")))
+
+	got, err := Files(root)
+	require.NoError(t, err)
+	assert.Equal(t, []string{".gitignore", "kept", "sub/new", "with blank"}, got)
+
+	_, err = Files(filepath.Join(root, "gone"))
+	require.Error(t, err)
+}
