@@ -1,0 +1,66 @@
+// Command sabotage shows that the tests bite. For each patch in internal/sabotage it copies the work tree, takes a guard
+// away and demands that the tests which the patch names fail, after they passed on the untouched copy.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	gate := flag.Bool("gate", false, "only the patches marked for the gate")
+	verbose := flag.Bool("v", false, "print what the tests print")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: .ci/sabotage [-gate] [-v] [NAME…]   (all patches without a name)")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ok, err := sabotageAll(".", flag.Args(), *gate, *verbose)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sabotage:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+// sabotageAll tries the chosen patches and prints a table. It is false when one of them was not caught.
+func sabotageAll(root string, names []string, gate, verbose bool) (bool, error) {
+	all, err := load(filepath.Join(root, "internal", "sabotage"))
+	if err != nil {
+		return false, err
+	}
+	chosen, incomplete := choose(all, names, gate)
+	if chosen == nil && incomplete != nil {
+		return false, incomplete
+	}
+	b, err := newBench(root)
+	if err != nil {
+		return false, err
+	}
+	defer b.close()
+
+	caught := 0
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PATCH\tRESULT\tBY\tTIME\tBREAKS")
+	for _, p := range chosen {
+		start := time.Now()
+		v := b.try(p)
+		if v.caught {
+			caught++
+		}
+		if !v.caught || verbose {
+			fmt.Fprintf(os.Stderr, "--- %s: %s\n%s\n", p.Name, v.result, v.output)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.1fs\t%s\n", p.Name, v.result, v.by, time.Since(start).Seconds(), p.Breaks)
+	}
+	if err := table.Flush(); err != nil {
+		return false, err
+	}
+	fmt.Printf("%d of %d sabotaged builds caught\n", caught, len(chosen))
+	return caught == len(chosen), incomplete
+}
