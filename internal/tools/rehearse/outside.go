@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// outside is a module of somebody else, who reads our modules from the proxy folder and all others from the usual places.
+type outside struct {
+	dir, proxy string
+	env        []string
+	imports    []string
+}
+
+func newOutside(dir string) (*outside, error) {
+	o := &outside{dir: filepath.Join(dir, "outside"), proxy: filepath.Join(dir, "proxy")}
+	for _, d := range []string{o.dir, o.proxy} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	out, err := output(exec.Command("go", "env", "GOPROXY", "GOMODCACHE"))
+	if err != nil {
+		return nil, err
+	}
+	usual, cache, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	// Third-party modules come from what is already downloaded, if they can. The rehearsed version goes into a cache of
+	// its own, since a version in the real one would never be read again.
+	proxies := []string{"file://" + filepath.ToSlash(o.proxy), "file://" + filepath.ToSlash(cache) + "/cache/download", usual}
+	o.env = append(os.Environ(),
+		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off",
+		"GOFLAGS=-mod=mod -modcacherw", "GONOSUMDB="+rootModule+","+rootModule+"/*", "GOPRIVATE=", "GONOPROXY=")
+	return o, os.WriteFile(filepath.Join(o.dir, "go.mod"), []byte("module example.test/outside\n\ngo 1.26.0\n"), 0o644)
+}
+
+// use gets a module and builds every package of it that can be imported.
+func (o *outside) use(m module, importable []string) error {
+	if len(importable) == 0 {
+		return fmt.Errorf("%s has no package to import", m.path())
+	}
+	o.imports = append(o.imports, importable...)
+	var program strings.Builder
+	program.WriteString("package main\n\nimport (\n")
+	for _, p := range o.imports {
+		fmt.Fprintf(&program, "\t_ %q\n", p)
+	}
+	program.WriteString(")\n\nfunc main() {}\n")
+	if err := os.WriteFile(filepath.Join(o.dir, "main.go"), []byte(program.String()), 0o644); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"get", m.path() + "@" + version}, {"mod", "tidy"}, {"build", "-o", os.DevNull, "."}} {
+		if _, err := o.run("go", args...); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("go get %s@%s: builds %s\n", m.path(), version, strings.Join(importable, " "))
+	return nil
+}
+
+// runProgram builds and runs a real program in place of the list of imports.
+func (o *outside) runProgram(source string) error {
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(o.dir, "main.go"), text, 0o644); err != nil {
+		return err
+	}
+	out, err := o.run("go", "run", ".")
+	if err != nil {
+		return err
+	}
+	fmt.Print("the program outside says: ", out)
+	return nil
+}
+
+func (o *outside) run(name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = o.dir, o.env
+	return output(cmd)
+}
