@@ -7,6 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,8 +22,6 @@ import (
 
 // minTime is the least that a target is worth: below it the engine has hardly read its corpus.
 const minTime = 2 * time.Second
-
-var declaration = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
 type target struct{ dir, name string }
 
@@ -82,16 +83,28 @@ func find(root string) ([]target, error) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return err
+		names, err := declared(path)
+		for _, name := range names {
+			targets = append(targets, target{filepath.Dir(path), name})
 		}
-		for _, m := range declaration.FindAllSubmatch(src, -1) {
-			targets = append(targets, target{filepath.Dir(path), string(m[1])})
-		}
-		return nil
+		return err
 	})
 	return targets, err
+}
+
+// declared lists the fuzz targets of one test file.
+func declared(path string) ([]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
 }
 
 func (t target) fuzz(d time.Duration) error {

@@ -19,6 +19,7 @@ func TestFindReadsEveryModule(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("a_test.go", "package a\n\nfunc FuzzA(f *testing.F) {}\n\nfunc fuzzB(f *testing.F) {}\nfunc TestFuzz(t *testing.T) {}\n")
+	write("text_test.go", "package a\n\nconst text = `\nfunc FuzzInText(f *testing.F) {}\n`\n")
 	write("a.go", "package a\n\nfunc FuzzNoTest(f *testing.F) {}\n")
 	write("nested/go.mod", "module nested\n")
 	write("nested/b_test.go", "package b\nfunc FuzzC(fz *testing.F) {}\n")
