@@ -1,0 +1,284 @@
+package hogapi
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Run is one execution of a batch export over an interval of data.
+type Run struct {
+	ID          uuid.UUID `json:"id"`
+	BatchExport uuid.UUID `json:"batch_export"`
+	Status      RunStatus `json:"status"`
+
+	DataIntervalStart *time.Time `json:"data_interval_start"` // nil: from the beginning of time
+	DataIntervalEnd   time.Time  `json:"data_interval_end"`
+
+	RecordsCompleted  *int64  `json:"records_completed"`   // nil until it is known
+	RecordsTotalCount *int64  `json:"records_total_count"` // nil until it is known
+	LatestError       *string `json:"latest_error"`
+	Cursor            *string `json:"cursor"`
+
+	CreatedAt     time.Time  `json:"created_at"`
+	LastUpdatedAt time.Time  `json:"last_updated_at"`
+	FinishedAt    *time.Time `json:"finished_at"` // nil while the run goes on
+
+	// Newer servers only.
+	Backfill            *uuid.UUID `json:"backfill"`       // the backfill that made the run
+	BytesExported       *int64     `json:"bytes_exported"` // written to the destination
+	RecordsFailed       *int64     `json:"records_failed"`
+	BatchExportOnDemand *uuid.UUID `json:"batch_export_on_demand"`
+}
+
+// RunStatus is the state of a run or of a backfill. The service may add further ones: see [RunStatus.IsKnown].
+type RunStatus string
+
+// The statuses that a run can have.
+const (
+	RunStatusStarting        RunStatus = "Starting"
+	RunStatusRunning         RunStatus = "Running"
+	RunStatusContinuedAsNew  RunStatus = "ContinuedAsNew" // goes on, as Running does
+	RunStatusCompleted       RunStatus = "Completed"
+	RunStatusFailed          RunStatus = "Failed"
+	RunStatusFailedRetryable RunStatus = "FailedRetryable" // over: the service has used up its own attempts
+	RunStatusFailedBilling   RunStatus = "FailedBilling"   // not in the specification
+	RunStatusCancelled       RunStatus = "Cancelled"
+	RunStatusTerminated      RunStatus = "Terminated"
+	RunStatusTimedOut        RunStatus = "TimedOut"
+)
+
+var runStatuses = []RunStatus{
+	RunStatusStarting, RunStatusRunning, RunStatusContinuedAsNew, RunStatusCompleted, RunStatusFailed, RunStatusFailedRetryable,
+	RunStatusFailedBilling, RunStatusCancelled, RunStatusTerminated, RunStatusTimedOut,
+}
+
+// IsKnown reports whether s is a constant of this package.
+func (s RunStatus) IsKnown() bool { return slices.Contains(runStatuses, s) }
+
+// IsTerminal reports whether nothing follows. It is false for an unknown status.
+func (s RunStatus) IsTerminal() bool {
+	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
+}
+
+// IsFailure reports whether the run is over and has failed. Cancelled is no failure: somebody wanted it.
+func (s RunStatus) IsFailure() bool {
+	switch s {
+	case RunStatusFailed, RunStatusFailedRetryable, RunStatusFailedBilling, RunStatusTerminated, RunStatusTimedOut:
+		return true
+	default:
+		return false
+	}
+}
+
+// RunOrdering is the order of a list of runs.
+type RunOrdering string
+
+// The orders that the service knows. Those by interval leave out runs whose interval has no start.
+const (
+	RunsNewestFirst        RunOrdering = "-created_at" // the default
+	RunsOldestFirst        RunOrdering = "created_at"
+	RunsByInterval         RunOrdering = "data_interval_start"
+	RunsByIntervalBackward RunOrdering = "-data_interval_start"
+)
+
+func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
+
+// RunListOptions select runs. Without After, Before, Start and End all runs are listed, however old: the service's own
+// default, the last 7 days, is never used. Old servers read times in the project's time zone instead of UTC.
+type RunListOptions struct {
+	CursorOptions
+
+	After, Before time.Time   // when the run was created; for the orders by creation
+	Start, End    time.Time   // bounds of the run's interval; for the orders by interval
+	Ordering      RunOrdering // default: newest first; by interval backwards when Start or End is set
+	Statuses      []RunStatus // empty: all. Old servers do not filter, so it is done here too: a page may hold fewer runs, or none
+}
+
+// farPast and farFuture stand for no bound.
+const (
+	farPast   = "1970-01-01T00:00:00Z"
+	farFuture = "2200-01-01T00:00:00Z"
+)
+
+// check refuses what the service would silently ignore or answer with an empty list.
+func (o RunListOptions) check(op Op) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: op, Field: field, Value: value, Want: want}
+	}
+	for _, s := range o.Statuses {
+		if err := checkSpelling(op, "Statuses", s, runStatuses); err != nil {
+			return err
+		}
+	}
+	byCreation, byInterval := !o.After.IsZero() || !o.Before.IsZero(), !o.Start.IsZero() || !o.End.IsZero()
+	switch ordering := o.Ordering; {
+	case ordering != "" && ordering != RunsNewestFirst && ordering != RunsOldestFirst && !ordering.byInterval():
+		return bad("Ordering", string(ordering), "one of created_at, -created_at, data_interval_start, -data_interval_start")
+	case byCreation && byInterval:
+		return bad("Start", "", "either After and Before or Start and End: the service heeds one pair")
+	case byCreation && ordering.byInterval():
+		return bad("Ordering", string(ordering), "an order by creation beside After and Before; orders by interval heed Start and End")
+	case byInterval && ordering != "" && !ordering.byInterval():
+		return bad("Ordering", string(ordering), "an order by interval beside Start and End; orders by creation heed After and Before")
+	case isReversed(o.After, o.Before):
+		return bad("Before", o.Before.String(), "later than After")
+	case isReversed(o.Start, o.End):
+		return bad("End", o.End.String(), "later than Start")
+	}
+	return o.CursorOptions.check(op)
+}
+
+func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
+
+// checkSpelling refuses a value that differs from a known one only by case, blanks or dashes. Other unknown values pass: the
+// service may know them.
+func checkSpelling[T ~string](op Op, field string, value T, known []T) error {
+	if value == "" {
+		return &InputError{Op: op, Field: field, Want: "a value, not an empty text"}
+	}
+	for _, k := range known {
+		if value != k && lettersOnly(value) == lettersOnly(k) {
+			return &InputError{Op: op, Field: field, Value: string(value), Want: `"` + string(k) + `"`}
+		}
+	}
+	return nil
+}
+
+func lettersOnly[T ~string](s T) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
+}
+
+// query is what the service is asked for.
+func (o RunListOptions) query() url.Values {
+	q := url.Values{}
+	ordering := o.Ordering
+	if ordering == "" && (!o.Start.IsZero() || !o.End.IsZero()) {
+		ordering = RunsByIntervalBackward
+	}
+	if ordering != "" {
+		q.Set("ordering", string(ordering))
+	}
+	if ordering.byInterval() {
+		q.Set("start", boundOr(o.Start, farPast))
+		q.Set("end", boundOr(o.End, farFuture))
+	} else {
+		q.Set("after", boundOr(o.After, farPast))
+		if !o.Before.IsZero() {
+			q.Set("before", boundOr(o.Before, ""))
+		}
+	}
+	for _, s := range o.Statuses {
+		q.Add("status", string(s))
+	}
+	return q
+}
+
+// boundOr writes a time as the service does: UTC, microseconds.
+func boundOr(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.999999Z")
+}
+
+// allRuns is the query of the calls on one run, from which the service would hide those older than 7 days.
+func allRuns() url.Values { return url.Values{"after": {farPast}} }
+
+// RunsService reads, cancels, retries and follows the runs of batch exports.
+type RunsService service
+
+// List returns one page of up to 100 runs. An unknown export has no runs: that is an empty page, not an error.
+//
+// GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
+func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
+	walk, err := s.walk(exportID, o, options)
+	if err != nil {
+		return nil, err
+	}
+	return walk.one(ctx)
+}
+
+// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to go on.
+func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
+	walk, err := s.walk(exportID, o, options)
+	if err != nil {
+		return failedSeq[*CursorPage[Run]](err)
+	}
+	return walk.pages(ctx)
+}
+
+// All yields every run. An error comes once, last, as a [*PageError] that says where to go on.
+func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
+	walk, err := s.walk(exportID, o, options)
+	if err != nil {
+		return failedSeq[Run](err)
+	}
+	return walk.all(ctx)
+}
+
+// walk is the pager behind List, Pages and All.
+func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) (w pager[Run, *CursorPage[Run]], err error) {
+	if o == nil {
+		o = &RunListOptions{}
+	}
+	r, err := endpointByID(OpRunsList, exportID)
+	if err != nil {
+		return w, err
+	}
+	if err := o.check(OpRunsList); err != nil {
+		return w, err
+	}
+	w = cursorPager[Run](s.client, OpRunsList, r.ids, o.query(), o.CursorOptions, options)
+	if len(o.Statuses) > 0 {
+		w.fetch = onlyWithStatus(slices.Clone(o.Statuses), w.fetch)
+	}
+	return w, nil
+}
+
+type fetchRuns = func(context.Context, place) fetched[*CursorPage[Run]]
+
+// onlyWithStatus takes out of each page what an old server has not filtered. Links stay as they are.
+func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
+	return func(ctx context.Context, at place) fetched[*CursorPage[Run]] {
+		got := fetch(ctx, at)
+		if got.page != nil {
+			got.page.Results = slices.DeleteFunc(got.page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
+		}
+		return got
+	}
+}
+
+// Get returns one run, however old.
+//
+// GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
+func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
+	r, err := endpointByID(OpRunsGet, exportID, runID)
+	if err != nil {
+		return nil, err
+	}
+	r.query = allRuns()
+	var run Run
+	if err := s.client.call(ctx, r, &run, options...); err != nil {
+		return nil, err
+	}
+	return &run, nil
+}
+
+// Cancel ends a run that is under way. Newer servers answer 400 ([ErrInvalid]) for one that is over, old ones may fail with 500.
+// The call is not repeated when its outcome is unknown: see [OutcomeUnknownError].
+//
+// POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
+func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
+	r, err := endpointByID(OpRunsCancel, exportID, runID)
+	if err != nil {
+		return err
+	}
+	r.query = allRuns()
+	return s.client.call(ctx, r, nil, options...)
+}

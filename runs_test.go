@@ -1,0 +1,214 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	exportA = uuid.MustParse("0190f3c0-0000-7000-8000-00000000000a")
+	runA    = uuid.MustParse("0190f3c0-0000-7000-8000-0000000000a1")
+	runB    = uuid.MustParse("0190f3c0-0000-7000-8000-0000000000b2")
+)
+
+const (
+	runsPath = testBase + "/batch_exports/0190f3c0-0000-7000-8000-00000000000a/runs/"
+	runAPath = runsPath + "0190f3c0-0000-7000-8000-0000000000a1/"
+)
+
+func TestRunDecodesEveryFieldAndItsNulls(t *testing.T) {
+	var full, sparse Run
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"id": "0190f3c0-0000-7000-8000-0000000000a1", "batch_export": "0190f3c0-0000-7000-8000-00000000000a",
+		"status": "Completed", "data_interval_start": "2024-05-01T10:00:00Z", "data_interval_end": "2024-05-01T11:00:00Z",
+		"records_completed": 5000000000, "records_total_count": 7, "latest_error": "none", "cursor": "c",
+		"created_at": "2024-05-01T11:00:00.123456Z", "last_updated_at": "2024-05-01T11:01:00Z", "finished_at": "2024-05-01T11:01:00Z",
+		"backfill": "0190f3c0-0000-7000-8000-0000000000b2", "bytes_exported": 512, "records_failed": 1,
+		"batch_export_on_demand": null, "of_the_future": [1]}`), &full))
+	start, finished := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC), time.Date(2024, 5, 1, 11, 1, 0, 0, time.UTC)
+	assert.Equal(t, Run{
+		ID: runA, BatchExport: exportA, Status: RunStatusCompleted, DataIntervalStart: &start, DataIntervalEnd: start.Add(time.Hour),
+		RecordsCompleted: new(int64(5_000_000_000)), RecordsTotalCount: new(int64(7)), LatestError: new("none"), Cursor: new("c"),
+		CreatedAt: start.Add(time.Hour + 123456*time.Microsecond), LastUpdatedAt: finished, FinishedAt: &finished,
+		Backfill: &runB, BytesExported: new(int64(512)), RecordsFailed: new(int64(1)),
+	}, full)
+
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"id": "0190f3c0-0000-7000-8000-0000000000a1", "batch_export": "0190f3c0-0000-7000-8000-00000000000a",
+		"status": "Paused", "data_interval_start": null, "data_interval_end": "2024-05-01T11:00:00Z",
+		"records_completed": null, "records_total_count": null, "latest_error": null, "cursor": null,
+		"created_at": "2024-05-01T11:00:00Z", "last_updated_at": "2024-05-01T11:00:00Z", "finished_at": null}`), &sparse))
+	assert.Equal(t, Run{
+		ID: runA, BatchExport: exportA, Status: "Paused", DataIntervalEnd: start.Add(time.Hour),
+		CreatedAt: start.Add(time.Hour), LastUpdatedAt: start.Add(time.Hour),
+	}, sparse)
+}
+
+func TestRunStatus(t *testing.T) {
+	terminal := []RunStatus{"Completed", "Failed", "FailedRetryable", "FailedBilling", "Cancelled", "Terminated", "TimedOut"}
+	failures := []RunStatus{"Failed", "FailedRetryable", "FailedBilling", "Terminated", "TimedOut"}
+	require.Len(t, runStatuses, 10)
+	for _, s := range append(runStatuses, "Paused", "") {
+		assert.Equal(t, s != "Paused" && s != "", s.IsKnown(), s)
+		assert.Equal(t, contains(terminal, s), s.IsTerminal(), s)
+		assert.Equal(t, contains(failures, s), s.IsFailure(), s)
+	}
+}
+
+func contains(list []RunStatus, s RunStatus) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestRunsAskForAllOfThemByDefault(t *testing.T) {
+	noon := time.Date(2024, 5, 1, 12, 0, 0, 5000, time.FixedZone("east", 7200))
+	for name, c := range map[string]struct {
+		options *RunListOptions
+		want    string
+	}{
+		"nil":             {nil, "after=1970-01-01T00:00:00Z"},
+		"oldest first":    {&RunListOptions{Ordering: RunsOldestFirst}, "ordering=created_at&after=1970-01-01T00:00:00Z"},
+		"after":           {&RunListOptions{After: noon}, "after=2024-05-01T10:00:00.000005Z"},
+		"only before":     {&RunListOptions{Before: noon}, "after=1970-01-01T00:00:00Z&before=2024-05-01T10:00:00.000005Z"},
+		"by interval":     {&RunListOptions{Ordering: RunsByInterval}, "ordering=data_interval_start&start=1970-01-01T00:00:00Z&end=2200-01-01T00:00:00Z"},
+		"only end":        {&RunListOptions{End: noon}, "ordering=-data_interval_start&start=1970-01-01T00:00:00Z&end=2024-05-01T10:00:00.000005Z"},
+		"statuses":        {&RunListOptions{Statuses: []RunStatus{"Failed", "TimedOut", "New"}}, "after=1970-01-01T00:00:00Z&status=Failed&status=TimedOut&status=New"},
+		"from a cursor":   {&RunListOptions{CursorOptions: CursorOptions{Cursor: "xyz"}}, "after=1970-01-01T00:00:00Z&cursor=xyz"},
+		"start, no order": {&RunListOptions{Start: noon}, "ordering=-data_interval_start&start=2024-05-01T10:00:00.000005Z&end=2200-01-01T00:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			var got url.Values
+			mock.RegisterResponder("GET", runsPath, func(r *http.Request) (*http.Response, error) {
+				got = r.URL.Query()
+				return httpmock.NewStringResponse(200, `{"next": null, "previous": null, "results": []}`), nil
+			})
+			page, err := client.Runs.List(context.Background(), exportA, c.options)
+			require.NoError(t, err)
+			require.Empty(t, page.Results)
+			want, err := url.ParseQuery(c.want)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
+	early, late := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)
+	client, mock := newTestClient(t)
+	for name, c := range map[string]struct {
+		options RunListOptions
+		field   string
+		want    string
+	}{
+		"unknown order":              {RunListOptions{Ordering: "finished_at"}, "Ordering", "-created_at"},
+		"both pairs":                 {RunListOptions{After: early, Start: early}, "Start", "one pair"},
+		"creation, interval order":   {RunListOptions{After: early, Ordering: RunsByInterval}, "Ordering", "by creation"},
+		"interval, creation order":   {RunListOptions{Start: early, Ordering: RunsOldestFirst}, "Ordering", "by interval"},
+		"reversed":                   {RunListOptions{After: late, Before: early}, "Before", "later"},
+		"empty":                      {RunListOptions{Start: late, End: late}, "End", "later"},
+		"near miss of a status":      {RunListOptions{Statuses: []RunStatus{"failed"}}, "Statuses", `"Failed"`},
+		"near miss with a blank":     {RunListOptions{Statuses: []RunStatus{"Timed Out"}}, "Statuses", `"TimedOut"`},
+		"no status":                  {RunListOptions{Statuses: []RunStatus{""}}, "Statuses", "not an empty text"},
+		"negative limit of pages":    {RunListOptions{CursorOptions: CursorOptions{MaxPages: -1}}, "MaxPages", "0 or more"},
+		"negative number of fetches": {RunListOptions{CursorOptions: CursorOptions{Prefetch: -1}}, "Prefetch", "0 or more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client.Runs.List(context.Background(), exportA, &c.options)
+			var input *InputError
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, OpRunsList, input.Op)
+			assert.Equal(t, c.field, input.Field)
+			assert.Contains(t, input.Want, c.want)
+			for _, err := range client.Runs.All(context.Background(), exportA, &c.options) {
+				require.ErrorAs(t, err, &input)
+			}
+		})
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+func TestRunsRefuseNilIDs(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx := context.Background()
+	for name, call := range map[string]func(export, run uuid.UUID) error{
+		"get":    func(e, r uuid.UUID) error { _, err := client.Runs.Get(ctx, e, r); return err },
+		"cancel": func(e, r uuid.UUID) error { return client.Runs.Cancel(ctx, e, r) },
+	} {
+		for _, ids := range [][2]uuid.UUID{{uuid.Nil, runA}, {exportA, uuid.Nil}} {
+			require.ErrorIs(t, call(ids[0], ids[1]), ErrInvalid, name)
+		}
+	}
+	_, err := client.Runs.List(ctx, uuid.Nil, nil)
+	require.ErrorIs(t, err, ErrInvalid)
+	for _, err := range client.Runs.Pages(ctx, uuid.Nil, nil) {
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+// Old servers do not know the status filter: a page without a match must not look like the end.
+func TestRunsFilterStatusesHereToo(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", runsPath, func(r *http.Request) (*http.Response, error) {
+		if r.URL.Query().Get("cursor") == "" {
+			return httpmock.NewStringResponse(200, `{"next": "http://elsewhere/?cursor=two", "results": [{"status": "Completed"}, {"status": "Running"}]}`), nil
+		}
+		require.Equal(t, []string{"Failed"}, r.URL.Query()["status"])
+		return httpmock.NewStringResponse(200, `{"next": null, "results": [{"status": "Failed"}, {"status": "Completed"}]}`), nil
+	})
+	o := &RunListOptions{Statuses: []RunStatus{RunStatusFailed}}
+	page, err := client.Runs.List(context.Background(), exportA, o)
+	require.NoError(t, err)
+	require.Empty(t, page.Results)
+	require.NotNil(t, page.Next)
+	for range 2 { // the sequence can be walked again
+		var got []RunStatus
+		for run, err := range client.Runs.All(context.Background(), exportA, o) {
+			require.NoError(t, err)
+			got = append(got, run.Status)
+		}
+		require.Equal(t, []RunStatus{RunStatusFailed}, got)
+	}
+}
+
+func TestRunCallsReachRunsOlderThanAWeek(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx := context.Background()
+	window := url.Values{"after": {"1970-01-01T00:00:00Z"}}
+	mock.RegisterResponderWithQuery("GET", runAPath, window, httpmock.NewStringResponder(200, `{"id": "0190f3c0-0000-7000-8000-0000000000a1", "status": "Failed"}`))
+	mock.RegisterResponderWithQuery("POST", runAPath+"cancel/", window, httpmock.NewStringResponder(200, `{"cancelled": true}`))
+	run, err := client.Runs.Get(ctx, exportA, runA)
+	require.NoError(t, err)
+	require.Equal(t, RunStatusFailed, run.Status)
+	require.NoError(t, client.Runs.Cancel(ctx, exportA, runA))
+
+	mock.RegisterResponderWithQuery("POST", runAPath+"cancel/", window, httpmock.NewStringResponder(200, ``))
+	require.NoError(t, client.Runs.Cancel(ctx, exportA, runA), "the specification knows no body")
+}
+
+func TestCancelOfAnEndedRun(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("POST", runAPath+"cancel/", httpmock.NewStringResponder(400,
+		`{"type": "validation_error", "code": "invalid_input", "detail": "Cannot cancel a run that is in 'Completed' status", "attr": null}`))
+	err := client.Runs.Cancel(context.Background(), exportA, runA)
+	require.ErrorIs(t, err, ErrInvalid)
+	var api *APIError
+	require.True(t, errors.As(err, &api))
+	require.Contains(t, api.Detail, "'Completed'")
+	require.Equal(t, 1, mock.GetTotalCallCount())
+}
