@@ -1,0 +1,146 @@
+package hogapitest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// personalKey is what the server knows of a key.
+type personalKey struct{ scopes []string }
+
+// allows reports whether the key has a scope; write holds read, and "*" holds all.
+func (k personalKey) allows(scope string) bool {
+	write := strings.TrimSuffix(scope, ":read") + ":write"
+	return slices.Contains(k.scopes, "*") || slices.Contains(k.scopes, scope) || slices.Contains(k.scopes, write)
+}
+
+const (
+	noKey     = "Authentication credentials were not provided."
+	badKey    = "Personal API key found in request Authorization header is invalid."
+	noSupport = "This action does not support Personal API Key access"
+)
+
+var bearer = regexp.MustCompile(`^Bearer\s+(\S.+)$`)
+
+// manage serves a call of the management API: key, project, scope, then the endpoint.
+func (s *Server) manage(ctx context.Context, v *visit, body []byte) answer {
+	a := s.managed(ctx, v, body)
+	if s.era >= E3 && v.params["prefix"] == "environments" {
+		s.deprecate(v, &a)
+	}
+	return a
+}
+
+func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
+	if v.route.method == "" && !v.known || v.route.method != "" && !v.route.exists(s.era) {
+		return notFound("Endpoint not found.")
+	}
+	if v.route.method == "" {
+		return methodNotAllowed(v.call.Method)
+	}
+	if v.route.root {
+		return v.route.serve(s, &request{url: v.url, header: v.call.Header, query: v.call.Query, body: body})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, refusal := s.admit(v, body)
+	if refusal != nil {
+		return *refusal
+	}
+	if v.route.handler != nil {
+		s.mu.Unlock() // it may call the server
+		defer s.mu.Lock()
+		return handled(v.route.handler, v.httpRequest(ctx, body))
+	}
+	a := v.route.serve(s, r)
+	if s.emptyBodies && bodiless[v.route.op] && a.status < 300 {
+		a.body = nil
+		a.header.Del("Content-Type")
+	}
+	return a
+}
+
+// bodiless are the operations that the specification gives no body.
+var bodiless = map[hogapi.Op]bool{
+	hogapi.OpAppMetricsGet: true, hogapi.OpAppMetricsErrorDetails: true,
+	hogapi.OpAppMetricsHistoricalExports: true, hogapi.OpAppMetricsHistoricalExport: true,
+	hogapi.OpBatchExportsBackfill: true, hogapi.OpBatchExportsLogs: true,
+	hogapi.OpBatchExportsPause: true, hogapi.OpBatchExportsUnpause: true,
+	hogapi.OpRunsCancel: true, hogapi.OpRunsLogs: true, hogapi.OpRunsRetry: true,
+}
+
+// admit checks key, project and scope, in the service's order.
+func (s *Server) admit(v *visit, body []byte) (*request, *answer) {
+	refuse := func(a answer) (*request, *answer) { return nil, &a }
+
+	header := v.call.Header.Get("Authorization")
+	sent := bearer.FindStringSubmatch(header)
+	if sent == nil {
+		return refuse(s.unauthorized("not_authenticated", noKey))
+	}
+	key, ok := s.keys[strings.TrimSpace(sent[1])]
+	if !ok {
+		return refuse(s.unauthorized("authentication_failed", badKey))
+	}
+	id := v.params["project"]
+	if id == "@current" {
+		id = s.project
+	}
+	if slices.Contains(s.foreign, id) {
+		return refuse(forbidden("You don't have access to the project."))
+	}
+	p, ok := s.projects[id]
+	if !ok {
+		return refuse(notFound("Project not found."))
+	}
+	scope, late := strings.CutPrefix(v.route.scope, noScope)
+	if late && s.era < E3 && !s.workingLogs {
+		return refuse(forbidden(noSupport))
+	}
+	if scope != "" && !key.allows(scope) {
+		return refuse(forbidden(fmt.Sprintf("API key missing required scope '%s'", scope)))
+	}
+	return &request{url: v.url, header: v.call.Header, query: v.call.Query, params: v.params, body: body, project: p, scope: scope, now: s.now()}, nil
+}
+
+func (s *Server) unauthorized(code, detail string) answer {
+	a := failure(http.StatusUnauthorized, "authentication_error", code, detail, "")
+	if s.era >= E3 {
+		a.header.Set("WWW-Authenticate", `Bearer resource_metadata="`+apiOrigin+`/.well-known/oauth-protected-resource"`)
+	}
+	return a
+}
+
+// sunset is when /api/environments was said to end.
+var sunset = time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
+
+// deprecate adds what the newest service says on calls below /api/environments.
+func (s *Server) deprecate(v *visit, a *answer) {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	successor := strings.Replace(v.url.Path, "/api/environments/", "/api/projects/", 1)
+	a.header.Set("Deprecation", "true")
+	a.header.Set("Sunset", sunset)
+	a.header.Set("Link", fmt.Sprintf(`<%s://%s%s>; rel="successor-version"`, v.url.Scheme, v.url.Host, successor))
+}
+
+// checkLeak notes a personal key that came to capture, in a URL, or to the origin of capture.
+func (s *Server) checkLeak(v *visit) {
+	where := v.call.Method + " " + v.call.Path
+	for key := range s.keys {
+		if strings.Contains(v.url.RawQuery, key) || strings.Contains(v.url.Path, key) {
+			s.leaks = append(s.leaks, where+": the personal API key is in the URL")
+		}
+		if v.route.root && strings.Contains(v.call.Header.Get("Authorization"), key) {
+			s.leaks = append(s.leaks, where+": the personal API key was sent to capture")
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package hogapitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Call is one request that reached the server, or tried to. Its header and body may hold keys: no verb of fmt, no log and no
+// JSON prints them.
+type Call struct {
+	Op     hogapi.Op // hogapi.OpDo for what the fake knows and the package has no method for; empty for what it does not know
+	Method string
+	Path   string
+	Query  url.Values
+	Header http.Header
+	Body   []byte // as it came, compressed or not; nil where nothing was read
+	At     time.Time
+
+	Status    int    // of the answer; 0 where there was none
+	Fault     string // the scripted fault that the call met, if any
+	Delivered bool   // the whole answer was handed to the client
+}
+
+// String names the call without its header and body.
+func (c Call) String() string {
+	s := fmt.Sprintf("%s %s %s: %d", c.Op, c.Method, c.Path, c.Status)
+	if c.Fault != "" {
+		s += " (" + c.Fault + ")"
+	}
+	return s
+}
+
+// Format writes String under every verb.
+func (c Call) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue is String for slog.
+func (c Call) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON is String for JSON.
+func (c Call) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+
+// Calls returns the calls of an operation in the order of their arrival; none of op given, all calls.
+func (s *Server) Calls(op ...hogapi.Op) []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []Call
+	for _, c := range s.calls {
+		if len(op) == 0 || slices.Contains(op, c.Op) {
+			found = append(found, *c)
+		}
+	}
+	return found
+}
+
+// Unknown returns the requests ("GET /path") that no route of the fake knows.
+func (s *Server) Unknown() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.strange)
+}
+
+// MaxInFlight is the greatest number of calls of an operation that were under way at one time.
+func (s *Server) MaxInFlight(op hogapi.Op) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gauge(op).most
+}
+
+// gauge counts what is under way.
+type gauge struct{ now, most int }
+
+func (s *Server) gauge(op hogapi.Op) *gauge {
+	g := s.inFlight[op]
+	if g == nil {
+		g = &gauge{}
+		s.inFlight[op] = g
+	}
+	return g
+}

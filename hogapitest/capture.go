@@ -1,0 +1,227 @@
+package hogapitest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// The service's own limits.
+const (
+	maxBody       = 20 << 20 // as received; decompressed 5 times that
+	maxEventBytes = 1_000_000
+	inflation     = 5
+	maxTokenBytes = 64
+	maxDistinctID = 200 // characters
+)
+
+// capture serves POST /batch/. A keep other than allEvents stores only so many of the events that it would store.
+// It parses and judges without the server's lock, so batches that arrive together are worked on together.
+func (s *Server) capture(v *visit, body []byte, keep int) answer {
+	plain, zipped, refusal := s.unpack(v, body)
+	if refusal != nil {
+		return *refusal
+	}
+	b, refusal := readBatch(plain)
+	if refusal != nil {
+		return *refusal
+	}
+	if refusal := checkToken(b); refusal != nil {
+		return *refusal
+	}
+	now := s.now()
+	for i := range b.events {
+		e := &b.events[i]
+		if refusal := e.check(b, now); refusal != nil {
+			return *refusal
+		}
+		e.content = hashed(string(canonical(e.properties)))
+	}
+	if s.maxBatchEvents > 0 && len(b.events) > s.maxBatchEvents {
+		return text(http.StatusRequestEntityTooLarge, "length limit exceeded")
+	}
+	if refusal := s.culprits(b.events); refusal != nil {
+		return *refusal
+	}
+	return s.store(v, b, keep, zipped)
+}
+
+// unpack decompresses a body within the limits. What says how is the query, then the header, then the body's first bytes.
+func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refusal *answer) {
+	tooLarge := text(http.StatusRequestEntityTooLarge, "length limit exceeded")
+	if len(body) > s.maxBody {
+		return nil, false, &tooLarge
+	}
+	how := strings.ToLower(v.call.Query.Get("compression"))
+	if how == "" {
+		how = strings.ToLower(v.call.Header.Get("Content-Encoding"))
+	}
+	magic := bytes.HasPrefix(body, []byte{0x1f, 0x8b})
+	if !magic && how != "gzip" && how != "gzip-js" {
+		if len(bytes.TrimSpace(body)) == 0 {
+			empty := text(http.StatusBadRequest, "request missing data payload")
+			return nil, false, &empty
+		}
+		return body, false, nil
+	}
+	plain, err := gunzip(body, s.maxBody*inflation)
+	if errors.Is(err, errTooLarge) {
+		return nil, true, &tooLarge
+	}
+	if err != nil {
+		bad := text(http.StatusBadRequest, "failed to decode request: invalid GZIP data")
+		return nil, true, &bad
+	}
+	return plain, true, nil
+}
+
+var errTooLarge = errors.New("too large")
+
+func gunzip(body []byte, limit int) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(plain) > limit {
+		return nil, errTooLarge
+	}
+	return plain, nil
+}
+
+// checkToken holds the key to its form only: a key that nobody has is answered 200 all the same.
+func checkToken(b *batch) *answer {
+	refuse := func(reason string) *answer {
+		a := text(http.StatusUnauthorized, reason)
+		return &a
+	}
+	token := b.token
+	switch {
+	case token == "" && b.noToken:
+		return refuse("event submitted without an api_key")
+	case b.tokensDiffer:
+		return refuse("batch submitted with inconsistent api_key values")
+	case token == "":
+		return refuse("API key is not valid: empty")
+	case len(token) > maxTokenBytes:
+		return refuse("API key is not valid: too_long")
+	case strings.ContainsFunc(token, func(r rune) bool { return r > 127 }):
+		return refuse("API key is not valid: not_ascii")
+	case strings.HasPrefix(token, "phx_"):
+		return refuse("API key is not valid: personal_api_key")
+	case strings.ContainsRune(token, 0):
+		return refuse("API key is not valid: null_byte")
+	}
+	return nil
+}
+
+// culprits applies [Server.RejectEvents]. Events marked 413 stand out of the batch as those over the size limit do.
+func (s *Server) culprits(events []event) *answer {
+	s.mu.Lock()
+	reject := s.reject
+	s.mu.Unlock()
+	if reject == nil {
+		return nil
+	}
+	for i := range events {
+		switch status := reject(events[i].raw); status {
+		case 0:
+		case http.StatusRequestEntityTooLarge:
+			events[i].tooBig = true
+		default:
+			a := usual(status, true)
+			return &a
+		}
+	}
+	return nil
+}
+
+// store commits the events of a good batch and answers. One event over the limit makes the answer 413; the others are stored.
+func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	project := s.projectOf(b.token)
+	why := ""
+	switch {
+	case project == nil:
+		why = "unknown key"
+	case s.quota != QuotaFree:
+		why = "over quota"
+	}
+	tooBig := false
+	commit := s.ledger.begin(v, b, project, zipped)
+	fitting := b.events[:0]
+	for _, e := range b.events {
+		if e.tooBig || e.over(s.maxEventBytes) {
+			tooBig = true
+			continue
+		}
+		if e.name != "$performance_event" { // silently removed
+			fitting = append(fitting, e)
+		}
+	}
+	switch {
+	case keep == halfBody:
+		fitting = fitting[:len(fitting)/2]
+	case keep != allEvents:
+		fitting = fitting[:min(keep, len(fitting))]
+	}
+	for i := range fitting {
+		s.ledger.commit(commit, &fitting[i], why)
+	}
+	if tooBig {
+		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", s.maxEventBytes))
+	}
+	return s.accepted(v)
+}
+
+// accepted is the answer to a batch that was taken, or dropped in silence.
+func (s *Server) accepted(v *visit) answer {
+	if v.call.Query.Get("beacon") == "1" {
+		return answer{status: http.StatusNoContent, header: http.Header{}}
+	}
+	body := object{"status": "Ok"}
+	if s.era == E1 {
+		body["status"] = 1
+	}
+	if s.quota == QuotaListed {
+		body["quota_limited"] = []string{"events"}
+	}
+	return reply(http.StatusOK, body)
+}
+
+func (s *Server) projectOf(key string) *Project {
+	for _, p := range s.projects {
+		if p.key == key {
+			return p
+		}
+	}
+	return nil
+}
+
+// flags serves POST /flags/, which tells an unknown key where capture does not.
+func (s *Server) flags(r *request) answer {
+	f, refusal := readFields(r.body)
+	if refusal != nil {
+		return *refusal
+	}
+	token := firstText(f, "api_key", "token", "$token")
+	s.mu.Lock()
+	known := s.projectOf(token) != nil
+	s.mu.Unlock()
+	if !known {
+		return failure(http.StatusUnauthorized, "authentication_error", "invalid_api_key",
+			"Project API key invalid. You can find your project API key in your PostHog project settings.", "")
+	}
+	if firstText(f, "distinct_id") == "" {
+		return invalid("distinct_id", "required", "The distinct_id field is required.")
+	}
+	return reply(http.StatusOK, object{"flags": object{}, "errorsWhileComputingFlags": false, "quotaLimited": nil})
+}

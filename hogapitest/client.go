@@ -1,0 +1,64 @@
+package hogapitest
+
+import (
+	"net/http"
+
+	"github.com/hogapi/hogapi"
+)
+
+// TB is the part of [testing.TB] that a server needs.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Client returns a client of the default project with both keys, wired to the server in process. At the end of the test the server is
+// closed, and the test fails where a scripted fault was not met, a request asked for what the fake does not know, or a key came
+// to a place where it does not belong. Options come after the server's own and win.
+func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
+	t.Helper()
+	client, err := hogapi.NewClient(append(s.ClientOptions(s.project), options...)...)
+	if err != nil {
+		t.Fatalf("hogapitest: %v", err)
+		return nil
+	}
+	t.Cleanup(func() {
+		s.Close()
+		s.Verify(t)
+	})
+	return client
+}
+
+// ClientOptions are the options of a client for a project of the server, for programs that have no test: the origins, both keys
+// and the in-process transport.
+func (s *Server) ClientOptions(project string) []hogapi.Option {
+	p := s.Project(project)
+	return []hogapi.Option{
+		hogapi.WithBaseURL(apiOrigin + s.pathPrefix),
+		hogapi.WithCaptureURL(captureOrigin + s.pathPrefix),
+		hogapi.WithProject(p.id),
+		hogapi.WithPersonalAPIKey(s.personalKey),
+		hogapi.WithProjectAPIKey(p.key),
+		hogapi.WithHTTPClient(&http.Client{Transport: s.Transport()}),
+		hogapi.WithClock(s.now),
+	}
+}
+
+// Verify fails the test for scripted faults that no request met, for requests that the fake does not know, and for keys that came to a
+// place where they do not belong. [Server.Client] does so at the end of the test.
+func (s *Server) Verify(t TB) {
+	t.Helper()
+	for _, f := range s.Unused() {
+		t.Errorf("hogapitest: a scripted fault was not met: %s", f)
+	}
+	for _, r := range s.Unknown() {
+		t.Errorf("hogapitest: the fake knows no such endpoint: %s", r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, leak := range s.leaks {
+		t.Errorf("hogapitest: %s", leak)
+	}
+}

@@ -1,0 +1,72 @@
+package hogapitest
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Dashboard is one dashboard of a project. What a field here does not cover goes into Extra, which may also replace a value,
+// with nil for null.
+type Dashboard struct {
+	ID          int // numbered from 1 where it is 0
+	Name        string
+	Description string
+	Pinned      bool
+	Shared      bool
+	Deleted     bool
+	Tags        []string
+	Created     time.Time
+	Extra       map[string]any
+}
+
+func (d Dashboard) json(era Era, team int) object {
+	o := object{
+		"id": d.ID, "name": d.Name, "description": d.Description, "pinned": d.Pinned, "created_at": stamp(d.Created),
+		"created_by": defaultUser(), "is_shared": d.Shared, "deleted": d.Deleted, "creation_mode": "default", "tags": orEmpty(d.Tags),
+		"restriction_level": 21, "effective_restriction_level": 21, "effective_privilege_level": 37, "user_access_level": "editor",
+	}
+	if era >= E3 {
+		o["last_accessed_at"], o["access_control_version"], o["team_id"] = nil, "v2", team
+	}
+	for name, value := range d.Extra {
+		o[name] = value
+	}
+	return o
+}
+
+// defaultUser is the user who made everything. Half of its keys are null, as they often are.
+func defaultUser() object {
+	return object{
+		"id": 1, "uuid": "0190e0a2-0000-7000-8000-000000000001", "distinct_id": "user-1", "first_name": "Max", "last_name": "",
+		"email": "max@hogapitest.example", "is_email_verified": nil, "hedgehog_config": nil, "role_at_organization": nil,
+	}
+}
+
+func (s *Server) listDashboards(r *request) answer {
+	var shown []Dashboard
+	search := strings.ToLower(r.query.Get("search"))
+	for _, d := range r.project.dashboards {
+		fits := strings.Contains(strings.ToLower(d.Name+" "+d.Description), search)
+		for _, tag := range r.query["tags"] {
+			fits = fits && slices.Contains(d.Tags, tag)
+		}
+		if !d.Deleted && fits {
+			shown = append(shown, d)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b Dashboard) int {
+		if a.Pinned != b.Pinned {
+			if a.Pinned {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	a := s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s.era, r.project.team) })
+	a.status = http.StatusOK
+	return a
+}

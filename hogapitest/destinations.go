@@ -1,0 +1,289 @@
+package hogapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// destination is where an export writes to, with its secrets.
+type destination struct {
+	kind        string
+	config      map[string]any
+	integration json.RawMessage
+}
+
+// kindOf is what the service knows of one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
+// type other than string, ":any" one that is not checked.
+type kindOf struct {
+	old, new    string
+	integration bool // required in the newest era
+	secrets     string
+}
+
+const (
+	s3Old    = "bucket_name* region* prefix* aws_access_key_id aws_secret_access_key compression encryption kms_key_id endpoint_url file_format max_file_size_mb:int use_virtual_style_addressing:bool"
+	s3New    = "bucket_name* region* prefix* compression file_format max_file_size_mb:int legacy_parquet_extension:bool"
+	s3Secret = "aws_access_key_id aws_secret_access_key"
+	tables   = "database* schema table_name"
+	server   = " user host port:int password has_self_signed_cert:bool"
+)
+
+var kinds = map[string]kindOf{
+	"S3":           {old: s3Old, secrets: s3Secret},
+	"AwsS3":        {new: s3New + " encryption kms_key_id", integration: true, secrets: s3Secret},
+	"S3Compatible": {new: s3New + " use_virtual_style_addressing:bool", integration: true, secrets: s3Secret},
+	"Snowflake": {
+		old:         "account* user* database* warehouse* schema* table_name authentication_type password private_key private_key_passphrase role",
+		new:         "database* warehouse* schema* table_name role",
+		integration: true,
+		secrets:     "user password private_key private_key_passphrase",
+	},
+	"Postgres": {
+		old:     "user* password* host* database* schema table_name port:int has_self_signed_cert:bool",
+		new:     tables + server,
+		secrets: "user password",
+	},
+	"Redshift": {
+		old:     "user* password* host* database* schema table_name port:int has_self_signed_cert:bool properties_data_type mode copy_inputs:any",
+		new:     tables + server + " properties_data_type mode copy_inputs:any",
+		secrets: "user password",
+	},
+	"BigQuery": {
+		old:     "project_id* dataset_id* table_id private_key* private_key_id* token_uri* client_email* use_json_type:bool",
+		new:     "dataset_id* table_id use_json_type:bool project_id private_key private_key_id token_uri client_email",
+		secrets: "private_key private_key_id client_email token_uri",
+	},
+	"Databricks": {
+		old:         "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool",
+		new:         "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool",
+		integration: true,
+	},
+	"AzureBlob": {new: "container_name* prefix compression file_format max_file_size_mb:int legacy_parquet_extension:bool", integration: true},
+	"HTTP":      {old: "url* token*", new: "url* token*", secrets: "token"},
+	"Workflows": {new: "hog_function_id*"},
+	"NoOp":      {old: " ", new: " "},
+}
+
+// captureURLs are the only targets of an HTTP destination.
+var captureURLs = []string{"https://us.i.posthog.com/batch/", "https://eu.i.posthog.com/batch/"}
+
+// keys are the config keys of an era; empty where the era cannot make the type.
+func (k kindOf) keys(e Era) string {
+	if e >= E3 {
+		return k.new
+	}
+	return k.old
+}
+
+// json is the destination as it is read: without secrets, and before the newest era with every scalar turned into a string.
+func (d destination) json(e Era) object {
+	config := map[string]any{}
+	secrets := strings.Fields(kinds[d.kind].secrets)
+	for name, value := range d.config {
+		if slices.Contains(secrets, name) {
+			continue
+		}
+		if e < E3 {
+			value = stringified(value)
+		} else if name == "copy_inputs" {
+			value = withoutCredentials(value)
+		}
+		config[name] = value
+	}
+	o := object{"type": d.kind, "config": config}
+	if e >= E2 {
+		o["integration"] = orNull(d.integration)
+	}
+	return o
+}
+
+// stringified is the type loss of the encrypted column of older eras.
+func stringified(v any) any {
+	switch v := v.(type) {
+	case bool:
+		return map[bool]string{true: "True", false: "False"}[v]
+	case json.Number:
+		return v.String()
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = stringified(v[i])
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for name, value := range withoutCredentials(v).(map[string]any) {
+			out[name] = stringified(value)
+		}
+		return out
+	}
+	return v
+}
+
+func withoutCredentials(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	m = maps.Clone(m)
+	delete(m, "bucket_credentials")
+	return m
+}
+
+// writeDestination checks a destination and puts it into the export; a PATCH merges its config into the stored one.
+func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, whole bool) {
+	var sent struct {
+		Type          json.RawMessage `json:"type"`
+		Config        json.RawMessage `json:"config"`
+		Integration   json.RawMessage `json:"integration"`
+		IntegrationID json.RawMessage `json:"integration_id"`
+	}
+	if json.Unmarshal(raw, &sent) != nil || isNull(raw) {
+		c.fail("destination", "invalid_input", "Invalid data. Expected a dictionary.")
+		return
+	}
+	if len(sent.Integration) == 0 {
+		sent.Integration = sent.IntegrationID
+	}
+	inner := &checker{fields: fields{}}
+	if len(sent.Type) > 0 {
+		inner.fields["type"] = sent.Type
+	}
+	if len(sent.Config) > 0 {
+		inner.fields["config"] = sent.Config
+	}
+	inner.require("type", "config")
+	d := e.destination
+	before := d.kind
+	inner.choice("type", &d.kind, s.kinds()...)
+	var config map[string]any
+	if inner.problem == nil {
+		dec := json.NewDecoder(bytes.NewReader(sent.Config))
+		dec.UseNumber()
+		if dec.Decode(&config) != nil {
+			inner.fail("config", "invalid_input", "Expected a dictionary of items.")
+		}
+	}
+	if inner.problem == nil && before != "" && before != d.kind && s.era >= E3 {
+		inner.fail("type", "invalid_input", "Cannot change the type of a destination.")
+	}
+	stored := e.destination.config
+	if whole || before != d.kind {
+		stored = nil
+	}
+	d.config = merged(stored, config, s.era >= E3)
+	if len(sent.Integration) > 0 && s.era >= E2 {
+		d.integration = sent.Integration
+	}
+	s.checkConfig(inner, e.model, d, sent.Integration)
+	if inner.problem != nil {
+		var body struct{ Attr, Code, Detail string }
+		_ = json.Unmarshal(inner.problem.body, &body)
+		c.fail("destination__"+body.Attr, body.Code, body.Detail)
+		return
+	}
+	e.destination = d
+}
+
+func (s *Server) kinds() []string {
+	var all []string
+	for name, k := range kinds {
+		if k.keys(s.era) != "" && (name != "Databricks" || s.era >= E2) {
+			all = append(all, name)
+		}
+	}
+	if s.era >= E3 {
+		all = append(all, "S3") // stored ones may be changed
+	}
+	return all
+}
+
+// merged is the stored config with the sent keys over it: at the top level, or all the way down.
+func merged(stored, sent map[string]any, deep bool) map[string]any {
+	out := maps.Clone(stored)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, value := range sent {
+		below, isMap := value.(map[string]any)
+		old, wasMap := out[name].(map[string]any)
+		if deep && isMap && wasMap {
+			value = merged(old, below, true)
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// checkConfig holds a config to the keys of its type.
+func (s *Server) checkConfig(c *checker, model string, d destination, sentIntegration json.RawMessage) {
+	if c.problem != nil {
+		return
+	}
+	kind := kinds[d.kind]
+	keys := kind.keys(s.era)
+	if d.kind == "S3" && keys == "" {
+		if len(d.config) > 0 && d.integration == nil {
+			c.fail("type", "invalid_choice", `New "S3" destinations cannot be made: use "AwsS3" or "S3Compatible".`)
+		}
+		return
+	}
+	known := map[string]string{"include_events": "any", "exclude_events": "any"}
+	for key := range strings.FieldsSeq(keys) {
+		name, typ, _ := strings.Cut(key, ":")
+		bare := strings.TrimSuffix(name, "*")
+		known[bare] = typ
+		if value, ok := d.config[bare]; bare != name && (!ok || value == nil) {
+			c.fail("config", "invalid_input", fmt.Sprintf("Configuration missing required field: '%s'", bare))
+			return
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.config)) {
+		typ, ok := known[name]
+		if !ok {
+			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has unknown field/s: '%s'", name))
+		} else if !fits(typ, d.config[name]) {
+			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has invalid type: '%s'", name))
+		}
+	}
+	if s.era >= E3 && kind.integration && (len(d.integration) == 0 || isNull(d.integration)) {
+		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
+	}
+	resend := d.kind == "Databricks" || d.kind == "BigQuery" || d.kind == "AzureBlob" || d.kind == "Redshift"
+	if s.era >= E3 && resend && len(d.integration) > 0 && len(sentIntegration) == 0 {
+		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
+	}
+	if url, _ := d.config["url"].(string); d.kind == "HTTP" && !slices.Contains(captureURLs, url) {
+		c.fail("config", "invalid_input", "HTTP destinations must be a capture URL of PostHog.")
+	}
+	if d.kind == "HTTP" && model != "events" {
+		c.fail("config", "invalid_input", "HTTP destinations support the events model only.")
+	}
+}
+
+// fits reports whether a config value has the wanted type; strings are turned into numbers and booleans.
+func fits(typ string, value any) bool {
+	if value == nil {
+		return true
+	}
+	text, isText := value.(string)
+	switch typ {
+	case "int":
+		if n, ok := value.(json.Number); ok {
+			text, isText = n.String(), true
+		}
+		_, err := strconv.Atoi(text)
+		return isText && err == nil
+	case "bool":
+		_, ok := value.(bool)
+		return ok || isText && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false"))
+	case "any":
+		return true
+	}
+	return isText
+}

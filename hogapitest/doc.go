@@ -1,0 +1,32 @@
+// Package hogapitest is a fake of the service for the tests of programs that use [github.com/hogapi/hogapi].
+//
+//	func TestMine(t *testing.T) {
+//		server := hogapitest.New()
+//		export := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Name: "nightly"})
+//		server.Script(hogapi.OpBatchExportsGet, hogapitest.RateLimit("1"), hogapitest.CutBefore())
+//		client := server.Client(t)
+//		… call the program with client …
+//	}
+//
+// The server keeps state: exports that are created can be listed, backfills make runs, runs come to an end, events that are imported
+// stand in the [Ledger]. It answers as the service does, errors and oddities included: the hidden window of 7 days, config values
+// that come back as strings, 200 for events that are thrown away. Three eras of the service can be had: see [WithEra].
+//
+// # Runs
+//
+// No clock drives runs. Each answer that shows a live run moves it one step: Starting, Running with growing counts, its outcome. A
+// list moves each live run on its page, an export those among its latest runs, a backfill its present run. So a test that
+// waits comes to the end after the same number of calls each time. See [WithPolls] and [Project.NextRuns]. Exports run
+// by backfill, retry and [Project.AddRun] only: no schedule starts one.
+//
+// # Faults
+//
+// [Server.Script] makes the next requests of an operation meet faults: a status, a rate limit, a lost connection before or after the
+// service acts, an answer that is slow, cut or no JSON at all. [Server.Chaos] does so at random from a seed. What each request met
+// stands in [Server.Calls].
+//
+// # Transports
+//
+// [Server.Transport] carries requests in process: no sockets, no goroutines, so it works inside a [testing/synctest] bubble.
+// [Server.URL] opens a loopback socket instead.
+package hogapitest

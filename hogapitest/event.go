@@ -1,0 +1,281 @@
+package hogapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// batch is a capture request in any of its shapes. Only the object with a batch array carries the historical flag.
+type batch struct {
+	token        string
+	noToken      bool
+	tokensDiffer bool
+	historical   bool
+	sentAt       time.Time // zero where there is none that parses
+	events       []event
+}
+
+// event is one event of a batch: its raw bytes, and what the service reads in them.
+type event struct {
+	raw        json.RawMessage
+	uuid       uuid.UUID
+	minted     bool // no uuid was sent: the server makes a new one every time
+	name       string
+	distinctID string
+	timestamp  string // as sent
+	at         time.Time
+	properties json.RawMessage
+	notes      Note
+	historical bool
+	tooBig     bool
+	content    uint64 // hash of the properties as JSON
+}
+
+// The complaints of the service, whose first one misleads whatever the true cause: the last shape tried is one event.
+const (
+	unparsable   = "failed to parse request: missing field `event`"
+	emptyBatch   = "request holds no event"
+	noEventName  = "event submitted with an empty event name"
+	noDistinctID = "event submitted without a distinct_id"
+)
+
+func badRequest(reason string) *answer {
+	a := text(http.StatusBadRequest, reason)
+	return &a
+}
+
+// known holds the fields of an event or an envelope under their own names; a field that comes twice is an error, also under two
+// of its names.
+func known(raw json.RawMessage, names map[string]string) (fields, *answer) {
+	list, err := members(raw)
+	if err != nil {
+		return nil, badRequest(unparsable)
+	}
+	f := fields{}
+	for _, m := range list {
+		name, ok := names[m.key]
+		if !ok {
+			continue
+		}
+		if _, twice := f[name]; twice {
+			return nil, badRequest(unparsable)
+		}
+		f[name] = m.value
+	}
+	return f, nil
+}
+
+var (
+	envelopeFields = map[string]string{
+		"api_key": "token", "token": "token", "historical_migration": "historical_migration", "sent_at": "sent_at", "batch": "batch",
+	}
+	eventFields = map[string]string{
+		"event": "event", "distinct_id": "distinct_id", "$distinct_id": "distinct_id", "properties": "properties", "uuid": "uuid",
+		"timestamp": "timestamp", "offset": "offset", "$set": "$set", "$set_once": "$set_once",
+		"token": "token", "api_key": "token", "$token": "token",
+	}
+)
+
+// readBatch reads the envelope: an object with a batch, a bare array of events, or one event.
+func readBatch(plain []byte) (*batch, *answer) {
+	plain = bytes.TrimSpace(plain)
+	if plain[0] == '[' {
+		raws, err := elements(plain)
+		if err != nil {
+			return nil, badRequest(unparsable)
+		}
+		return newBatch(&batch{noToken: true}, raws)
+	}
+	f, refusal := known(plain, envelopeFields)
+	if refusal != nil {
+		return nil, refusal
+	}
+	b := &batch{}
+	token, ok := asString(f["token"])
+	b.token, b.noToken = strings.TrimSpace(token), !ok
+	if f["batch"] == nil {
+		return newBatch(b, []json.RawMessage{plain})
+	}
+	raws, err := elements(f["batch"])
+	historical := string(f["historical_migration"])
+	if err != nil || !slices.Contains([]string{"", "null", "true", "false"}, historical) {
+		return nil, badRequest(unparsable)
+	}
+	b.historical = historical == "true"
+	if sentAt, ok := asString(f["sent_at"]); ok {
+		b.sentAt, _ = readISO(sentAt)
+	}
+	return newBatch(b, raws)
+}
+
+func newBatch(b *batch, raws []json.RawMessage) (*batch, *answer) {
+	if len(raws) == 0 {
+		return nil, badRequest(emptyBatch)
+	}
+	b.events = make([]event, len(raws))
+	for i, raw := range raws {
+		f, refusal := known(raw, eventFields)
+		if refusal == nil {
+			refusal = b.events[i].read(raw, f)
+		}
+		if refusal != nil {
+			return nil, refusal
+		}
+		if token, ok := asString(f["token"]); ok && b.noToken {
+			b.tokensDiffer = b.tokensDiffer || b.token != "" && b.token != token
+			b.token = token
+		}
+	}
+	return b, nil
+}
+
+// read takes an event apart. What does not parse fails the whole request.
+func (e *event) read(raw json.RawMessage, f fields) *answer {
+	var named, hasTime bool
+	e.raw, e.properties = raw, f["properties"]
+	e.name, named = asString(f["event"])
+	for _, name := range []string{"properties", "$set", "$set_once"} {
+		object, there := f[name]
+		if there && object[0] != '{' && (name == "properties" || !isNull(object)) {
+			return badRequest(unparsable)
+		}
+	}
+	id, hasID := asString(f["uuid"])
+	e.timestamp, hasTime = asString(f["timestamp"])
+	if !named || !hasID && !absent(f["uuid"]) || !hasTime && !absent(f["timestamp"]) {
+		return badRequest(unparsable)
+	}
+	if e.minted = id == ""; e.minted {
+		e.uuid = uuid.New()
+	} else {
+		var err error
+		if e.uuid, err = uuid.Parse(id); err != nil {
+			return badRequest(unparsable)
+		}
+	}
+	e.distinctID = asText(f["distinct_id"])
+	return nil
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || isNull(raw) }
+
+// check is what the service asks of an event that parses, and what it changes in silence.
+func (e *event) check(b *batch, now time.Time) *answer {
+	if e.name == "" {
+		return badRequest(noEventName)
+	}
+	p := e.special()
+	if e.distinctID == "" {
+		e.distinctID = asText(p["distinct_id"])
+	}
+	if strings.TrimSpace(e.distinctID) == "" {
+		return badRequest(noDistinctID)
+	}
+	if c := string(p["$cookieless_mode"]); c != "" && c != "true" && c != "false" {
+		return badRequest("event submitted with invalid cookieless mode")
+	}
+	if utf8.RuneCountInString(e.distinctID) > maxDistinctID {
+		e.notes |= DistinctIDCut
+	}
+	e.setTime(b, string(p["$ignore_sent_at"]) == "true", now)
+	e.historical = b.historical
+	if b.historical && e.at.After(now.Add(-48*time.Hour)) {
+		e.historical = false
+		e.notes |= FlagCleared
+	}
+	return nil
+}
+
+// special holds the properties that the service itself looks at; of equal keys the last one counts.
+func (e *event) special() fields {
+	f := fields{}
+	if len(e.properties) > 0 {
+		list, _ := members(e.properties) // checked with the event
+		for _, m := range list {
+			switch m.key {
+			case "distinct_id", "$cookieless_mode", "$ignore_sent_at":
+				f[m.key] = m.value
+			}
+		}
+	}
+	return f
+}
+
+// setTime reads the timestamp as the service does: what it cannot read, and what is too far ahead, becomes now.
+func (e *event) setTime(b *batch, ignoreSentAt bool, now time.Time) {
+	t, ok := readEventTime(e.timestamp)
+	switch {
+	case !ok:
+		t = now
+		e.notes |= TimeReplaced
+	case !b.sentAt.IsZero() && !ignoreSentAt:
+		t = t.Add(now.Sub(b.sentAt))
+		e.notes |= TimeShifted
+	}
+	if t.After(now.Add(23 * time.Hour)) {
+		t = now
+		e.notes |= TimeReplaced
+	}
+	if t.Year() < 0 || t.Year() > 9999 {
+		t = time.Unix(0, 0)
+		e.notes |= TimeReplaced
+	}
+	e.at = t.UTC()
+}
+
+func readEventTime(s string) (time.Time, bool) {
+	if t, ok := readISO(s); ok {
+		return t, true
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07", "2006-01-02T15:04:05Z0700", "2006/01/02", "2006/01/02 15:04:05", time.RFC1123, time.RFC1123Z} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil:
+		return time.Time{}, false
+	case n > 1e11:
+		return time.UnixMilli(n), true
+	}
+	return time.Unix(n, 0), true
+}
+
+// asText is a distinct id of any JSON type as text; null is none.
+func asText(raw json.RawMessage) string {
+	if s, ok := asString(raw); ok || absent(raw) {
+		return s
+	}
+	return string(raw)
+}
+
+// over reports whether the event is over a limit as the service counts: as JSON that is written once more inside a JSON string.
+func (e *event) over(limit int) bool {
+	if 2*len(e.raw)+1024 < limit {
+		return false // at worst every byte is escaped
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, e.raw)
+	n := compact.Len() + 512 // the message around it
+	n += bytes.Count(compact.Bytes(), []byte(`"`)) + bytes.Count(compact.Bytes(), []byte(`\`))
+	return n > limit
+}
+
+func firstText(f fields, names ...string) string {
+	for _, name := range names {
+		var s string
+		if json.Unmarshal(f[name], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package hogapitest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// request is one call as the service sees it, whatever carried it.
+type request struct {
+	url     *url.URL // with the scheme and host that the client used
+	header  http.Header
+	query   url.Values
+	params  map[string]string
+	body    []byte
+	project *Project
+	scope   string
+	now     time.Time
+}
+
+// visit is the way of one request through the server: arrive, meet a fault, be served, be answered.
+type visit struct {
+	server *Server
+	call   *Call
+	route  route
+	known  bool // the path, if not the method
+	params map[string]string
+	url    *url.URL
+	fault  Fault
+	ledger int // number of the capture request, from 1
+}
+
+// errLost says that the connection ends here.
+var errLost = errors.New("connection lost")
+
+// arrive registers a request and takes its fault. The body has not been read yet. Every visit ends with leave.
+func (s *Server) arrive(method string, u *url.URL, header http.Header) *visit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, params, known := s.match(method, u.Path)
+	call := &Call{Op: r.op, Method: method, Path: u.Path, Query: u.Query(), Header: header.Clone(), At: s.now()}
+	if r.method == "" && known {
+		call.Op = hogapi.OpDo
+	} else if r.method == "" {
+		s.strange = append(s.strange, method+" "+u.Path)
+	}
+	v := &visit{server: s, call: call, route: r, known: known, params: params, url: u, fault: s.nextFault(call.Op)}
+	call.Fault = v.fault.name
+	s.calls = append(s.calls, call)
+	g := s.gauge(call.Op)
+	g.now++
+	g.most = max(g.most, g.now)
+	s.checkLeak(v)
+	return v
+}
+
+// leave ends a visit. Status 0 is no answer.
+func (v *visit) leave(status int, delivered bool) {
+	s := v.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gauge(v.call.Op).now--
+	v.call.Status, v.call.Delivered = status, delivered
+	s.ledger.settle(v.ledger, status, delivered)
+}
+
+// serve takes the body and does what the fault and the service do with it, up to the answer. The error is errLost or the context's.
+func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
+	s, f := v.server, v.fault
+	if !(s.ledger.compact && v.call.Op == hogapi.OpCapture) {
+		s.mu.Lock()
+		v.call.Body = body
+		s.mu.Unlock()
+	}
+	if err := pause(ctx, f.delay); err != nil {
+		return answer{}, err
+	}
+	if f.cut == cutDial || f.cut == cutSend || f.cut == cutBefore {
+		return answer{}, errLost
+	}
+	a := v.act(ctx, body)
+	if f.cut == cutAfter {
+		return answer{}, errLost
+	}
+	if err := pause(ctx, f.lateAnswer); err != nil {
+		return answer{}, err
+	}
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	a.header.Set("Date", s.now().UTC().Format(http.TimeFormat))
+	if f.cleanEnd {
+		a.body = a.body[:f.arriving(len(a.body))]
+	}
+	return a, nil
+}
+
+// act is the service's own part, or what stands in for it.
+func (v *visit) act(ctx context.Context, body []byte) answer {
+	s, f := v.server, v.fault
+	capture := v.call.Op == hogapi.OpCapture
+	if f.handler != nil {
+		return handled(f.handler, v.httpRequest(ctx, body))
+	}
+	if capture && (f.acts() || f.keep != allEvents) {
+		a := s.capture(v, body, f.keep)
+		if f.instead != nil {
+			return f.instead(true)
+		}
+		return a
+	}
+	if f.instead != nil {
+		return f.instead(capture)
+	}
+	return s.manage(ctx, v, body)
+}
+
+// arriving is how many bytes of an answer's body arrive.
+func (f Fault) arriving(n int) int {
+	switch {
+	case f.bodyBytes == halfBody:
+		return n / 2
+	case f.bodyBytes == wholeBody || f.bodyBytes > n:
+		return n
+	}
+	return f.bodyBytes
+}
+
+// httpRequest is the request in the form that handlers take.
+func (v *visit) httpRequest(ctx context.Context, body []byte) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, v.call.Method, v.url.String(), bytes.NewReader(body))
+	if err != nil {
+		panic(err) // it was a request before
+	}
+	r.Header = v.call.Header.Clone()
+	r.RequestURI = v.url.RequestURI()
+	for name, value := range v.params {
+		r.SetPathValue(name, value)
+	}
+	return r
+}
+
+// handled runs a handler and records its answer.
+func handled(h http.Handler, r *http.Request) answer {
+	rec := &recorder{header: http.Header{}}
+	h.ServeHTTP(rec, r)
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	return answer{rec.status, rec.header, rec.body.Bytes()}
+}
+
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+// pause waits, or returns the context's cause at its end.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

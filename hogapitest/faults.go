@@ -1,0 +1,205 @@
+package hogapitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Fault is one scripted departure from service as usual: see [Server.Script].
+type Fault struct {
+	name string
+
+	delay   time.Duration // before anything else
+	cut     cut           // where the connection is lost
+	instead func(capture bool) answer
+	handler http.HandlerFunc
+	keep    int // capture: how many events are stored before instead is answered; all is -1
+
+	lateAnswer time.Duration // after the act, before the answer
+	trickle    time.Duration // the answer's body takes that long
+	bodyBytes  int           // only so many bytes of the answer arrive; -1 is all, half is -2
+	cleanEnd   bool          // and the answer looks whole nonetheless
+
+	times   int // how many requests meet the fault
+	forever bool
+}
+
+// String names the fault as its constructor does, for example "CutAfter".
+func (f Fault) String() string { return f.name }
+
+// cut is a point of a request where its connection can be lost.
+type cut uint8
+
+const (
+	cutNever  cut = iota
+	cutDial       // no connection at all
+	cutSend       // while the request is sent: the service has not got all of it
+	cutBefore     // the service has the request and has not acted
+	cutAfter      // the service has acted and has not answered
+)
+
+const (
+	allEvents = -1
+	wholeBody = -1
+	halfBody  = -2
+)
+
+func fault(name string) Fault {
+	return Fault{name: name, keep: allEvents, bodyBytes: wholeBody, times: 1}
+}
+
+// Status answers with a status in place of the service, which does nothing. The body is text ([]byte or string), or any value
+// that is sent as JSON; without one the body is the service's own for that status.
+func Status(code int, body ...any) Fault {
+	f := fault(fmt.Sprintf("Status(%d)", code))
+	f.instead = func(capture bool) answer {
+		if len(body) == 0 {
+			return usual(code, capture)
+		}
+		return custom(code, body[0], capture)
+	}
+	return f
+}
+
+// custom is a scripted body under the content type that it looks like.
+func custom(code int, body any, capture bool) answer {
+	var raw []byte
+	switch b := body.(type) {
+	case string:
+		raw = []byte(b)
+	case []byte:
+		raw = b
+	case json.RawMessage:
+		raw = b
+	default:
+		return reply(code, body)
+	}
+	if json.Valid(raw) && !(capture && code >= 400) {
+		return answer{code, http.Header{"Content-Type": {"application/json"}}, raw}
+	}
+	return text(code, string(raw))
+}
+
+// RateLimit answers 429 "throttled" with a Retry-After header, and without one where it is empty. The service does nothing.
+func RateLimit(retryAfter string) Fault {
+	f := fault(fmt.Sprintf("RateLimit(%s)", retryAfter))
+	f.instead = func(capture bool) answer {
+		if !capture {
+			return throttled(retryAfter)
+		}
+		a := usual(http.StatusTooManyRequests, true)
+		if retryAfter != "" {
+			a.header.Set("Retry-After", retryAfter)
+		}
+		return a
+	}
+	return f
+}
+
+// HTML answers with a gateway's page. The service does nothing.
+func HTML(code int) Fault {
+	f := fault(fmt.Sprintf("HTML(%d)", code))
+	f.instead = func(bool) answer { return htmlPage(code) }
+	return f
+}
+
+// Refuse refuses the connection before a byte is sent. Over sockets the connection is there already: it is reset before the
+// request is read, and [Server.SetDown] is the true refusal.
+func Refuse() Fault { return lost("Refuse", cutDial) }
+
+// CutSending loses the connection while the request is being sent: nothing is done.
+func CutSending() Fault { return lost("CutSending", cutSend) }
+
+// CutBefore loses the connection after the request has been sent and before the service acts: nothing is done.
+func CutBefore() Fault { return lost("CutBefore", cutBefore) }
+
+// CutAfter loses the connection after the service has acted and before a byte of the answer.
+func CutAfter() Fault { return lost("CutAfter", cutAfter) }
+
+func lost(name string, at cut) Fault {
+	f := fault(name)
+	f.cut = at
+	return f
+}
+
+// CutBody lets the service act and loses the connection after n bytes of the answer's body.
+func CutBody(n int) Fault {
+	f := fault(fmt.Sprintf("CutBody(%d)", n))
+	f.bodyBytes = max(n, 0)
+	return f
+}
+
+// Truncated lets the service act and delivers half of the answer's body under a length that fits: only the JSON is incomplete.
+func Truncated() Fault {
+	f := fault("Truncated")
+	f.bodyBytes, f.cleanEnd = halfBody, true
+	return f
+}
+
+// Slow waits before the service reads the request, then does what the inner fault says, or serves as usual without one.
+func Slow(d time.Duration, inner ...Fault) Fault {
+	f := within("Slow", d, inner)
+	f.delay = d
+	return f
+}
+
+// SlowAnswer lets the service act, then waits before the answer.
+func SlowAnswer(d time.Duration, inner ...Fault) Fault {
+	f := within("SlowAnswer", d, inner)
+	f.lateAnswer = d
+	return f
+}
+
+// Trickle sends the status and header at once and the body bit by bit over the given time.
+func Trickle(d time.Duration, inner ...Fault) Fault {
+	f := within("Trickle", d, inner)
+	f.trickle = d
+	return f
+}
+
+func within(name string, d time.Duration, inner []Fault) Fault {
+	if len(inner) == 0 {
+		return fault(fmt.Sprintf("%s(%s)", name, d))
+	}
+	f := inner[0]
+	f.name = fmt.Sprintf("%s(%s, %s)", name, d, f.name)
+	return f
+}
+
+// PartialCommit stores the first n events of a capture batch, then answers with the status, as the service does when its queue
+// fails half-way. A negative n is half of the batch. On other operations the service does nothing.
+func PartialCommit(n, status int) Fault {
+	f := Status(status)
+	f.name = fmt.Sprintf("PartialCommit(%d, %d)", n, status)
+	f.keep = n
+	if n < 0 {
+		f.keep = halfBody
+	}
+	return f
+}
+
+// Then lets a handler of the test's own answer in place of the service. It gets the request with its body.
+func Then(handler func(http.ResponseWriter, *http.Request)) Fault {
+	f := fault("Then")
+	f.handler = handler
+	return f
+}
+
+// Repeat is the fault for the next n requests.
+func Repeat(n int, f Fault) Fault {
+	f.times = n
+	return f
+}
+
+// Always is the fault for every request from now on. What is scripted after it is never reached; [Server.ClearScript] ends it.
+func Always(f Fault) Fault {
+	f.forever = true
+	return f
+}
+
+// acts reports whether the service itself serves the request.
+func (f Fault) acts() bool {
+	return f.instead == nil && f.handler == nil && (f.cut == cutNever || f.cut == cutAfter)
+}

@@ -1,0 +1,263 @@
+package hogapitest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Ledger is what capture has stored so far, every commit of every event in order. The service itself stores duplicates too, and may
+// collapse them much later.
+type Ledger struct {
+	rows     []row
+	full     []event // beside rows, unless the ledger is compact
+	dropped  []StoredEvent
+	requests []CaptureRequest
+	names    []string
+
+	byUUID func() []int32 // the rows by uuid, then by commit
+}
+
+// StoredEvent is one commit. A compact ledger knows the uuid, the name and the flags only.
+type StoredEvent struct {
+	Commit     int // from 0
+	UUID       uuid.UUID
+	Event      string
+	DistinctID string
+	Timestamp  string    // as it was sent
+	Time       time.Time // as the service took it
+	Properties json.RawMessage
+	Raw        json.RawMessage // the event's own bytes, as they were sent
+	Historical bool            // as stored: younger than 48 hours clears it
+	Notes      Note
+	Request    int // number of the capture request, from 1
+
+	Reason string // of a dropped event: "unknown key" or "over quota"
+}
+
+// Note says what the service changed in silence.
+type Note uint8
+
+const (
+	TimeReplaced  Note = 1 << iota // no timestamp that it reads, or one in the future: it became now
+	TimeShifted                    // by sent_at
+	FlagCleared                    // the event is younger than 48 hours: no historical import
+	DistinctIDCut                  // to 200 characters
+	UUIDMinted                     // none was sent: a new one with every request
+)
+
+// CaptureRequest is one request to capture whose batch was good. Its key is printed by no verb and no JSON.
+type CaptureRequest struct {
+	Number     int // from 1
+	APIKey     string
+	Project    string // empty for a key that nobody has
+	Historical bool   // the request's flag
+	Gzip       bool
+	Events     int // in the batch
+	Stored     int // of them, commits
+	Status     int // of the answer; 0 where there was none
+	Delivered  bool
+	At         time.Time
+}
+
+// String names the request without its key.
+func (r CaptureRequest) String() string {
+	return fmt.Sprintf("capture request %d: %d of %d events, status %d, delivered %t", r.Number, r.Stored, r.Events, r.Status, r.Delivered)
+}
+
+// Format writes String under every verb.
+func (r CaptureRequest) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// MarshalJSON is String for JSON.
+func (r CaptureRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+
+// Ledger returns what has been stored up to now.
+func (s *Server) Ledger() *Ledger {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &s.ledger
+	l := &Ledger{rows: slices.Clip(b.rows), full: slices.Clip(b.full), dropped: slices.Clip(b.dropped), requests: slices.Clone(b.requests), names: slices.Clip(b.names)}
+	l.byUUID = sync.OnceValue(l.sort)
+	return l
+}
+
+func (l *Ledger) sort() []int32 {
+	order := make([]int32, len(l.rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(slices.Compare(l.rows[a].uuid[:], l.rows[b].uuid[:]), cmp.Compare(a, b))
+	})
+	return order
+}
+
+// Len is how many commits there are, duplicates included.
+func (l *Ledger) Len() int { return len(l.rows) }
+
+// Event returns a commit by its number, from 0.
+func (l *Ledger) Event(i int) StoredEvent {
+	r := l.rows[i]
+	e := StoredEvent{Commit: i, UUID: r.uuid, Event: l.names[r.name], Historical: r.historical, Notes: r.notes, Request: int(r.request)}
+	if i < len(l.full) {
+		f := l.full[i]
+		e.DistinctID, e.Timestamp, e.Time, e.Properties, e.Raw = f.distinctID, f.timestamp, f.at, f.properties, f.raw
+	}
+	return e
+}
+
+// Events are all commits in order.
+func (l *Ledger) Events() iter.Seq[StoredEvent] {
+	return func(yield func(StoredEvent) bool) {
+		for i := range l.rows {
+			if !yield(l.Event(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Last is the last commit of each uuid, in the order of these commits.
+func (l *Ledger) Last() iter.Seq[StoredEvent] {
+	return func(yield func(StoredEvent) bool) {
+		var last []int32
+		for group := range l.groups() {
+			last = append(last, group[len(group)-1])
+		}
+		slices.Sort(last)
+		for _, i := range last {
+			if !yield(l.Event(int(i))) {
+				return
+			}
+		}
+	}
+}
+
+// groups are the rows of each uuid.
+func (l *Ledger) groups() iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		order := l.byUUID()
+		for from := 0; from < len(order); {
+			to := from + 1
+			for to < len(order) && l.rows[order[to]].uuid == l.rows[order[from]].uuid {
+				to++
+			}
+			if !yield(order[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// Find returns the commits of a uuid.
+func (l *Ledger) Find(id uuid.UUID) []StoredEvent {
+	var found []StoredEvent
+	for _, i := range l.commits(id) {
+		found = append(found, l.Event(int(i)))
+	}
+	return found
+}
+
+func (l *Ledger) commits(id uuid.UUID) []int32 {
+	order := l.byUUID()
+	from, _ := slices.BinarySearchFunc(order, id, func(i int32, id uuid.UUID) int { return slices.Compare(l.rows[i].uuid[:], id[:]) })
+	to := from
+	for to < len(order) && l.rows[order[to]].uuid == id {
+		to++
+	}
+	return order[from:to]
+}
+
+// Unique is how many uuids there are.
+func (l *Ledger) Unique() int {
+	n := 0
+	for range l.groups() {
+		n++
+	}
+	return n
+}
+
+// Duplicates is how many commits came after the first of their uuid.
+func (l *Ledger) Duplicates() int { return l.Len() - l.Unique() }
+
+// Missing are those of the wanted uuids that have not been stored.
+func (l *Ledger) Missing(wanted []uuid.UUID) []uuid.UUID {
+	var missing []uuid.UUID
+	for _, id := range wanted {
+		if len(l.commits(id)) == 0 {
+			missing = append(missing, id)
+		}
+	}
+	return missing
+}
+
+// Change is a uuid that was stored with two contents.
+type Change struct {
+	UUID          uuid.UUID
+	First, Second StoredEvent
+	Fields        bool // event, distinct_id or timestamp differ in a byte: the duplicates would not collapse
+	Properties    bool // the properties differ as JSON, their numbers compared digit for digit
+}
+
+// Changed are the uuids whose commits are not all the same. Nothing should be here.
+func (l *Ledger) Changed() []Change {
+	var list []Change
+	for group := range l.groups() {
+		first := l.rows[group[0]]
+		for _, i := range group[1:] {
+			r := l.rows[i]
+			if r.identity != first.identity || r.content != first.content {
+				list = append(list, Change{first.uuid, l.Event(int(group[0])), l.Event(int(i)), r.identity != first.identity, r.content != first.content})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// Inversions counts the neighbours of one distinct id that were stored in the wrong order, judged by the last commit of each
+// uuid. Order lists the uuids as they should be; those that were not stored are passed over.
+func (l *Ledger) Inversions(order []uuid.UUID) int {
+	latest := map[uint64]int32{}
+	n := 0
+	for _, id := range order {
+		commits := l.commits(id)
+		if len(commits) == 0 {
+			continue
+		}
+		last := commits[len(commits)-1]
+		who := l.rows[last].distinct
+		if before, ok := latest[who]; ok && before > last {
+			n++
+		}
+		latest[who] = last
+	}
+	return n
+}
+
+// EventDay is an event name and a UTC day ("2006-01-02").
+type EventDay struct{ Event, Day string }
+
+// Counts is how many uuids there are for each event name and day.
+func (l *Ledger) Counts() map[EventDay]int {
+	counts := map[EventDay]int{}
+	for group := range l.groups() {
+		r := l.rows[group[len(group)-1]]
+		counts[EventDay{l.names[r.name], time.Unix(int64(r.day)*86400, 0).UTC().Format(time.DateOnly)}]++
+	}
+	return counts
+}
+
+// Requests are the requests whose batches were good, in order.
+func (l *Ledger) Requests() []CaptureRequest { return l.requests }
+
+// Dropped are the events that were answered with 200 and thrown away: sent with a key that nobody has, or over the quota.
+func (l *Ledger) Dropped() []StoredEvent { return l.dropped }

@@ -1,0 +1,179 @@
+package hogapitest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// listener serves the same server over a loopback socket.
+type listener struct {
+	mu     sync.Mutex
+	addr   string
+	server *http.Server
+	done   chan struct{}
+	down   bool
+}
+
+// URL is the origin of the server on a loopback socket, which is opened at the first call and closed by [Server.Close].
+// It panics when there is no port to listen on.
+func (s *Server) URL() string {
+	l := &s.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.addr == "" {
+		l.addr = "127.0.0.1:0"
+		l.open(s)
+	}
+	return "http://" + l.addr
+}
+
+// open listens on the address, and writes back which port that is.
+func (l *listener) open(h http.Handler) {
+	socket, err := net.Listen("tcp", l.addr)
+	if err != nil {
+		panic("hogapitest: " + err.Error())
+	}
+	l.addr = socket.Addr().String()
+	l.server = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	done := make(chan struct{})
+	l.done = done
+	server := l.server
+	go func() {
+		defer close(done)
+		_ = server.Serve(socket)
+	}()
+}
+
+func (l *listener) stop() {
+	if l.server != nil {
+		_ = l.server.Close()
+		<-l.done
+		l.server = nil
+	}
+}
+
+func (l *listener) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stop()
+	l.addr = ""
+}
+
+func (l *listener) setDown(down bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.addr == "" || l.down == down {
+		return
+	}
+	l.down = down
+	if down {
+		handler := l.server.Handler
+		l.stop()
+		l.server = &http.Server{Handler: handler}
+		return
+	}
+	l.open(l.server.Handler)
+}
+
+// ServeHTTP serves one request that came over a socket. It lets a test put the server behind one of its own.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u := *r.URL
+	u.Scheme, u.Host = "http", r.Host
+	if r.TLS != nil {
+		u.Scheme = "https"
+	}
+	v := s.arrive(r.Method, &u, r.Header)
+	if v.fault.cut == cutDial || v.fault.cut == cutSend {
+		_ = pause(r.Context(), v.fault.delay)
+		v.leave(0, false)
+		reset(w)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		v.leave(0, false)
+		reset(w)
+		return
+	}
+	a, err := v.serve(r.Context(), body)
+	if err != nil {
+		v.leave(0, false)
+		reset(w)
+		return
+	}
+	// The client may act on the answer before this function ends: what it did is recorded first.
+	v.leave(a.status, v.whole(a))
+	v.send(w, r, a)
+}
+
+// send writes the answer to a socket.
+func (v *visit) send(w http.ResponseWriter, r *http.Request, a answer) {
+	if !v.whole(a) {
+		breakOff(w, a, v.fault.arriving(len(a.body)))
+		return
+	}
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	if _, ok := a.header["Content-Type"]; !ok {
+		w.Header()["Content-Type"] = nil // no guess
+	}
+	if a.status != http.StatusNoContent {
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(a.status)
+	if v.fault.trickle == 0 {
+		_, _ = w.Write(a.body)
+		return
+	}
+	flush := http.NewResponseController(w).Flush
+	_ = flush()
+	for piece := len(a.body)/drips + 1; len(a.body) > 0; a.body = a.body[min(piece, len(a.body)):] {
+		if pause(r.Context(), v.fault.trickle/drips) != nil {
+			return
+		}
+		_, _ = w.Write(a.body[:min(piece, len(a.body))])
+		_ = flush()
+	}
+}
+
+// reset ends the connection with an RST.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	abort(conn)
+}
+
+func abort(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// breakOff announces the whole answer and ends the connection after n bytes of its body.
+func breakOff(w http.ResponseWriter, a answer, n int) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	writeHead(buffered.Writer, a)
+	_, _ = buffered.Write(a.body[:n])
+	_ = buffered.Flush()
+	_ = conn.Close() // no RST: the client shall get the bytes
+}
+
+func writeHead(w *bufio.Writer, a answer) {
+	_, _ = fmt.Fprintf(w, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
+	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	_ = a.header.Write(w)
+	_, _ = w.WriteString("\r\n")
+}

@@ -1,0 +1,90 @@
+package hogapitest
+
+import (
+	"slices"
+	"time"
+)
+
+// Option sets up a [Server].
+type Option func(*Server)
+
+// WithProject sets the id of the default project, a number. Further ones come with [Server.Project].
+func WithProject(id string) Option { return func(s *Server) { s.project = id } }
+
+// WithForeignProject adds a project of another organisation: every call to it is answered 403.
+func WithForeignProject(id string) Option {
+	return func(s *Server) { s.foreign = append(s.foreign, id) }
+}
+
+// WithPersonalKey adds a personal API key with its scopes; none means all. The first key given is the one that [Server.Client] uses.
+func WithPersonalKey(key string, scopes ...string) Option {
+	return func(s *Server) {
+		if s.personalKey == "" {
+			s.personalKey = key
+		}
+		if len(scopes) == 0 {
+			scopes = []string{"*"}
+		}
+		s.keys[key] = personalKey{scopes: slices.Clone(scopes)}
+	}
+}
+
+// WithProjectKey sets the capture key of the default project.
+func WithProjectKey(key string) Option { return func(s *Server) { s.projectKey = key } }
+
+// WithClock replaces time.Now, for the 7-day window, the 48-hour rule, every created_at and the Date header.
+func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
+
+// WithEra selects the generation of the service. The default is [E3].
+func WithEra(e Era) Option { return func(s *Server) { s.era = e } }
+
+// WithOldService is WithEra(E1).
+func WithOldService() Option { return WithEra(E1) }
+
+// WithEmptyBodies makes the endpoints that the specification gives no body answer with none: the actions, logs and app metrics.
+func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
+
+// WithWorkingLogs makes logs of exports and of runs work in each era. Without it older eras refuse every personal key there
+// (403), and the logs of a run fail in the newest (500), as the service does.
+func WithWorkingLogs() Option { return func(s *Server) { s.workingLogs = true } }
+
+// WithPathPrefix serves everything below a path such as "/posthog", and nothing outside it.
+func WithPathPrefix(prefix string) Option { return func(s *Server) { s.pathPrefix = prefix } }
+
+// WithPolls sets how many reads a new run needs to come to its end: at 1 it is shown as Starting once and is over at
+// the next read; each further one adds a Running in between. The default is 3.
+func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
+
+// WithBackfillLimit sets how many backfills of a project may be under way; one more is answered 429
+// too_many_concurrent_backfills. The default is no limit.
+func WithBackfillLimit(n int) Option { return func(s *Server) { s.backfillLimit = n } }
+
+// WithLateRows answers the first n reads of a new backfill with 404, since the service writes the row a moment later.
+func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
+
+// WithLinks rewrites the next and previous links of every page, for services behind a proxy: another scheme, host or prefix.
+func WithLinks(rewrite func(link string) string) Option {
+	return func(s *Server) { s.rewriteLink = rewrite }
+}
+
+// WithIgnoredOffsets makes offset pages ignore the offset: each is the first page again.
+func WithIgnoredOffsets() Option { return func(s *Server) { s.ignoreOffsets = true } }
+
+// WithRepeatedCursors makes the next link of each cursor page lead to the first page's end again, for ever.
+func WithRepeatedCursors() Option { return func(s *Server) { s.repeatCursors = true } }
+
+// WithQuota starts the server over or under the plan's limit: see [Quota].
+func WithQuota(q Quota) Option { return func(s *Server) { s.quota = q } }
+
+// WithMaxBody sets the greatest body of a capture request in bytes as received; decompressed it may be 5 times that.
+// The default is the service's 20 MiB.
+func WithMaxBody(n int) Option { return func(s *Server) { s.maxBody = n } }
+
+// WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.
+func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvents = n } }
+
+// WithMaxEvent sets the greatest event in bytes, counted as the service does. The default is 1,000,000.
+func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n } }
+
+// WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
+func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }

@@ -1,0 +1,127 @@
+package hogapitest
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const defaultLimit = 100
+
+// offsetPage is limit and offset paging: a limit that is bad or 0 becomes 100, a bad offset becomes 0, and there is no maximum.
+func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer {
+	limit, err := strconv.Atoi(r.query.Get("limit"))
+	if err != nil || limit <= 0 {
+		limit = defaultLimit
+	}
+	offset, err := strconv.Atoi(r.query.Get("offset"))
+	if err != nil || offset < 0 {
+		offset = 0
+	}
+	from := offset
+	if s.ignoreOffsets {
+		from = 0
+	}
+	results := []any{}
+	for i := from; i < min(from+limit, count); i++ {
+		results = append(results, item(i))
+	}
+	page := object{"count": count, "next": nil, "previous": nil, "results": results}
+	if offset+limit < count {
+		page["next"] = s.link(r, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset + limit)}})
+	}
+	if offset > 0 {
+		back := url.Values{"limit": {strconv.Itoa(limit)}, "offset": nil}
+		if offset > limit {
+			back.Set("offset", strconv.Itoa(offset-limit))
+		}
+		page["previous"] = s.link(r, back)
+	}
+	return reply(200, page)
+}
+
+// cursorPage is cursor paging of a fixed size. A cursor names the neighbour of the page by its key, so rows that come in
+// meanwhile move nothing. Show is called for the rows of the page only.
+func cursorPage[T any](s *Server, r *request, rows []T, size int, key func(T) string, show func(T) any) answer {
+	from, to := 0, min(size, len(rows))
+	if r.query.Has("cursor") {
+		backwards, neighbour, ok := readCursor(r.query.Get("cursor"))
+		if !ok {
+			return notFound("Invalid cursor")
+		}
+		at := position(rows, key, neighbour)
+		if backwards {
+			from, to = max(at-size, 0), max(at, 0)
+		} else {
+			from = at + 1
+			to = min(from+size, len(rows))
+		}
+	}
+	results := []any{}
+	for _, row := range rows[from:to] {
+		results = append(results, show(row))
+	}
+	page := object{"next": nil, "previous": nil, "results": results}
+	if to < len(rows) {
+		last := to
+		if s.repeatCursors {
+			last = min(size, len(rows))
+		}
+		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(rows[last-1]))}})
+	}
+	if from > 0 && from < len(rows) {
+		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(rows[from]))}})
+	}
+	return reply(200, page)
+}
+
+// position finds the row with a key; a row that is gone ends the list.
+func position[T any](rows []T, key func(T) string, wanted string) int {
+	for i, row := range rows {
+		if key(row) == wanted {
+			return i
+		}
+	}
+	return len(rows) - 1
+}
+
+func cursor(backwards bool, key string) string {
+	if backwards {
+		key = "r=1&p=" + key
+	} else {
+		key = "p=" + key
+	}
+	return base64.StdEncoding.EncodeToString([]byte(key))
+}
+
+func readCursor(s string) (backwards bool, key string, ok bool) {
+	raw, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return false, "", false
+	}
+	key, backwards = strings.CutPrefix(string(raw), "r=1&")
+	key, ok = strings.CutPrefix(key, "p=")
+	return backwards, key, ok && key != ""
+}
+
+// link is the request's own URL with some query parameters replaced, as the service makes it: absolute, from the host and
+// scheme that it sees, and in the newest era under /api/projects.
+func (s *Server) link(r *request, change url.Values) string {
+	u := *r.url
+	query := u.Query()
+	for name, values := range change {
+		delete(query, name)
+		if len(values) > 0 {
+			query[name] = values
+		}
+	}
+	u.RawQuery = query.Encode()
+	if s.era >= E3 {
+		u.Path = strings.Replace(u.Path, "/api/environments/", "/api/projects/", 1)
+	}
+	if s.rewriteLink != nil {
+		return s.rewriteLink(u.String())
+	}
+	return u.String()
+}

@@ -1,0 +1,284 @@
+package hogapitest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// run is one run as the server keeps it. A live run moves one step each time that it is shown: Starting, Running with
+// growing counts, then its outcome.
+type run struct {
+	id        uuid.UUID
+	key       string // id as text
+	export    *export
+	workflow  uuid.UUID // instance_id of its logs
+	status    string
+	start     *time.Time
+	end       time.Time
+	created   time.Time
+	updated   time.Time
+	finished  *time.Time
+	completed *int
+	failed    *int
+	total     *int
+	bytes     *int64
+	err       *string
+	cursor    *string
+	backfill  *backfill
+	extra     map[string]any
+
+	outcome Outcome
+	step    int
+}
+
+func (r *run) live() bool { return r.status == "Starting" || r.status == "Running" }
+
+// newRun makes a run of an interval that is about to start.
+func (s *Server) newRun(e *export, start *time.Time, end, now time.Time) *run {
+	from := end.Add(-time.Hour)
+	if start != nil {
+		from = *start
+	}
+	r := &run{
+		id: uuid.New(), export: e, workflow: uuid.New(), status: "Starting",
+		start: start, end: end, created: now, updated: now,
+		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: e.records(from, end)},
+	}
+	if next := &e.project.outcomes; len(*next) > 0 {
+		r.outcome = (*next)[0].or(r.outcome)
+		*next = (*next)[1:]
+	}
+	e.add(r)
+	return r
+}
+
+// add keeps the runs in the order of their creation.
+func (e *export) add(r *run) {
+	r.key = r.id.String()
+	at, _ := slices.BinarySearchFunc(e.runs, r.created, func(x *run, t time.Time) int {
+		if x.created.After(t) {
+			return 1
+		}
+		return -1 // of the same moment: after those that are there
+	})
+	e.runs = slices.Insert(e.runs, at, r)
+}
+
+// advance moves a live run one step.
+func (r *run) advance(s *Server) {
+	if !r.live() {
+		return
+	}
+	now := s.now()
+	r.step++
+	r.updated = now
+	if r.step < r.outcome.Polls {
+		r.status = "Running"
+		done, total := r.outcome.Records*r.step/r.outcome.Polls, r.outcome.Records
+		r.completed, r.total = &done, &total
+		return
+	}
+	r.finish(s, now)
+}
+
+func (r *run) finish(s *Server, now time.Time) {
+	r.status = r.outcome.Status
+	r.finished, r.updated = &now, now
+	total := r.outcome.Records
+	r.total = &total
+	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", total)
+	if r.status == "Completed" {
+		size := int64(total) * 512
+		r.completed, r.bytes = &total, &size
+	} else {
+		text := r.outcome.Error
+		r.err = &text
+		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.status, text)
+	}
+	r.export.log(r, now, level, message)
+	for _, b := range r.export.backfills {
+		b.proceed(s, now)
+	}
+}
+
+// cancel ends a live run.
+func (r *run) cancel(now time.Time) {
+	if r.live() {
+		r.status, r.finished, r.updated = "Cancelled", &now, now
+	}
+}
+
+// json is the run as the service shows it; being shown moves it on.
+func (r *run) json(s *Server) object {
+	o := object{
+		"id": r.id, "status": r.status, "batch_export": r.export.id,
+		"data_interval_start": stampOrNil(r.start), "data_interval_end": stamp(r.end),
+		"records_completed": r.completed, "records_total_count": r.total,
+		"latest_error": r.err, "cursor": r.cursor,
+		"created_at": stamp(r.created), "last_updated_at": stamp(r.updated), "finished_at": stampOrNil(r.finished),
+	}
+	if s.era >= E2 {
+		o["backfill"], o["bytes_exported"] = nil, r.bytes
+		if r.backfill != nil {
+			o["backfill"] = r.backfill.id
+		}
+	}
+	if s.era >= E3 {
+		o["records_failed"], o["batch_export_on_demand"] = r.failed, nil
+	}
+	for name, value := range r.extra {
+		o[name] = value
+	}
+	r.advance(s) // replaces pointers, so o keeps what was
+	return o
+}
+
+// runsOf are the runs that a request can see: those of the export in the path, inside the hidden window of 7 days or the one that
+// the query asks for.
+func (s *Server) runsOf(r *request) ([]*run, *answer) {
+	id, err := uuid.Parse(r.params["id"])
+	if err != nil {
+		return nil, nil
+	}
+	byInterval := r.query.Get("ordering") == "data_interval_start" || r.query.Get("ordering") == "-data_interval_start"
+	low, high := "after", "before"
+	if byInterval {
+		low, high = "start", "end"
+	}
+	from, until := r.now.AddDate(0, 0, -7), r.now
+	for name, to := range map[string]*time.Time{low: &from, high: &until} {
+		if value := r.query.Get(name); value != "" {
+			t, ok := readTime(value, r.now)
+			if !ok {
+				a := invalid(name, "invalid_input", "Enter a valid date/time.")
+				return nil, &a
+			}
+			*to = t
+		}
+	}
+	statuses := r.query["status"]
+	if s.era < E3 {
+		statuses = nil
+	}
+	for _, status := range statuses {
+		if !slices.Contains(s.statuses(), status) {
+			a := invalid("status", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", status))
+			return nil, &a
+		}
+	}
+	var seen []*run
+	for _, run := range r.project.runsOf(id) {
+		in := !run.created.Before(from) && !run.created.After(until)
+		if byInterval {
+			in = run.start != nil && !run.start.Before(from) && !run.end.After(until)
+		}
+		if in && (len(statuses) == 0 || slices.Contains(statuses, run.status)) {
+			seen = append(seen, run)
+		}
+	}
+	return seen, nil
+}
+
+// runsOf are all runs of an export, also of a deleted one.
+func (p *Project) runsOf(id uuid.UUID) []*run {
+	for _, e := range p.exports {
+		if e.id == id {
+			return e.runs
+		}
+	}
+	return nil
+}
+
+func (s *Server) statuses() []string {
+	all := []string{"Cancelled", "Completed", "ContinuedAsNew", "Failed", "FailedRetryable", "Terminated", "TimedOut", "Running", "Starting"}
+	if s.era >= E2 {
+		all = append(all, "FailedBilling")
+	}
+	return all
+}
+
+func (s *Server) listRuns(r *request) answer {
+	seen, refusal := s.runsOf(r)
+	if refusal != nil {
+		return *refusal
+	}
+	byStart := func(a, b *run) int { return a.start.Compare(*b.start) }
+	switch r.query.Get("ordering") {
+	case "created_at":
+	case "data_interval_start":
+		slices.SortStableFunc(seen, byStart)
+	case "-data_interval_start":
+		slices.SortStableFunc(seen, byStart)
+		slices.Reverse(seen)
+	default:
+		slices.Reverse(seen)
+	}
+	return cursorPage(s, r, seen, 100, func(x *run) string { return x.key }, func(x *run) any { return x.json(s) })
+}
+
+// run finds the run of the path. The hidden window holds here too.
+func (s *Server) run(r *request) (*run, *answer) {
+	seen, refusal := s.runsOf(r)
+	if refusal != nil {
+		return nil, refusal
+	}
+	id, err := uuid.Parse(r.params["run"])
+	if err == nil {
+		for _, run := range seen {
+			if run.id == id {
+				return run, nil
+			}
+		}
+	}
+	a := notFound("Not found.")
+	return nil, &a
+}
+
+func (s *Server) getRun(r *request) answer {
+	run, refusal := s.run(r)
+	if refusal != nil {
+		return *refusal
+	}
+	return reply(http.StatusOK, run.json(s))
+}
+
+func (s *Server) cancelRun(r *request) answer {
+	run, refusal := s.run(r)
+	if refusal != nil {
+		return *refusal
+	}
+	if !run.live() {
+		if s.era == E1 {
+			return serverError()
+		}
+		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", run.status))
+	}
+	run.cancel(r.now)
+	for _, b := range run.export.backfills {
+		b.proceed(s, r.now)
+	}
+	return reply(http.StatusOK, object{"cancelled": true})
+}
+
+// retryRun is a backfill of the run's own interval. Any run can be retried, whatever its status.
+func (s *Server) retryRun(r *request) answer {
+	old, refusal := s.run(r)
+	if refusal != nil {
+		return *refusal
+	}
+	for _, b := range old.export.backfills {
+		if b.retry && b.live() && b.covers(old.start, old.end) {
+			return serverError() // the workflow is already started
+		}
+	}
+	b := s.startRetry(old, r.now)
+	status := http.StatusOK
+	if s.era >= E3 {
+		status = http.StatusCreated
+	}
+	return reply(status, object{"backfill_id": b.workflow})
+}

@@ -1,0 +1,111 @@
+package hogapitest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hogapi/hogapi"
+)
+
+// script is what awaits the requests of one operation.
+type script struct {
+	faults []Fault
+	used   bool // the fault in front has been met at least once
+	chaos  *chaos
+}
+
+// chaos is a seeded source of random faults.
+type chaos struct {
+	random *rand.Rand
+	rate   float64
+	faults []Fault
+}
+
+// Script adds faults that the next requests of an operation meet, one each and in this order; then service goes on as usual.
+// Requests meet them in the order of their arrival. Faults that are left at the end of a test fail it: see [Server.Client].
+func (s *Server) Script(op hogapi.Op, faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc := s.script(op)
+	for _, f := range faults {
+		if f.times > 0 || f.forever {
+			sc.faults = append(sc.faults, f)
+		}
+	}
+}
+
+// ClearScript forgets the faults of an operation that have not been met, its chaos too.
+func (s *Server) ClearScript(op hogapi.Op) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.scripts, op)
+}
+
+// Chaos makes requests of an operation meet a random one of the faults, at a rate from 0 to 1. The same seed and the same order of
+// requests make the same choices. Scripted faults come first.
+func (s *Server) Chaos(op hogapi.Op, seed uint64, rate float64, faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script(op).chaos = &chaos{rand.New(rand.NewPCG(seed, 0)), rate, slices.Clone(faults)}
+}
+
+// Unused lists the scripted faults that no request has met.
+func (s *Server) Unused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var left []string
+	for op, sc := range s.scripts {
+		for i, f := range sc.faults {
+			switch {
+			case f.forever && i == 0 && sc.used:
+			case f.forever || f.times == 1:
+				left = append(left, fmt.Sprintf("%s: %s", op, f))
+			default:
+				left = append(left, fmt.Sprintf("%s: %d × %s", op, f.times, f))
+			}
+		}
+	}
+	slices.Sort(left)
+	return left
+}
+
+func (s *Server) script(op hogapi.Op) *script {
+	sc := s.scripts[op]
+	if sc == nil {
+		sc = &script{}
+		s.scripts[op] = sc
+	}
+	return sc
+}
+
+// nextFault takes what the next request of an operation meets. An empty name is service as usual.
+func (s *Server) nextFault(op hogapi.Op) Fault {
+	if s.down {
+		return Refuse()
+	}
+	if sc := s.scripts[op]; sc != nil {
+		if f, ok := sc.next(); ok {
+			return f
+		}
+	}
+	return fault("")
+}
+
+func (sc *script) next() (Fault, bool) {
+	if len(sc.faults) > 0 {
+		f := &sc.faults[0]
+		sc.used = true
+		if met := *f; f.forever || f.times > 1 {
+			f.times--
+			return met, true
+		}
+		met := *f
+		sc.faults, sc.used = sc.faults[1:], false
+		return met, true
+	}
+	if c := sc.chaos; c != nil && len(c.faults) > 0 && c.random.Float64() < c.rate {
+		return c.faults[c.random.IntN(len(c.faults))], true
+	}
+	return Fault{}, false
+}

@@ -1,0 +1,172 @@
+package hogapitest
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// The keys and the project of a server that is told no others.
+const (
+	DefaultProject     = "12345"
+	DefaultPersonalKey = "phx_hogapitestPersonalKey000000000000000000000"
+	DefaultProjectKey  = "phc_hogapitestProjectKey0000000000000000000000"
+)
+
+// Server is the fake service. It is safe for concurrent use.
+type Server struct {
+	settings
+
+	mu       sync.Mutex
+	projects map[string]*Project
+	keys     map[string]personalKey
+	routes   []route
+	scripts  map[hogapi.Op]*script
+	calls    []*Call
+	strange  []string // requests that no route knows
+	leaks    []string // keys that came where they do not belong
+	inFlight map[hogapi.Op]*gauge
+	ledger   ledgerBook
+	quota    Quota
+	reject   func(raw []byte) int
+	down     bool
+
+	listener listener
+}
+
+// settings is what the options fix; nothing changes it later.
+type settings struct {
+	era            Era
+	now            func() time.Time
+	project        string
+	personalKey    string
+	projectKey     string
+	pathPrefix     string
+	foreign        []string
+	emptyBodies    bool
+	workingLogs    bool
+	polls          int
+	backfillLimit  int
+	lateRows       int
+	ignoreOffsets  bool
+	repeatCursors  bool
+	rewriteLink    func(link string) string
+	maxBody        int
+	maxBatchEvents int
+	maxEventBytes  int
+}
+
+// New makes a server of the newest era with one project, [DefaultProject], and one key of each kind, unless options say otherwise.
+// It starts nothing: see [Server.Transport] and [Server.URL].
+func New(options ...Option) *Server {
+	s := &Server{
+		settings: settings{era: E3, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
+		projects: map[string]*Project{},
+		keys:     map[string]personalKey{},
+		routes:   slices.Clone(routes),
+		scripts:  map[hogapi.Op]*script{},
+		inFlight: map[hogapi.Op]*gauge{},
+	}
+	for _, option := range options {
+		option(s)
+	}
+	if s.project == "" {
+		s.project = DefaultProject
+	}
+	if s.personalKey == "" {
+		WithPersonalKey(DefaultPersonalKey)(s)
+	}
+	if s.projectKey == "" {
+		s.projectKey = DefaultProjectKey
+	}
+	s.Project(s.project)
+	return s
+}
+
+// Project returns the project with this id, a number, and makes it where it is missing.
+func (s *Server) Project(id string) *Project {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.projects[id]; ok {
+		return p
+	}
+	key := s.projectKey
+	if id != s.project {
+		key = "phc_hogapitestProject" + id
+	}
+	team, _ := strconv.Atoi(id)
+	p := &Project{server: s, id: id, team: team, key: key, metrics: map[string]AppMetrics{}}
+	s.projects[id] = p
+	return p
+}
+
+// Handle adds an endpoint below the projects' prefix, for calls that the fake does not know. The pattern is a path such as
+// "/insights/{id}/". Its calls count as [hogapi.OpDo]. The handler runs after the check of the key and the project.
+func (s *Server) Handle(method, pattern string, handler http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.routes = append(s.routes, route{op: hogapi.OpDo, method: method, pattern: split(pattern), handler: handler})
+}
+
+// SetDown makes every request fail as if the service's host refused connections, until it is set to false again.
+// Over sockets the listener is closed and opened again on the same port.
+func (s *Server) SetDown(down bool) {
+	s.mu.Lock()
+	s.down = down
+	s.mu.Unlock()
+	s.listener.setDown(down)
+}
+
+// SetQuota changes what happens to events: see [Quota].
+func (s *Server) SetQuota(q Quota) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quota = q
+}
+
+// RejectEvents makes events culprits: where status returns a code other than 0 for the raw bytes of an event, its whole batch is
+// answered with that code, 400 for example. With 413 the other events of the batch are stored, as the service does.
+// The function must be safe for concurrent use. Nil ends it.
+func (s *Server) RejectEvents(status func(raw []byte) int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reject = status
+}
+
+// Close stops the listener, if one was started. The in-process transport holds nothing and goes on working.
+func (s *Server) Close() { s.listener.close() }
+
+// Era is a generation of the service: their answers differ.
+type Era int
+
+const (
+	// E1 is the age of the specification: one backfill action, answers 200, nine statuses, config values come back as strings,
+	// a filter by status is ignored.
+	E1 Era = iota + 1
+	// E2 is between the two: the backfills resource beside the backfill action.
+	E2
+	// E3 is the newest: no backfill action, 201 for what is made, dates for the backfills of daily and weekly exports.
+	E3
+)
+
+// String is "E1", "E2" or "E3".
+func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
+
+// Quota says what becomes of events that come in over the plan's limit.
+type Quota int
+
+const (
+	QuotaFree   Quota = iota // all events are stored
+	QuotaSilent              // all are dropped behind a plain 200 "Ok", as the service does
+	QuotaListed              // all are dropped and the answer has a quota_limited list
+)
+
+// split cuts a path into its segments; a trailing slash makes no difference.
+func split(path string) []string {
+	return strings.Split(strings.Trim(path, "/"), "/")
+}

@@ -1,0 +1,123 @@
+package hogapitest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestExportLife(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		status, made := w.call("POST", "/batch_exports/", `{"name":"a","interval":"day","destination":{"type":"Postgres","config":{"database":"d","user":"u","password":"p","port":5432}}}`)
+		require.Equal(t, 201, status, made)
+		id := made["id"].(string)
+		assert.Equal(t, map[string]any{"type": "Postgres", "config": map[string]any{"database": "d", "port": 5432.0}, "integration": nil}, made["destination"])
+		assert.Equal(t, "2026-03-04T12:00:00Z", made["created_at"])
+		assert.Equal(t, 12345.0, made["team_id"])
+
+		status, paused := w.call("POST", "/batch_exports/"+id+"/pause", "")
+		assert.Equal(t, 200, status)
+		assert.Equal(t, map[string]any{"paused": true}, paused)
+		assert.Equal(t, true, w.get("/batch_exports/%s/", id)["paused"])
+
+		status, changed := w.call("PATCH", "/batch_exports/"+id+"/", `{"name":"b","end_at":null}`)
+		require.Equal(t, 200, status)
+		assert.Equal(t, "b", changed["name"])
+
+		status, _ = w.call("DELETE", "/batch_exports/"+id+"/", "")
+		assert.Equal(t, 204, status)
+		w.refused(404, "not_found", "GET", "/batch_exports/"+id+"/", "")
+		w.refused(404, "not_found", "DELETE", "/batch_exports/"+id+"/", "")
+	})
+}
+
+func TestRunsComeToTheirEnd(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		export := w.project().AddExport(hogapitest.Export{})
+		w.project().FailNextRuns(1, "no such bucket")
+		status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2026-03-04T00:00:00Z","end_at":"2026-03-04T02:30:00Z"}`)
+		require.Equal(t, 201, status, made)
+
+		backfill := "/batch_exports/" + export.String() + "/backfills/" + made["backfill_id"].(string)
+		var seen []any
+		for range 20 {
+			b := w.get("%s", backfill)
+			seen = append(seen, b["status"])
+			if b["status"] == "Completed" {
+				break
+			}
+		}
+		assert.Equal(t, "Starting", seen[0])
+		assert.Equal(t, "Completed", seen[len(seen)-1], "though a run failed")
+
+		runs := results(w.get("/batch_exports/%s/runs/", export))
+		require.Len(t, runs, 2, "the half hour is dropped")
+		assert.Equal(t, []any{"Completed", "Failed"}, pluck(runs, "status"))
+		assert.Equal(t, []any{"2026-03-04T01:00:00Z", "2026-03-04T00:00:00Z"}, pluck(runs, "data_interval_start"))
+		assert.Equal(t, []any{nil, "no such bucket"}, pluck(runs, "latest_error"))
+	})
+}
+
+func TestCaptureStores(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		a := w.batch(historical(event(1), event(2), event(1)))
+		require.Equal(t, 200, a.StatusCode, a.text)
+		assert.JSONEq(t, `{"status":"Ok"}`, a.text)
+		l := w.Ledger()
+		assert.Equal(t, 3, l.Len())
+		assert.Equal(t, 2, l.Unique())
+		assert.Equal(t, 1, l.Duplicates())
+		assert.Empty(t, l.Changed())
+		assert.Equal(t, map[hogapitest.EventDay]int{{Event: "signed up", Day: "2025-01-02"}: 2}, l.Counts())
+		assert.Equal(t, event(2), string(l.Event(1).Raw))
+	})
+}
+
+func TestFaults(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		body := []byte(`{"name":"a","interval":"hour","destination":{"type":"NoOp","config":{}}}`)
+		create := func() (answer, error) { return w.send("POST", w.prefix+"/batch_exports/", body) }
+
+		w.Script(hogapi.OpBatchExportsCreate, hogapitest.RateLimit("7"), hogapitest.Refuse(), hogapitest.CutBefore(), hogapitest.CutAfter(),
+			hogapitest.CutBody(10), hogapitest.Truncated(), hogapitest.HTML(502), hogapitest.Repeat(2, hogapitest.Status(500)))
+		a, err := create()
+		require.NoError(t, err)
+		assert.Equal(t, 429, a.StatusCode)
+		assert.Equal(t, "7", a.Header.Get("Retry-After"))
+		for range 3 {
+			_, err = create()
+			assert.Error(t, err)
+		}
+		assert.Len(t, w.project().Exports(), 1, "cut after the act")
+		a, err = create()
+		assert.ErrorContains(t, err, "unexpected EOF")
+		assert.Len(t, a.text, 10)
+		a, err = create()
+		require.NoError(t, err)
+		assert.NotContains(t, a.text, "}}")
+		a, err = create()
+		require.NoError(t, err)
+		assert.Contains(t, a.text, "<html>")
+		for range 2 {
+			a, err = create()
+			require.NoError(t, err)
+			assert.Equal(t, 500, a.StatusCode)
+		}
+		assert.Empty(t, w.Unused())
+		a, err = create()
+		require.NoError(t, err)
+		assert.Equal(t, 201, a.StatusCode)
+		assert.Len(t, w.project().Exports(), 4)
+		assert.Len(t, w.Calls(hogapi.OpBatchExportsCreate), 10)
+	})
+}
+
+func TestClient(t *testing.T) {
+	s := hogapitest.New()
+	client := s.Client(t)
+	assert.Equal(t, hogapitest.DefaultProject, client.Project())
+}

@@ -1,0 +1,58 @@
+package hogapitest
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// stamp writes a time as the service does: UTC, microseconds, no fraction where it is zero.
+func stamp(t time.Time) string {
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Nanosecond() == 0 {
+		return t.Format("2006-01-02T15:04:05Z")
+	}
+	return t.Format("2006-01-02T15:04:05.000000Z")
+}
+
+// stampOrNil is null for no time.
+func stampOrNil(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return stamp(*t)
+}
+
+var relative = regexp.MustCompile(`^-(\d{1,4})([hdwmy])$`)
+
+// readTime reads a time of a query: ISO 8601, a date, or relative to now ("-7d"; m is months).
+func readTime(s string, now time.Time) (time.Time, bool) {
+	if m := relative.FindStringSubmatch(s); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		switch m[2] {
+		case "h":
+			return now.Add(-time.Duration(n) * time.Hour), true
+		case "d":
+			return now.AddDate(0, 0, -n), true
+		case "w":
+			return now.AddDate(0, 0, -7*n), true
+		case "m":
+			return now.AddDate(0, -n, 0), true
+		default:
+			return now.AddDate(-n, 0, 0), true
+		}
+	}
+	return readISO(s)
+}
+
+// isoLayouts are the forms that are read as UTC where they have no offset.
+var isoLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02"}
+
+func readISO(s string) (time.Time, bool) {
+	for _, layout := range isoLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,213 @@
+package hogapitest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// The origins of the in-process service. Its transport answers for every host: these only look right.
+const (
+	apiOrigin     = "https://app.hogapitest.example"
+	captureOrigin = "https://in.hogapitest.example"
+)
+
+// Transport carries requests to the server without a socket and without a goroutine, whatever their host, so it works inside a
+// [testing/synctest] bubble. Like that of net/http it closes request bodies, obeys contexts and fires the hooks of
+// [net/http/httptrace].
+func (s *Server) Transport() http.RoundTripper { return transport{s} }
+
+type transport struct{ server *Server }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	defer closeBody(r)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	v := t.server.arrive(r.Method, r.URL, r.Header)
+	a, err := t.exchange(v, r)
+	if err != nil {
+		v.leave(a.status, false)
+		return nil, err
+	}
+	v.leave(a.status, v.whole(a))
+	return v.response(r, a), nil
+}
+
+// exchange is the request's way there and back.
+func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
+	ctx, trace := r.Context(), hooksOf(r)
+	host := hostPort(r)
+	trace.GetConn(host)
+	if v.fault.cut == cutDial {
+		if err := pause(ctx, v.fault.delay); err != nil {
+			return answer{}, err
+		}
+		return answer{}, &net.OpError{Op: "dial", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	trace.GotConn(httptrace.GotConnInfo{})
+	trace.WroteHeaders()
+	if v.fault.cut == cutSend {
+		err := &net.OpError{Op: "write", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("write", syscall.EPIPE)}
+		trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+		return answer{}, err
+	}
+	body, err := readRequest(ctx, r)
+	trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := v.serve(ctx, body)
+	if err == errLost {
+		return answer{}, &net.OpError{Op: "read", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	trace.GotFirstResponseByte()
+	return a, nil
+}
+
+// whole reports whether the client can read the whole answer.
+func (v *visit) whole(a answer) bool {
+	return v.fault.cleanEnd || v.fault.arriving(len(a.body)) == len(a.body)
+}
+
+// response is the answer as net/http would hand it over.
+func (v *visit) response(r *http.Request, a answer) *http.Response {
+	resp := &http.Response{
+		Status:     strconv.Itoa(a.status) + " " + http.StatusText(a.status),
+		StatusCode: a.status,
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        a.header,
+		ContentLength: int64(len(a.body)),
+		Request:       r,
+	}
+	if a.status == http.StatusNoContent || r.Method == http.MethodHead {
+		resp.Body = http.NoBody
+		return resp
+	}
+	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	body := &responseBody{ctx: r.Context(), data: bytes.NewReader(a.body), drip: v.fault.trickle}
+	if !v.whole(a) {
+		body.data = bytes.NewReader(a.body[:v.fault.arriving(len(a.body))])
+		body.end = io.ErrUnexpectedEOF
+	}
+	resp.Body = body
+	return resp
+}
+
+// responseBody is an answer's body on its way: it may come slowly, break off, or end with its context.
+type responseBody struct {
+	ctx    context.Context
+	data   *bytes.Reader
+	drip   time.Duration // the time for what is left
+	end    error         // in place of io.EOF
+	closed bool
+}
+
+// drips is how many pieces a trickled body comes in.
+const drips = 10
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	if b.drip > 0 && b.data.Len() > 0 {
+		if err := pause(b.ctx, b.drip/drips); err != nil {
+			return 0, err
+		}
+		if piece := int(b.data.Size()/drips) + 1; len(p) > piece {
+			p = p[:piece]
+		}
+	}
+	n, err := b.data.Read(p)
+	if err == io.EOF && b.end != nil {
+		err = b.end
+	}
+	return n, err
+}
+
+func (b *responseBody) Close() error {
+	b.closed = true
+	return nil
+}
+
+// readRequest reads a request's body under its context, and holds it to the length that was announced.
+func readRequest(ctx context.Context, r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r.ContentLength > 0 && int64(len(body)) != r.ContentLength {
+		return nil, fmt.Errorf("http: ContentLength=%d with Body length %d", r.ContentLength, len(body))
+	}
+	return body, nil
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}
+
+func hostPort(r *http.Request) string {
+	port := r.URL.Port()
+	if port == "" {
+		port = map[string]string{"http": "80"}[r.URL.Scheme]
+	}
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(r.URL.Hostname(), port)
+}
+
+type addr string
+
+func (addr) Network() string  { return "tcp" }
+func (a addr) String() string { return string(a) }
+
+// hooksOf returns the request's trace with every hook callable.
+func hooksOf(r *http.Request) *httptrace.ClientTrace {
+	all := &httptrace.ClientTrace{}
+	if set := httptrace.ContextClientTrace(r.Context()); set != nil {
+		*all = *set
+	}
+	if all.GetConn == nil {
+		all.GetConn = func(string) {}
+	}
+	if all.GotConn == nil {
+		all.GotConn = func(httptrace.GotConnInfo) {}
+	}
+	if all.WroteHeaders == nil {
+		all.WroteHeaders = func() {}
+	}
+	if all.WroteRequest == nil {
+		all.WroteRequest = func(httptrace.WroteRequestInfo) {}
+	}
+	if all.GotFirstResponseByte == nil {
+		all.GotFirstResponseByte = func() {}
+	}
+	return all
+}
