@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -31,13 +32,13 @@ func main() {
 	only := flag.String("only", "", "regular expression over target names")
 	list := flag.Bool("list", false, "print the targets and stop")
 	flag.Parse()
-	if err := run(*each, *total, *only, *list); err != nil {
+	if err := run(os.Stdout, *each, *total, *only, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		os.Exit(1)
 	}
 }
 
-func run(each, total time.Duration, only string, list bool) error {
+func run(w io.Writer, each, total time.Duration, only string, list bool) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -48,14 +49,14 @@ func run(each, total time.Duration, only string, list bool) error {
 	}
 	targets = slices.DeleteFunc(targets, func(t target) bool { return !pattern.MatchString(t.name) })
 	share := share(each, total, len(targets))
-	fmt.Printf("%d fuzz targets, %v each\n", len(targets), share)
+	fmt.Fprintf(w, "%d fuzz targets, %v each\n", len(targets), share)
 	var failed []error
 	for _, t := range targets {
-		fmt.Printf("%s in %s\n", t.name, t.dir)
+		fmt.Fprintf(w, "%s in %s\n", t.name, t.dir)
 		if list {
 			continue
 		}
-		if err := t.fuzz(share); err != nil {
+		if err := t.fuzz(w, share); err != nil {
 			failed = append(failed, fmt.Errorf("%s in %s: %w", t.name, t.dir, err))
 		}
 	}
@@ -107,21 +108,21 @@ func declared(path string) ([]string, error) {
 	return names, nil
 }
 
-func (t target) fuzz(d time.Duration) error {
+func (t target) fuzz(w io.Writer, d time.Duration) error {
 	for try := 1; ; try++ {
-		out, err := t.run(d)
+		out, err := t.run(w, d)
 		if err == nil {
 			return nil
 		}
 		if try == 1 && engineOverran(out) {
-			fmt.Println("  the engine overran its own time limit without a failing input; once more")
+			fmt.Fprintln(w, "  the engine overran its own time limit without a failing input; once more")
 			continue
 		}
 		return err
 	}
 }
 
-func (t target) run(d time.Duration) (string, error) {
+func (t target) run(w io.Writer, d time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d+5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$",
@@ -135,9 +136,9 @@ func (t target) run(d time.Duration) (string, error) {
 		err = errors.New("nothing was fuzzed")
 	}
 	if err != nil {
-		fmt.Print(text)
+		fmt.Fprint(w, text)
 	} else {
-		fmt.Println("  " + lastProgress(text))
+		fmt.Fprintln(w, "  "+lastProgress(text))
 	}
 	return text, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,7 +56,7 @@ import "testing"
 func FuzzGood(f *testing.F) { f.Fuzz(func(t *testing.T, n int) {}) }
 func FuzzBad(f *testing.F)  { f.Add(1); f.Fuzz(func(t *testing.T, n int) { t.Fatal("bad") }) }
 `), 0o600))
-	require.NoError(t, target{dir, "FuzzGood"}.fuzz(minTime))
-	require.Error(t, target{dir, "FuzzBad"}.fuzz(minTime))
-	require.Error(t, target{dir, "FuzzGone"}.fuzz(minTime), "no such target")
+	require.NoError(t, target{dir, "FuzzGood"}.fuzz(io.Discard, minTime))
+	require.Error(t, target{dir, "FuzzBad"}.fuzz(io.Discard, minTime))
+	require.Error(t, target{dir, "FuzzGone"}.fuzz(io.Discard, minTime), "no such target")
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -19,7 +20,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	ok, err := sabotageAll(".", flag.Args(), *gate, *verbose)
+	ok, err := sabotageAll(os.Stdout, ".", flag.Args(), *gate, *verbose)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sabotage:", err)
 	}
@@ -29,7 +30,7 @@ func main() {
 }
 
 // sabotageAll tries the chosen patches and prints a table. It is false when one of them was not caught.
-func sabotageAll(root string, names []string, gate, verbose bool) (bool, error) {
+func sabotageAll(w io.Writer, root string, names []string, gate, verbose bool) (bool, error) {
 	all, err := load(filepath.Join(root, "internal", "sabotage"))
 	if err != nil {
 		return false, err
@@ -45,7 +46,7 @@ func sabotageAll(root string, names []string, gate, verbose bool) (bool, error) 
 	defer b.close()
 
 	caught := 0
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "PATCH\tRESULT\tBY\tTIME\tBREAKS")
 	for _, p := range chosen {
 		start := time.Now()
@@ -54,13 +55,13 @@ func sabotageAll(root string, names []string, gate, verbose bool) (bool, error) 
 			caught++
 		}
 		if !v.caught || verbose {
-			fmt.Fprintf(os.Stderr, "--- %s: %s\n%s\n", p.Name, v.result, v.output)
+			fmt.Fprintf(w, "--- %s: %s\n%s\n", p.Name, v.result, v.output)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%.1fs\t%s\n", p.Name, v.result, v.by, time.Since(start).Seconds(), p.Breaks)
 	}
 	if err := table.Flush(); err != nil {
 		return false, err
 	}
-	fmt.Printf("%d of %d sabotaged builds caught\n", caught, len(chosen))
+	fmt.Fprintf(w, "%d of %d sabotaged builds caught\n", caught, len(chosen))
 	return caught == len(chosen), incomplete
 }

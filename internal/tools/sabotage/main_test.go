@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,10 +114,10 @@ func TestVerdicts(t *testing.T) {
 		})
 	}
 
-	ok, err := sabotageAll(root, []string{"caught"}, false, false)
+	ok, err := sabotageAll(io.Discard, root, []string{"caught"}, false, false)
 	require.NoError(t, err)
 	assert.True(t, ok)
-	ok, err = sabotageAll(root, []string{"caught", "blind"}, false, false)
+	ok, err = sabotageAll(io.Discard, root, []string{"caught", "blind"}, false, false)
 	require.NoError(t, err)
 	assert.False(t, ok, "one that is not caught fails the whole run")
 	text, err := os.ReadFile(filepath.Join(root, "a.go"))
