@@ -220,8 +220,7 @@ func (w pager[T, P]) next(p P, at place, seen map[string]bool) (next place, more
 }
 
 func (w pager[T, P]) failed(n int, at place, err error) error {
-	var input *InputError
-	if errors.As(err, &input) {
+	if _, refused := errors.AsType[*InputError](err); refused {
 		return err // refused before anything was sent: there is no page to go on from
 	}
 	return &PageError{Op: w.op, Page: n, Offset: at.offset, Cursor: at.cursor, Err: err}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,18 +61,9 @@ func TestRunStatus(t *testing.T) {
 	require.Len(t, runStatuses, 10)
 	for _, s := range append(runStatuses, "Paused", "") {
 		assert.Equal(t, s != "Paused" && s != "", s.IsKnown(), s)
-		assert.Equal(t, contains(terminal, s), s.IsTerminal(), s)
-		assert.Equal(t, contains(failures, s), s.IsFailure(), s)
+		assert.Equal(t, slices.Contains(terminal, s), s.IsTerminal(), s)
+		assert.Equal(t, slices.Contains(failures, s), s.IsFailure(), s)
 	}
-}
-
-func contains(list []RunStatus, s RunStatus) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func TestRunsAskForAllOfThemByDefault(t *testing.T) {

@@ -189,7 +189,7 @@ func (tryTimeoutError) Unwrap() error   { return errTryTimeout }
 
 // readAnswer replaces the body by its bytes, bounded in size and time.
 func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) error {
-	defer resp.Body.Close() //nolint:errcheck // read or given up
+	defer resp.Body.Close()
 	isNeeded := needsBody && isSuccess(resp.StatusCode)
 	limit := int64(maxAnswer)
 	if !isNeeded {
