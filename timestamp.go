@@ -35,7 +35,7 @@ func At(t time.Time) Timestamp {
 	return Timestamp{formInstant, t.UTC().Round(0)}
 }
 
-// Beginning, as the start of a backfill, stands for the oldest data there is. It is sent as null.
+// Beginning is the start of a backfill that takes in the oldest data there is. It is sent as null.
 var Beginning = Timestamp{form: formBeginning}
 
 // IsZero reports whether the Timestamp is unset.

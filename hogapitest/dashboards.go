@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,9 +32,7 @@ func (d Dashboard) json(era Era, team int) object {
 	if era >= E3 {
 		o["last_accessed_at"], o["access_control_version"], o["team_id"] = nil, "v2", team
 	}
-	for name, value := range d.Extra {
-		o[name] = value
-	}
+	maps.Copy(o, d.Extra)
 	return o
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -71,9 +72,7 @@ func (e *export) json(s *Server) object {
 			o[name] = raw
 		}
 	}
-	for name, value := range e.extra {
-		o[name] = value
-	}
+	maps.Copy(o, e.extra)
 	return o
 }
 
@@ -241,9 +240,7 @@ func (s *Server) writeNewest(c *checker, e *export) {
 		}
 	}
 	more := fields{}
-	for name, raw := range e.more {
-		more[name] = raw
-	}
+	maps.Copy(more, e.more)
 	for _, name := range []string{"hogql_modifiers", "primary_key", "version_key", "incremental_mode"} {
 		if raw, ok := c.fields[name]; ok {
 			more[name] = raw

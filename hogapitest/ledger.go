@@ -45,6 +45,7 @@ type StoredEvent struct {
 // Note says what the service changed in silence.
 type Note uint8
 
+// The notes.
 const (
 	TimeReplaced  Note = 1 << iota // no timestamp that it reads, or one in the future: it became now
 	TimeShifted                    // by sent_at

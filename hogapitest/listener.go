@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -118,9 +119,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, a answer) {
 		breakOff(w, a, v.fault.arriving(len(a.body)))
 		return
 	}
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	if _, ok := a.header["Content-Type"]; !ok {
 		w.Header()["Content-Type"] = nil // no guess
 	}

@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -67,9 +68,7 @@ func (s *Server) getAppMetrics(r *request) answer {
 		return notFound("Not found.")
 	}
 	body := object{"metrics": m.series(), "errors": m.errors()}
-	for name, value := range m.Extra {
-		body[name] = value
-	}
+	maps.Copy(body, m.Extra)
 	return reply(http.StatusOK, body)
 }
 

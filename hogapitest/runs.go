@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -130,9 +131,7 @@ func (r *run) json(s *Server) object {
 	if s.era >= E3 {
 		o["records_failed"], o["batch_export_on_demand"] = r.failed, nil
 	}
-	for name, value := range r.extra {
-		o[name] = value
-	}
+	maps.Copy(o, r.extra)
 	r.advance(s) // replaces pointers, so o keeps what was
 	return o
 }

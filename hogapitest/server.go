@@ -160,6 +160,7 @@ func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
 // Quota says what becomes of events that come in over the plan's limit.
 type Quota int
 
+// The kinds of quota.
 const (
 	QuotaFree   Quota = iota // all events are stored
 	QuotaSilent              // all are dropped behind a plain 200 "Ok", as the service does

@@ -3,6 +3,7 @@ package hogapitest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -67,7 +68,7 @@ func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	a, err := v.serve(ctx, body)
-	if err == errLost {
+	if errors.Is(err, errLost) {
 		return answer{}, &net.OpError{Op: "read", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	}
 	if err != nil {
