@@ -62,11 +62,7 @@ func (s *Server) startBackfill(e *export, start *time.Time, end, now time.Time) 
 		}
 	}
 	for _, x := range b.intervals {
-		from := x.end.Add(-time.Hour)
-		if x.start != nil {
-			from = *x.start
-		}
-		b.records += e.records(from, x.end)
+		b.records += e.records(timeOrZero(x.start), x.end)
 	}
 	if b.records == 0 {
 		b.intervals = nil

@@ -62,10 +62,6 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refus
 	}
 	magic := bytes.HasPrefix(body, []byte{0x1f, 0x8b})
 	if !magic && how != "gzip" && how != "gzip-js" {
-		if len(bytes.TrimSpace(body)) == 0 {
-			empty := text(http.StatusBadRequest, "request missing data payload")
-			return nil, false, &empty
-		}
 		return body, false, nil
 	}
 	plain, err := gunzip(body, s.maxBody*inflation)

@@ -1,7 +1,7 @@
 package hogapitest
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -137,54 +137,43 @@ func withoutCredentials(v any) any {
 
 // writeDestination checks a destination and puts it into the export; a PATCH merges its config into the stored one.
 func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, whole bool) {
-	var sent struct {
-		Type          json.RawMessage `json:"type"`
-		Config        json.RawMessage `json:"config"`
-		Integration   json.RawMessage `json:"integration"`
-		IntegrationID json.RawMessage `json:"integration_id"`
-	}
-	if json.Unmarshal(raw, &sent) != nil || isNull(raw) {
+	var sent fields
+	if json.Unmarshal(raw, &sent) != nil || sent == nil {
 		c.fail("destination", "invalid_input", "Invalid data. Expected a dictionary.")
 		return
 	}
-	if len(sent.Integration) == 0 {
-		sent.Integration = sent.IntegrationID
-	}
-	inner := &checker{fields: fields{}}
-	if len(sent.Type) > 0 {
-		inner.fields["type"] = sent.Type
-	}
-	if len(sent.Config) > 0 {
-		inner.fields["config"] = sent.Config
-	}
+	inner := &checker{fields: sent, prefix: "destination__"}
 	inner.require("type", "config")
+	before := e.destination.kind
 	d := e.destination
-	before := d.kind
 	inner.choice("type", &d.kind, s.kinds()...)
-	var config map[string]any
-	if inner.problem == nil {
-		dec := json.NewDecoder(bytes.NewReader(sent.Config))
-		dec.UseNumber()
-		if dec.Decode(&config) != nil {
-			inner.fail("config", "invalid_input", "Expected a dictionary of items.")
-		}
-	}
-	if inner.problem == nil && before != "" && before != d.kind && s.era >= E3 {
+	config := inner.dictionary("config")
+	switch {
+	case before == "" && d.kind == "S3" && s.era >= E3:
+		inner.fail("type", "invalid_choice", `New "S3" destinations cannot be made: use "AwsS3" or "S3Compatible".`)
+	case before != "" && before != d.kind && s.era >= E3:
 		inner.fail("type", "invalid_input", "Cannot change the type of a destination.")
 	}
+	integration, sentIntegration := sent["integration"]
+	if !sentIntegration {
+		integration, sentIntegration = sent["integration_id"]
+	}
+	if sentIntegration && s.era >= E2 {
+		d.integration = integration
+	}
 	stored := e.destination.config
-	if whole || before != d.kind {
+	if before != d.kind {
 		stored = nil
 	}
 	d.config = merged(stored, config, s.era >= E3)
-	if len(sent.Integration) > 0 && s.era >= E2 {
-		d.integration = sent.Integration
+	checked := d.config
+	if whole {
+		checked = config // what is stored does not make up for what a PUT leaves out
 	}
-	s.checkConfig(inner, e.model, d, sent.Integration)
+	s.checkConfig(inner, e.model, d, checked)
+	s.checkIntegration(inner, d, sentIntegration)
 	if inner.problem != nil {
-		var body struct{ Attr, Code, Detail string }
-		_ = json.Unmarshal(inner.problem.body, &body)
-		c.fail("destination__"+body.Attr, body.Code, body.Detail)
+		c.problem = cmp.Or(c.problem, inner.problem)
 		return
 	}
 	e.destination = d
@@ -221,48 +210,47 @@ func merged(stored, sent map[string]any, deep bool) map[string]any {
 }
 
 // checkConfig holds a config to the keys of its type.
-func (s *Server) checkConfig(c *checker, model string, d destination, sentIntegration json.RawMessage) {
+func (s *Server) checkConfig(c *checker, model string, d destination, config map[string]any) {
 	if c.problem != nil {
 		return
 	}
-	kind := kinds[d.kind]
-	keys := kind.keys(s.era)
-	if d.kind == "S3" && keys == "" {
-		if len(d.config) > 0 && d.integration == nil {
-			c.fail("type", "invalid_choice", `New "S3" destinations cannot be made: use "AwsS3" or "S3Compatible".`)
-		}
-		return
-	}
+	keys := cmp.Or(kinds[d.kind].keys(s.era), kinds[d.kind].old) // stored S3 ones live on in the newest era
 	known := map[string]string{"include_events": "any", "exclude_events": "any"}
 	for key := range strings.FieldsSeq(keys) {
 		name, typ, _ := strings.Cut(key, ":")
 		bare := strings.TrimSuffix(name, "*")
 		known[bare] = typ
-		if value, ok := d.config[bare]; bare != name && (!ok || value == nil) {
+		if value, ok := config[bare]; bare != name && (!ok || value == nil) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration missing required field: '%s'", bare))
 			return
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.config)) {
+	for _, name := range slices.Sorted(maps.Keys(config)) {
 		typ, ok := known[name]
 		if !ok {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has unknown field/s: '%s'", name))
-		} else if !fits(typ, d.config[name]) {
+		} else if !fits(typ, config[name]) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has invalid type: '%s'", name))
 		}
 	}
-	if s.era >= E3 && kind.integration && (len(d.integration) == 0 || isNull(d.integration)) {
-		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
-	}
-	resend := d.kind == "Databricks" || d.kind == "BigQuery" || d.kind == "AzureBlob" || d.kind == "Redshift"
-	if s.era >= E3 && resend && len(d.integration) > 0 && len(sentIntegration) == 0 {
-		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
-	}
-	if url, _ := d.config["url"].(string); d.kind == "HTTP" && !slices.Contains(captureURLs, url) {
+	if url, _ := config["url"].(string); d.kind == "HTTP" && !slices.Contains(captureURLs, url) {
 		c.fail("config", "invalid_input", "HTTP destinations must be a capture URL of PostHog.")
 	}
 	if d.kind == "HTTP" && model != "events" {
 		c.fail("config", "invalid_input", "HTTP destinations support the events model only.")
+	}
+}
+
+// checkIntegration asks for the integration where the newest era needs one. Some types keep the stored one in a PATCH, others want
+// it every time.
+func (s *Server) checkIntegration(c *checker, d destination, sent bool) {
+	if s.era < E3 {
+		return
+	}
+	has := !absent(d.integration)
+	resend := d.kind == "Databricks" || d.kind == "BigQuery" || d.kind == "AzureBlob" || d.kind == "Redshift"
+	if kinds[d.kind].integration && !has || resend && has && !sent {
+		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
 }
 

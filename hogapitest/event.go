@@ -30,7 +30,8 @@ type event struct {
 	minted     bool // no uuid was sent: the server makes a new one every time
 	name       string
 	distinctID string
-	timestamp  string // as sent
+	timestamp  string        // as sent
+	offset     time.Duration // before now; beats the timestamp
 	at         time.Time
 	properties json.RawMessage
 	notes      Note
@@ -87,6 +88,9 @@ var (
 // readBatch reads the envelope: an object with a batch, a bare array of events, or one event.
 func readBatch(plain []byte) (*batch, *answer) {
 	plain = bytes.TrimSpace(plain)
+	if len(plain) == 0 {
+		return nil, badRequest("request missing data payload")
+	}
 	if plain[0] == '[' {
 		raws, err := elements(plain)
 		if err != nil {
@@ -153,6 +157,13 @@ func (e *event) read(raw json.RawMessage, f fields) *answer {
 	if !named || !hasID && !absent(f["uuid"]) || !hasTime && !absent(f["timestamp"]) {
 		return badRequest(unparsable)
 	}
+	if offset := f["offset"]; !absent(offset) {
+		ms, err := strconv.ParseInt(string(offset), 10, 64)
+		if err != nil {
+			return badRequest(unparsable)
+		}
+		e.offset = time.Duration(ms) * time.Millisecond
+	}
 	if e.minted = id == ""; e.minted {
 		e.uuid = uuid.New()
 	} else {
@@ -213,6 +224,9 @@ func (e *event) special() fields {
 func (e *event) setTime(b *batch, ignoreSentAt bool, now time.Time) {
 	t, ok := readEventTime(e.timestamp)
 	switch {
+	case e.offset != 0:
+		t = now.Add(-e.offset)
+		e.notes |= TimeShifted
 	case !ok:
 		t = now
 		e.notes |= TimeReplaced

@@ -33,12 +33,13 @@ func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
 // checker reads fields one after another and keeps the first problem, as the service reports only that.
 type checker struct {
 	fields  fields
+	prefix  string // of the names of nested fields, such as "destination__"
 	problem *answer
 }
 
 func (c *checker) fail(attr, code, detail string) {
 	if c.problem == nil {
-		a := invalid(attr, code, detail)
+		a := invalid(c.prefix+attr, code, detail)
 		c.problem = &a
 	}
 }
@@ -118,6 +119,17 @@ func (c *checker) when(name string, to **time.Time) {
 		return
 	}
 	*to = &t
+}
+
+// dictionary reads an object whose numbers keep their digits.
+func (c *checker) dictionary(name string) map[string]any {
+	var config map[string]any
+	dec := json.NewDecoder(bytes.NewReader(c.fields[name]))
+	dec.UseNumber()
+	if dec.Decode(&config) != nil || config == nil {
+		c.fail(name, "invalid_input", "Expected a dictionary of items.")
+	}
+	return config
 }
 
 // raw keeps a field as it is.

@@ -15,10 +15,9 @@ import (
 // listener serves the same server over a loopback socket.
 type listener struct {
 	mu     sync.Mutex
-	addr   string
-	server *http.Server
+	addr   string       // once there is one
+	server *http.Server // nil while nothing listens
 	done   chan struct{}
-	down   bool
 }
 
 // URL is the origin of the server on a loopback socket, which is opened at the first call and closed by [Server.Close].
@@ -28,15 +27,14 @@ func (s *Server) URL() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.addr == "" {
-		l.addr = "127.0.0.1:0"
-		l.open(s)
+		l.open(s, "127.0.0.1:0")
 	}
 	return "http://" + l.addr
 }
 
-// open listens on the address, and writes back which port that is.
-func (l *listener) open(h http.Handler) {
-	socket, err := net.Listen("tcp", l.addr)
+// open listens on an address and notes which port that is.
+func (l *listener) open(h http.Handler, addr string) {
+	socket, err := net.Listen("tcp", addr)
 	if err != nil {
 		panic("hogapitest: " + err.Error())
 	}
@@ -66,20 +64,17 @@ func (l *listener) close() {
 	l.addr = ""
 }
 
-func (l *listener) setDown(down bool) {
+// setDown ends all connections and refuses new ones, or listens again.
+func (l *listener) setDown(h http.Handler, down bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.addr == "" || l.down == down {
-		return
-	}
-	l.down = down
-	if down {
-		handler := l.server.Handler
+	switch {
+	case l.addr == "":
+	case down:
 		l.stop()
-		l.server = &http.Server{Handler: handler}
-		return
+	case l.server == nil:
+		l.open(h, l.addr)
 	}
-	l.open(l.server.Handler)
 }
 
 // ServeHTTP serves one request that came over a socket. It lets a test put the server behind one of its own.

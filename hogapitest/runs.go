@@ -40,14 +40,10 @@ func (r *run) live() bool { return r.status == "Starting" || r.status == "Runnin
 
 // newRun makes a run of an interval that is about to start.
 func (s *Server) newRun(e *export, start *time.Time, end, now time.Time) *run {
-	from := end.Add(-time.Hour)
-	if start != nil {
-		from = *start
-	}
 	r := &run{
 		id: uuid.New(), export: e, workflow: uuid.New(), status: "Starting",
 		start: start, end: end, created: now, updated: now,
-		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: e.records(from, end)},
+		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: e.records(timeOrZero(start), end)},
 	}
 	if next := &e.project.outcomes; len(*next) > 0 {
 		r.outcome = (*next)[0].or(r.outcome)

@@ -229,7 +229,8 @@ func (p *Project) FailNextRuns(n int, text string) {
 	p.NextRuns(slices.Repeat([]Outcome{{Status: "Failed", Error: text}}, n)...)
 }
 
-// SetRecords says how many records the intervals of an export hold; the default is 1,000 in each. A backfill of a range without
+// SetRecords says how many records the intervals of an export hold; the default is 1,000 in each. The start is zero for the
+// beginning of time. A backfill of a range without
 // any makes no run.
 func (p *Project) SetRecords(exportID uuid.UUID, records func(start, end time.Time) int) {
 	p.server.mu.Lock()

@@ -119,7 +119,7 @@ func (s *Server) SetDown(down bool) {
 	s.mu.Lock()
 	s.down = down
 	s.mu.Unlock()
-	s.listener.setDown(down)
+	s.listener.setDown(s, down)
 }
 
 // SetQuota changes what happens to events: see [Quota].
@@ -167,7 +167,7 @@ const (
 	QuotaListed              // all are dropped and the answer has a quota_limited list
 )
 
-// split cuts a path into its segments; a trailing slash makes no difference.
+// split cuts a path into its segments; one trailing slash makes no difference.
 func split(path string) []string {
-	return strings.Split(strings.Trim(path, "/"), "/")
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 }
