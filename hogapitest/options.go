@@ -88,3 +88,9 @@ func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n }
 
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
+
+// WithThrottle allows each personal key n management calls within any such time, as the service does with 480 a minute; one more is
+// answered 429 "throttled" with Retry-After. The default is no limit.
+func WithThrottle(n int, per time.Duration) Option {
+	return func(s *Server) { s.throttle, s.throttlePer = n, per }
+}

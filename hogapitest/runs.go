@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
 )
 
 // run is one run as the server keeps it. A live run moves one step each time that it is shown: Starting, Running with
@@ -17,7 +19,7 @@ type run struct {
 	key       string // id as text
 	export    *export
 	workflow  uuid.UUID // instance_id of its logs
-	status    string
+	status    hogapi.RunStatus
 	start     *time.Time
 	end       time.Time
 	created   time.Time
@@ -36,7 +38,9 @@ type run struct {
 	step    int
 }
 
-func (r *run) live() bool { return r.status == "Starting" || r.status == "Running" }
+func (r *run) live() bool {
+	return r.status == "Starting" || r.status == "Running"
+}
 
 // newRun makes a run of an interval that is about to start.
 func (s *Server) newRun(e *export, start *time.Time, end, now time.Time) *run {
@@ -171,7 +175,7 @@ func (s *Server) runsOf(r *request) ([]*run, *answer) {
 		if byInterval {
 			in = run.start != nil && !run.start.Before(from) && !run.end.After(until)
 		}
-		if in && (len(statuses) == 0 || slices.Contains(statuses, run.status)) {
+		if in && (len(statuses) == 0 || slices.Contains(statuses, string(run.status))) {
 			seen = append(seen, run)
 		}
 	}

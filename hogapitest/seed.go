@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
 )
 
 // Project is one project of the server, for seeding and for looking at what became of it.
@@ -125,7 +127,7 @@ func (p *Project) Exports() []Export {
 // Run seeds a run, and shows one. Zero values become a run of the hour before it was created that has Completed.
 type Run struct {
 	ID         uuid.UUID // a new one, where it is nil
-	Status     string
+	Status     hogapi.RunStatus
 	Start, End time.Time // the interval
 	FromStart  bool      // the interval has no start: it begins at the beginning of time
 	Created    time.Time // now, where it is zero
@@ -207,7 +209,7 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 
 // Outcome is how a run ends. Zero fields keep what holds for every run: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
 type Outcome struct {
-	Status  string
+	Status  hogapi.RunStatus
 	Error   string
 	Polls   int
 	Records int

@@ -31,6 +31,7 @@ type Server struct {
 	strange  []string // requests that no route knows
 	leaks    []string // keys that came where they do not belong
 	inFlight map[hogapi.Op]*gauge
+	recent   map[string][]time.Time // calls of each key, for the throttle
 	ledger   ledgerBook
 	quota    Quota
 	reject   func(raw []byte) int
@@ -59,6 +60,8 @@ type settings struct {
 	maxBody        int
 	maxBatchEvents int
 	maxEventBytes  int
+	throttle       int
+	throttlePer    time.Duration
 }
 
 // New makes a server of the newest era with one project, [DefaultProject], and one key of each kind, unless options say otherwise.
@@ -71,6 +74,7 @@ func New(options ...Option) *Server {
 		routes:   slices.Clone(routes),
 		scripts:  map[hogapi.Op]*script{},
 		inFlight: map[hogapi.Op]*gauge{},
+		recent:   map[string][]time.Time{},
 	}
 	for _, option := range options {
 		option(s)

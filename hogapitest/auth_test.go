@@ -1,0 +1,181 @@
+package hogapitest_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestRefusals(t *testing.T) {
+	options := []hogapitest.Option{
+		hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "batch_export:read", "dashboard:read"),
+		hogapitest.WithPersonalKey("phx_writer", "batch_export:write"),
+		hogapitest.WithForeignProject("77"),
+	}
+	export := "/batch_exports/0190e0a2-0000-7000-8000-000000000001"
+	tests := []struct {
+		name, method, path string
+		authorization      string // instead of the default key's
+		status             int
+		body               string
+	}{
+		{"no key", "GET", "/batch_exports/", "-", 401, `{"type":"authentication_error","code":"not_authenticated","detail":"Authentication credentials were not provided.","attr":null}`},
+		{"wrong key", "GET", "/batch_exports/", "Bearer phx_other", 401, `{"type":"authentication_error","code":"authentication_failed","detail":"Personal API key found in request Authorization header is invalid.","attr":null}`},
+		{"scheme in lower case", "GET", "/batch_exports/", "bearer " + hogapitest.DefaultPersonalKey, 401, `{"type":"authentication_error","code":"not_authenticated","detail":"Authentication credentials were not provided.","attr":null}`},
+		{"missing scope", "DELETE", export + "/", "", 403, `{"type":"authentication_error","code":"permission_denied","detail":"API key missing required scope 'batch_export:write'","attr":null}`},
+		{"write holds read", "GET", export + "/", "Bearer phx_writer", 404, `{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}`},
+		{"another organisation's project", "GET", "/api/environments/77/batch_exports/", "", 403, `{"type":"authentication_error","code":"permission_denied","detail":"You don't have access to the project.","attr":null}`},
+		{"unknown project", "GET", "/api/environments/99/batch_exports/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Project not found.","attr":null}`},
+		{"project that is no number", "GET", "/api/projects/mine/batch_exports/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Project not found.","attr":null}`},
+		{"unknown endpoint, before the key", "GET", "/insights/", "-", 404, `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`},
+		{"unknown method", "DELETE", "/batch_exports/", "", 405, `{"type":"invalid_request","code":"method_not_allowed","detail":"Method \"DELETE\" not allowed.","attr":null}`},
+		{"an id that is no uuid", "GET", "/batch_exports/7/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}`},
+	}
+	over(t, options, func(t *testing.T, w *wire) {
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				path, header := test.path, []string{}
+				if path[:5] != "/api/" {
+					path = w.prefix + path
+				}
+				w.key = hogapitest.DefaultPersonalKey
+				if test.authorization != "" {
+					w.key = ""
+				}
+				if len(test.authorization) > 1 {
+					header = []string{"Authorization", test.authorization}
+				}
+				a, err := w.send(test.method, path, nil, header...)
+				require.NoError(t, err)
+				assert.Equal(t, test.status, a.StatusCode)
+				assert.JSONEq(t, test.body, a.text)
+				assert.Equal(t, "application/json", a.Header.Get("Content-Type"))
+			})
+		}
+		assert.Equal(t, []string{"GET " + w.prefix + "/insights/"}, w.Unknown())
+	})
+}
+
+func TestPrefixesAndSlashes(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		for _, path := range []string{
+			"/api/environments/12345/dashboards/", "/api/environments/12345/dashboards", "/api/projects/12345/dashboards/",
+			"/api/projects/@current/dashboards",
+		} {
+			status, _ := w.call("GET", path, "")
+			assert.Equal(t, 200, status, path)
+		}
+		status, _ := w.call("GET", "/api/projects/12345/dashboards//", "")
+		assert.Equal(t, 404, status)
+	})
+	w := inProcess(t, hogapitest.WithPathPrefix("/posthog"))
+	status, _ := w.call("GET", "/api/projects/12345/dashboards/", "")
+	assert.Equal(t, 404, status)
+	w.origin += "/posthog"
+	status, _ = w.call("GET", "/api/projects/12345/dashboards/", "")
+	assert.Equal(t, 200, status)
+}
+
+func TestDeprecationOfEnvironments(t *testing.T) {
+	for _, test := range []struct {
+		era    hogapitest.Era
+		prefix string
+		want   string
+	}{
+		{hogapitest.E3, "/api/environments/12345", "true"},
+		{hogapitest.E3, "/api/projects/12345", ""},
+		{hogapitest.E2, "/api/environments/12345", ""},
+	} {
+		w := inProcess(t, hogapitest.WithEra(test.era))
+		a, err := w.send("GET", test.prefix+"/dashboards/", nil)
+		require.NoError(t, err)
+		assert.Equal(t, test.want, a.Header.Get("Deprecation"))
+		if test.want != "" {
+			assert.Equal(t, "Fri, 31 Jul 2026 00:00:00 GMT", a.Header.Get("Sunset"))
+			assert.Equal(t, `<https://fake.example/api/projects/12345/dashboards/>; rel="successor-version"`, a.Header.Get("Link"))
+		}
+		assert.Equal(t, "Wed, 04 Mar 2026 12:00:00 GMT", a.Header.Get("Date"), "of the server's clock")
+	}
+}
+
+func TestErasOfTheEndpoints(t *testing.T) {
+	body := `{"start_at":"2026-03-04T00:00:00Z","end_at":"2026-03-04T02:00:00Z"}`
+	for _, test := range []struct {
+		era               hogapitest.Era
+		action, resource  int
+		retry             int
+		exportLogs, runLg int
+	}{
+		{hogapitest.E1, 200, 404, 200, 403, 403},
+		{hogapitest.E2, 200, 201, 200, 403, 403},
+		{hogapitest.E3, 404, 201, 201, 200, 500},
+	} {
+		t.Run(test.era.String(), func(t *testing.T) {
+			w := inProcess(t, hogapitest.WithEra(test.era))
+			id := w.project().AddExport(hogapitest.Export{})
+			run := w.project().AddRun(id, hogapitest.Run{Created: now})
+			export := "/batch_exports/" + id.String()
+
+			status, action := w.call("POST", export+"/backfill/", body)
+			assert.Equal(t, test.action, status)
+			if status == 200 {
+				assert.Equal(t, id.String()+"-Backfill-2026-03-04T00:00:00Z-2026-03-04T02:00:00Z", action["backfill_id"], "no UUID")
+			} else {
+				assert.Equal(t, "Endpoint not found.", action["detail"])
+			}
+			status, _ = w.call("POST", export+"/backfills/", body)
+			assert.Equal(t, test.resource, status)
+			status, retried := w.call("POST", export+"/runs/"+run.String()+"/retry/", "")
+			assert.Equal(t, test.retry, status)
+			assert.Contains(t, retried["backfill_id"], "-Backfill-")
+			status, _ = w.call("GET", export+"/logs/", "")
+			assert.Equal(t, test.exportLogs, status)
+			status, _ = w.call("GET", export+"/runs/"+run.String()+"/logs/", "")
+			assert.Equal(t, test.runLg, status)
+			assert.Empty(t, w.Unknown())
+		})
+	}
+}
+
+func TestEmptyBodies(t *testing.T) {
+	w := inProcess(t, hogapitest.WithOldService(), hogapitest.WithEmptyBodies(), hogapitest.WithWorkingLogs())
+	w.project().SetAppMetrics("7", hogapitest.AppMetrics{HistoricalExports: []hogapitest.HistoricalExport{{JobID: "job", Status: "success"}}})
+	id := w.project().AddExport(hogapitest.Export{})
+	live := w.project().AddRun(id, hogapitest.Run{Status: "Running", Created: now})
+	export := w.prefix + "/batch_exports/" + id.String()
+	for _, call := range [][2]string{
+		{"GET", w.prefix + "/app_metrics/7/?category=webhook"}, {"GET", w.prefix + "/app_metrics/7/error_details/?error_type=E"},
+		{"GET", w.prefix + "/app_metrics/7/historical_exports/"}, {"GET", w.prefix + "/app_metrics/7/historical_exports/job/"},
+		{"GET", export + "/logs/"}, {"GET", export + "/runs/" + live.String() + "/logs/"}, {"POST", export + "/pause/"}, {"POST", export + "/unpause/"},
+		{"POST", export + "/runs/" + live.String() + "/cancel/"}, {"POST", export + "/runs/" + live.String() + "/retry/"},
+	} {
+		a, err := w.send(call[0], call[1], nil)
+		require.NoError(t, err)
+		assert.Equal(t, 200, a.StatusCode, call)
+		assert.Empty(t, a.text, call)
+	}
+	a, err := w.send("GET", export+"/", nil)
+	require.NoError(t, err)
+	assert.True(t, json.Valid([]byte(a.text)), "the others have one")
+}
+
+func TestThrottle(t *testing.T) {
+	clock := now
+	w := inProcess(t, hogapitest.WithClock(func() time.Time { return clock }), hogapitest.WithThrottle(2, time.Minute))
+	for range 2 {
+		w.get("/dashboards/")
+	}
+	clock = clock.Add(20 * time.Second)
+	a, err := w.send("GET", w.prefix+"/dashboards/", nil)
+	require.NoError(t, err)
+	assert.Equal(t, 429, a.StatusCode)
+	assert.Equal(t, "40", a.Header.Get("Retry-After"))
+	assert.JSONEq(t, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled. Expected available in 40 seconds.","attr":null}`, a.text)
+	clock = clock.Add(40 * time.Second)
+	w.get("/dashboards/")
+}

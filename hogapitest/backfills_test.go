@@ -1,0 +1,211 @@
+package hogapitest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func hogapiStatus(s string) hogapi.RunStatus { return hogapi.RunStatus(s) }
+
+func TestBoundsOfBackfills(t *testing.T) {
+	tests := []struct {
+		name       string
+		era        hogapitest.Era
+		export     hogapitest.Export
+		start, end string // as JSON
+		status     int
+		attr       string
+	}{
+		{"hours in UTC", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `"2026-03-04T02:00:00Z"`, 201, ""},
+		{"hours with an offset", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00+02:00"`, `"2026-03-04T02:00:00+02:00"`, 201, ""},
+		{"hours without an offset", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00"`, `"2026-03-04T02:00:00Z"`, 400, "start_at"},
+		{"hours with dates", hogapitest.E3, hogapitest.Export{}, `"2026-03-03"`, `"2026-03-04"`, 400, "start_at"},
+		{"no time at all", hogapitest.E3, hogapitest.Export{}, `7`, `"2026-03-04"`, 400, "start_at"},
+		{"days with dates", hogapitest.E3, hogapitest.Export{Interval: "day"}, `"2026-03-01"`, `"2026-03-04"`, 201, ""},
+		{"days with times", hogapitest.E3, hogapitest.Export{Interval: "day"}, `"2026-03-01T00:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400, "start_at"},
+		{"days with times, long ago", hogapitest.E1, hogapitest.Export{Interval: "day"}, `"2026-03-01T00:00:00Z"`, `"2026-03-04T00:00:00Z"`, 200, ""},
+		{"weeks on their day", hogapitest.E3, hogapitest.Export{Interval: "week"}, `"2026-02-22"`, `"2026-03-01"`, 201, ""},
+		{"weeks on another day", hogapitest.E3, hogapitest.Export{Interval: "week"}, `"2026-02-23"`, `"2026-03-01"`, 400, "start_at"},
+		{"end missing", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, ``, 400, "end_at"},
+		{"end null", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `null`, 500, ""},
+		{"start null", hogapitest.E3, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 400, "start_at"},
+		{"start null, long ago", hogapitest.E1, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 200, ""},
+		{"backwards", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400, "start_at"},
+		{"empty", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T02:00:00Z"`, 400, "start_at"},
+		{"end to come", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T12:30:00Z"`, 400, "end_at"},
+		{"end within an interval, long ago", hogapitest.E1, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T12:30:00Z"`, 200, ""},
+		{"end far ahead, long ago", hogapitest.E1, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T13:30:00Z"`, 400, "end_at"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := inProcess(t, hogapitest.WithEra(test.era))
+			export := w.project().AddExport(test.export)
+			action := map[bool]string{true: "backfills", false: "backfill"}[test.era == hogapitest.E3]
+			body := fmt.Sprintf(`{"start_at":%s,"end_at":%s}`, test.start, test.end)
+			if test.end == "" {
+				body = fmt.Sprintf(`{"start_at":%s}`, test.start)
+			}
+			status, got := w.call("POST", "/batch_exports/"+export.String()+"/"+action+"/", body)
+			require.Equal(t, test.status, status, got)
+			if test.attr != "" {
+				assert.Equal(t, test.attr, got["attr"])
+			}
+		})
+	}
+}
+
+// hours begins a backfill of whole hours of the day.
+func (w *wire) hours(export fmt.Stringer, from, to int) string {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"start_at":"2026-03-04T%02d:00:00Z","end_at":"2026-03-04T%02d:00:00Z"}`, from, to)
+	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfills/", body)
+	require.Equal(w.t, 201, status, made)
+	return made["backfill_id"].(string)
+}
+
+func TestBackfillOneRunAfterAnother(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	export := w.project().AddExport(hogapitest.Export{})
+	id := w.hours(export, 0, 3)
+	path := "/batch_exports/" + export.String() + "/backfills/" + id + "/"
+
+	want := []struct {
+		status   string
+		finished float64
+		runs     int // there afterwards
+	}{{"Starting", 0, 1}, {"Running", 0, 2}, {"Running", 1, 3}, {"Running", 2, 3}, {"Completed", 3, 3}, {"Completed", 3, 3}}
+	for i, step := range want {
+		got := w.get("%s", path)
+		progress := got["progress"].(map[string]any)
+		assert.Equal(t, step.status, got["status"], i)
+		assert.Equal(t, step.finished, progress["finished_runs"], i)
+		assert.Equal(t, 3.0, progress["total_runs"])
+		assert.InDelta(t, step.finished/3, progress["progress"], 0.001)
+		runs := w.project().Runs(export)
+		assert.Len(t, runs, step.runs, i)
+		assert.Equal(t, id, runs[0].BackfillID.String())
+	}
+	got := w.get("%s", path)
+	assert.Equal(t, 3000.0, got["total_records_count"])
+	assert.Equal(t, "2026-03-04T12:00:00Z", got["finished_at"])
+	assert.Equal(t, 12345.0, got["team"])
+}
+
+func TestBackfillWithNothingToExport(t *testing.T) {
+	w := inProcess(t)
+	export := w.project().AddExport(hogapitest.Export{})
+	w.project().SetRecords(export, func(time.Time, time.Time) int { return 0 })
+	id := w.hours(export, 0, 3)
+	assert.Equal(t, "Completed", w.get("/batch_exports/%s/backfills/%s/", export, id)["status"])
+	assert.Empty(t, w.project().Runs(export))
+}
+
+func TestBackfillJoinsARunningInterval(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	export := w.project().AddExport(hogapitest.Export{})
+	live := w.project().AddRun(export, hogapitest.Run{Status: "Running", Start: now.Truncate(day), End: now.Truncate(day).Add(time.Hour)})
+	id := w.hours(export, 0, 2)
+	assert.Len(t, w.project().Runs(export), 1)
+	w.get("/batch_exports/%s/runs/%s/", export, live)
+	runs := w.project().Runs(export)
+	require.Len(t, runs, 2, "the next interval begins when the joined run is over")
+	assert.Equal(t, 1, runs[1].Start.Hour())
+	assert.Equal(t, id, runs[1].BackfillID.String())
+	assert.NotEqual(t, id, runs[0].BackfillID.String())
+}
+
+func TestBackfillGoesOnAfterACancelledRun(t *testing.T) {
+	w := inProcess(t)
+	export := w.project().AddExport(hogapitest.Export{})
+	w.hours(export, 0, 2)
+	run := w.project().Runs(export)[0].ID
+	status, _ := w.call("POST", "/batch_exports/"+export.String()+"/runs/"+run.String()+"/cancel/", "")
+	require.Equal(t, 200, status)
+	assert.Len(t, w.project().Runs(export), 2)
+}
+
+func TestCancelOfBackfills(t *testing.T) {
+	w := inProcess(t)
+	export := w.project().AddExport(hogapitest.Export{})
+	path := "/batch_exports/" + export.String() + "/backfills/" + w.hours(export, 0, 5) + "/"
+	status, body := w.call("POST", path+"cancel/", "")
+	assert.Equal(t, 200, status)
+	assert.Equal(t, map[string]any{"cancelled": true}, body)
+	assert.Equal(t, "Cancelled", w.get("%s", path)["status"])
+	runs := w.project().Runs(export)
+	require.Len(t, runs, 1)
+	assert.Equal(t, hogapiStatus("Cancelled"), runs[0].Status)
+	w.refused(400, "invalid_input", "POST", path+"cancel/", "")
+	w.refused(404, "not_found", "POST", "/batch_exports/"+export.String()+"/backfills/x-Backfill-y/cancel/", "")
+}
+
+func TestTooManyBackfills(t *testing.T) {
+	w := inProcess(t, hogapitest.WithBackfillLimit(2), hogapitest.WithPolls(1))
+	export := w.project().AddExport(hogapitest.Export{})
+	w.hours(export, 0, 1)
+	w.hours(export, 1, 2)
+	a, err := w.send("POST", w.prefix+"/batch_exports/"+export.String()+"/backfills/", []byte(`{"start_at":"2026-03-04T02:00:00Z","end_at":"2026-03-04T03:00:00Z"}`))
+	require.NoError(t, err)
+	assert.Equal(t, 429, a.StatusCode)
+	assert.Contains(t, a.text, `"code":"too_many_concurrent_backfills"`)
+	assert.Contains(t, a.text, `"type":"server_error"`)
+	assert.Empty(t, a.Header.Values("Retry-After"))
+	w.get("/batch_exports/%s/runs/", export) // both runs end
+	w.get("/batch_exports/%s/runs/", export)
+	w.hours(export, 2, 3)
+}
+
+func TestRowsThatComeLate(t *testing.T) {
+	w := inProcess(t, hogapitest.WithLateRows(2))
+	export := w.project().AddExport(hogapitest.Export{})
+	path := "/batch_exports/" + export.String() + "/backfills/" + w.hours(export, 0, 1) + "/"
+	for range 2 {
+		w.refused(404, "not_found", "GET", path, "")
+	}
+	assert.Equal(t, "Starting", w.get("%s", path)["status"])
+}
+
+func TestBackfillFromTheBeginning(t *testing.T) {
+	w := inProcess(t, hogapitest.WithOldService())
+	export := w.project().AddExport(hogapitest.Export{})
+	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfill/", `{"start_at":null,"end_at":"2026-03-04T00:00:00Z","name":"is not read"}`)
+	require.Equal(t, 200, status, made)
+	runs := results(w.get("/batch_exports/%s/runs/", export))
+	require.Len(t, runs, 1)
+	assert.Nil(t, runs[0]["data_interval_start"])
+}
+
+func TestDaysKeepTheirHourInTheirZone(t *testing.T) {
+	if _, err := time.LoadLocation("Europe/Berlin"); err != nil {
+		t.Skip("no time zones here")
+	}
+	w := inProcess(t, hogapitest.WithPolls(1))
+	export := w.project().AddExport(hogapitest.Export{Interval: "day", Timezone: "Europe/Berlin"})
+	// Clocks go forward on 30 March 2025.
+	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2025-03-29","end_at":"2025-04-01"}`)
+	require.Equal(t, 201, status, made)
+	for range 4 {
+		w.get("/batch_exports/%s/runs/", export)
+	}
+	runs := results(w.get("/batch_exports/%s/runs/", export))
+	assert.Equal(t, []any{"2025-03-30T22:00:00Z", "2025-03-29T23:00:00Z", "2025-03-28T23:00:00Z"}, pluck(runs, "data_interval_start"))
+}
+
+func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
+	w := inProcess(t)
+	export := w.project().AddExport(hogapitest.Export{})
+	w.hours(export, 0, 3)
+	status, _ := w.call("DELETE", "/batch_exports/"+export.String()+"/", "")
+	require.Equal(t, 204, status)
+	runs := w.project().Runs(export)
+	require.Len(t, runs, 1)
+	assert.Equal(t, hogapiStatus("Cancelled"), runs[0].Status)
+	assert.True(t, w.project().Exports()[0].Deleted)
+}

@@ -1,0 +1,220 @@
+package hogapitest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// with is an export's body whose destination is a NoOp, with more fields.
+func with(more string) string {
+	return `{"name":"a","interval":"hour","destination":{"type":"NoOp","config":{}}` + more + `}`
+}
+
+func dest(kind, config string) string {
+	return fmt.Sprintf(`{"name":"a","interval":"hour","destination":{"type":%q,"config":%s}}`, kind, config)
+}
+
+func TestCreateRefuses(t *testing.T) {
+	tests := []struct {
+		name       string
+		era        hogapitest.Era
+		body       string
+		code, attr string
+	}{
+		{"no JSON", hogapitest.E3, `{"name"`, "parse_error", ""},
+		{"no object", hogapitest.E3, `[]`, "invalid_input", ""},
+		{"nothing", hogapitest.E3, ``, "required", "name"},
+		{"no destination", hogapitest.E3, `{"name":"a","interval":"hour"}`, "required", "destination"},
+		{"no interval", hogapitest.E3, `{"name":"a","destination":{"type":"NoOp","config":{}}}`, "required", "interval"},
+		{"blank name", hogapitest.E3, with(`,"name":" "`), "blank", "name"},
+		{"null name", hogapitest.E3, with(`,"name":null`), "null", "name"},
+		{"name of another type", hogapitest.E3, with(`,"name":{}`), "invalid_input", "name"},
+		{"unknown interval", hogapitest.E3, with(`,"interval":"hourly"`), "invalid_choice", "interval"},
+		{"interval in capitals", hogapitest.E3, with(`,"interval":"Hour"`), "invalid_choice", "interval"},
+		{"interval of a later era", hogapitest.E1, with(`,"interval":"every 15 minutes"`), "invalid_choice", "interval"},
+		{"unknown model", hogapitest.E3, with(`,"model":"people"`), "invalid_choice", "model"},
+		{"model of a later era", hogapitest.E1, with(`,"model":"sessions"`), "invalid_choice", "model"},
+		{"paused of another type", hogapitest.E3, with(`,"paused":"maybe"`), "invalid_input", "paused"},
+		{"no time", hogapitest.E3, with(`,"start_at":"soon"`), "invalid_input", "start_at"},
+		{"filters as an object", hogapitest.E3, with(`,"filters":{}`), "invalid_input", "filters"},
+		{"filters with persons", hogapitest.E3, with(`,"model":"persons","filters":[{"key":"a"}]`), "invalid_input", "filters"},
+		{"unknown zone", hogapitest.E3, with(`,"timezone":"Mars"`), "invalid_choice", "timezone"},
+		{"offset of the day with hours", hogapitest.E3, with(`,"offset_hour":3`), "invalid_input", "offset_hour"},
+		{"destination as text", hogapitest.E3, with(`,"destination":"S3"`), "invalid_input", "destination"},
+		{"unknown destination", hogapitest.E3, dest("Floppy", "{}"), "invalid_choice", "destination__type"},
+		{"no config", hogapitest.E3, with(`,"destination":{"type":"NoOp"}`), "required", "destination__config"},
+		{"new S3 in the newest era", hogapitest.E3, dest("S3", `{"bucket_name":"b","region":"r","prefix":"p"}`), "invalid_choice", "destination__type"},
+		{"missing key", hogapitest.E1, dest("S3", `{"bucket_name":"b","region":"r"}`), "invalid_input", "destination__config"},
+		{"unknown key", hogapitest.E1, dest("Postgres", `{"user":"u","password":"p","host":"h","database":"d","prot":1}`), "invalid_input", "destination__config"},
+		{"wrong type", hogapitest.E3, dest("Postgres", `{"database":"d","port":"many"}`), "invalid_input", "destination__config"},
+		{"no integration", hogapitest.E3, dest("AwsS3", `{"bucket_name":"b","region":"r","prefix":"p"}`), "required", "destination__integration"},
+		{"HTTP to anywhere", hogapitest.E3, dest("HTTP", `{"url":"https://example.com/","token":"t"}`), "invalid_input", "destination__config"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := inProcess(t, hogapitest.WithEra(test.era))
+			status, body := w.call("POST", "/batch_exports/", test.body)
+			require.Equal(t, 400, status, body)
+			assert.Equal(t, test.code, body["code"])
+			if test.attr != "" {
+				assert.Equal(t, "validation_error", body["type"])
+				assert.Equal(t, test.attr, body["attr"])
+			} else {
+				assert.Nil(t, body["attr"])
+			}
+			assert.Empty(t, w.project().Exports())
+		})
+	}
+}
+
+func TestCreateAccepts(t *testing.T) {
+	for _, test := range []struct {
+		era  hogapitest.Era
+		body string
+	}{
+		{hogapitest.E1, dest("S3", `{"bucket_name":"b","region":"r","prefix":"p","max_file_size_mb":"5"}`)},
+		{hogapitest.E1, dest("Snowflake", `{"account":"a","user":"u","database":"d","warehouse":"w","schema":"s","password":"p"}`)},
+		{hogapitest.E1, dest("BigQuery", `{"project_id":"p","dataset_id":"d","private_key":"k","private_key_id":"i","token_uri":"t","client_email":"c"}`)},
+		{hogapitest.E1, dest("HTTP", `{"url":"https://us.i.posthog.com/batch/","token":"t"}`)},
+		{hogapitest.E2, dest("Databricks", `{"http_path":"h","catalog":"c","schema":"s","table_name":"t","use_variant_type":"true"}`)},
+		{hogapitest.E3, `{"name":"a","interval":"week","offset_day":1,"offset_hour":5,"timezone":"UTC","destination":{"type":"AwsS3","integration":3,"config":{"bucket_name":"b","region":"r","prefix":"p","include_events":["x"]}}}`},
+		{hogapitest.E3, dest("BigQuery", `{"dataset_id":"d"}`)},
+		{hogapitest.E3, with(`,"model":"hogql","hogql_query":"select 1","incremental_mode":"MERGE","primary_key":["id"],"what_is_this":1`)},
+	} {
+		w := inProcess(t, hogapitest.WithEra(test.era))
+		status, body := w.call("POST", "/batch_exports/", test.body)
+		assert.Equal(t, 201, status, body)
+	}
+}
+
+func TestShapeOfAnExport(t *testing.T) {
+	spec := []string{"created_at", "destination", "end_at", "filters", "id", "interval", "last_paused_at", "last_updated_at", "latest_runs", "model", "name", "paused", "schema", "start_at", "team_id"}
+	newest := []string{"hogql_modifiers", "hogql_query", "incremental_mode", "offset_day", "offset_hour", "primary_key", "timezone", "version_key"}
+	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: spec, hogapitest.E3: append(newest, spec...)} {
+		w := inProcess(t, hogapitest.WithEra(era))
+		id := w.project().AddExport(hogapitest.Export{})
+		var keys []string
+		for key := range w.get("/batch_exports/%s/", id) {
+			keys = append(keys, key)
+		}
+		assert.ElementsMatch(t, want, keys, era)
+	}
+}
+
+func TestSecretsAndTypesOnRead(t *testing.T) {
+	config := map[string]any{"user": "u", "password": "p", "host": "h", "database": "d", "port": 5432, "has_self_signed_cert": true, "schema": nil}
+	for era, want := range map[hogapitest.Era]string{
+		hogapitest.E1: `{"type":"Postgres","config":{"host":"h","database":"d","port":"5432","has_self_signed_cert":"True","schema":null}}`,
+		hogapitest.E2: `{"type":"Postgres","integration":null,"config":{"host":"h","database":"d","port":"5432","has_self_signed_cert":"True","schema":null}}`,
+		hogapitest.E3: `{"type":"Postgres","integration":null,"config":{"host":"h","database":"d","port":5432,"has_self_signed_cert":true,"schema":null}}`,
+	} {
+		w := inProcess(t, hogapitest.WithEra(era))
+		id := w.project().AddExport(hogapitest.Export{DestinationType: "Postgres", Config: config})
+		got, err := json.Marshal(w.get("/batch_exports/%s/", id)["destination"])
+		require.NoError(t, err)
+		assert.JSONEq(t, want, string(got), era)
+		assert.Equal(t, "p", w.project().Exports()[0].Config["password"], "but it is there")
+	}
+}
+
+func TestPatch(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		id := w.project().AddExport(hogapitest.Export{
+			Paused: true, EndAt: now.Add(time.Hour), Timezone: "Europe/Berlin", Interval: "day",
+			Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "old/", "aws_secret_access_key": "s"},
+		})
+		path := "/batch_exports/" + id.String() + "/"
+
+		status, got := w.call("PATCH", path, `{"paused":false,"end_at":null,"destination":{"type":"S3","config":{"prefix":"new/"}}}`)
+		require.Equal(t, 200, status, got)
+		assert.Equal(t, false, got["paused"])
+		assert.Nil(t, got["end_at"])
+		assert.Equal(t, "Export", got["name"], "absent keeps")
+		config := w.project().Exports()[0].Config
+		assert.Equal(t, map[string]any{"bucket_name": "b", "region": "r", "prefix": "new/", "aws_secret_access_key": "s"}, config)
+
+		status, got = w.call("PATCH", path, `{"offset_hour":4}`)
+		require.Equal(t, 200, status, got)
+		assert.Equal(t, 4.0, got["offset_hour"])
+		status, got = w.call("PATCH", path, `{"offset_hour":null,"timezone":null}`)
+		require.Equal(t, 200, status, got)
+		assert.Nil(t, got["offset_hour"])
+		assert.Equal(t, "UTC", got["timezone"], "null resets")
+
+		w.refused(500, "error", "PATCH", path, `{"destination":{"config":{"prefix":"x"}}}`)
+		w.refused(500, "error", "PATCH", path, `{"destination":{"type":"S3"}}`)
+		w.refused(400, "invalid_input", "PATCH", path, `{"destination":{"type":"NoOp","config":{}}}`)
+		w.refused(400, "invalid_input", "PATCH", path, `{"model":"persons"}`)
+		w.refused(400, "invalid_input", "PATCH", path, `{"destination":{"type":"S3","config":{"prefix":1}}}`)
+		w.refused(404, "not_found", "PATCH", "/batch_exports/0190e0a2-0000-7000-8000-000000000001/", `{}`)
+		assert.Equal(t, "new/", w.project().Exports()[0].Config["prefix"], "a refused change changes nothing")
+	})
+}
+
+func TestPut(t *testing.T) {
+	w := inProcess(t, hogapitest.WithOldService())
+	id := w.project().AddExport(hogapitest.Export{Name: "a", EndAt: now})
+	path := "/batch_exports/" + id.String() + "/"
+	w.refused(400, "required", "PUT", path, `{"name":"b"}`)
+
+	read := w.get("%s", path)
+	config := read["destination"].(map[string]any)["config"].(map[string]any)
+	assert.NotContains(t, config, "aws_secret_access_key")
+	status, got := w.call("PUT", path, `{"name":"b","interval":"day","destination":{"type":"S3","config":{"bucket_name":"b","region":"r","prefix":"p"}}}`)
+	require.Equal(t, 200, status, got)
+	assert.Equal(t, "day", got["interval"])
+	assert.NotNil(t, got["end_at"], "what is not sent keeps its value")
+
+	postgres := w.project().AddExport(hogapitest.Export{DestinationType: "Postgres", Config: map[string]any{"user": "u", "password": "p", "host": "h", "database": "d"}})
+	detail := w.refused(400, "invalid_input", "PUT", "/batch_exports/"+postgres.String()+"/",
+		`{"name":"b","interval":"day","destination":{"type":"Postgres","config":{"host":"h","database":"d"}}}`)
+	assert.Contains(t, detail, "missing required field", "read, change and write back fails on the secrets")
+}
+
+func TestPauseAndUnpause(t *testing.T) {
+	w := inProcess(t)
+	id := w.project().AddExport(hogapitest.Export{})
+	path := "/batch_exports/" + id.String()
+	_, body := w.call("POST", path+"/unpause/", `{"backfill":true}`)
+	assert.Equal(t, map[string]any{"paused": false}, body)
+	assert.Empty(t, results(w.get("%s/backfills/", path)), "it was not paused")
+
+	for range 2 {
+		_, body = w.call("POST", path+"/pause/", `{"name":"is not read"}`)
+		assert.Equal(t, map[string]any{"paused": true}, body)
+	}
+	assert.Equal(t, "2026-03-04T12:00:00Z", w.get("%s/", path)["last_paused_at"])
+	w.refused(400, "invalid_input", "POST", path+"/unpause/", `{"backfill":"yes please"}`)
+
+	later := w.project().AddExport(hogapitest.Export{Paused: true, LastPaused: now.Add(-3 * time.Hour)})
+	_, body = w.call("POST", "/batch_exports/"+later.String()+"/unpause/", `{"backfill":true}`)
+	assert.Equal(t, map[string]any{"paused": false}, body)
+	made := results(w.get("/batch_exports/%s/backfills/", later))
+	require.Len(t, made, 1)
+	assert.Equal(t, "2026-03-04T09:00:00Z", made[0]["start_at"])
+	assert.Equal(t, "2026-03-04T12:00:00Z", made[0]["end_at"])
+}
+
+func TestListOfExports(t *testing.T) {
+	w := inProcess(t)
+	p := w.project()
+	first := p.AddExport(hogapitest.Export{Name: "first", Created: now.Add(-time.Hour)})
+	p.AddExport(hogapitest.Export{Name: "hidden", DestinationType: "Workflows", Config: map[string]any{}})
+	p.AddExport(hogapitest.Export{Name: "second"})
+	for i := range 12 {
+		p.AddRun(first, hogapitest.Run{Created: now.Add(-time.Duration(i) * 24 * time.Hour)})
+	}
+	page := w.get("/batch_exports/")
+	assert.Equal(t, 2.0, page["count"])
+	assert.Equal(t, []any{"second", "first"}, pluck(results(page), "name"))
+	assert.Len(t, results(page)[1]["latest_runs"], 10, "without the hidden window")
+	w.Project("2").AddExport(hogapitest.Export{Name: "elsewhere"})
+	assert.Equal(t, 2.0, w.get("/batch_exports/")["count"])
+}

@@ -1,0 +1,166 @@
+package hogapitest_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+const day = 24 * time.Hour
+
+func TestHiddenWindow(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		p := w.project()
+		export := p.AddExport(hogapitest.Export{})
+		// The interval of the old run is older still, that of the young one is younger than its week.
+		old := p.AddRun(export, hogapitest.Run{Created: now.Add(-8 * day), End: now.Add(-20 * day)})
+		young := p.AddRun(export, hogapitest.Run{Created: now.Add(-6 * day), End: now.Add(-10 * day)})
+		from := p.AddRun(export, hogapitest.Run{Created: now.Add(-1 * day), End: now.Add(-2 * day), FromStart: true})
+		fresh := p.AddRun(export, hogapitest.Run{Created: now.Add(-1 * day), End: now.Add(-2 * day)})
+
+		list := func(query string) []any { return pluck(results(w.get("/batch_exports/%s/runs/?%s", export, query)), "id") }
+		all := []any{fresh.String(), from.String(), young.String(), old.String()}
+		assert.Equal(t, all[:3], list(""), "the last 7 days, newest first")
+		assert.Equal(t, all, list("after=-9d"))
+		assert.Equal(t, all, list("after=2025-01-01"))
+		assert.Equal(t, all, list("after="+url.QueryEscape("2025-01-01T00:00:00+02:00")))
+		assert.Equal(t, []any{young.String(), old.String()}, list("after=-1m&before=-5d"))
+		assert.Equal(t, []any{young.String(), from.String(), fresh.String()}, list("ordering=created_at"))
+		assert.Equal(t, all[:3], list("ordering=-status"), "an unknown ordering is ignored")
+
+		assert.Equal(t, []any{fresh.String()}, list("ordering=-data_interval_start&after=-30d"), "after is ignored, no start is hidden")
+		assert.Equal(t, []any{old.String(), young.String(), fresh.String()}, list("ordering=data_interval_start&start=-30d"))
+		assert.Equal(t, []any{old.String()}, list("ordering=data_interval_start&start=-30d&end=-15d"))
+		w.refused(400, "invalid_input", "GET", "/batch_exports/"+export.String()+"/runs/?after=lately", "")
+
+		detail := "/batch_exports/" + export.String() + "/runs/" + old.String() + "/"
+		w.refused(404, "not_found", "GET", detail, "")
+		w.refused(404, "not_found", "POST", detail+"retry/", "")
+		w.refused(404, "not_found", "POST", detail+"cancel/", "")
+		assert.Equal(t, old.String(), w.get("%s?after=-9d", detail)["id"])
+		status, _ := w.call("POST", detail+"retry/?after=-9d", "")
+		assert.Equal(t, 201, status)
+	})
+}
+
+func TestStatusFilter(t *testing.T) {
+	for era, want := range map[hogapitest.Era]int{hogapitest.E2: 3, hogapitest.E3: 2} {
+		w := inProcess(t, hogapitest.WithEra(era))
+		export := w.project().AddExport(hogapitest.Export{})
+		for _, status := range []string{"Failed", "Completed", "FailedBilling"} {
+			w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Error: "e"})
+		}
+		assert.Len(t, results(w.get("/batch_exports/%s/runs/?status=Failed&status=FailedBilling", export)), want, era)
+		if era == hogapitest.E3 {
+			w.refused(400, "invalid_choice", "GET", "/batch_exports/"+export.String()+"/runs/?status=failed", "")
+		}
+	}
+}
+
+func TestUnknownExportHasNoRuns(t *testing.T) {
+	w := inProcess(t)
+	assert.Empty(t, results(w.get("/batch_exports/%s/runs/", uuid.New())))
+	export := w.project().AddExport(hogapitest.Export{})
+	run := w.project().AddRun(export, hogapitest.Run{})
+	other := w.project().AddExport(hogapitest.Export{})
+	w.refused(404, "not_found", "GET", "/batch_exports/"+other.String()+"/runs/"+run.String()+"/", "")
+	status, _ := w.call("DELETE", "/batch_exports/"+export.String()+"/", "")
+	require.Equal(t, 204, status)
+	assert.Len(t, results(w.get("/batch_exports/%s/runs/", export)), 1, "runs outlive their export")
+}
+
+func TestShapeOfARun(t *testing.T) {
+	spec := []string{"id", "status", "records_completed", "latest_error", "data_interval_start", "data_interval_end", "cursor", "created_at", "finished_at", "last_updated_at", "records_total_count", "batch_export"}
+	middle := append(spec, "backfill", "bytes_exported")
+	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: middle, hogapitest.E3: append(middle, "records_failed", "batch_export_on_demand")} {
+		w := inProcess(t, hogapitest.WithEra(era))
+		export := w.project().AddExport(hogapitest.Export{})
+		run := w.project().AddRun(export, hogapitest.Run{FromStart: true, Extra: map[string]any{"cursor": "c"}})
+		got := w.get("/batch_exports/%s/runs/%s/", export, run)
+		var keys []string
+		for key := range got {
+			keys = append(keys, key)
+		}
+		assert.ElementsMatch(t, want, keys, era)
+		assert.Nil(t, got["data_interval_start"])
+		assert.Equal(t, "c", got["cursor"])
+		assert.Equal(t, "2026-03-04T12:01:00Z", got["finished_at"])
+	}
+}
+
+func TestEachReadMovesALiveRun(t *testing.T) {
+	over(t, []hogapitest.Option{hogapitest.WithPolls(4)}, func(t *testing.T, w *wire) {
+		p := w.project()
+		export := p.AddExport(hogapitest.Export{})
+		p.NextRuns(hogapitest.Outcome{Status: "FailedBilling", Error: "pay first", Polls: 2, Records: 10})
+		failing := p.AddRun(export, hogapitest.Run{Status: "Starting"})
+		good := p.AddRun(export, hogapitest.Run{Status: "Running", Records: 100})
+
+		var statuses, counts []any
+		for range 4 {
+			got := w.get("/batch_exports/%s/runs/%s/", export, good)
+			statuses, counts = append(statuses, got["status"]), append(counts, got["records_completed"])
+		}
+		assert.Equal(t, []any{"Running", "Running", "Running", "Completed"}, statuses)
+		assert.Equal(t, []any{nil, 50.0, 75.0, 100.0}, counts)
+		assert.Equal(t, hogapiStatus("Starting"), p.Runs(export)[0].Status, "looking from outside moves nothing")
+
+		got := w.get("/batch_exports/%s/runs/%s/", export, failing)
+		assert.Equal(t, "Starting", got["status"])
+		assert.Nil(t, got["finished_at"])
+		w.get("/batch_exports/%s/runs/", export)
+		got = w.get("/batch_exports/%s/runs/%s/", export, failing)
+		assert.Equal(t, "FailedBilling", got["status"])
+		assert.Equal(t, "pay first", got["latest_error"])
+		assert.NotNil(t, got["finished_at"])
+	})
+}
+
+func TestCancelOfRuns(t *testing.T) {
+	for era, again := range map[hogapitest.Era]int{hogapitest.E1: 500, hogapitest.E2: 400, hogapitest.E3: 400} {
+		w := inProcess(t, hogapitest.WithEra(era))
+		export := w.project().AddExport(hogapitest.Export{})
+		run := w.project().AddRun(export, hogapitest.Run{Status: "Starting"})
+		path := "/batch_exports/" + export.String() + "/runs/" + run.String() + "/cancel/"
+		status, body := w.call("POST", path, `{"status":"Completed"}`)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, map[string]any{"cancelled": true}, body)
+		status, body = w.call("POST", path, "")
+		assert.Equal(t, again, status)
+		if again == 400 {
+			assert.Equal(t, "Cannot cancel a run that is in 'Cancelled' status", body["detail"])
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	p := w.project()
+	export := p.AddExport(hogapitest.Export{})
+	run := p.AddRun(export, hogapitest.Run{Status: "Failed", Error: "e", End: now.Add(-day)})
+	path := "/batch_exports/" + export.String() + "/runs/" + run.String() + "/"
+
+	status, body := w.call("POST", path+"retry/", `{"status":"Starting"}`)
+	require.Equal(t, 201, status, body)
+	assert.Equal(t, export.String()+"-Backfill-2026-03-03T11:00:00Z-2026-03-03T12:00:00Z", body["backfill_id"])
+	w.refused(500, "error", "POST", path+"retry/", "") // the same interval is under way
+
+	runs := results(w.get("/batch_exports/%s/runs/", export))
+	require.Len(t, runs, 2)
+	assert.Equal(t, "2026-03-03T11:00:00Z", runs[0]["data_interval_start"])
+	runs = results(w.get("/batch_exports/%s/runs/", export))
+	assert.Equal(t, []any{"Completed", "Failed"}, pluck(runs, "status"), "the failed row stays failed")
+
+	row := results(w.get("/batch_exports/%s/backfills/", export))[0]
+	assert.Equal(t, row["id"], runs[0]["backfill"])
+	assert.NotEqual(t, row["id"], body["backfill_id"], "no direct join")
+	assert.Equal(t, "Completed", row["status"])
+	status, _ = w.call("POST", path+"retry/", "")
+	assert.Equal(t, 201, status, "any run can be retried, and again")
+}
