@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -177,6 +178,9 @@ func encodeBody(op Op, body any) (any, error) {
 	}
 	if string(b) == "null" {
 		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
+	}
+	if bytes.Contains(b, []byte(`"`+redacted+`"`)) {
+		return nil, &InputError{Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted}
 	}
 	return b, nil
 }

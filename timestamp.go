@@ -3,6 +3,7 @@ package hogapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -124,4 +125,116 @@ func (r BackfillRange) check(op Op) error {
 		return &InputError{Op: op, Field: "End", Value: r.End.String(), Want: "later than Start, which is " + r.Start.String() + "; End itself is not covered"}
 	}
 	return nil
+}
+
+// BackfillRange makes the range from one time up to another in the form that this export takes. For daily and weekly exports
+// with a timezone that is two dates, and both times must be where a day or a week of the export begins. For all others it is
+// two instants a whole number of intervals apart: the service silently drops a rest that is shorter than one.
+func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
+	switch {
+	case from.IsZero():
+		return BackfillRange{}, &InputError{Field: "from", Want: "a time; the oldest data there is must be asked for by BackfillRange{Start: Beginning, …}"}
+	case to.IsZero():
+		return BackfillRange{}, &InputError{Field: "to", Want: "a time"}
+	case !from.Before(to):
+		return BackfillRange{}, &InputError{Field: "to", Value: formatTime(to), Want: "later than from, which is " + formatTime(from) + "; to itself is not covered"}
+	case e.takesDates():
+		return e.dateRange(from, to)
+	}
+	step, ok := e.Interval.step()
+	if !ok {
+		return BackfillRange{}, &InputError{Field: "Interval", Value: string(e.Interval), Want: "an interval whose length is known; else write the BackfillRange yourself"}
+	}
+	start, end := At(from), At(to)
+	if rest := end.t.Sub(start.t) % step; rest != 0 {
+		return BackfillRange{}, &InputError{Field: "to", Value: formatTime(to), Want: fmt.Sprintf(
+			"a whole number of intervals of %v after from, such as %s or %s: the service drops a shorter rest", step, formatTime(to.Add(-rest)), formatTime(to.Add(step-rest)))}
+	}
+	return BackfillRange{start, end}, nil
+}
+
+// takesDates: servers that show a timezone want plain dates where older ones want instants.
+func (e *BatchExport) takesDates() bool {
+	return e.Timezone != "" && (e.Interval == IntervalDay || e.Interval == IntervalWeek)
+}
+
+func (e *BatchExport) dateRange(from, to time.Time) (r BackfillRange, err error) {
+	zone, err := time.LoadLocation(e.Timezone)
+	if err != nil {
+		return r, &InputError{Field: "Timezone", Value: e.Timezone, Want: "a time zone that this machine knows (import _ \"time/tzdata\"); else write the BackfillRange yourself"}
+	}
+	if r.Start, err = e.dateOf("from", from, zone); err != nil {
+		return BackfillRange{}, err
+	}
+	if r.End, err = e.dateOf("to", to, zone); err != nil {
+		return BackfillRange{}, err
+	}
+	return r, nil
+}
+
+// dateOf is the date of the day or week that begins at a time.
+func (e *BatchExport) dateOf(field string, t time.Time, zone *time.Location) (Timestamp, error) {
+	var hour, weekday int
+	if e.OffsetHour != nil {
+		hour = *e.OffsetHour
+	}
+	if e.OffsetDay != nil {
+		weekday = *e.OffsetDay
+	}
+	year, month, day := t.In(zone).Date()
+	for _, d := range []int{day, day + 1} { // where clocks skip the hour, time.Date may give one of the day before
+		at, date := time.Date(year, month, d, hour, 0, 0, 0, zone), Date(year, month, d)
+		if at.Equal(t) && (e.Interval != IntervalWeek || date.t.Weekday() == time.Weekday(weekday)) {
+			return date, nil
+		}
+	}
+	want := fmt.Sprintf("%02d:00 in %s, where a day of this export begins", hour, e.Timezone)
+	if e.Interval == IntervalWeek {
+		want = fmt.Sprintf("a %s, %02d:00 in %s, where a week of this export begins", time.Weekday(weekday), hour, e.Timezone)
+	}
+	return Timestamp{}, &InputError{Field: field, Value: t.In(zone).Format("2006-01-02T15:04:05.999999999Z07:00 Mon"), Want: want}
+}
+
+// step is the length of an interval on servers that do not know time zones.
+func (i Interval) step() (time.Duration, bool) {
+	switch i {
+	case IntervalHour:
+		return time.Hour, true
+	case IntervalDay:
+		return 24 * time.Hour, true
+	case IntervalWeek:
+		return 7 * 24 * time.Hour, true
+	default:
+		var n int
+		if _, err := fmt.Sscanf(string(i), "every %d minutes", &n); err != nil || n <= 0 {
+			return 0, false
+		}
+		return time.Duration(n) * time.Minute, true
+	}
+}
+
+// looseTime reads the times of answers that are less strict than RFC 3339: without a zone, which means UTC, with a blank
+// for the T, or a date alone. Null and "" are the zero time.
+type looseTime struct{ time.Time }
+
+var looseLayouts = []string{
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+}
+
+func (lt *looseTime) UnmarshalJSON(b []byte) error {
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	if text == nil || *text == "" {
+		*lt = looseTime{}
+		return nil
+	}
+	for _, layout := range looseLayouts {
+		if t, err := time.Parse(layout, *text); err == nil {
+			lt.Time = t.UTC()
+			return nil
+		}
+	}
+	return errors.New("a time of the answer cannot be read")
 }

@@ -1,0 +1,256 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"time"
+)
+
+// AppMetrics counts what an app, or a batch export, has done over time.
+type AppMetrics struct {
+	Metrics MetricSeries  `json:"metrics"`
+	Errors  []MetricError `json:"errors"` // nil for batch exports
+}
+
+// MetricSeries holds one count of each kind for each date. All are empty where the service has nothing.
+type MetricSeries struct {
+	Dates            []time.Time  `json:"dates"` // days, or hours where the range is under two days; UTC
+	Successes        []int64      `json:"successes"`
+	SuccessesOnRetry []int64      `json:"successes_on_retry"`
+	Failures         []int64      `json:"failures"`
+	Totals           MetricTotals `json:"totals"`
+}
+
+// UnmarshalJSON reads dates with and without a time.
+func (s *MetricSeries) UnmarshalJSON(b []byte) error {
+	type plain MetricSeries
+	var raw struct {
+		*plain
+
+		Dates []looseTime `json:"dates"`
+	}
+	*s = MetricSeries{}
+	raw.plain = (*plain)(s)
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	for _, date := range raw.Dates {
+		s.Dates = append(s.Dates, date.Time)
+	}
+	return nil
+}
+
+// MetricTotals are the sums of a series.
+type MetricTotals struct {
+	Successes        int64 `json:"successes"`
+	SuccessesOnRetry int64 `json:"successes_on_retry"`
+	Failures         int64 `json:"failures"`
+}
+
+// MetricError is one type of error and how often it happened.
+type MetricError struct {
+	Type     string    `json:"error_type"`
+	Count    int64     `json:"count"`
+	LastSeen time.Time `json:"last_seen"`
+}
+
+// UnmarshalJSON reads times without a zone, which are UTC.
+func (e *MetricError) UnmarshalJSON(b []byte) error {
+	type plain MetricError
+	var raw struct {
+		*plain
+
+		LastSeen looseTime `json:"last_seen"`
+	}
+	raw.plain = (*plain)(e)
+	err := json.Unmarshal(b, &raw)
+	e.LastSeen = raw.LastSeen.Time
+	return err
+}
+
+// MetricErrorDetail is one occurrence of an error.
+type MetricErrorDetail struct {
+	Timestamp time.Time       `json:"timestamp"`
+	ErrorUUID string          `json:"error_uuid"`
+	Type      string          `json:"error_type"`
+	Details   json.RawMessage `json:"error_details"` // of any shape
+}
+
+// UnmarshalJSON reads times without a zone, which are UTC.
+func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
+	type plain MetricErrorDetail
+	var raw struct {
+		*plain
+
+		Timestamp looseTime `json:"timestamp"`
+	}
+	raw.plain = (*plain)(d)
+	err := json.Unmarshal(b, &raw)
+	d.Timestamp = raw.Timestamp.Time
+	return err
+}
+
+// HistoricalExport is one job that exported an app's past events.
+type HistoricalExport struct {
+	JobID      string                 `json:"job_id"`
+	Status     HistoricalExportStatus `json:"status"`
+	Payload    json.RawMessage        `json:"payload"` // of any shape
+	CreatedAt  time.Time              `json:"created_at"`
+	CreatedBy  *User                  `json:"created_by"`
+	FinishedAt *time.Time             `json:"finished_at,omitzero"` // nil while it is not finished
+	Duration   *float64               `json:"duration,omitzero"`    // seconds; nil while it is not finished
+}
+
+// UnmarshalJSON reads times without a zone, which are UTC.
+func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
+	type plain HistoricalExport
+	var raw struct {
+		*plain
+
+		CreatedAt  looseTime `json:"created_at"`
+		FinishedAt looseTime `json:"finished_at"`
+	}
+	*h = HistoricalExport{}
+	raw.plain = (*plain)(h)
+	err := json.Unmarshal(b, &raw)
+	h.CreatedAt = raw.CreatedAt.Time
+	if !raw.FinishedAt.IsZero() {
+		h.FinishedAt = &raw.FinishedAt.Time
+	}
+	return err
+}
+
+// HistoricalExportStatus is the state of a historical export. The service may send values that this package does not know.
+type HistoricalExportStatus string
+
+// The known states.
+const (
+	HistoricalExportSuccess     HistoricalExportStatus = "success"
+	HistoricalExportFail        HistoricalExportStatus = "fail"
+	HistoricalExportNotFinished HistoricalExportStatus = "not_finished"
+)
+
+var historicalExportStatuses = []HistoricalExportStatus{HistoricalExportSuccess, HistoricalExportFail, HistoricalExportNotFinished}
+
+// IsKnown reports whether s is a state of this package.
+func (s HistoricalExportStatus) IsKnown() bool { return isKnown(s, historicalExportStatuses) }
+
+// HistoricalExportDetail is one historical export with its counts.
+type HistoricalExportDetail struct {
+	Summary HistoricalExport `json:"summary"`
+	Metrics MetricSeries     `json:"metrics"`
+	Errors  []MetricError    `json:"errors"`
+}
+
+// MetricCategory is a part of what an app does.
+type MetricCategory string
+
+// The known categories.
+const (
+	MetricProcessEvent   MetricCategory = "processEvent"
+	MetricOnEvent        MetricCategory = "onEvent"
+	MetricExportEvents   MetricCategory = "exportEvents"
+	MetricScheduledTask  MetricCategory = "scheduledTask"
+	MetricWebhook        MetricCategory = "webhook"
+	MetricComposeWebhook MetricCategory = "composeWebhook"
+)
+
+var metricCategories = []MetricCategory{
+	MetricProcessEvent, MetricOnEvent, MetricExportEvents, MetricScheduledTask, MetricWebhook, MetricComposeWebhook,
+}
+
+// IsKnown reports whether c is a category of this package.
+func (c MetricCategory) IsKnown() bool { return isKnown(c, metricCategories) }
+
+// AppMetricsOptions select what is counted.
+type AppMetricsOptions struct {
+	Category MetricCategory // older servers need one; not for batch exports
+	DateFrom string         // a date, an RFC 3339 time, or relative such as "-7d"; empty is the service's default of "-30d"
+	DateTo   string         // the same; empty is now
+	JobID    string         // of a historical export
+}
+
+// ErrorDetailsOptions select occurrences of an error.
+type ErrorDetailsOptions struct {
+	Category MetricCategory
+	JobID    string // of a historical export
+}
+
+// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports: [Client.AppMetrics].
+// Ids are strings, since the service takes numbers and UUIDs.
+type AppMetricsService service
+
+// Get returns the counts of an app, or with the id of a batch export those of its runs.
+//
+// GET /app_metrics/{id}/, scope plugin:read.
+func (s *AppMetricsService) Get(ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption) (*AppMetrics, error) {
+	selected := orDefault(o)
+	q, err := metricQuery(OpAppMetricsGet, selected.Category, selected.JobID)
+	if err != nil {
+		return nil, err
+	}
+	setText(q, "date_from", selected.DateFrom)
+	setText(q, "date_to", selected.DateTo)
+	return read[AppMetrics](ctx, s.client, endpoint(OpAppMetricsGet, id), q, options)
+}
+
+// ErrorDetails returns the newest occurrences of one type of error, as [MetricError] names it.
+//
+// GET /app_metrics/{id}/error_details/, scope plugin:read; older servers answer [ErrForbidden] to every personal key.
+func (s *AppMetricsService) ErrorDetails(ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption) ([]MetricErrorDetail, error) {
+	if errorType == "" {
+		return nil, &InputError{Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors"}
+	}
+	selected := orDefault(o)
+	q, err := metricQuery(OpAppMetricsErrorDetails, selected.Category, selected.JobID)
+	if err != nil {
+		return nil, err
+	}
+	q.Set("error_type", errorType)
+	answer, err := read[struct{ Result []MetricErrorDetail }](ctx, s.client, endpoint(OpAppMetricsErrorDetails, id), q, options)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Result, nil
+}
+
+// HistoricalExports returns the historical exports of an app.
+//
+// GET /app_metrics/{plugin_config_id}/historical_exports/, scope plugin:read.
+func (s *AppMetricsService) HistoricalExports(ctx context.Context, pluginConfigID string, options ...CallOption) ([]HistoricalExport, error) {
+	answer, err := read[struct{ Results []HistoricalExport }](ctx, s.client, endpoint(OpAppMetricsHistoricalExports, pluginConfigID), nil, options)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Results, nil
+}
+
+// HistoricalExport returns one historical export with its counts. The service answers [ErrServer] for a job that it does not know.
+//
+// GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
+func (s *AppMetricsService) HistoricalExport(ctx context.Context, pluginConfigID, jobID string, options ...CallOption) (*HistoricalExportDetail, error) {
+	return read[HistoricalExportDetail](ctx, s.client, endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID), nil, options)
+}
+
+// read carries out a call whose answer may be empty: the specification knows no body.
+func read[T any](ctx context.Context, c *Client, r request, q url.Values, options []CallOption) (*T, error) {
+	r.query, r.lenient = q, true
+	var out T
+	if err := c.call(ctx, r, &out, options...); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+func metricQuery(op Op, category MetricCategory, jobID string) (url.Values, error) {
+	q := url.Values{}
+	if category != "" {
+		if err := checkSpelling(op, "Category", category, metricCategories); err != nil {
+			return nil, err
+		}
+		q.Set("category", string(category))
+	}
+	setText(q, "job_id", jobID)
+	return q, nil
+}

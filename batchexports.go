@@ -1,0 +1,381 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" stay empty on servers
+// that do not have them.
+type BatchExport struct {
+	ID              uuid.UUID       `json:"id"`
+	TeamID          int64           `json:"team_id"`
+	Name            string          `json:"name"`
+	Model           Model           `json:"model"` // empty in very old rows
+	Destination     Destination     `json:"destination"`
+	Interval        Interval        `json:"interval"`
+	Paused          bool            `json:"paused"`
+	CreatedAt       time.Time       `json:"created_at"`
+	LastUpdatedAt   time.Time       `json:"last_updated_at"`
+	LastPausedAt    *time.Time      `json:"last_paused_at"` // nil: never paused
+	StartAt         *time.Time      `json:"start_at"`       // nil: no bound
+	EndAt           *time.Time      `json:"end_at"`         // nil: no bound
+	LatestRuns      []Run           `json:"latest_runs"`    // at most 10, newest first
+	HogQLQuery      *string         `json:"hogql_query,omitzero"`
+	Schema          json.RawMessage `json:"schema,omitzero"`           // object or null
+	Filters         json.RawMessage `json:"filters,omitzero"`          // array of objects, or null
+	Timezone        string          `json:"timezone,omitzero"`         // newer; an IANA name
+	OffsetDay       *int            `json:"offset_day,omitzero"`       // newer; of weekly exports, 0 is Sunday
+	OffsetHour      *int            `json:"offset_hour,omitzero"`      // newer; of daily and weekly exports
+	HogQLModifiers  json.RawMessage `json:"hogql_modifiers,omitzero"`  // newer; object or null
+	PrimaryKey      []string        `json:"primary_key,omitzero"`      // newer
+	VersionKey      []string        `json:"version_key,omitzero"`      // newer
+	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer
+}
+
+// Model is what an export exports. The service may send values that this package does not know.
+type Model string
+
+// The known models. The last two need a newer server.
+const (
+	ModelEvents   Model = "events"
+	ModelPersons  Model = "persons"
+	ModelSessions Model = "sessions"
+	ModelHogQL    Model = "hogql"
+)
+
+var models = []Model{ModelEvents, ModelPersons, ModelSessions, ModelHogQL}
+
+// IsKnown reports whether m is a model of this package.
+func (m Model) IsKnown() bool { return isKnown(m, models) }
+
+// Interval is how often an export runs. The service may send values that this package does not know.
+type Interval string
+
+// The known intervals. Those below an hour need a feature of the plan.
+const (
+	IntervalHour           Interval = "hour"
+	IntervalDay            Interval = "day"
+	IntervalWeek           Interval = "week"
+	IntervalEvery5Minutes  Interval = "every 5 minutes"
+	IntervalEvery15Minutes Interval = "every 15 minutes"
+)
+
+var intervals = []Interval{IntervalHour, IntervalDay, IntervalWeek, IntervalEvery5Minutes, IntervalEvery15Minutes}
+
+// IsKnown reports whether i is an interval of this package.
+func (i Interval) IsKnown() bool { return isKnown(i, intervals) }
+
+// IncrementalMode is how rows of a HogQL export are written.
+type IncrementalMode string
+
+// The known modes. Merge needs a primary key.
+const (
+	IncrementalModeAppend IncrementalMode = "APPEND"
+	IncrementalModeMerge  IncrementalMode = "MERGE"
+)
+
+var incrementalModes = []IncrementalMode{IncrementalModeAppend, IncrementalModeMerge}
+
+// IsKnown reports whether m is a mode of this package.
+func (m IncrementalMode) IsKnown() bool { return isKnown(m, incrementalModes) }
+
+// BatchExportCreate is a new export. Name, Model, Destination and Interval are required; all else is sent when it is set.
+// Times are sent in UTC.
+type BatchExportCreate struct {
+	Name            string          `json:"name"`
+	Model           Model           `json:"model"`
+	Destination     Destination     `json:"destination"`
+	Interval        Interval        `json:"interval"`
+	Paused          bool            `json:"paused,omitzero"` // true creates it without starting it
+	LastPausedAt    time.Time       `json:"last_paused_at,omitzero"`
+	StartAt         time.Time       `json:"start_at,omitzero"` // no run before this
+	EndAt           time.Time       `json:"end_at,omitzero"`   // no run after this
+	HogQLQuery      string          `json:"hogql_query,omitzero"`
+	Filters         json.RawMessage `json:"filters,omitzero"`          // an array of objects
+	Timezone        string          `json:"timezone,omitzero"`         // newer servers; an IANA name
+	OffsetDay       *int            `json:"offset_day,omitzero"`       // newer servers; weekly exports, 0 is Sunday
+	OffsetHour      *int            `json:"offset_hour,omitzero"`      // newer servers; daily and weekly exports
+	HogQLModifiers  json.RawMessage `json:"hogql_modifiers,omitzero"`  // newer servers; model hogql
+	PrimaryKey      []string        `json:"primary_key,omitzero"`      // newer servers; model hogql
+	VersionKey      []string        `json:"version_key,omitzero"`      // newer servers; model hogql
+	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
+}
+
+// BatchExportUpdate changes an export: what is absent stays, null clears, a value replaces. Times are sent in UTC.
+// The destination of an update is best made by [Destination.With]: keys that are not sent keep their value.
+type BatchExportUpdate struct {
+	Name            Opt[string]          `json:"name,omitzero"`
+	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
+	Destination     Opt[Destination]     `json:"destination,omitzero"`
+	Interval        Opt[Interval]        `json:"interval,omitzero"`
+	Paused          Opt[bool]            `json:"paused,omitzero"`
+	LastPausedAt    Opt[time.Time]       `json:"last_paused_at,omitzero"`
+	StartAt         Opt[time.Time]       `json:"start_at,omitzero"`
+	EndAt           Opt[time.Time]       `json:"end_at,omitzero"`
+	HogQLQuery      Opt[string]          `json:"hogql_query,omitzero"`
+	Filters         Opt[json.RawMessage] `json:"filters,omitzero"`
+	Timezone        Opt[string]          `json:"timezone,omitzero"`    // newer servers; null is UTC
+	OffsetDay       Opt[int]             `json:"offset_day,omitzero"`  // newer servers
+	OffsetHour      Opt[int]             `json:"offset_hour,omitzero"` // newer servers
+	HogQLModifiers  Opt[json.RawMessage] `json:"hogql_modifiers,omitzero"`
+	PrimaryKey      Opt[[]string]        `json:"primary_key,omitzero"`
+	VersionKey      Opt[[]string]        `json:"version_key,omitzero"`
+	IncrementalMode Opt[IncrementalMode] `json:"incremental_mode,omitzero"`
+}
+
+// body checks a new export and makes the request's body.
+func (c BatchExportCreate) body(op Op) (any, error) {
+	if c.Name == "" {
+		return nil, &InputError{Op: op, Field: "Name", Want: "a name"}
+	}
+	if err := checkSpelling(op, "Model", c.Model, models); err != nil {
+		return nil, err
+	}
+	if err := checkSpelling(op, "Interval", c.Interval, intervals); err != nil {
+		return nil, err
+	}
+	if c.IncrementalMode != "" {
+		if err := checkSpelling(op, "IncrementalMode", c.IncrementalMode, incrementalModes); err != nil {
+			return nil, err
+		}
+	}
+	destination, err := c.Destination.wire(op)
+	if err != nil {
+		return nil, err
+	}
+	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
+	return struct {
+		BatchExportCreate
+
+		Destination wireDestination `json:"destination"` // in place of the one that redacts
+	}{c, destination}, nil
+}
+
+// body checks an update and makes the request's body.
+func (u BatchExportUpdate) body(op Op) (any, error) {
+	if reflect.ValueOf(u).IsZero() {
+		return nil, &InputError{Op: op, Field: "update", Want: "at least one field that is not absent"}
+	}
+	for field, isNull := range map[string]bool{"Name": u.Name.IsNull(), "Destination": u.Destination.IsNull(), "Interval": u.Interval.IsNull(), "Paused": u.Paused.IsNull()} {
+		if isNull {
+			return nil, &InputError{Op: op, Field: field, Value: "null", Want: "a value, or absent: an export always has one"}
+		}
+	}
+	if err := u.checkSpellings(op); err != nil {
+		return nil, err
+	}
+	for field, at := range map[string]*Opt[time.Time]{"LastPausedAt": &u.LastPausedAt, "StartAt": &u.StartAt, "EndAt": &u.EndAt} {
+		t, ok := at.Get()
+		if ok && t.IsZero() {
+			return nil, &InputError{Op: op, Field: field, Want: "a time, or Null[time.Time]() to clear it; the zero time is neither"}
+		}
+		if ok {
+			*at = Set(t.UTC())
+		}
+	}
+	var wire Opt[wireDestination]
+	if destination, ok := u.Destination.Get(); ok {
+		w, err := destination.wire(op)
+		if err != nil {
+			return nil, err
+		}
+		wire = Set(w)
+	}
+	return struct {
+		BatchExportUpdate
+
+		Destination Opt[wireDestination] `json:"destination,omitzero"` // in place of the one that redacts
+	}{u, wire}, nil
+}
+
+func (u BatchExportUpdate) checkSpellings(op Op) error {
+	if name, ok := u.Name.Get(); ok && name == "" {
+		return &InputError{Op: op, Field: "Name", Want: "a name"}
+	}
+	return cmp.Or(
+		checkOptSpelling(op, "Model", u.Model, models),
+		checkOptSpelling(op, "Interval", u.Interval, intervals),
+		checkOptSpelling(op, "IncrementalMode", u.IncrementalMode, incrementalModes),
+	)
+}
+
+func checkOptSpelling[T ~string](op Op, field string, o Opt[T], known []T) error {
+	if value, ok := o.Get(); ok {
+		return checkSpelling(op, field, value, known)
+	}
+	return nil
+}
+
+// BatchExportsService manages the exports of a project: [Client.BatchExports].
+type BatchExportsService service
+
+// List returns one page of exports, newest first.
+//
+// GET /batch_exports/, scope batch_export:read.
+func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[BatchExport], error) {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return nil, err
+	}
+	return walk.one(ctx)
+}
+
+// Pages yields the pages of List.
+func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return failedSeq[*OffsetPage[BatchExport]](err)
+	}
+	return walk.pages(ctx)
+}
+
+// All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where to go on.
+func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return failedSeq[BatchExport](err)
+	}
+	return walk.all(ctx)
+}
+
+// walk is the pager behind List, Pages and All.
+func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) (w pager[BatchExport, *OffsetPage[BatchExport]], err error) {
+	selected := orDefault(o)
+	if err := selected.check(OpBatchExportsList); err != nil {
+		return w, err
+	}
+	return offsetPager[BatchExport](s.client, OpBatchExportsList, url.Values{}, selected, options), nil
+}
+
+// Get returns one export.
+//
+// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] when there is none, or it is deleted.
+func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
+	r, err := endpointByID(OpBatchExportsGet, id)
+	if err != nil {
+		return nil, err
+	}
+	return callExport(ctx, s.client, r, options)
+}
+
+// Create makes an export and its schedule.
+//
+// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden] for an interval or a model
+// that the plan lacks. The call is not repeated when its outcome is unknown: after an [*OutcomeUnknownError], look at the list
+// before trying again.
+func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCreate, options ...CallOption) (*BatchExport, error) {
+	body, err := export.body(OpBatchExportsCreate)
+	if err != nil {
+		return nil, err
+	}
+	r := endpoint(OpBatchExportsCreate)
+	r.body = body
+	return callExport(ctx, s.client, r, options)
+}
+
+// Update changes an export and returns the whole of it.
+//
+// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on newer servers, for another model or
+// another type of destination.
+func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdate, options ...CallOption) (*BatchExport, error) {
+	r, err := endpointByID(OpBatchExportsUpdate, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.body, err = update.body(OpBatchExportsUpdate); err != nil {
+		return nil, err
+	}
+	return callExport(ctx, s.client, r, options)
+}
+
+func callExport(ctx context.Context, c *Client, r request, options []CallOption) (*BatchExport, error) {
+	var export BatchExport
+	if err := c.call(ctx, r, &export, options...); err != nil {
+		return nil, err
+	}
+	return &export, nil
+}
+
+// Delete removes an export, with its schedule; its running runs and backfills are cancelled.
+//
+// DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] when it was deleted before.
+func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
+	return s.act(ctx, OpBatchExportsDelete, id, options)
+}
+
+// Pause stops the schedule; to pause a paused export changes nothing.
+//
+// POST /batch_exports/{id}/pause/, scope batch_export:write.
+func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
+	return s.act(ctx, OpBatchExportsPause, id, options)
+}
+
+func (s *BatchExportsService) act(ctx context.Context, op Op, id uuid.UUID, options []CallOption) error {
+	r, err := endpointByID(op, id)
+	if err != nil {
+		return err
+	}
+	return s.client.call(ctx, r, nil, options...)
+}
+
+// UnpauseOptions say what Unpause does besides.
+type UnpauseOptions struct {
+	Backfill bool // also export what was missed since the export was paused
+}
+
+// Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and starts no backfill.
+//
+// POST /batch_exports/{id}/unpause/, scope batch_export:write. With Backfill, the call is not repeated when its outcome is
+// unknown: see [*OutcomeUnknownError].
+func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) error {
+	r, err := endpointByID(OpBatchExportsUnpause, id)
+	if err != nil {
+		return err
+	}
+	if orDefault(o).Backfill {
+		r.body = map[string]bool{"backfill": true}
+	}
+	if r.body != nil || hasBody(options) {
+		r.op.replay = ReplayNever
+	}
+	return s.client.call(ctx, r, nil, options...)
+}
+
+// hasBody reports whether the caller gives a body, which may ask for a backfill.
+func hasBody(options []CallOption) bool {
+	var cfg callConfig
+	for _, option := range options {
+		option(&cfg)
+	}
+	return cfg.body != nil
+}
+
+// Logs returns one page of the log of an export, newest entry first.
+//
+// GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to every personal key.
+func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
+	r, err := endpointByID(OpBatchExportsLogs, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.logs(ctx, r, o, options...)
+}
+
+// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the microsecond at which a page
+// ends are neither lost nor doubled, up to a page full of them, which is an error. An error comes once, last, as a
+// [*PageError]; to go on, set Before to the time in its Cursor.
+func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
+	r, err := endpointByID(OpBatchExportsLogs, id)
+	if err != nil {
+		return failedSeq[LogEntry](err)
+	}
+	return s.client.allLogs(ctx, r, o, options...)
+}

@@ -1,0 +1,189 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Dashboard is one row of the list of dashboards. Fields marked "newer" stay empty on servers that do not have them.
+type Dashboard struct {
+	ID           int64        `json:"id"`
+	Name         *string      `json:"name"`
+	Description  string       `json:"description"`
+	Pinned       bool         `json:"pinned"`
+	CreatedAt    time.Time    `json:"created_at"`
+	CreatedBy    *User        `json:"created_by"`
+	IsShared     bool         `json:"is_shared"`
+	Deleted      bool         `json:"deleted"`
+	CreationMode CreationMode `json:"creation_mode"`
+	Tags         []string     `json:"tags"`
+
+	// What the user of the key may do.
+	RestrictionLevel          RestrictionLevel `json:"restriction_level"`
+	EffectiveRestrictionLevel RestrictionLevel `json:"effective_restriction_level"`
+	EffectivePrivilegeLevel   PrivilegeLevel   `json:"effective_privilege_level"`
+	UserAccessLevel           *AccessLevel     `json:"user_access_level"`
+
+	TeamID               *int64     `json:"team_id,omitzero"`                // newer
+	LastAccessedAt       *time.Time `json:"last_accessed_at,omitzero"`       // newer
+	LastViewedAt         *time.Time `json:"last_viewed_at,omitzero"`         // newer
+	LastRefresh          *time.Time `json:"last_refresh,omitzero"`           // newer
+	Folder               *string    `json:"folder,omitzero"`                 // newer
+	AccessControlVersion *string    `json:"access_control_version,omitzero"` // newer
+	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
+}
+
+// CreationMode is how a dashboard came about. The service may send values that this package does not know.
+type CreationMode string
+
+// The known ways.
+const (
+	CreationModeDefault   CreationMode = "default"
+	CreationModeTemplate  CreationMode = "template"
+	CreationModeDuplicate CreationMode = "duplicate"
+	CreationModeUnlisted  CreationMode = "unlisted"
+)
+
+var creationModes = []CreationMode{CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted}
+
+// IsKnown reports whether m is a way of this package.
+func (m CreationMode) IsKnown() bool { return isKnown(m, creationModes) }
+
+// RestrictionLevel says who may edit a dashboard. The service may send values that this package does not know.
+type RestrictionLevel int
+
+// The known levels.
+const (
+	EveryoneCanEdit          RestrictionLevel = 21
+	OnlyCollaboratorsCanEdit RestrictionLevel = 37
+)
+
+// IsKnown reports whether l is a level of this package.
+func (l RestrictionLevel) IsKnown() bool {
+	return l == EveryoneCanEdit || l == OnlyCollaboratorsCanEdit
+}
+
+// PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values that this package does not know.
+type PrivilegeLevel int
+
+// The known levels.
+const (
+	CanView PrivilegeLevel = 21
+	CanEdit PrivilegeLevel = 37
+)
+
+// IsKnown reports whether l is a level of this package.
+func (l PrivilegeLevel) IsKnown() bool { return l == CanView || l == CanEdit }
+
+// AccessLevel is the role of the user of the key. The service may send values that this package does not know.
+type AccessLevel string
+
+// The known roles.
+const (
+	AccessLevelNone    AccessLevel = "none"
+	AccessLevelViewer  AccessLevel = "viewer"
+	AccessLevelEditor  AccessLevel = "editor"
+	AccessLevelManager AccessLevel = "manager"
+	AccessLevelMember  AccessLevel = "member" // of a project
+	AccessLevelAdmin   AccessLevel = "admin"  // of a project
+)
+
+var accessLevels = []AccessLevel{
+	AccessLevelNone, AccessLevelViewer, AccessLevelEditor, AccessLevelManager, AccessLevelMember, AccessLevelAdmin,
+}
+
+// IsKnown reports whether l is a role of this package.
+func (l AccessLevel) IsKnown() bool { return isKnown(l, accessLevels) }
+
+// User is a person with an account.
+type User struct {
+	ID                 int64           `json:"id"`
+	UUID               uuid.UUID       `json:"uuid"`
+	DistinctID         *string         `json:"distinct_id"`
+	FirstName          string          `json:"first_name"`
+	LastName           string          `json:"last_name"`
+	Email              string          `json:"email"`
+	IsEmailVerified    *bool           `json:"is_email_verified"`
+	HedgehogConfig     json.RawMessage `json:"hedgehog_config,omitzero"` // object or null
+	RoleAtOrganization *string         `json:"role_at_organization"`     // engineering, data, product, founder, leadership, marketing, sales, other, or empty
+}
+
+// DashboardListOptions select dashboards. Older servers ignore all but the paging.
+type DashboardListOptions struct {
+	ListOptions
+
+	Search           string       // in the name and the description
+	Tags             []string     // only those with these tags
+	Folder           string       // only those in this folder
+	ExcludeGenerated bool         // leave out those that the service has made itself
+	CreationMode     CreationMode // only those that came about this way
+}
+
+func (o DashboardListOptions) check(op Op) error {
+	if o.CreationMode != "" {
+		if err := checkSpelling(op, "CreationMode", o.CreationMode, creationModes); err != nil {
+			return err
+		}
+	}
+	return o.ListOptions.check(op)
+}
+
+func (o DashboardListOptions) query() url.Values {
+	q := url.Values{}
+	setText(q, "search", o.Search)
+	setText(q, "folder", o.Folder)
+	setText(q, "creation_mode", string(o.CreationMode))
+	for _, tag := range o.Tags {
+		q.Add("tags", tag)
+	}
+	if o.ExcludeGenerated {
+		q.Set("exclude_generated", "true")
+	}
+	return q
+}
+
+// DashboardsService lists the dashboards of a project: [Client.Dashboards].
+type DashboardsService service
+
+// List returns one page of dashboards that the user of the key may see: pinned ones first, then by name, without deleted ones.
+//
+// GET /dashboards/, scope dashboard:read.
+func (s *DashboardsService) List(ctx context.Context, o *DashboardListOptions, options ...CallOption) (*OffsetPage[Dashboard], error) {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return nil, err
+	}
+	return walk.one(ctx)
+}
+
+// Pages yields the pages of List.
+func (s *DashboardsService) Pages(ctx context.Context, o *DashboardListOptions, options ...CallOption) iter.Seq2[*OffsetPage[Dashboard], error] {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return failedSeq[*OffsetPage[Dashboard]](err)
+	}
+	return walk.pages(ctx)
+}
+
+// All yields the dashboards of all pages. An error comes once, last, as a [*PageError] that says where to go on.
+func (s *DashboardsService) All(ctx context.Context, o *DashboardListOptions, options ...CallOption) iter.Seq2[Dashboard, error] {
+	walk, err := s.walk(o, options)
+	if err != nil {
+		return failedSeq[Dashboard](err)
+	}
+	return walk.all(ctx)
+}
+
+// walk is the pager behind List, Pages and All.
+func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) (w pager[Dashboard, *OffsetPage[Dashboard]], err error) {
+	selected := orDefault(o)
+	if err := selected.check(OpDashboardsList); err != nil {
+		return w, err
+	}
+	return offsetPager[Dashboard](s.client, OpDashboardsList, selected.query(), selected.ListOptions, options), nil
+}

@@ -1,0 +1,289 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// How destinations become JSON and come back. Configs go both ways through their own fields and Extra. Two forms are written: one
+// for print, with credentials redacted, and the wire form, which only ever goes into the body of a request.
+
+// UnmarshalJSON reads what the service sends. A config that does not fit its kind becomes a [RawConfig].
+func (d *Destination) UnmarshalJSON(b []byte) error {
+	var sent struct {
+		Type        DestinationType `json:"type"`
+		Config      json.RawMessage `json:"config"`
+		Integration json.RawMessage `json:"integration"`
+	}
+	if err := json.Unmarshal(b, &sent); err != nil {
+		return err
+	}
+	*d = Destination{Type: sent.Type}
+	if len(sent.Config) > 0 && string(sent.Config) != "null" {
+		d.raw = &sent.Config
+		d.Config = readConfig(sent.Type, sent.Config)
+	}
+	if len(sent.Integration) > 0 {
+		_ = d.Integration.readLoose(sent.Integration) // of another shape: not ours to send again
+	}
+	return nil
+}
+
+// MarshalJSON writes the destination with its credentials redacted.
+func (d Destination) MarshalJSON() ([]byte, error) {
+	config := []byte("null")
+	if !isNil(d.Config) {
+		var err error
+		if config, err = encodeConfig(d.Config, false); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(wireDestination{d.Type, config, d.Integration})
+}
+
+// wireDestination is the form of a destination, in print and on the wire.
+type wireDestination struct {
+	Type        DestinationType `json:"type"`
+	Config      json.RawMessage `json:"config"`
+	Integration Opt[int64]      `json:"integration,omitzero"`
+}
+
+// wire is the destination with its credentials in clear.
+func (d Destination) wire(op Op) (w wireDestination, err error) {
+	if err := d.check(op); err != nil {
+		return w, err
+	}
+	config, err := encodeConfig(d.Config, true)
+	var keys map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(config, &keys)
+	}
+	if err != nil || keys == nil {
+		return w, &InputError{Op: op, Field: "Destination.Config", Want: "what makes a JSON object" + reason(err)}
+	}
+	if err := checkConfigValues(op, keys); err != nil {
+		return w, err
+	}
+	return wireDestination{d.Type, config, d.Integration}, nil
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + clean(err.Error())
+}
+
+// configValues are the config keys with a known set of values.
+var configValues = map[string][]string{
+	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
+	"file_format":          {"JSONLines", "Parquet"},
+	"authentication_type":  {"password", "keypair"},
+	"properties_data_type": {"varchar", "super"},
+	"mode":                 {"INSERT", "COPY"},
+}
+
+func checkConfigValues(op Op, keys map[string]json.RawMessage) error {
+	for name, known := range configValues {
+		var value string
+		if json.Unmarshal(keys[name], &value) != nil || value == "" {
+			continue
+		}
+		if err := checkSpelling(op, "Destination.Config: "+name, value, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configReaders read the config of each known kind.
+var configReaders = map[DestinationType]func([]byte) (DestinationConfig, error){
+	DestinationS3:           readAs[S3Config],
+	DestinationAwsS3:        readAs[S3Config],
+	DestinationS3Compatible: readAs[S3Config],
+	DestinationSnowflake:    readAs[SnowflakeConfig],
+	DestinationPostgres:     readAs[PostgresConfig],
+	DestinationRedshift:     readAs[RedshiftConfig],
+	DestinationBigQuery:     readAs[BigQueryConfig],
+	DestinationDatabricks:   readAs[DatabricksConfig],
+	DestinationAzureBlob:    readAs[AzureBlobConfig],
+	DestinationHTTP:         readAs[HTTPConfig],
+	DestinationWorkflows:    readAs[WorkflowsConfig],
+	DestinationFileDownload: readAs[FileDownloadConfig],
+	DestinationNoOp:         readAs[NoOpConfig],
+}
+
+func readAs[C DestinationConfig](b []byte) (DestinationConfig, error) {
+	var config C
+	err := decodeConfig(b, &config)
+	return config, err
+}
+
+func readConfig(t DestinationType, b json.RawMessage) DestinationConfig {
+	if reader, ok := configReaders[t]; ok {
+		if config, err := reader(b); err == nil {
+			return config
+		}
+	}
+	return RawConfig(b)
+}
+
+// optional is what the codec asks of an Opt.
+type optional interface {
+	IsZero() bool
+	encode(reveal bool) ([]byte, error)
+}
+
+// revealer is a value with another form on the wire than in print.
+type revealer interface{ wireJSON() ([]byte, error) }
+
+func (o Opt[T]) encode(reveal bool) ([]byte, error) {
+	if v, ok := any(o.v).(revealer); ok && reveal && o.state == optValue {
+		return v.wireJSON()
+	}
+	return o.MarshalJSON()
+}
+
+// readLoose also reads numbers and booleans that the service has turned into strings.
+func (o *Opt[T]) readLoose(b []byte) error {
+	err := json.Unmarshal(b, o)
+	var text string
+	if err == nil || json.Unmarshal(b, &text) != nil {
+		return err
+	}
+	text = strings.TrimSpace(text)
+	read := Opt[T]{state: optValue}
+	switch v := any(&read.v).(type) {
+	case *int:
+		*v, err = strconv.Atoi(text)
+	case *int64:
+		*v, err = strconv.ParseInt(text, 10, 64)
+	case *bool:
+		*v, err = strconv.ParseBool(text)
+	default:
+		return err
+	}
+	if text == "None" || text == "" {
+		read, err = Null[T](), nil
+	}
+	if err == nil {
+		*o = read
+	}
+	return err
+}
+
+// encodeConfig writes a config, or a part of one: its fields that are not absent, and Extra.
+func encodeConfig(config any, reveal bool) ([]byte, error) {
+	v := reflect.Indirect(reflect.ValueOf(config))
+	if raw, ok := reflect.TypeAssert[RawConfig](v); ok {
+		return raw.encode(reveal), nil
+	}
+	out := map[string]json.RawMessage{}
+	for i, name := range configFields(v.Type()) {
+		field, ok := reflect.TypeAssert[optional](v.Field(i))
+		if !ok && name != extraField {
+			return nil, fmt.Errorf("%T is no config of this package", config)
+		}
+		if !ok || field.IsZero() {
+			continue
+		}
+		b, err := field.encode(reveal)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[name] = b
+	}
+	extra, _ := reflect.TypeAssert[map[string]json.RawMessage](v.FieldByName(extraField))
+	for name, value := range extra {
+		if slices.Contains(configFields(v.Type()), name) {
+			return nil, fmt.Errorf("%s has a field of its own and cannot be in Extra", name)
+		}
+		if !reveal {
+			value = redactKey(name, value)
+		}
+		out[name] = value
+	}
+	return json.Marshal(out)
+}
+
+// decodeConfig fills *into with the keys of a JSON object; those that it does not know go into Extra.
+func decodeConfig(b []byte, into any) error {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(b, &keys); err != nil {
+		return err
+	}
+	v := reflect.ValueOf(into).Elem()
+	v.SetZero()
+	for i, name := range configFields(v.Type()) {
+		value, sent := keys[name]
+		if name == extraField || !sent {
+			continue
+		}
+		field := v.Field(i).Addr().Interface().(interface{ readLoose(b []byte) error })
+		if err := field.readLoose(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		delete(keys, name)
+	}
+	if len(keys) > 0 {
+		v.FieldByName(extraField).Set(reflect.ValueOf(keys))
+	}
+	return nil
+}
+
+const extraField = "Extra"
+
+// configFields are the JSON names of a config's fields in their order, Extra included.
+func configFields(t reflect.Type) []string {
+	if names, ok := fieldCache.Load(t); ok {
+		return names.([]string)
+	}
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i] = t.Field(i).Name
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" {
+			names[i] = tag
+		}
+	}
+	fieldCache.Store(t, names)
+	return names
+}
+
+var fieldCache sync.Map
+
+func isNil(config DestinationConfig) bool {
+	v := reflect.ValueOf(config)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+func (s Secret) wireJSON() ([]byte, error) { return json.Marshal(s.Reveal()) }
+
+// MarshalJSON writes the role, or the credentials redacted.
+func (a RedshiftAuthorization) MarshalJSON() ([]byte, error) { return a.encode(false) }
+
+func (a RedshiftAuthorization) wireJSON() ([]byte, error) { return a.encode(true) }
+
+func (a RedshiftAuthorization) encode(reveal bool) ([]byte, error) {
+	if a.Role != "" {
+		return json.Marshal(a.Role)
+	}
+	return encodeConfig(a.Credentials, reveal)
+}
+
+// UnmarshalJSON reads a role or credentials.
+func (a *RedshiftAuthorization) UnmarshalJSON(b []byte) error {
+	*a = RedshiftAuthorization{}
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		return json.Unmarshal(b, &a.Role)
+	}
+	return json.Unmarshal(b, &a.Credentials)
+}
+
+func (c AWSCredentials) wireJSON() ([]byte, error)     { return encodeConfig(c, true) }
+func (c RedshiftCopyInputs) wireJSON() ([]byte, error) { return encodeConfig(c, true) }

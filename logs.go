@@ -1,0 +1,265 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LogEntry is one line of the log of an export or a run.
+type LogEntry struct {
+	Timestamp   time.Time `json:"timestamp"` // UTC, to the microsecond
+	Level       LogLevel  `json:"level"`
+	Message     string    `json:"message"`
+	InstanceID  string    `json:"instance_id"`   // the service's workflow, which is not the run's id
+	LogSourceID string    `json:"log_source_id"` // the export
+}
+
+// UnmarshalJSON also reads the keys of older servers, and times without a zone, which are UTC.
+func (e *LogEntry) UnmarshalJSON(b []byte) error {
+	var raw struct {
+		Timestamp     looseTime `json:"timestamp"`
+		Level         LogLevel  `json:"level"`
+		Message       string    `json:"message"`
+		InstanceID    string    `json:"instance_id"`
+		LogSourceID   string    `json:"log_source_id"`
+		RunID         string    `json:"run_id"`
+		BatchExportID string    `json:"batch_export_id"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	*e = LogEntry{Timestamp: raw.Timestamp.Time, Level: raw.Level, Message: raw.Message, InstanceID: raw.InstanceID, LogSourceID: raw.LogSourceID}
+	if e.InstanceID == "" {
+		e.InstanceID = raw.RunID
+	}
+	if e.LogSourceID == "" {
+		e.LogSourceID = raw.BatchExportID
+	}
+	return nil
+}
+
+// LogLevel is how grave a log entry is. The service may send values that this package does not know.
+type LogLevel string
+
+// The known log levels.
+const (
+	LogLevelDebug   LogLevel = "DEBUG"
+	LogLevelLog     LogLevel = "LOG"
+	LogLevelInfo    LogLevel = "INFO"
+	LogLevelWarning LogLevel = "WARNING"
+	LogLevelError   LogLevel = "ERROR"
+)
+
+var logLevels = []LogLevel{LogLevelDebug, LogLevelLog, LogLevelInfo, LogLevelWarning, LogLevelError}
+
+// IsKnown reports whether l is a level of this package.
+func (l LogLevel) IsKnown() bool { return isKnown(l, logLevels) }
+
+// LogPage is the newest log entries of those asked for, newest first. The service gives no link to the next page:
+// ask again with Before, or walk them all with AllLogs.
+type LogPage struct {
+	Results []LogEntry `json:"results"`
+}
+
+// UnmarshalJSON also reads a bare list.
+func (p *LogPage) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte("[")) {
+		return json.Unmarshal(b, &p.Results)
+	}
+	type plain LogPage
+	return json.Unmarshal(b, (*plain)(p))
+}
+
+// LogOptions select log entries.
+type LogOptions struct {
+	Limit      int        // entries a page, 1 to 500; 0 is the service's default of 50, and 500 for AllLogs
+	After      time.Time  // only entries later than this; zero for all
+	Before     time.Time  // only entries earlier than this; zero for all
+	Levels     []LogLevel // only these; none for all
+	Search     string     // only messages that contain this, whatever the case
+	InstanceID string     // only entries of this workflow
+	MaxPages   int        // for AllLogs: a walk over more pages is an error; 0 means 10,000
+}
+
+const mostLogs = 500 // entries that the service puts on one page
+
+func (o LogOptions) check(op Op) error {
+	if o.Limit < 0 || o.Limit > mostLogs {
+		return &InputError{Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "1 to 500, or 0 for the default"}
+	}
+	if !o.After.IsZero() && !o.Before.IsZero() && !o.After.Before(o.Before) {
+		return &InputError{Op: op, Field: "Before", Value: formatTime(o.Before), Want: "later than After, which is " + formatTime(o.After)}
+	}
+	for _, level := range o.Levels {
+		if level == "" || strings.Contains(string(level), ",") {
+			return &InputError{Op: op, Field: "Levels", Value: string(level), Want: "one level per element, such as ERROR"}
+		}
+		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {
+			return err
+		}
+	}
+	return firstNegative(op, map[string]int{"MaxPages": o.MaxPages})
+}
+
+// set puts the options into a call's query.
+func (o LogOptions) set(q url.Values) {
+	if o.Limit > 0 {
+		q.Set("limit", strconv.Itoa(o.Limit))
+	}
+	setTime(q, "after", o.After)
+	setTime(q, "before", o.Before)
+	if len(o.Levels) > 0 {
+		levels := make([]string, len(o.Levels))
+		for i, level := range o.Levels {
+			levels[i] = string(level)
+		}
+		q.Set("level", strings.Join(levels, ","))
+	}
+	setText(q, "search", o.Search)
+	setText(q, "instance_id", o.InstanceID)
+}
+
+// logs fetches one page of a log: r is the endpoint, whose own query the options are added to.
+func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...CallOption) (*LogPage, error) {
+	selected := orDefault(o)
+	if err := selected.check(r.op.name); err != nil {
+		return nil, err
+	}
+	query := url.Values{}
+	maps.Copy(query, r.query)
+	selected.set(query)
+	r.query = query
+	r.lenient = true
+	var p LogPage
+	if err := c.call(ctx, r, &p, options...); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// allLogs walks a log from the newest entry to the oldest, by Before.
+func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
+	return func(yield func(LogEntry, error) bool) {
+		w := newLogWalk(r.op.name, orDefault(o))
+		for n := 1; ; n++ {
+			fresh, err := w.step(n, func(o LogOptions) (*LogPage, error) { return c.logs(ctx, r, &o, options...) })
+			for _, entry := range fresh {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(LogEntry{}, w.failed(n, err))
+				return
+			}
+			if len(fresh) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the next page begins with
+// that time again, and the entries that were there already are left out.
+type logWalk struct {
+	op   Op
+	o    LogOptions
+	seen map[LogEntry]int // how often each entry of the time at the border was shown
+}
+
+// logTick is the resolution of the service's log times.
+const logTick = time.Microsecond
+
+func newLogWalk(op Op, o LogOptions) *logWalk {
+	if o.Limit == 0 {
+		o.Limit = mostLogs
+	}
+	return &logWalk{op: op, o: o}
+}
+
+// step fetches the n-th page and returns what is new on it. A page with nothing new is the end; a short one is not, for a
+// server may have a lower limit of its own.
+func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEntry, error) {
+	p, err := fetch(w.o)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := w.fresh(p.Results)
+	if err != nil {
+		return nil, err
+	}
+	limit := w.o.MaxPages
+	if limit == 0 {
+		limit = defaultMaxPages
+	}
+	switch {
+	case len(fresh) > 0 && n > limit:
+		return nil, errPageLimit
+	case len(fresh) == 0 && len(p.Results) >= w.o.Limit:
+		return nil, fmt.Errorf("%d entries or more have the same time; select by Levels or Search, or go on with an earlier Before", w.o.Limit)
+	}
+	w.move(p.Results)
+	return fresh, nil
+}
+
+// fresh leaves out what the pages before have shown.
+func (w *logWalk) fresh(entries []LogEntry) ([]LogEntry, error) {
+	var fresh []LogEntry
+	left := maps.Clone(w.seen)
+	for _, e := range entries {
+		switch {
+		case e.Timestamp.IsZero():
+			return nil, errors.New("a log entry has no time, so there is no way to the next page")
+		case !w.o.Before.IsZero() && !e.Timestamp.Before(w.o.Before):
+			return nil, errRepeatedLink // the service does not mind Before
+		case left[e] > 0:
+			left[e]--
+		default:
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh, nil
+}
+
+// move lets the next page begin with the oldest time of this one, that time included.
+func (w *logWalk) move(entries []LogEntry) {
+	if len(entries) == 0 {
+		return
+	}
+	oldest := slices.MinFunc(entries, func(a, b LogEntry) int { return a.Timestamp.Compare(b.Timestamp) }).Timestamp.Truncate(logTick)
+	if before := oldest.Add(logTick); !before.Equal(w.o.Before) {
+		w.o.Before, w.seen = before, nil
+	}
+	shown := map[LogEntry]int{}
+	for _, e := range entries {
+		if !e.Timestamp.Before(oldest) {
+			shown[e]++
+		}
+	}
+	for e, n := range w.seen {
+		shown[e] = max(shown[e], n)
+	}
+	w.seen = shown
+}
+
+// failed says how to go on: with Before set to the time in Cursor, which shows the entries of that microsecond again.
+func (w *logWalk) failed(n int, err error) error {
+	if _, ok := errors.AsType[*InputError](err); ok {
+		return err
+	}
+	at := ""
+	if !w.o.Before.IsZero() {
+		at = formatTime(w.o.Before)
+	}
+	return &PageError{Op: w.op, Page: n, Cursor: at, Err: err}
+}

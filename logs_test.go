@@ -1,0 +1,264 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	testExportID = uuid.MustParse("0190e0a2-0000-7000-8000-00000000000e")
+	testExport   = testBase + "/batch_exports/" + testExportID.String() + "/"
+)
+
+func TestLogsSendTheirOptions(t *testing.T) {
+	client, mock := newTestClient(t)
+	var query string
+	mock.RegisterResponder("GET", testExport+"logs/", func(r *http.Request) (*http.Response, error) {
+		query = r.URL.RawQuery
+		return httpmock.NewStringResponse(200, `{"count":1,"next":null,"previous":null,"results":[
+			{"log_source_id":"a","instance_id":"b","timestamp":"2024-03-01T00:00:00.000001Z","level":"CRITICAL","message":"m","new":1}]}`), nil
+	})
+	berlin := time.FixedZone("CET", 3600)
+	page, err := client.BatchExports.Logs(t.Context(), testExportID, &LogOptions{
+		Limit: 500, After: time.Date(2024, 3, 1, 1, 0, 0, 0, berlin), Before: time.Date(2024, 3, 2, 1, 0, 0, 0, berlin),
+		Levels: []LogLevel{LogLevelError, "CRITICAL"}, Search: "a b", InstanceID: "b",
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "after=2024-03-01T00%3A00%3A00Z&before=2024-03-02T00%3A00%3A00Z&instance_id=b&level=ERROR%2CCRITICAL&limit=500&search=a+b", query)
+	require.Len(t, page.Results, 1)
+	assert.Equal(t, LogEntry{time.Date(2024, 3, 1, 0, 0, 0, 1000, time.UTC), "CRITICAL", "m", "b", "a"}, page.Results[0])
+	assert.False(t, page.Results[0].Level.IsKnown())
+
+	_, err = client.BatchExports.Logs(t.Context(), testExportID, nil)
+	require.NoError(t, err)
+	assert.Empty(t, query)
+}
+
+func TestLogsReadEveryBody(t *testing.T) {
+	at := time.Date(2024, 3, 1, 0, 0, 0, 500_000_000, time.UTC)
+	for body, want := range map[string][]LogEntry{
+		``:                 nil,
+		`{"results":[]}`:   {},
+		`{"results":null}`: nil,
+		`[{"timestamp":"2024-03-01T00:00:00.5Z","level":"INFO","message":"m"}]`:                                                    {{Timestamp: at, Level: LogLevelInfo, Message: "m"}},
+		`{"results":[{"batch_export_id":"a","run_id":"b","timestamp":"2024-03-01 00:00:00.500000","level":"INFO","message":"m"}]}`: {{at, LogLevelInfo, "m", "b", "a"}},
+		`{"results":[{"timestamp":"2024-03-01T01:00:00.5+01:00","instance_id":null}]}`:                                             {{Timestamp: at}},
+	} {
+		t.Run(body, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			mock.RegisterResponder("GET", testExport+"logs/", httpmock.NewStringResponder(200, body))
+			page, err := client.BatchExports.Logs(t.Context(), testExportID, nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, page.Results)
+		})
+	}
+}
+
+func TestLogsRefuseBadInput(t *testing.T) {
+	client, mock := newTestClient(t)
+	now := time.Now()
+	for field, o := range map[string]*LogOptions{
+		"Limit":    {Limit: 501},
+		"Limit ":   {Limit: -1},
+		"Before":   {After: now, Before: now},
+		"Levels":   {Levels: []LogLevel{"error"}},
+		"Levels ":  {Levels: []LogLevel{"ERROR,INFO"}},
+		"Levels  ": {Levels: []LogLevel{""}},
+		"MaxPages": {MaxPages: -1},
+	} {
+		_, err := client.BatchExports.Logs(t.Context(), testExportID, o)
+		requireInputError(t, err, field)
+		for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, o) {
+			requireInputError(t, err, field)
+		}
+	}
+	_, err := client.BatchExports.Logs(t.Context(), uuid.Nil, nil)
+	requireInputError(t, err, "{id}")
+	for _, err := range client.BatchExports.AllLogs(t.Context(), uuid.Nil, nil) {
+		requireInputError(t, err, "{id}")
+	}
+	assert.Zero(t, mock.GetTotalCallCount())
+}
+
+// requireInputError wants a refusal of a field; blanks at its end only tell cases apart.
+func requireInputError(t *testing.T, err error, field string) {
+	t.Helper()
+	var input *InputError
+	require.ErrorAs(t, err, &input)
+	require.ErrorIs(t, err, ErrInvalid)
+	for len(field) > 0 && field[len(field)-1] == ' ' {
+		field = field[:len(field)-1]
+	}
+	require.Equal(t, field, input.Field, err.Error())
+	require.NotEmpty(t, input.Want)
+}
+
+// logServer answers as the service does: the newest entries before a time, up to the limit.
+func logServer(t *testing.T, mock *httpmock.MockTransport, entries []LogEntry) {
+	t.Helper()
+	mock.RegisterResponder("GET", testExport+"logs/", func(r *http.Request) (*http.Response, error) {
+		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+		require.NoError(t, err)
+		before := time.Now().AddDate(100, 0, 0)
+		if text := r.URL.Query().Get("before"); text != "" {
+			before, err = time.Parse(time.RFC3339, text)
+			require.NoError(t, err)
+		}
+		found := []LogEntry{}
+		for _, e := range entries {
+			if e.Timestamp.Before(before) && len(found) < limit {
+				found = append(found, e)
+			}
+		}
+		return httpmock.NewJsonResponse(200, map[string]any{"results": found})
+	})
+}
+
+// logLines makes entries, newest first, of the given microseconds.
+func logLines(micros ...int) []LogEntry {
+	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	entries := make([]LogEntry, len(micros))
+	for i, n := range micros {
+		entries[i] = LogEntry{Timestamp: start.Add(time.Duration(n) * time.Microsecond), Level: LogLevelInfo, Message: strconv.Itoa(i)}
+	}
+	return entries
+}
+
+func TestAllLogsLoseAndDoubleNothing(t *testing.T) {
+	same := logLines(9, 9, 9)
+	same[1].Message = same[0].Message // true twins
+	for name, entries := range map[string][]LogEntry{
+		"none":                    {},
+		"one":                     logLines(1),
+		"one page":                logLines(3, 2, 1),
+		"several pages":           logLines(9, 8, 7, 6, 5, 4, 3, 2, 1),
+		"equal times at a border": logLines(9, 8, 7, 7, 7, 6, 5, 5, 4),
+		"twins":                   append(same, logLines(4, 3, 2, 1)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			logServer(t, mock, entries)
+			got := []LogEntry{}
+			walk := client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{Limit: 4})
+			for range 2 { // a sequence can be walked again
+				got = got[:0]
+				for e, err := range walk {
+					require.NoError(t, err)
+					got = append(got, e)
+				}
+				assert.Equal(t, entries, got)
+			}
+			before := mock.GetTotalCallCount()
+			for range walk {
+				break
+			}
+			assert.Equal(t, before+1, mock.GetTotalCallCount())
+		})
+	}
+}
+
+func TestAllLogsAreNeverQuietlyPartial(t *testing.T) {
+	for name, tc := range map[string]struct {
+		entries []LogEntry
+		o       LogOptions
+		yielded int
+		text    string
+	}{
+		"a page full of one time": {logLines(9, 5, 5, 5, 5, 1), LogOptions{Limit: 3}, 4, "same time"},
+		"page limit":              {logLines(9, 8, 7, 6), LogOptions{Limit: 2, MaxPages: 1}, 2, "page limit"},
+		"an entry without a time": {[]LogEntry{{Message: "m"}}, LogOptions{}, 0, "no time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			logServer(t, mock, tc.entries)
+			n, failures := 0, []error{}
+			for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, &tc.o) {
+				if err != nil {
+					failures = append(failures, err)
+					continue
+				}
+				n++
+			}
+			require.Len(t, failures, 1)
+			var page *PageError
+			require.ErrorAs(t, failures[0], &page)
+			assert.ErrorContains(t, page, tc.text)
+			assert.Equal(t, tc.yielded, n)
+		})
+	}
+}
+
+func TestAllLogsOfAServerThatIgnoresBefore(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", testExport+"logs/", httpmock.NewJsonResponderOrPanic(200, map[string]any{"results": logLines(2, 1)}))
+	var last error
+	n := 0
+	for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, nil) {
+		last = err
+		n++
+	}
+	require.ErrorIs(t, last, errRepeatedLink)
+	assert.Equal(t, 3, n)
+}
+
+func TestAllLogsSayWhereToGoOn(t *testing.T) {
+	entries := logLines(9, 8, 7, 6, 5, 4)
+	client, mock := newTestClient(t, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	logServer(t, mock, entries)
+	var got []LogEntry
+	var page *PageError
+	for e, err := range client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{Limit: 2}) {
+		if err != nil {
+			require.ErrorAs(t, err, &page)
+			break
+		}
+		if got = append(got, e); len(got) == 3 {
+			mock.RegisterResponder("GET", testExport+"logs/", httpmock.NewStringResponder(500, ""))
+		}
+	}
+	require.NotNil(t, page)
+	before, err := time.Parse(time.RFC3339, page.Cursor)
+	require.NoError(t, err)
+	logServer(t, mock, entries)
+	for e, err := range client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{Limit: 2, Before: before}) {
+		require.NoError(t, err)
+		if !slices.Contains(got, e) {
+			got = append(got, e)
+		}
+	}
+	assert.Equal(t, entries, got)
+}
+
+func TestAllLogsEndWithTheContext(t *testing.T) {
+	client, mock := newTestClient(t)
+	logServer(t, mock, logLines(3, 2, 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	for _, err := range client.BatchExports.AllLogs(ctx, testExportID, &LogOptions{Limit: 2}) {
+		if n++; n == 2 {
+			cancel()
+		}
+		if n > 2 {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+	}
+	assert.Equal(t, 3, n)
+}
+
+func TestLogPageOfOldShapesKeepsErrors(t *testing.T) {
+	var p LogPage
+	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":"soon"}]}`), &p))
+	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":7}]}`), &p))
+	require.Error(t, json.Unmarshal([]byte(fmt.Sprintf(`{"results":%q}`, "x")), &p))
+}

@@ -1,0 +1,83 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+)
+
+// How JSON of unknown keys prints: a RawConfig and the Extra of a config may hold credentials.
+
+func (c RawConfig) encode(reveal bool) []byte {
+	if reveal {
+		return c
+	}
+	return redactJSON(json.RawMessage(c))
+}
+
+// MarshalJSON writes the config with credentials redacted.
+func (c RawConfig) MarshalJSON() ([]byte, error) { return c.encode(false), nil }
+
+// UnmarshalJSON keeps the bytes.
+func (c *RawConfig) UnmarshalJSON(b []byte) error {
+	*c = slices.Clone(b)
+	return nil
+}
+
+// String is the config with credentials redacted.
+func (c RawConfig) String() string { return string(c.encode(false)) }
+
+// Format writes String under every verb.
+func (c RawConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue is String for slog.
+func (c RawConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// redactJSON replaces the values of keys that look like credentials, at any depth.
+func redactJSON(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) == nil {
+		if b, err := json.Marshal(redactValue(v)); err == nil {
+			return b
+		}
+	}
+	return json.RawMessage(`"` + redacted + `"`)
+}
+
+func redactKey(name string, raw json.RawMessage) json.RawMessage {
+	if looksSecret(name) {
+		return json.RawMessage(`"` + redacted + `"`)
+	}
+	return redactJSON(raw)
+}
+
+func redactValue(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = redactValue(v[i])
+		}
+	case map[string]any:
+		for name, value := range v {
+			if looksSecret(name) {
+				v[name] = redacted
+			} else {
+				v[name] = redactValue(value)
+			}
+		}
+	}
+	return v
+}
+
+var secretWords = []string{"secret", "password", "passphrase", "private_key", "access_key", "api_key", "apikey", "credential", "token"}
+
+func looksSecret(name string) bool {
+	name = strings.ToLower(name)
+	return name != "token_uri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
