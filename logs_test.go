@@ -244,6 +244,7 @@ func TestAllLogsEndWithTheContext(t *testing.T) {
 	client, mock := newTestClient(t)
 	logServer(t, mock, logLines(3, 2, 1))
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	n := 0
 	for _, err := range client.BatchExports.AllLogs(ctx, testExportID, &LogOptions{Limit: 2}) {
 		if n++; n == 2 {
