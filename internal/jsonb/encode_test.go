@@ -1,0 +1,377 @@
+package jsonb_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// reference is what encoding/json writes without HTML escaping. It escapes U+2028 and U+2029, which JSON does not demand.
+func reference(t testing.TB, v any) string {
+	t.Helper()
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	require.NoError(t, e.Encode(v))
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func encode(t testing.TB, v any) string {
+	t.Helper()
+	var e jsonb.Encoder
+	out, err := e.AppendValue([]byte("x"), v)
+	require.NoError(t, err)
+	require.Equal(t, "x", string(out[:1]))
+	require.NoError(t, jsonb.Valid(out[1:]), "what is written can be read")
+	return string(out[1:])
+}
+
+// fault is the error that v gives.
+func fault(t testing.TB, v any) jsonb.Error {
+	t.Helper()
+	var e jsonb.Encoder
+	out, err := e.AppendValue([]byte("x"), v)
+	var f *jsonb.Error
+	require.ErrorAs(t, err, &f)
+	assert.Equal(t, "x", string(out), "nothing is appended on an error")
+	// The encoder is as good as new after an error.
+	again, err := e.AppendValue(nil, map[string]any{"b": 1, "a": map[string]string{"d": "2", "c": "3"}})
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":{"c":"3","d":"2"},"b":1}`, string(again))
+	return *f
+}
+
+type (
+	text     string
+	count    int
+	Embedded struct {
+		Inner string `json:"inner"`
+		Twice string `json:"twice"`
+	}
+	record struct {
+		Embedded
+		*Pointer
+		Name    string         `json:"name"`
+		Twice   int            `json:"twice"`
+		Empty   string         `json:"empty,omitempty"`
+		Zero    time.Time      `json:"zero,omitzero"`
+		Quoted  int64          `json:"quoted,string"`
+		Skipped string         `json:"-"`
+		Any     map[string]any `json:"any"`
+		hidden  string
+	}
+	Pointer struct{ P *float64 }
+	quoted  struct {
+		S string `json:"s,string"`
+	}
+	holder   struct{ Raw json.RawMessage }
+	marshals struct{ raw string }
+	upper    string
+	panics   struct{ value any }
+	fails    struct{}
+	ring     struct{ Next *ring }
+	hairy    struct {
+		S    string `json:"s,string"`
+		loop *hairy
+	}
+)
+
+var errMarshal = errors.New("no way")
+
+func (m marshals) MarshalJSON() ([]byte, error) { return []byte(m.raw), nil }
+func (u upper) MarshalText() ([]byte, error) {
+	return []byte(strings.ReplaceAll(string(u), "up", "UP")), nil
+}
+func (p panics) MarshalJSON() ([]byte, error) { panic(p.value) }
+func (fails) MarshalJSON() ([]byte, error)    { return nil, errMarshal }
+
+func pointer[T any](v T) *T { return &v }
+
+// values are what callers put into properties; each is written as encoding/json writes it.
+func values() []any {
+	zone := time.FixedZone("", -7*3600)
+	var nilMap map[string]any
+	return []any{
+		nil, true, false, "", "plain", "quote\" back\\ slash/ <html>&", "\x00\x01\x1f\x7f\b\f\n\r\t", "é€😀 Привет 日本語 \ufffd",
+		strings.Repeat("0123456", 20) + "\n", text("named"), upper("up"), pointer("p"), (*string)(nil),
+		0, 1, -1, math.MaxInt32, math.MinInt32, int8(-128), int16(-32768), int32(math.MinInt32), int64(math.MinInt64), int64(math.MaxInt64),
+		uint(7), uint8(255), uint16(65535), uint32(math.MaxUint32), uint64(math.MaxUint64), uintptr(9), count(5),
+		pointer(3), pointer(int64(4)), pointer(int32(4)), pointer(true), pointer(1.5), pointer(pointer(6)),
+		(*int)(nil), (*int64)(nil), (*int32)(nil), (*bool)(nil), (*float64)(nil), (*time.Time)(nil), (*big.Int)(nil), (*record)(nil), (**int)(nil),
+		(*json.Number)(nil), (*json.RawMessage)(nil), (*map[string]any)(nil), (*[]any)(nil), (*[]string)(nil), (*marshals)(nil),
+		0.0, math.Copysign(0, -1), 1.0, -1.0, 0.1, 1e20, 1e21, -1e21, 1e-6, 9.99e-7, 1e-7, 1e-9, 1e-10, 1.5e300, math.MaxFloat64, math.SmallestNonzeroFloat64,
+		123456789.125, 349.5, 19.99, 100.25, 999999999999999.0, 1e15, 9007199254740991.0, 9007199254740993.0, 0.30000000000000004, 1.0 / 3, 2.5e-5, 0.000001,
+		float32(0.1), float32(16777216), float32(123456789), float32(1e21), float32(1e-7), float32(math.MaxFloat32), float32(3.4), math.Float32frombits(1 << 31),
+		json.Number("12345678901234567890.0123456789"), json.Number("-0"), json.Number("1E5"), pointer(json.Number("1.0")),
+		json.RawMessage(` { "b" : 1.000 , "a" : [ ] } `), json.RawMessage(nil), json.RawMessage(`"\u00e9\/"`), pointer(json.RawMessage(`[1]`)),
+		time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 5, 1, 12, 30, 0, 120_000_000, zone),
+		pointer(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)), 90 * time.Second, time.March,
+		[]byte("binary\x00\xff"), []byte{}, []byte(nil), [3]byte{1, 2, 3},
+		[]any{}, []any(nil), []any{nil, 1, "a", []any{2.5}}, []string{"a", "\n"}, []string{}, []string(nil), []int{1, -2}, []int(nil), []int64{1 << 60}, []int32{1},
+		[]float64{1, 0.5}, []float64(nil), []bool{true}, [2]int{1, 2}, []map[string]any{{"a": 1}, nil}, []time.Time{time.Unix(0, 0).UTC()}, []text{"x"}, []*int{nil, pointer(1)},
+		nilMap, map[string]any{}, map[string]any{"b": 1, "a": nil, "": "", "é": 1, "aa": 1, "\n": 2, "A": 1, "longer key 1": 1, "longer key 2": 1, "longer ke": 1},
+		map[string]string{"b": "1", "a": "2"}, map[string]string(nil), map[string]string{}, map[string]int{"z": 1, "y": 2}, map[string]int64{"z": 1}, map[string]float64{"z": 0.5},
+		map[string]bool{"t": true}, map[text]any{"k": 1}, map[string][]string{"k": {"a"}}, pointer(map[string]any{"a": 1}), pointer([]any{1}), pointer([]string{"a"}),
+		map[int]string{10: "ten", 9: "nine", -1: "minus"}, map[uint8]bool{1: true}, map[upper]int{"k": 1, "a": 2}, map[netip.Addr]int{netip.MustParseAddr("::1"): 1},
+		record{Embedded: Embedded{"i", "outer wins"}, Pointer: &Pointer{pointer(2.5)}, Name: "n", Quoted: 5, Skipped: "s", Any: map[string]any{"k": []any{1}}, hidden: "h"},
+		&record{}, struct{}{}, quoted{"a\"b"}, quoted{`\ufffd`}, quoted{"\ufffd"}, Embedded{`the text \ufffd`, "\ufffd"}, holder{json.RawMessage(`{"a": 1e5}`)}, holder{},
+		marshals{` { "a" : 1.0 } `}, &marshals{`"\u0041"`}, []marshals{{`1`}}, big.NewInt(math.MaxInt64), new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil), new(big.Float).SetFloat64(2.5),
+		netip.MustParseAddr("192.0.2.1"), hairy{S: `\ufffd`},
+	}
+}
+
+func TestAppendValue(t *testing.T) {
+	for _, v := range values() {
+		want := reference(t, v)
+		assert.Equal(t, want, encode(t, v), "%T", v)
+		assert.Equal(t, "["+want+"]", encode(t, []any{v}), "%T", v)
+		assert.Equal(t, `{"k":{"k":`+want+`}}`, encode(t, map[string]any{"k": map[string]any{"k": v}}), "%T", v)
+	}
+	assert.Equal(t, "\"\u2028\u2029\"", encode(t, "\u2028\u2029"), "needs no escape in JSON")
+	assert.Equal(t, `{"S":"\u2028"}`, encode(t, struct{ S string }{"\u2028"}))
+	assert.Equal(t, `"\ufffd"`, encode(t, json.RawMessage(`"\ufffd"`)), "written so by the caller")
+}
+
+func TestAppendValueRefuses(t *testing.T) {
+	cycle := map[string]any{}
+	cycle["list"] = []any{map[string]any{"again": cycle}}
+	slice := make([]any, 1)
+	slice[0] = slice
+	loop := &ring{}
+	loop.Next = loop
+	var self any
+	self = &self
+	deep := func(depth int) (v any) {
+		v = 1
+		for range depth {
+			v = map[string]any{"d": v}
+		}
+		return v
+	}
+	require.NotEmpty(t, encode(t, deep(100)))
+	require.NotEmpty(t, encode(t, map[string]any{"a": json.RawMessage(nested(99))}))
+	bad := "abcdefghij\xffk"
+
+	for name, c := range map[string]struct {
+		v    any
+		want jsonb.Error
+	}{
+		"text":                  {bad, jsonb.Error{Kind: jsonb.KindUTF8, Offset: 10}},
+		"text in values":        {map[string]any{"a": []any{0, map[string]any{"b c": bad}}}, jsonb.Error{Kind: jsonb.KindUTF8, Path: `a[1]["b c"]`, Offset: 10}},
+		"key":                   {map[string]any{"a": map[string]any{"k\xff": 1}}, jsonb.Error{Kind: jsonb.KindUTF8, Path: `a["k\xff"]`, Offset: 1}},
+		"key of strings":        {map[string]string{"k\xff": ""}, jsonb.Error{Kind: jsonb.KindUTF8, Path: `["k\xff"]`, Offset: 1}},
+		"strings":               {[]string{"", bad}, jsonb.Error{Kind: jsonb.KindUTF8, Path: "[1]", Offset: 10}},
+		"map of strings":        {map[string]string{"k": bad}, jsonb.Error{Kind: jsonb.KindUTF8, Path: "k", Offset: 10}},
+		"surrogate bytes":       {"\xed\xa0\x80", jsonb.Error{Kind: jsonb.KindUTF8}},
+		"cut rune":              {"é"[:1], jsonb.Error{Kind: jsonb.KindUTF8}},
+		"named text":            {map[string]any{"a": text(bad)}, jsonb.Error{Kind: jsonb.KindUTF8, Path: "a"}},
+		"struct":                {Embedded{Inner: bad}, jsonb.Error{Kind: jsonb.KindUTF8}},
+		"struct, after a slash": {Embedded{Inner: `\\` + bad}, jsonb.Error{Kind: jsonb.KindUTF8}},
+		"string option":         {quoted{bad}, jsonb.Error{Kind: jsonb.KindUTF8}},
+		"string option, deep":   {map[text][]*quoted{"k": {nil, {bad}}}, jsonb.Error{Kind: jsonb.KindUTF8}},
+		"text marshaler":        {upper(bad), jsonb.Error{Kind: jsonb.KindUTF8}},
+		"text marshaler key":    {map[upper]int{upper(bad): 1}, jsonb.Error{Kind: jsonb.KindUTF8}},
+		"marshaler":             {marshals{`{"a":"` + bad + `"}`}, jsonb.Error{Kind: jsonb.KindUTF8, Path: "a", Offset: 16}},
+		"marshaler in marshaler": {map[string]any{"k": holder{json.RawMessage(`"` + bad + `"`)}},
+			jsonb.Error{Kind: jsonb.KindUTF8, Path: "k.Raw", Offset: 18}},
+		"raw text":          {json.RawMessage("[\"\xff\"]"), jsonb.Error{Kind: jsonb.KindUTF8, Path: "[0]", Offset: 2}},
+		"raw surrogate":     {map[string]any{"r": json.RawMessage(`{"a":"\udead"}`)}, jsonb.Error{Kind: jsonb.KindSurrogate, Path: "r.a", Offset: 6}},
+		"marshal surrogate": {marshals{`"\ud800"`}, jsonb.Error{Kind: jsonb.KindSurrogate, Offset: 1}},
+		"NaN":               {[]any{math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[0]"}},
+		"infinity":          {math.Inf(-1), jsonb.Error{Kind: jsonb.KindNumber}},
+		"float32 infinity":  {float32(math.Inf(1)), jsonb.Error{Kind: jsonb.KindNumber}},
+		"floats":            {[]float64{1, math.Inf(1)}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[1]"}},
+		"map of floats":     {map[string]float64{"a": math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "a"}},
+		"struct with NaN":   {Pointer{pointer(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
+		"float32 array":     {[1]float32{float32(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
+		"no number":         {json.Number(""), jsonb.Error{Kind: jsonb.KindNumber}},
+		"word":              {json.Number("12a"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"spaced number":     {json.Number(" 1"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"NaN number":        {json.Number("NaN"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"hexadecimal":       {json.Number("0x1p4"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge number":       {json.Number("1e400"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge raw number":   {json.RawMessage(`-1e999`), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge big number":   {new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil), jsonb.Error{Kind: jsonb.KindNumber}},
+		"depth":             {deep(101), jsonb.Error{Kind: jsonb.KindDepth, Path: strings.TrimSuffix(strings.Repeat("d.", 100), ".")}},
+		"depth of raw": {map[string]any{"a": json.RawMessage(nested(100))},
+			jsonb.Error{Kind: jsonb.KindDepth, Path: "a" + strings.Repeat("[0]", 99), Offset: 99}},
+		"depth of struct": {map[string]any{"a": holder{json.RawMessage(nested(99))}},
+			jsonb.Error{Kind: jsonb.KindDepth, Path: "a.Raw" + strings.Repeat("[0]", 98), Offset: 105}},
+		"slice cycle":   {slice, jsonb.Error{Kind: jsonb.KindDepth, Path: strings.Repeat("[0]", 100)}},
+		"struct cycle":  {loop, jsonb.Error{Kind: jsonb.KindDepth}},
+		"pointer cycle": {self, jsonb.Error{Kind: jsonb.KindDepth}},
+		"no JSON":       {json.RawMessage(``), jsonb.Error{Kind: jsonb.KindSyntax}},
+		"bad JSON":      {json.RawMessage(`{"a":}`), jsonb.Error{Kind: jsonb.KindSyntax, Path: "a", Offset: 5}},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, fault(t, c.v)) })
+	}
+	assert.Equal(t, jsonb.KindDepth, fault(t, cycle).Kind)
+
+	for name, v := range map[string]any{
+		"function": func() {}, "channel": make(chan int), "complex": 1i, "map key": map[float64]int{1: 1}, "marshal error": fails{},
+		"marshal syntax": marshals{`{`}, "year": time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "panic": panics{"secret"},
+		"panic in a struct": struct{ P panics }{}, "runtime panic": panics{errors.New("x")},
+		"struct number": struct{ N json.Number }{"x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fault(t, map[string]any{"k": []any{v}})
+			assert.Equal(t, jsonb.KindType, f.Kind)
+			assert.Equal(t, "k[0]", f.Path)
+			require.Error(t, f.Err)
+			assert.NotContains(t, f.Error(), "secret")
+		})
+	}
+	f := fault(t, fails{})
+	assert.ErrorIs(t, &f, errMarshal)
+}
+
+// A cyclic unexported part does not hold up the search for bad text.
+func TestAppendValueHairy(t *testing.T) {
+	v := hairy{S: `\ufffd` + "\xff"}
+	v.loop = &v
+	assert.Equal(t, jsonb.Error{Kind: jsonb.KindUTF8}, fault(t, v))
+	v.S = `\ufffd`
+	assert.Equal(t, reference(t, v), encode(t, v))
+}
+
+func TestAppendMembers(t *testing.T) {
+	var e jsonb.Encoder
+	for range 3 {
+		out, err := e.AppendMembers([]byte("{"), map[string]any{"b": 1, "a": map[string]any{"d": []any{map[string]any{"y": 1, "x": 2}}, "c": true}})
+		require.NoError(t, err)
+		assert.Equal(t, `{"a":{"c":true,"d":[{"x":2,"y":1}]},"b":1`, string(out))
+	}
+	for _, m := range []map[string]any{nil, {}} {
+		out, err := e.AppendMembers([]byte("x"), m)
+		require.NoError(t, err)
+		assert.Equal(t, "x", string(out))
+	}
+	out, err := e.AppendMembers([]byte("x"), map[string]any{"a": 1, "b": math.NaN()})
+	require.Error(t, err)
+	assert.Equal(t, "x", string(out))
+}
+
+// Objects of any size come out sorted, also those with keys that share their first bytes.
+func TestAppendMembersSorted(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var e jsonb.Encoder
+	for range 300 {
+		m := map[string]any{}
+		for range random.IntN(70) {
+			key := strings.Repeat("prefix", random.IntN(3)) + strings.Repeat("\x00", random.IntN(3)) + strconv.Itoa(random.IntN(50)) + strings.Repeat("é", random.IntN(4))
+			m[key] = random.IntN(1000)
+		}
+		out, err := e.AppendMembers(nil, m)
+		require.NoError(t, err)
+		require.Equal(t, reference(t, m), "{"+string(out)+"}")
+	}
+}
+
+// Floats are written with the shortest text that reads back, as encoding/json does.
+func TestAppendValueFloats(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	check := func(f float64) {
+		t.Helper()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return
+		}
+		if got, want := encode(t, f), reference(t, f); got != want {
+			t.Fatalf("%s instead of %s", got, want)
+		}
+	}
+	powers := []float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e8, 1e12}
+	for range 30_000 {
+		check(math.Float64frombits(random.Uint64()))
+		whole := float64(random.Int64N(1 << random.IntN(62)))
+		for _, p := range powers {
+			check(whole / p)
+			check(-whole * p)
+			check(math.Nextafter(whole/p, 0))
+			check(float64(float32(whole / p)))
+		}
+		f := math.Float32frombits(random.Uint32())
+		if f == f && !math.IsInf(float64(f), 0) {
+			require.Equal(t, reference(t, f), encode(t, f))
+		}
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	for c := range 0x80 {
+		for before := range 17 {
+			s := strings.Repeat("x", before) + string(rune(c)) + strings.Repeat("y", 16-before)
+			got, err := jsonb.AppendString([]byte("x"), s)
+			require.NoError(t, err)
+			assert.Equal(t, "x"+reference(t, s), string(got))
+		}
+	}
+	for c := 0x80; c < 0x100; c++ {
+		for before := range 17 {
+			got, err := jsonb.AppendString([]byte("x"), strings.Repeat("x", before)+string([]byte{byte(c)})+strings.Repeat("y", 16-before))
+			require.Equal(t, &jsonb.Error{Kind: jsonb.KindUTF8, Offset: before}, err)
+			assert.Equal(t, "x", string(got))
+		}
+	}
+}
+
+// A later change of the scratch space never shows: two encoders and one encoder write the same, in any order.
+func TestEncoderReuse(t *testing.T) {
+	var e jsonb.Encoder
+	all := values()
+	want := make([]string, len(all))
+	for i, v := range all {
+		want[i] = encode(t, v)
+	}
+	for _, i := range rand.New(rand.NewPCG(5, 6)).Perm(len(all)) {
+		out, err := e.AppendValue(nil, all[i])
+		require.NoError(t, err)
+		assert.Equal(t, want[i], string(out))
+	}
+}
+
+func TestEncoderAllocates(t *testing.T) {
+	var e jsonb.Encoder
+	var dst []byte
+	m := properties()
+	m["strings"], m["time"], m["number"] = []string{"a", "b"}, time.Unix(1e9, 0), json.Number("12.50")
+	m["map"], m["raw"], m["pointer"] = map[string]string{"a": "b"}, json.RawMessage(`{"a": 1}`), pointer("p")
+	assert.Zero(t, testing.AllocsPerRun(100, func() { dst, _ = e.AppendMembers(dst[:0], m) }))
+	require.NotEmpty(t, dst)
+}
+
+// The encodings of the values, one a line, are the same on every machine and in every version.
+func TestGolden(t *testing.T) {
+	var got strings.Builder
+	for _, v := range values() {
+		fmt.Fprintf(&got, "%s\n", encode(t, v))
+	}
+	const name = "testdata/encodings.jsonl"
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		require.NoError(t, os.WriteFile(name, []byte(got.String()), 0o600))
+	}
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
+		require.True(t, lines.Scan(), "line %d is missing", i+1)
+		assert.Equal(t, lines.Text(), line, "line %d", i+1)
+	}
+	assert.False(t, lines.Scan(), "nothing is left")
+}

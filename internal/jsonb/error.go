@@ -1,0 +1,162 @@
+// Package jsonb is the JSON mechanism of the import pipeline: it decides what an event becomes, byte for byte.
+// It writes Go values and checks raw JSON, and it refuses what could reach the service changed:
+// bad UTF-8, lone surrogates, numbers that are not finite, values nested too deep.
+package jsonb
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep arrays and objects may be nested in one value.
+// The service's parser gives up at 128, and the event has a few levels of its own around the value.
+const MaxDepth = 100
+
+// Kind says what is wrong with a value.
+type Kind uint8
+
+// The kinds of faults.
+const (
+	KindUTF8      Kind = iota + 1 // text that is not valid UTF-8
+	KindNumber                    // NaN, an infinity, not a JSON number, or beyond the range of a float64
+	KindSurrogate                 // an escape such as \ud800 without its other half
+	KindDepth                     // nested deeper than MaxDepth, or a cycle
+	KindSyntax                    // not JSON, not one value, or not the kind of value asked for
+	KindType                      // a Go value that cannot be marshalled
+	KindDuplicate                 // a key that an object has twice
+)
+
+// String returns a short text such as "bad UTF-8".
+func (k Kind) String() string {
+	switch k {
+	case KindUTF8:
+		return "bad UTF-8"
+	case KindNumber:
+		return "not a finite JSON number"
+	case KindSurrogate:
+		return "lone surrogate"
+	case KindDepth:
+		return "nested too deep"
+	case KindSyntax:
+		return "bad JSON"
+	case KindType:
+		return "cannot be marshalled"
+	case KindDuplicate:
+		return "duplicate key"
+	default:
+		return "kind " + strconv.Itoa(int(k))
+	}
+}
+
+// Error tells what is wrong with a value and where. Its text names keys, never values.
+type Error struct {
+	Kind   Kind
+	Path   string // where in the value, such as `a.b[3]`; empty for the value itself
+	Offset int    // byte offset of the fault in the raw JSON, or in the string at Path
+	Err    error  // the cause, for KindType
+}
+
+// Error returns a text such as "bad UTF-8 in a.b[3] (byte 17)".
+func (e *Error) Error() string {
+	text := e.Kind.String()
+	if e.Path != "" {
+		text += " in " + e.Path
+	}
+	if e.Offset > 0 {
+		text += " (byte " + strconv.Itoa(e.Offset) + ")"
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// within puts a step such as `a` or `[3]` before the path of err.
+func within(step string, err error) error {
+	fault, ok := err.(*Error) //nolint:errorlint // only this package's own errors pass here, unwrapped
+	if !ok {
+		return err
+	}
+	if fault.Path != "" && fault.Path[0] != '[' {
+		step += "."
+	}
+	fault.Path = step + fault.Path
+	return fault
+}
+
+// keyStep is the step into a member; a key that would be hard to read in a path is quoted and cut.
+func keyStep(key string) string {
+	const longest = 64
+	plain := func(r rune) bool {
+		return r > ' ' && r != 0x7f && r != utf8.RuneError && !strings.ContainsRune(`.[]"\`, r)
+	}
+	if key != "" && len(key) <= longest && strings.IndexFunc(key, func(r rune) bool { return !plain(r) }) < 0 {
+		return key
+	}
+	if len(key) > longest {
+		key = key[:longest] + "…"
+	}
+	return "[" + strconv.Quote(key) + "]"
+}
+
+func indexStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// faultIn is the error of a fault at offset of raw; everything before the offset is known to be good.
+func faultIn(raw []byte, offset int, kind Kind) error {
+	return &Error{Kind: kind, Path: pathAt(raw, offset), Offset: offset}
+}
+
+// pathAt finds the path of the value at offset; raw is good up to there.
+func pathAt(raw []byte, offset int) string {
+	type level struct {
+		key   string
+		index int // -1 in an object
+	}
+	var levels []level
+	expectKey := false
+	for i := 0; i < offset && i < len(raw); i++ {
+		switch raw[i] {
+		case '{':
+			levels = append(levels, level{index: -1})
+			expectKey = true
+		case '[':
+			levels = append(levels, level{})
+			expectKey = false
+		case '}', ']':
+			levels = levels[:max(len(levels)-1, 0)]
+		case ',':
+			if len(levels) == 0 {
+				break
+			}
+			top := &levels[len(levels)-1]
+			if expectKey = top.index < 0; expectKey {
+				top.key = ""
+			} else {
+				top.index++
+			}
+		case '"':
+			end, _, kind := scanString(raw, i)
+			if kind == 0 && end <= offset && expectKey && len(levels) > 0 {
+				levels[len(levels)-1].key = keyStep(text(raw[i:end]))
+				expectKey = false
+			}
+			i = end - 1
+		}
+	}
+	var path strings.Builder
+	for _, l := range levels {
+		step := l.key
+		if l.index >= 0 {
+			step = indexStep(l.index)
+		}
+		if path.Len() > 0 && step != "" && step[0] != '[' {
+			path.WriteByte('.')
+		}
+		path.WriteString(step)
+	}
+	return path.String()
+}

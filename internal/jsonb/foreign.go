@@ -1,0 +1,112 @@
+package jsonb
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"unicode/utf8"
+)
+
+// other appends a value of any other type through encoding/json, and checks what that wrote: it puts U+FFFD for
+// bad UTF-8 without a word, and takes whatever a MarshalJSON method returns as long as its grammar is good.
+func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
+	e.foreign.Reset()
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = dst, &Error{Kind: KindType, Err: fmt.Errorf("panic while marshalling %T", v)}
+			if cause, ok := r.(runtime.Error); ok {
+				out, err = dst, &Error{Kind: KindType, Err: fmt.Errorf("panic while marshalling %T: %w", v, cause)}
+			}
+		}
+		const keep = 1 << 20
+		if e.foreign.Cap() > keep {
+			e.foreign, e.marshal = bytes.Buffer{}, nil
+		}
+	}()
+	if e.marshal == nil {
+		e.marshal = json.NewEncoder(&e.foreign)
+		e.marshal.SetEscapeHTML(false)
+	}
+	if err := e.marshal.Encode(v); err != nil {
+		return dst, marshalFault(err)
+	}
+	raw := bytes.TrimSuffix(e.foreign.Bytes(), []byte{'\n'})
+	if mangled(raw, v) {
+		return dst, &Error{Kind: KindUTF8}
+	}
+	return compact(dst, raw, depth)
+}
+
+// marshalFault sorts an error of encoding/json. Its own text may hold the value, so it is not kept where the kind says enough.
+func marshalFault(err error) error {
+	var unsupported *json.UnsupportedValueError
+	if !errors.As(err, &unsupported) {
+		return &Error{Kind: KindType, Err: err}
+	}
+	switch unsupported.Value.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return &Error{Kind: KindNumber}
+	default:
+		return &Error{Kind: KindDepth} // a cycle
+	}
+}
+
+// mangled tells whether encoding/json replaced bad UTF-8 when it wrote v as raw. It writes the escape \ufffd then, and never
+// for a real U+FFFD; only a MarshalJSON method can have written that escape on purpose, and there is no telling.
+// Inside a field with the option "string" the escape has a second backslash, as the harmless text `\ufffd` has
+// everywhere: then v itself is searched.
+func mangled(raw []byte, v any) bool {
+	doubled := false
+	for {
+		i := bytes.Index(raw, []byte(`\ufffd`))
+		if i < 0 {
+			steps := 100_000
+			return doubled && hasBadText(reflect.ValueOf(v), &steps)
+		}
+		backslashes := 1
+		for i >= backslashes && raw[i-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 1 {
+			return true
+		}
+		doubled = true
+		raw = raw[i+len(`\ufffd`):]
+	}
+}
+
+// hasBadText tells whether bad UTF-8 can be reached from v. It looks at a bounded number of values: what it cannot decide
+// counts as bad.
+func hasBadText(v reflect.Value, steps *int) bool {
+	if *steps--; *steps < 0 {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		return !v.IsNil() && hasBadText(v.Elem(), steps)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); (field.IsExported() || field.Anonymous) && hasBadText(v.Field(i), steps) {
+				return true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if hasBadText(v.Index(i), steps) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			if hasBadText(entries.Key(), steps) || hasBadText(entries.Value(), steps) {
+				return true
+			}
+		}
+	}
+	return false
+}

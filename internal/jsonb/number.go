@@ -1,0 +1,111 @@
+package jsonb
+
+import (
+	"math"
+	"strconv"
+)
+
+// scanNumber checks the number at data[i]. It returns the offset after it, or that of the fault.
+func scanNumber(data []byte, i int) (end int, kind Kind) {
+	start := i
+	if data[i] == '-' {
+		i++
+	}
+	whole := i
+	i = digits(data, i)
+	switch {
+	case i == whole:
+		return i, KindSyntax
+	case i > whole+1 && data[whole] == '0':
+		return whole + 1, KindSyntax
+	}
+	size := i - whole // the number is below 10^size
+	if i < len(data) && data[i] == '.' {
+		fraction := i + 1
+		if i = digits(data, fraction); i == fraction {
+			return i, KindSyntax
+		}
+	}
+	if i < len(data) && data[i]|0x20 == 'e' {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		exponent := i
+		if i = digits(data, i); i == exponent {
+			return i, KindSyntax
+		}
+		if i > exponent+2 {
+			size = math.MaxInt
+		} else {
+			size += 99
+		}
+	}
+	const safe = 308 // 10^308 is below the largest float64
+	if size > safe && overflows(data[start:i]) {
+		return start, KindNumber
+	}
+	return i, 0
+}
+
+// digits returns the offset after the digits at data[i:].
+func digits(data []byte, i int) int {
+	for i < len(data) && data[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// overflows tells whether the number, whose grammar is good, is an infinity as a float64.
+func overflows(number []byte) bool {
+	f, _ := strconv.ParseFloat(string(number), 64)
+	return math.IsInf(f, 0)
+}
+
+// checkNumber checks that s is one JSON number, and finite.
+func checkNumber(s string) bool {
+	if s == "" {
+		return false
+	}
+	end, kind := scanNumber([]byte(s), 0)
+	return kind == 0 && end == len(s)
+}
+
+// appendFloat appends f as encoding/json does: the shortest text that reads back as f, with an exponent only for the very
+// large and the very small. NaN and infinities give false.
+func appendFloat(dst []byte, f float64, size int) ([]byte, bool) {
+	abs := math.Abs(f)
+	if !(abs <= math.MaxFloat64) {
+		return dst, false
+	}
+	if size == 64 {
+		if text, ok := appendShort(dst, f); ok {
+			return text, true
+		}
+	}
+	format := byte('f')
+	if abs != 0 {
+		if size == 64 && (abs < 1e-6 || abs >= 1e21) || size == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21) {
+			format = 'e'
+		}
+	}
+	dst = strconv.AppendFloat(dst, f, format, -1, size)
+	if n := len(dst); format == 'e' && n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+		dst[n-2] = dst[n-1] // e-09 becomes e-9
+		dst = dst[:n-1]
+	}
+	return dst, true
+}
+
+// appendShort appends f when it is a whole number or has few decimals, which most numbers in events do.
+// A decimal of at most 15 digits is the only one of its kind that reads back as the same float64, so it is the shortest.
+func appendShort(dst []byte, f float64) ([]byte, bool) {
+	const limit = 1e15
+	if whole := int64(f); float64(whole) == f && -limit < f && f < limit {
+		if whole == 0 && math.Signbit(f) {
+			return append(dst, '-', '0'), true
+		}
+		return strconv.AppendInt(dst, whole, 10), true
+	}
+	return dst, false
+}

@@ -1,0 +1,256 @@
+package jsonb_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+// valid are values that pass as they are.
+var valid = []string{
+	`null`, `true`, `false`, `0`, `-0`, `1`, `-1`, `10`, `0.5`, `1e5`, `1E+5`, `1e-400`, `0e99999`, `-0.0e-0`,
+	`9007199254740993`, `123456789012345678901234567890`, `3.14159265358979323846264338327950288419716939937510`,
+	`1.7976931348623157e308`, `17976931348623157` + strings.Repeat("0", 292), `0.` + strings.Repeat("0", 400) + `1`,
+	`""`, `"a"`, `"\"\\\/\b\f\n\r\t"`, `"\u0000\u001f\u007f"`, "\"\x7f\"", `"é€😀"`, `"\ud83d\ude00"`, `"\uD83D\uDE00\ud83d\ude00"`,
+	"\"\u2028\u2029\ufffd\"", `"\ufffd"`, "\"\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff\"",
+	`[]`, `[[],{}]`, `[1,"a",null]`, `{}`, `{"a":1}`, `{"":{"":{}}}`, `{"a":{"b":1,"b":2}}`, `[{"a":1,"a":1}]`,
+	nested(100), strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100),
+	`"` + strings.Repeat("x", 100) + `\n` + strings.Repeat("ü", 100) + `"`,
+}
+
+// invalid are values that are refused, with the kind, the path and the offset of the fault.
+var invalid = []struct {
+	raw    string
+	kind   jsonb.Kind
+	path   string
+	offset int
+}{
+	{``, jsonb.KindSyntax, "", 0},
+	{` `, jsonb.KindSyntax, "", 1},
+	{`nul`, jsonb.KindSyntax, "", 0},
+	{`nulL`, jsonb.KindSyntax, "", 0},
+	{`True`, jsonb.KindSyntax, "", 0},
+	{`NaN`, jsonb.KindSyntax, "", 0},
+	{`-Infinity`, jsonb.KindSyntax, "", 1},
+	{`1 2`, jsonb.KindSyntax, "", 2},
+	{`{}{}`, jsonb.KindSyntax, "", 2},
+	{"\ufeff{}", jsonb.KindSyntax, "", 0},
+	{"{}\v", jsonb.KindSyntax, "", 2},
+	{"{}\x00", jsonb.KindSyntax, "", 2},
+	{`01`, jsonb.KindSyntax, "", 1},
+	{`-`, jsonb.KindSyntax, "", 1},
+	{`+1`, jsonb.KindSyntax, "", 0},
+	{`.5`, jsonb.KindSyntax, "", 0},
+	{`1.`, jsonb.KindSyntax, "", 2},
+	{`1.e5`, jsonb.KindSyntax, "", 2},
+	{`1e`, jsonb.KindSyntax, "", 2},
+	{`1e+`, jsonb.KindSyntax, "", 3},
+	{`0x10`, jsonb.KindSyntax, "", 1},
+	{`1_000`, jsonb.KindSyntax, "", 1},
+	{`1e400`, jsonb.KindNumber, "", 0},
+	{`-1e309`, jsonb.KindNumber, "", 0},
+	{`1` + strings.Repeat("0", 309), jsonb.KindNumber, "", 0},
+	{`1.7976931348623159e308`, jsonb.KindNumber, "", 0},
+	{`{"a":{"b":[1,1e999999999999999999999]}}`, jsonb.KindNumber, "a.b[1]", 13},
+	{`"`, jsonb.KindSyntax, "", 1},
+	{`"abc`, jsonb.KindSyntax, "", 4},
+	{`"abcdefghijklmnop`, jsonb.KindSyntax, "", 17},
+	{`"a\`, jsonb.KindSyntax, "", 2},
+	{`"\x"`, jsonb.KindSyntax, "", 1},
+	{`"\u12"`, jsonb.KindSyntax, "", 1},
+	{`"\u123g"`, jsonb.KindSyntax, "", 1},
+	{`"\U0041"`, jsonb.KindSyntax, "", 1},
+	{"\"a\nb\"", jsonb.KindSyntax, "", 2},
+	{"\"abcdefgh\x00\"", jsonb.KindSyntax, "", 9},
+	{`'a'`, jsonb.KindSyntax, "", 0},
+	{"\"\xff\"", jsonb.KindUTF8, "", 1},
+	{"\"\xc0\xaf\"", jsonb.KindUTF8, "", 1},
+	{"\"\xed\xa0\x80\"", jsonb.KindUTF8, "", 1},
+	{"\"\xf4\x90\x80\x80\"", jsonb.KindUTF8, "", 1},
+	{"\"é\xe2\x82\"", jsonb.KindUTF8, "", 3},
+	{"\"\xe2\x82", jsonb.KindUTF8, "", 1},
+	{"{\"a\":[0,{\"b\":\"abcdefghijk\x80\"}]}", jsonb.KindUTF8, "a[1].b", 25},
+	{"{\"a\":1,\"k\x80\":1}", jsonb.KindUTF8, "", 9},
+	{`"\ud800"`, jsonb.KindSurrogate, "", 1},
+	{`"\udc00"`, jsonb.KindSurrogate, "", 1},
+	{`"\ud800\ud800"`, jsonb.KindSurrogate, "", 1},
+	{`"\ud83dx\ude00"`, jsonb.KindSurrogate, "", 1},
+	{`"\ude00\ud83d"`, jsonb.KindSurrogate, "", 1},
+	{`"\ud83d\u0041"`, jsonb.KindSurrogate, "", 1},
+	{`"\ud83d\ude0"`, jsonb.KindSurrogate, "", 1},
+	{`"ok \ud83d\ude00\ud83d"`, jsonb.KindSurrogate, "", 16},
+	{`[`, jsonb.KindSyntax, "[0]", 1},
+	{`[1`, jsonb.KindSyntax, "[0]", 2},
+	{`[1,`, jsonb.KindSyntax, "[1]", 3},
+	{`[1,]`, jsonb.KindSyntax, "[1]", 3},
+	{`[,]`, jsonb.KindSyntax, "[0]", 1},
+	{`[1}`, jsonb.KindSyntax, "[0]", 2},
+	{`[1 2]`, jsonb.KindSyntax, "[0]", 3},
+	{`{`, jsonb.KindSyntax, "", 1},
+	{`{"a"`, jsonb.KindSyntax, "a", 4},
+	{`{"a" 1}`, jsonb.KindSyntax, "a", 5},
+	{`{"a":`, jsonb.KindSyntax, "a", 5},
+	{`{"a":}`, jsonb.KindSyntax, "a", 5},
+	{`{"a":1`, jsonb.KindSyntax, "a", 6},
+	{`{"a":1,`, jsonb.KindSyntax, "", 7},
+	{`{"a":1,}`, jsonb.KindSyntax, "", 7},
+	{`{"a":1]`, jsonb.KindSyntax, "a", 6},
+	{`{a:1}`, jsonb.KindSyntax, "", 1},
+	{`{1:1}`, jsonb.KindSyntax, "", 1},
+	{`{"a":[[0],{"b.c":{"":tru}}]}`, jsonb.KindSyntax, `a[1]["b.c"][""]`, 21},
+	{nested(101), jsonb.KindDepth, strings.Repeat("[0]", 100), 100},
+	{nested(100_000)[:100_000], jsonb.KindDepth, strings.Repeat("[0]", 100), 100},
+}
+
+func TestValid(t *testing.T) {
+	for _, raw := range valid {
+		require.True(t, json.Valid([]byte(raw)), "the corpus must be JSON: %.40s", raw)
+		assert.NoError(t, jsonb.Valid([]byte(raw)), "%.40s", raw)
+		assert.NoError(t, jsonb.Valid([]byte(" \t\r\n"+raw+"\n\r\t ")), "%.40s", raw)
+		// A capacity beyond the end must not be looked at.
+		assert.NoError(t, jsonb.Valid([]byte(raw + `"x`)[:len(raw)]), "%.40s", raw)
+	}
+	for _, c := range invalid {
+		err := jsonb.Valid([]byte(c.raw))
+		var fault *jsonb.Error
+		require.ErrorAs(t, err, &fault, "%.40q", c.raw)
+		assert.Equal(t, jsonb.Error{Kind: c.kind, Path: c.path, Offset: c.offset}, *fault, "%.40q", c.raw)
+		if c.kind == jsonb.KindSyntax {
+			assert.False(t, json.Valid([]byte(c.raw)), "%.40q", c.raw)
+		}
+	}
+}
+
+// Every control character ends a string in a fault, at every place in a word of eight bytes.
+func TestValidControlCharacters(t *testing.T) {
+	for c := range byte(0x20) {
+		for before := range 20 {
+			raw := `"` + strings.Repeat("x", before) + string(c) + `yyyyyyyyyyyy"`
+			err := jsonb.Valid([]byte(raw))
+			var fault *jsonb.Error
+			require.ErrorAs(t, err, &fault)
+			assert.Equal(t, jsonb.Error{Kind: jsonb.KindSyntax, Offset: before + 1}, *fault)
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	for _, raw := range valid {
+		got, err := jsonb.Compact([]byte("x"), []byte(raw))
+		require.NoError(t, err, "%.40s", raw)
+		assert.Equal(t, "x"+raw, string(got))
+	}
+	for raw, want := range map[string]string{
+		" {\n\t\"a b\" : [ 1 , 2.50 ] ,\r\n \"c\\\" d\":\" x \\\\\" , \"e\" : { } }\n": `{"a b":[1,2.50],"c\" d":" x \\","e":{}}`,
+		"  12345678901234567890  ": `12345678901234567890`,
+		"[ ]":                      `[]`,
+	} {
+		got, err := jsonb.Compact(nil, []byte(raw))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+		var oracle bytes.Buffer
+		require.NoError(t, json.Compact(&oracle, []byte(raw)))
+		assert.Equal(t, oracle.String(), string(got))
+	}
+	for _, c := range invalid {
+		got, err := jsonb.Compact([]byte("x"), []byte(c.raw))
+		require.Error(t, err)
+		assert.Equal(t, "x", string(got), "nothing is appended on an error")
+	}
+}
+
+func TestObject(t *testing.T) {
+	var got []string
+	raw := " { \"event\" : \"e\" , \"\\u0061\\n\" : [ 1 , 2 ] , \"n\":1.50,\"o\":{\"b\":1,\"b\":2},\"\":null } \r\n"
+	require.NoError(t, jsonb.Object([]byte(raw), func(key, value []byte) { got = append(got, string(key)+"="+string(value)) }))
+	assert.Equal(t, []string{`event="e"`, "a\n=[ 1 , 2 ]", "n=1.50", `o={"b":1,"b":2}`, "=null"}, got)
+	require.NoError(t, jsonb.Object([]byte("{}"), nil))
+
+	for raw, want := range map[string]jsonb.Error{
+		`[]`:                       {Kind: jsonb.KindSyntax},
+		` "a"`:                     {Kind: jsonb.KindSyntax, Offset: 1},
+		``:                         {Kind: jsonb.KindSyntax},
+		`{} x`:                     {Kind: jsonb.KindSyntax, Offset: 3},
+		`{"a":1,"a":2}`:            {Kind: jsonb.KindDuplicate, Path: "a", Offset: 7},
+		`{"a":1,"b":2,"\u0061":`:   {Kind: jsonb.KindSyntax, Path: "a", Offset: 22},
+		`{"a":1,"b":2,"\u0061":3}`: {Kind: jsonb.KindDuplicate, Path: "a", Offset: 13},
+		`{"":1,"":2}`:              {Kind: jsonb.KindDuplicate, Path: `[""]`, Offset: 6},
+		`{"a":"` + "\xff" + `"}`:   {Kind: jsonb.KindUTF8, Path: "a", Offset: 6},
+		`{"a":1,"a` + "\n" + `":`:  {Kind: jsonb.KindSyntax, Offset: 9},
+		`{"a":` + nested(100) + `}`: {
+			Kind: jsonb.KindDepth, Path: "a" + strings.Repeat("[0]", 99), Offset: 104},
+	} {
+		var fault *jsonb.Error
+		require.ErrorAs(t, jsonb.Object([]byte(raw), nil), &fault, raw)
+		assert.Equal(t, want, *fault, raw)
+	}
+}
+
+func TestObjectManyKeys(t *testing.T) {
+	for _, n := range []int{1, 31, 32, 33, 34, 500} {
+		var raw strings.Builder
+		for i := range n {
+			fmt.Fprintf(&raw, `"key %d":%d,`, i, i)
+		}
+		all := 0
+		require.NoError(t, jsonb.Object([]byte("{"+strings.TrimSuffix(raw.String(), ",")+"}"), func(_, _ []byte) { all++ }))
+		assert.Equal(t, n, all)
+		for _, again := range []int{0, n / 2, n - 1} {
+			err := jsonb.Object(fmt.Appendf(nil, `{%s"key %d":0}`, raw.String(), again), nil)
+			var fault *jsonb.Error
+			require.ErrorAs(t, err, &fault)
+			assert.Equal(t, jsonb.Error{Kind: jsonb.KindDuplicate, Path: fmt.Sprintf(`["key %d"]`, again), Offset: raw.Len() + 1}, *fault)
+		}
+	}
+}
+
+func TestUnquote(t *testing.T) {
+	for raw, want := range map[string]string{
+		`""`: "", `"abc"`: "abc", `"\"\\\/\b\f\n\r\t\u0000é\u00e9"`: "\"\\/\b\f\n\r\t\x00éé", `"\ud83d\ude00\u2028x\u20ac"`: "😀\u2028x€",
+	} {
+		var oracle string
+		require.NoError(t, json.Unmarshal([]byte(raw), &oracle))
+		require.Equal(t, want, oracle)
+		text, err := jsonb.Unquote([]byte(raw))
+		require.NoError(t, err)
+		assert.Equal(t, want, text)
+		appended, err := jsonb.AppendUnquoted([]byte("x"), []byte(raw))
+		require.NoError(t, err)
+		assert.Equal(t, "x"+want, string(appended))
+	}
+	for _, raw := range []string{``, `"`, `a`, `1`, `"a" `, ` "a"`, `"a"b"`, `"\ud800"`, "\"\xff\"", "\"\n\""} {
+		_, err := jsonb.Unquote([]byte(raw))
+		require.Error(t, err, raw)
+		got, err := jsonb.AppendUnquoted([]byte("x"), []byte(raw))
+		require.Error(t, err, raw)
+		assert.Equal(t, "x", string(got))
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	err := jsonb.Object([]byte(`{"a":{"b c":[0,"`+"\x80"+`"]}}`), nil)
+	assert.EqualError(t, err, `bad UTF-8 in a["b c"][1] (byte 16)`)
+	var e jsonb.Encoder
+	_, err = e.AppendValue(nil, func() {})
+	assert.EqualError(t, err, "cannot be marshalled: json: unsupported type: func()")
+	assert.Equal(t, "kind 99", jsonb.Kind(99).String())
+}
+
+func TestScannerAllocates(t *testing.T) {
+	raw, n := line(""), 0
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		_ = jsonb.Valid(raw)
+		_ = jsonb.Object(raw, func(_, value []byte) { n += len(value) })
+		raw, _ = jsonb.Compact(raw[:0], raw)
+	}))
+	require.NotZero(t, n)
+}

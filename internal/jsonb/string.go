@@ -1,0 +1,244 @@
+package jsonb
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// special marks the bytes of x that end a run of plain text: a quote, a backslash, a control character and everything
+// that is not ASCII. The lowest mark is exact; a mark above it may be false.
+func special(x uint64) uint64 {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	return (x | (x - ones*0x20) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones)) & high
+}
+
+// AppendString appends s as a JSON string. It escapes only what JSON demands: the quote, the backslash and control
+// characters. Bad UTF-8 is an error.
+func AppendString(dst []byte, s string) ([]byte, error) {
+	start := len(dst) + 1
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	text := dst[start:]
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		if special(binary.LittleEndian.Uint64(text[i:])) != 0 {
+			return appendSpecial(dst[:start], s, i)
+		}
+	}
+	for ; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendSpecial(dst[:start], s, i)
+		}
+	}
+	return append(dst, '"'), nil
+}
+
+// appendSpecial is the careful half of AppendString; s is plain up to i.
+func appendSpecial(dst []byte, s string, i int) ([]byte, error) {
+	opening := len(dst) - 1
+	start := 0
+	for i < len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				return dst[:opening], &Error{Kind: KindUTF8, Offset: i}
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"'), nil
+}
+
+// scanString checks the string whose opening quote is data[i]. It returns the offset after the closing quote, or that of
+// the fault.
+func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
+	i++
+	for {
+		for i+8 <= len(data) {
+			if marks := special(binary.LittleEndian.Uint64(data[i:])); marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(data) {
+			return len(data), escaped, KindSyntax
+		}
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1, escaped, 0
+		case c == '\\':
+			size, kind := scanEscape(data[i:])
+			if kind != 0 {
+				return i, escaped, kind
+			}
+			escaped = true
+			i += size
+		case c < ' ':
+			return i, escaped, KindSyntax
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return i, escaped, KindUTF8
+			}
+			i += size
+		}
+	}
+}
+
+// scanEscape checks the escape at the start of data and returns its size; both halves of a surrogate pair are one escape.
+func scanEscape(data []byte) (size int, kind Kind) {
+	if len(data) < 2 {
+		return 0, KindSyntax
+	}
+	switch data[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, 0
+	case 'u':
+		r := hex4(data)
+		switch {
+		case r < 0:
+			return 0, KindSyntax
+		case !utf16.IsSurrogate(r):
+			return 6, 0
+		case utf16.DecodeRune(r, hex4(data[6:])) == utf8.RuneError:
+			return 0, KindSurrogate
+		}
+		return 12, 0
+	default:
+		return 0, KindSyntax
+	}
+}
+
+// hex4 reads the escape \uXXXX at the start of data; it is negative when there is none.
+func hex4(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	var r rune
+	for _, c := range data[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// AppendUnquoted appends the text of the raw JSON string s.
+func AppendUnquoted(dst, s []byte) ([]byte, error) {
+	escaped, err := checkString(s)
+	if err != nil {
+		return dst, err
+	}
+	if !escaped {
+		return append(dst, s[1:len(s)-1]...), nil
+	}
+	return appendUnescaped(dst, s), nil
+}
+
+// Unquote returns the text of the raw JSON string s.
+func Unquote(s []byte) (string, error) {
+	if _, err := checkString(s); err != nil {
+		return "", err
+	}
+	return text(s), nil
+}
+
+func checkString(s []byte) (escaped bool, err error) {
+	if len(s) == 0 || s[0] != '"' {
+		return false, &Error{Kind: KindSyntax}
+	}
+	end, escaped, kind := scanString(s, 0)
+	if kind == 0 && end != len(s) {
+		kind = KindSyntax
+	}
+	if kind != 0 {
+		return false, &Error{Kind: kind, Offset: end}
+	}
+	return escaped, nil
+}
+
+// text is the text of a raw string that is known to be good.
+func text(s []byte) string {
+	for _, c := range s {
+		if c == '\\' {
+			return string(appendUnescaped(nil, s))
+		}
+	}
+	return string(s[1 : len(s)-1])
+}
+
+// appendUnescaped appends the text of a raw string that is known to be good.
+func appendUnescaped(dst, s []byte) []byte {
+	for i := 1; i < len(s)-1; {
+		if s[i] != '\\' {
+			dst = append(dst, s[i])
+			i++
+			continue
+		}
+		switch c := s[i+1]; c {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			r := hex4(s[i:])
+			i += 4
+			if utf16.IsSurrogate(r) {
+				r = utf16.DecodeRune(r, hex4(s[i+2:]))
+				i += 6
+			}
+			dst = utf8.AppendRune(dst, r)
+		default:
+			dst = append(dst, c)
+		}
+		i += 2
+	}
+	return dst
+}

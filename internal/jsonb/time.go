@@ -1,0 +1,105 @@
+package jsonb
+
+import (
+	"errors"
+	"time"
+)
+
+// AppendTime appends t in UTC as RFC 3339 with a Z and every digit of its fraction that is not a trailing zero. The year in
+// UTC must be within 0 to 9999.
+func AppendTime(dst []byte, t time.Time) []byte {
+	return t.UTC().AppendFormat(dst, time.RFC3339Nano)
+}
+
+var errTime = errors.New("not an RFC 3339 time with an offset, such as 2024-05-01T12:30:00Z")
+
+// ParseTime reads a strict RFC 3339 time: a T, any offset or Z, at most nine digits of a fraction, no leap second.
+// The result is in UTC, and its year in UTC within 0 to 9999.
+func ParseTime(s []byte) (time.Time, error) {
+	const layout = "2006-01-02T15:04:05Z"
+	if len(s) < len(layout) || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
+		return time.Time{}, errTime
+	}
+	century, decade := two(s[0:]), two(s[2:])
+	month, day := two(s[5:]), two(s[8:])
+	hour, minute, second := two(s[11:]), two(s[14:]), two(s[17:])
+	year := century*100 + decade
+	ok := century >= 0 && decade >= 0 && month >= 1 && month <= 12 && day >= 1 &&
+		hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60
+	if !ok || day > daysIn(year, month) {
+		return time.Time{}, errTime
+	}
+	nanos, rest, ok := fraction(s[19:])
+	if !ok {
+		return time.Time{}, errTime
+	}
+	offset, ok := zone(rest)
+	if !ok {
+		return time.Time{}, errTime
+	}
+	t := time.Date(year, time.Month(month), day, hour, minute-offset, second, nanos, time.UTC)
+	if t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}, errTime
+	}
+	return t, nil
+}
+
+// fraction reads an optional fraction of a second.
+func fraction(s []byte) (nanos int, rest []byte, ok bool) {
+	if s[0] != '.' {
+		return 0, s, true
+	}
+	end := digits(s, 1)
+	if end == 1 || end > 10 {
+		return 0, nil, false
+	}
+	for _, c := range s[1:end] {
+		nanos = nanos*10 + int(c-'0')
+	}
+	for i := end; i < 10; i++ {
+		nanos *= 10
+	}
+	return nanos, s[end:], true
+}
+
+// zone reads Z or an offset such as -07:00, in minutes east of UTC.
+func zone(s []byte) (minutes int, ok bool) {
+	if len(s) == 1 && s[0] == 'Z' {
+		return 0, true
+	}
+	if len(s) != len("+07:00") || s[0] != '+' && s[0] != '-' || s[3] != ':' {
+		return 0, false
+	}
+	hour, minute := two(s[1:]), two(s[4:])
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 {
+		return 0, false
+	}
+	minutes = hour*60 + minute
+	if s[0] == '-' {
+		minutes = -minutes
+	}
+	return minutes, true
+}
+
+// two reads two digits; it is negative when they are none.
+func two(s []byte) int {
+	tens, ones := s[0]-'0', s[1]-'0'
+	if tens > 9 || ones > 9 {
+		return -1
+	}
+	return int(tens)*10 + int(ones)
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	default:
+		return 31
+	}
+}
