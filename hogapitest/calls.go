@@ -13,8 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Call is one request that reached the server, or tried to. Its header and body may hold keys: no verb of fmt, no log and no
-// JSON prints them.
+// Call is one request that reached the server, or tried to. Its header and body may hold keys: a Call prints and logs without them.
 type Call struct {
 	Op     hogapi.Op // hogapi.OpDo for what the fake knows and the package has no method for; empty for what it does not know
 	Method string

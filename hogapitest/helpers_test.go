@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -151,4 +152,13 @@ func historical(events ...string) string {
 // event is an old event.
 func event(n int) string {
 	return fmt.Sprintf(`{"event":"signed up","distinct_id":"user-%d","uuid":"00000000-0000-4000-8000-%012d","timestamp":"2025-01-02T03:04:05.678Z","properties":{"n":%d}}`, n%3, n, n)
+}
+
+// uuids are those of some events.
+func uuids(numbers ...int) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, n := range numbers {
+		ids = append(ids, uuid.MustParse(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)))
+	}
+	return ids
 }

@@ -54,7 +54,7 @@ const (
 	UUIDMinted                     // none was sent: a new one with every request
 )
 
-// CaptureRequest is one request to capture whose batch was good. Its key is printed by no verb and no JSON.
+// CaptureRequest is one request to capture whose batch was good. It prints without its key.
 type CaptureRequest struct {
 	Number     int // from 1
 	APIKey     string

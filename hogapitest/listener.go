@@ -128,12 +128,14 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, a answer) {
 	}
 	flush := http.NewResponseController(w).Flush
 	_ = flush()
-	for piece := len(a.body)/drips + 1; len(a.body) > 0; a.body = a.body[min(piece, len(a.body)):] {
-		if pause(r.Context(), v.fault.trickle/drips) != nil {
+	for at := 0; at < len(a.body); {
+		size, wait := dripped(len(a.body), v.fault.trickle, at)
+		if pause(r.Context(), wait) != nil {
 			return
 		}
-		_, _ = w.Write(a.body[:min(piece, len(a.body))])
+		n, _ := w.Write(a.body[at:min(at+size, len(a.body))])
 		_ = flush()
+		at += max(n, 1)
 	}
 }
 

@@ -24,7 +24,9 @@ func TestHiddenWindow(t *testing.T) {
 		from := p.AddRun(export, hogapitest.Run{Created: now.Add(-1 * day), End: now.Add(-2 * day), FromStart: true})
 		fresh := p.AddRun(export, hogapitest.Run{Created: now.Add(-1 * day), End: now.Add(-2 * day)})
 
-		list := func(query string) []any { return pluck(results(w.get("/batch_exports/%s/runs/?%s", export, query)), "id") }
+		list := func(query string) []any {
+			return pluck(results(w.get("/batch_exports/%s/runs/?%s", export, query)), "id")
+		}
 		all := []any{fresh.String(), from.String(), young.String(), old.String()}
 		assert.Equal(t, all[:3], list(""), "the last 7 days, newest first")
 		assert.Equal(t, all, list("after=-9d"))

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -75,49 +74,4 @@ func TestCaptureStores(t *testing.T) {
 		assert.Equal(t, map[hogapitest.EventDay]int{{Event: "signed up", Day: "2025-01-02"}: 2}, l.Counts())
 		assert.Equal(t, event(2), string(l.Event(1).Raw))
 	})
-}
-
-func TestFaults(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
-		body := []byte(`{"name":"a","interval":"hour","destination":{"type":"NoOp","config":{}}}`)
-		create := func() (answer, error) { return w.send("POST", w.prefix+"/batch_exports/", body) }
-
-		w.Script(hogapi.OpBatchExportsCreate, hogapitest.RateLimit("7"), hogapitest.Refuse(), hogapitest.CutBefore(), hogapitest.CutAfter(),
-			hogapitest.CutBody(10), hogapitest.Truncated(), hogapitest.HTML(502), hogapitest.Repeat(2, hogapitest.Status(500)))
-		a, err := create()
-		require.NoError(t, err)
-		assert.Equal(t, 429, a.StatusCode)
-		assert.Equal(t, "7", a.Header.Get("Retry-After"))
-		for range 3 {
-			_, err = create()
-			assert.Error(t, err)
-		}
-		assert.Len(t, w.project().Exports(), 1, "cut after the act")
-		a, err = create()
-		assert.ErrorContains(t, err, "unexpected EOF")
-		assert.Len(t, a.text, 10)
-		a, err = create()
-		require.NoError(t, err)
-		assert.NotContains(t, a.text, "}}")
-		a, err = create()
-		require.NoError(t, err)
-		assert.Contains(t, a.text, "<html>")
-		for range 2 {
-			a, err = create()
-			require.NoError(t, err)
-			assert.Equal(t, 500, a.StatusCode)
-		}
-		assert.Empty(t, w.Unused())
-		a, err = create()
-		require.NoError(t, err)
-		assert.Equal(t, 201, a.StatusCode)
-		assert.Len(t, w.project().Exports(), 4)
-		assert.Len(t, w.Calls(hogapi.OpBatchExportsCreate), 10)
-	})
-}
-
-func TestClient(t *testing.T) {
-	s := hogapitest.New()
-	client := s.Client(t)
-	assert.Equal(t, hogapitest.DefaultProject, client.Project())
 }

@@ -1,0 +1,349 @@
+package hogapitest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+const key = hogapitest.DefaultProjectKey
+
+// old is an event of long ago with other or more keys.
+func old(keys string) string {
+	return `{"event":"e","distinct_id":"d","timestamp":"2025-01-02T03:04:05Z",` + keys + `}`
+}
+
+func TestCaptureRefusesTheWholeBatch(t *testing.T) {
+	const shape = "failed to parse request: missing field `event`"
+	tests := []struct {
+		name, bad string // one event
+		text      string
+	}{
+		{"no name", `{"distinct_id":"d"}`, shape},
+		{"name of another type", `{"event":1,"distinct_id":"d"}`, shape},
+		{"empty name", `{"event":"","distinct_id":"d"}`, "event submitted with an empty event name"},
+		{"no distinct id", `{"event":"e"}`, "event submitted without a distinct_id"},
+		{"null distinct id", `{"event":"e","distinct_id":null,"properties":{"distinct_id":null}}`, "event submitted without a distinct_id"},
+		{"blank distinct id", `{"event":"e","distinct_id":" "}`, "event submitted without a distinct_id"},
+		{"bad uuid", old(`"uuid":"7"`), shape},
+		{"uuid of another type", old(`"uuid":7`), shape},
+		{"timestamp as a number", `{"event":"e","distinct_id":"d","timestamp":1735787045}`, shape},
+		{"properties null", old(`"properties":null`), shape},
+		{"properties as a list", old(`"properties":[]`), shape},
+		{"$set as text", old(`"$set":"a"`), shape},
+		{"offset as text", old(`"offset":"a"`), shape},
+		{"a field twice", old(`"event":"f"`), shape},
+		{"cookieless mode as text", old(`"properties":{"$cookieless_mode":"yes"}`), "event submitted with invalid cookieless mode"},
+		{"no object", `7`, shape},
+		{"lone surrogate", old(`"properties":{"a":"\ud800"}`), shape},
+		{"bad UTF-8", old("\"properties\":{\"a\":\"\xff\"}"), shape},
+		{"number beyond a float", old(`"properties":{"a":1e999}`), shape},
+		{"NaN", old(`"properties":{"a":NaN}`), shape},
+		{"control character", old("\"properties\":{\"a\":\"\x01\"}"), shape},
+		{"too deep", old(`"properties":{"a":` + strings.Repeat("[", 130) + strings.Repeat("]", 130) + `}`), shape},
+	}
+	over(t, nil, func(t *testing.T, w *wire) {
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				a := w.batch(historical(event(1), test.bad, event(2)))
+				assert.Equal(t, 400, a.StatusCode)
+				assert.Equal(t, test.text, a.text)
+				assert.Equal(t, "text/plain; charset=utf-8", a.Header.Get("Content-Type"))
+			})
+		}
+		assert.Zero(t, w.Ledger().Len())
+		for body, want := range map[string]string{
+			historical():                           "request holds no event",
+			``:                                     "request missing data payload",
+			`{"batch"`:                             shape,
+			`{"api_key":"` + key + `","batch":{}}`: shape,
+			`{"api_key":"` + key + `","historical_migration":"true","batch":[` + event(1) + `]}`: shape,
+		} {
+			a := w.batch(body)
+			assert.Equal(t, 400, a.StatusCode)
+			assert.Equal(t, want, a.text, body)
+		}
+	})
+}
+
+func TestCaptureAccepts(t *testing.T) {
+	tests := []struct {
+		name, event string
+		distinctID  string
+		time        string // as the service took it
+		notes       hogapitest.Note
+	}{
+		{"the specification's form", `{"event":"e","timestamp":"2025-01-02T03:04:05Z","properties":{"distinct_id":"p"}}`, "p", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"the root wins", old(`"uuid":"","properties":{"distinct_id":"p"}`), "d", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"a number as id", `{"event":"e","distinct_id":12345678901234567890,"timestamp":"2025-01-02T03:04:05Z"}`, "12345678901234567890", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"another zone", `{"event":"e","distinct_id":"d","timestamp":"2025-01-02T03:04:05.5+05:30"}`, "d", "2025-01-01T21:34:05.5Z", hogapitest.UUIDMinted},
+		{"no zone", `{"event":"e","distinct_id":"d","timestamp":"2025-01-02T03:04:05"}`, "d", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"a date", `{"event":"e","distinct_id":"d","timestamp":"2025-01-02"}`, "d", "2025-01-02T00:00:00Z", hogapitest.UUIDMinted},
+		{"seconds as text", `{"event":"e","distinct_id":"d","timestamp":"1735787045"}`, "d", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"milliseconds as text", `{"event":"e","distinct_id":"d","timestamp":"1735787045000"}`, "d", "2025-01-02T03:04:05Z", hogapitest.UUIDMinted},
+		{"no time becomes now", `{"event":"e","distinct_id":"d"}`, "d", "2026-03-04T12:00:00Z", hogapitest.UUIDMinted | hogapitest.TimeReplaced | hogapitest.FlagCleared},
+		{"nonsense becomes now", `{"event":"e","distinct_id":"d","timestamp":"soon"}`, "d", "2026-03-04T12:00:00Z", hogapitest.UUIDMinted | hogapitest.TimeReplaced | hogapitest.FlagCleared},
+		{"the far future becomes now", `{"event":"e","distinct_id":"d","timestamp":"2027-01-01T00:00:00Z"}`, "d", "2026-03-04T12:00:00Z", hogapitest.UUIDMinted | hogapitest.TimeReplaced | hogapitest.FlagCleared},
+		{"an offset beats the time", old(`"offset":1000,"uuid":"00000000-0000-4000-8000-000000000001"`), "d", "2026-03-04T11:59:59Z", hogapitest.TimeShifted | hogapitest.FlagCleared},
+		{"exactly 48 hours keep the flag", `{"event":"e","distinct_id":"d","timestamp":"2026-03-02T12:00:00Z"}`, "d", "2026-03-02T12:00:00Z", hogapitest.UUIDMinted},
+		{"less clears it", `{"event":"e","distinct_id":"d","timestamp":"2026-03-02T12:00:01Z"}`, "d", "2026-03-02T12:00:01Z", hogapitest.UUIDMinted | hogapitest.FlagCleared},
+		{"a long id", `{"event":"e","distinct_id":"` + strings.Repeat("ä", 201) + `","timestamp":"2025-01-02"}`, strings.Repeat("ä", 201), "2025-01-02T00:00:00Z", hogapitest.UUIDMinted | hogapitest.DistinctIDCut},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := inProcess(t)
+			a := w.batch(historical(test.event))
+			require.Equal(t, 200, a.StatusCode, a.text)
+			got := w.Ledger().Event(0)
+			assert.Equal(t, test.distinctID, got.DistinctID)
+			assert.Equal(t, test.time, got.Time.Format(time.RFC3339Nano))
+			assert.Equal(t, test.notes, got.Notes)
+			assert.Equal(t, test.notes&hogapitest.FlagCleared == 0, got.Historical)
+			assert.Equal(t, test.event, string(got.Raw))
+		})
+	}
+}
+
+func TestHistoricalFlagInTheObjectFormOnly(t *testing.T) {
+	e := `{"api_key":"` + key + `","historical_migration":true,` + event(1)[1:]
+	for body, want := range map[string]bool{
+		historical(event(1)): true,
+		"[" + e + "]":        false,
+		e:                    false,
+		strings.Replace(historical(event(1)), "true", "false", 1): false,
+		strings.Replace(historical(event(1)), "true", "null", 1):  false,
+	} {
+		w := inProcess(t)
+		require.Equal(t, 200, w.batch(body).StatusCode)
+		assert.Equal(t, want, w.Ledger().Event(0).Historical, body)
+		assert.Equal(t, want, w.Ledger().Requests()[0].Historical)
+	}
+}
+
+func TestSentAtShiftsTimes(t *testing.T) {
+	w := inProcess(t)
+	body := `{"api_key":"` + key + `","sent_at":"2026-03-04T11:59:00Z","batch":[` + old(`"properties":{}`) + "," + old(`"properties":{"$ignore_sent_at":true}`) + `]}`
+	require.Equal(t, 200, w.batch(body).StatusCode)
+	assert.Equal(t, "2025-01-02T03:05:05Z", w.Ledger().Event(0).Time.Format(time.RFC3339))
+	assert.Equal(t, "2025-01-02T03:04:05Z", w.Ledger().Event(1).Time.Format(time.RFC3339))
+}
+
+func TestCaptureKeys(t *testing.T) {
+	with := func(field string) string { return `{` + field + `"batch":[` + event(1) + `]}` }
+	over(t, nil, func(t *testing.T, w *wire) {
+		for body, want := range map[string]string{
+			with(``):                                             "event submitted without an api_key",
+			with(`"api_key":"",`):                                "API key is not valid: empty",
+			with(`"api_key":"phx_abc",`):                         "API key is not valid: personal_api_key",
+			with(`"api_key":"schlüssel",`):                       "API key is not valid: not_ascii",
+			with(`"api_key":"phc_\u0000",`):                      "API key is not valid: null_byte",
+			with(`"api_key":"` + strings.Repeat("a", 65) + `",`): "API key is not valid: too_long",
+			`[{"token":"phc_a",` + event(1)[1:] + `,{"token":"phc_b",` + event(1)[1:] + `]`: "batch submitted with inconsistent api_key values",
+		} {
+			a := w.batch(body)
+			assert.Equal(t, 401, a.StatusCode, body)
+			assert.Equal(t, want, a.text)
+		}
+		a := w.batch(with(`"token":" ` + key + ` ",`))
+		assert.Equal(t, 200, a.StatusCode, "trimmed, under its other name")
+		assert.Equal(t, 1, w.Ledger().Len())
+
+		a = w.batch(with(`"api_key":"phc_nobody",`))
+		assert.Equal(t, 200, a.StatusCode)
+		assert.JSONEq(t, `{"status":"Ok"}`, a.text)
+		assert.Equal(t, 1, w.Ledger().Len(), "dropped behind a 200")
+		require.Len(t, w.Ledger().Dropped(), 1)
+		assert.Equal(t, "unknown key", w.Ledger().Dropped()[0].Reason)
+	})
+}
+
+func TestPreflightTellsAnUnknownKey(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		w.key = ""
+		for body, want := range map[string]int{
+			`{"api_key":"` + key + `","distinct_id":"d"}`: 200,
+			`{"token":"` + key + `","distinct_id":"d"}`:   200,
+			`{"api_key":"phc_nobody","distinct_id":"d"}`:  401,
+			`{"api_key":"` + key + `"}`:                   400,
+		} {
+			a, err := w.send("POST", "/flags/?v=2", []byte(body))
+			require.NoError(t, err)
+			assert.Equal(t, want, a.StatusCode, body)
+		}
+		assert.Len(t, w.Calls(hogapi.OpPreflight), 4)
+	})
+}
+
+func zipped(t *testing.T, body string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(body))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+func TestCompression(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		z := zipped(t, historical(event(1)))
+		assert.Equal(t, 200, w.batch(z, "Content-Encoding", "gzip").StatusCode)
+		assert.Equal(t, 200, w.batch(z).StatusCode, "seen by its first bytes")
+		assert.Equal(t, 400, w.batch(z[:len(z)/2], "Content-Encoding", "gzip").StatusCode)
+		assert.Equal(t, 400, w.batch(historical(event(1)), "Content-Encoding", "gzip").StatusCode)
+		assert.Equal(t, 400, w.batch(zipped(t, ""), "Content-Encoding", "gzip").StatusCode)
+		assert.Equal(t, 2, w.Ledger().Len())
+		assert.True(t, w.Ledger().Requests()[0].Gzip)
+		assert.Equal(t, z, string(w.Calls(hogapi.OpCapture)[0].Body), "as it came")
+	})
+}
+
+func TestCaptureLimits(t *testing.T) {
+	w := inProcess(t, hogapitest.WithMaxBody(1000), hogapitest.WithMaxEvent(1500))
+	filler := strings.Repeat("a", 900)
+	assert.Equal(t, 413, w.batch(historical(event(1), old(`"properties":{"a":"`+filler+`"}`))).StatusCode, "as received")
+	assert.Equal(t, 413, w.batch(zipped(t, historical(old(`"properties":{"a":"`+strings.Repeat("a", 6000)+`"}`)))).StatusCode, "decompressed")
+	assert.Zero(t, w.Ledger().Len())
+	a := w.batch(zipped(t, historical(event(1), old(`"properties":{"a":"`+strings.Repeat("a", 1400)+`"}`), event(2))))
+	assert.Equal(t, 413, a.StatusCode, "one event")
+	assert.Equal(t, "maximum event size exceeded: 1500", a.text)
+	assert.Equal(t, 2, w.Ledger().Len(), "the others are stored")
+
+	w = inProcess(t, hogapitest.WithMaxBatchEvents(2))
+	assert.Equal(t, 413, w.batch(historical(event(1), event(2), event(3))).StatusCode)
+	assert.Equal(t, 200, w.batch(historical(event(1), event(2))).StatusCode)
+	assert.Equal(t, 2, w.Ledger().Len())
+}
+
+func TestSizeOfAnEventIsOfItsEscapedForm(t *testing.T) {
+	w := inProcess(t)
+	quotes := strings.Repeat(`\"`, 300_000) // 600 kB here, 1.2 MB inside another JSON
+	assert.Equal(t, 413, w.batch(historical(old(`"properties":{"a":"`+quotes+`"}`))).StatusCode)
+	assert.Equal(t, 200, w.batch(historical(old(`"properties":{"a":"`+strings.Repeat("ab", 300_000)+`"}`))).StatusCode)
+}
+
+func TestQuota(t *testing.T) {
+	w := inProcess(t, hogapitest.WithQuota(hogapitest.QuotaSilent))
+	assert.JSONEq(t, `{"status":"Ok"}`, w.batch(historical(event(1))).text)
+	w.SetQuota(hogapitest.QuotaListed)
+	a := w.batch(historical(event(2)))
+	assert.Equal(t, 200, a.StatusCode)
+	assert.JSONEq(t, `{"status":"Ok","quota_limited":["events"]}`, a.text)
+	w.SetQuota(hogapitest.QuotaFree)
+	w.batch(historical(event(3)))
+	assert.Equal(t, 1, w.Ledger().Len())
+	assert.Len(t, w.Ledger().Dropped(), 2)
+	assert.Equal(t, "over quota", w.Ledger().Dropped()[0].Reason)
+}
+
+func TestOtherSuccesses(t *testing.T) {
+	assert.JSONEq(t, `{"status":1}`, inProcess(t, hogapitest.WithOldService()).batch(historical(event(1))).text)
+	over(t, nil, func(t *testing.T, w *wire) {
+		a, err := w.send("POST", "/batch?beacon=1", []byte(historical(event(1))))
+		require.NoError(t, err)
+		assert.Equal(t, 204, a.StatusCode)
+		assert.Empty(t, a.text)
+		assert.Equal(t, 200, w.batch(historical(old(`"event2":1`), strings.Replace(event(1), "signed up", "$performance_event", 1))).StatusCode)
+		assert.Equal(t, 2, w.Ledger().Len(), "$performance_event is removed in silence")
+	})
+}
+
+func TestCulprits(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		status := http.StatusBadRequest
+		w.RejectEvents(func(raw []byte) int {
+			if bytes.Contains(raw, []byte(`"n":2`)) {
+				return status
+			}
+			return 0
+		})
+		assert.Equal(t, 400, w.batch(historical(event(1), event(2))).StatusCode)
+		assert.Equal(t, 200, w.batch(historical(event(1))).StatusCode)
+		assert.Equal(t, 1, w.Ledger().Len())
+		status = http.StatusRequestEntityTooLarge
+		assert.Equal(t, 413, w.batch(historical(event(1), event(2), event(3))).StatusCode)
+		assert.Equal(t, 3, w.Ledger().Len())
+		w.RejectEvents(nil)
+		assert.Equal(t, 200, w.batch(historical(event(2))).StatusCode)
+	})
+}
+
+func TestLedger(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		t.Run(fmt.Sprintf("compact %t", compact), func(t *testing.T) {
+			var options []hogapitest.Option
+			if compact {
+				options = append(options, hogapitest.WithCompactLedger())
+			}
+			w := inProcess(t, options...)
+			same := old(`"uuid":"00000000-0000-4000-8000-000000000001","properties":{"a":1.0,"b":"ü"}`)
+			again := strings.Replace(strings.Replace(same, `{"a":1.0,"b":"ü"}`, `{ "b":"\u00fc", "a":1.0 }`, 1), "{", "{ ", 1)
+			w.batch(historical(same, event(2)))
+			w.batch(historical(again, event(2), event(3)))
+			l := w.Ledger()
+			assert.Equal(t, 5, l.Len())
+			assert.Equal(t, 3, l.Unique())
+			assert.Equal(t, 2, l.Duplicates())
+			assert.Empty(t, l.Changed(), "the same as JSON")
+			assert.Equal(t, 2, l.Find(l.Event(2).UUID)[1].Request)
+			var last []int
+			for e := range l.Last() {
+				last = append(last, e.Commit)
+			}
+			assert.Equal(t, []int{2, 3, 4}, last)
+
+			w.batch(historical(strings.Replace(same, "1.0", "1.00", 1)))
+			changed := w.Ledger().Changed()
+			require.Len(t, changed, 1)
+			assert.True(t, changed[0].Properties, "digit for digit")
+			assert.False(t, changed[0].Fields)
+			w.batch(historical(strings.Replace(event(2), "678Z", "6780Z", 1)))
+			changed = w.Ledger().Changed()
+			require.Len(t, changed, 2)
+			assert.True(t, changed[1].Fields, "byte for byte")
+			assert.False(t, changed[1].Properties)
+			assert.Equal(t, 5, l.Len(), "a ledger does not change once it is given")
+			if compact {
+				assert.Nil(t, w.Calls(hogapi.OpCapture)[0].Body)
+				assert.Nil(t, l.Event(0).Raw)
+			}
+		})
+	}
+}
+
+func TestInversions(t *testing.T) {
+	w := inProcess(t)
+	send := func(numbers ...int) {
+		var events []string
+		for _, n := range numbers {
+			events = append(events, strings.Replace(event(n), fmt.Sprintf("user-%d", n%3), "one", 1))
+		}
+		require.Equal(t, 200, w.batch(historical(events...)).StatusCode)
+	}
+	order := uuids(1, 2, 3, 4)
+	send(1, 2)
+	send(1, 2, 3) // as after a partial commit
+	assert.Zero(t, w.Ledger().Inversions(order))
+	send(1)
+	assert.Equal(t, 1, w.Ledger().Inversions(order))
+	assert.Equal(t, uuids(4), w.Ledger().Missing(order))
+	send(2, 3)
+	assert.Zero(t, w.Ledger().Inversions(order))
+}
+
+func TestOtherProjectsHaveOtherKeys(t *testing.T) {
+	w := inProcess(t)
+	w.batch(strings.Replace(historical(event(1)), key, w.Project("8").Key(), 1))
+	assert.Equal(t, "8", w.Ledger().Requests()[0].Project)
+	assert.NotEqual(t, key, w.Project("8").Key())
+}

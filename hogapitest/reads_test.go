@@ -1,0 +1,153 @@
+package hogapitest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestLogs(t *testing.T) {
+	over(t, []hogapitest.Option{hogapitest.WithWorkingLogs()}, func(t *testing.T, w *wire) {
+		p := w.project()
+		export := p.AddExport(hogapitest.Export{})
+		run := p.AddRun(export, hogapitest.Run{})
+		for i := range 60 {
+			p.AddLog(export, hogapitest.LogEntry{Time: now.Add(-time.Duration(i) * time.Minute), Message: fmt.Sprintf("Line %d", i)})
+		}
+		p.AddLog(export, hogapitest.LogEntry{Time: now.Add(-time.Hour), Level: "ERROR", Message: "It BROKE", RunID: run})
+		path := "/batch_exports/" + export.String() + "/logs/"
+
+		page := w.get("%s", path)
+		assert.Equal(t, 50.0, page["count"], "of this answer")
+		assert.Nil(t, page["next"])
+		first := results(page)[0]
+		assert.Equal(t, "Line 0", first["message"])
+		assert.Equal(t, "INFO", first["level"])
+		assert.Equal(t, export.String(), first["log_source_id"])
+		assert.Equal(t, "2026-03-04T12:00:00Z", first["timestamp"])
+
+		count := func(query string) int { return len(results(w.get("%s?%s", path, query))) }
+		assert.Equal(t, 61, count("limit=500"))
+		assert.Equal(t, 3, count("limit=3"))
+		assert.Equal(t, 1, count("limit=500&level=error"))
+		assert.Equal(t, 1, count("limit=500&level=ERROR,DEBUG"))
+		assert.Equal(t, 1, count("limit=500&level=ERROR&level=DEBUG"))
+		assert.Equal(t, 1, count("search=broke"))
+		assert.Equal(t, 5, count("after=2026-03-04T11:55:00Z"), "exclusive")
+		assert.Equal(t, 1, count("limit=500&before=2026-03-04T11:01:00Z"), "exclusive")
+		for _, query := range []string{"limit=0", "limit=501", "limit=x", "level=LOUD", "after=yesterday"} {
+			w.refused(400, map[bool]string{true: "invalid_choice", false: "invalid_input"}[query == "level=LOUD"], "GET", path+"?"+query, "")
+		}
+		of := results(w.get("/batch_exports/%s/runs/%s/logs/", export, run))
+		require.Len(t, of, 1)
+		assert.Equal(t, "It BROKE", of[0]["message"])
+		assert.NotEqual(t, run.String(), of[0]["instance_id"], "the id of the workflow")
+		w.refused(404, "not_found", "GET", "/batch_exports/"+uuid.NewString()+"/logs/", "")
+	})
+}
+
+func TestRunsWriteLogs(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	export := w.project().AddExport(hogapitest.Export{})
+	w.project().FailNextRuns(1, "no such bucket")
+	w.project().AddRun(export, hogapitest.Run{Status: "Running"})
+	w.get("/batch_exports/%s/runs/", export)
+	lines := results(w.get("/batch_exports/%s/logs/", export))
+	require.Len(t, lines, 1)
+	assert.Equal(t, "ERROR", lines[0]["level"])
+	assert.Contains(t, lines[0]["message"], "no such bucket")
+}
+
+func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
+	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
+	export := w.project().AddExport(hogapitest.Export{})
+	for _, path := range []string{"/batch_exports/" + export.String() + "/logs/", "/app_metrics/1/error_details/?error_type=E"} {
+		assert.Equal(t, "This action does not support Personal API Key access", w.refused(403, "permission_denied", "GET", path, ""))
+	}
+}
+
+func TestAppMetrics(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		p := w.project()
+		inner := hogapitest.AppMetrics{Dates: []string{"2026-03-04"}, Successes: []int{1}, SuccessesOnRetry: []int{0}, Failures: []int{0}}
+		p.SetAppMetrics("7", hogapitest.AppMetrics{
+			Dates: []string{"2026-03-03", "2026-03-04"}, Successes: []int{3, 4}, SuccessesOnRetry: []int{0, 1}, Failures: []int{2, 0},
+			Errors: []hogapitest.AppError{{Type: "Timeout", Details: []hogapitest.AppErrorDetail{
+				{Time: now, UUID: uuid.MustParse("0190e0a2-0000-7000-8000-00000000000a"), Details: json.RawMessage(`{"why":1}`)},
+				{Time: now.Add(-time.Hour)},
+			}}},
+			HistoricalExports: []hogapitest.HistoricalExport{
+				{JobID: "a", Created: now.Add(-time.Minute), Status: "success", Finished: now, Payload: json.RawMessage(`{"from":1}`), Metrics: inner},
+				{JobID: "b", Created: now, Status: "not_finished"},
+			},
+		})
+		is := func(want, path string) {
+			t.Helper()
+			got, err := json.Marshal(w.get("%s", path))
+			require.NoError(t, err)
+			assert.JSONEq(t, want, string(got))
+		}
+		is(`{"metrics":{"dates":["2026-03-03","2026-03-04"],"successes":[3,4],"successes_on_retry":[0,1],"failures":[2,0],
+			"totals":{"successes":7,"successes_on_retry":1,"failures":2}},
+			"errors":[{"error_type":"Timeout","count":2,"last_seen":"2026-03-04T12:00:00Z"}]}`, "/app_metrics/7/?category=webhook")
+		is(`{"result":[{"timestamp":"2026-03-04T12:00:00Z","error_uuid":"0190e0a2-0000-7000-8000-00000000000a","error_type":"Timeout","error_details":{"why":1}},
+			{"timestamp":"2026-03-04T11:00:00Z","error_uuid":"00000000-0000-0000-0000-000000000000","error_type":"Timeout","error_details":null}]}`, "/app_metrics/7/error_details/?error_type=Timeout")
+		is(`{"metrics":{"dates":[],"successes":[],"successes_on_retry":[],"failures":[],"totals":{"successes":0,"successes_on_retry":0,"failures":0}},"errors":null}`, "/app_metrics/hog-1/")
+
+		jobs := results(w.get("/app_metrics/7/historical_exports/"))
+		require.Len(t, jobs, 2)
+		assert.Equal(t, 60.0, jobs[0]["duration"])
+		assert.NotContains(t, jobs[1], "finished_at")
+		assert.NotContains(t, jobs[1], "duration")
+		job := w.get("/app_metrics/7/historical_exports/a/")
+		assert.Equal(t, jobs[0], job["summary"])
+		assert.Equal(t, []any{"2026-03-04"}, job["metrics"].(map[string]any)["dates"])
+
+		w.refused(400, "required", "GET", "/app_metrics/7/error_details/", "")
+		w.refused(400, "invalid_choice", "GET", "/app_metrics/7/?category=other", "")
+		w.refused(404, "not_found", "GET", "/app_metrics/8/", "")
+		w.refused(500, "error", "GET", "/app_metrics/7/historical_exports/c/", "")
+	})
+	old := inProcess(t, hogapitest.WithOldService())
+	old.project().SetAppMetrics("7", hogapitest.AppMetrics{})
+	old.refused(400, "required", "GET", "/app_metrics/7/", "")
+}
+
+func TestAppMetricsOfAnExport(t *testing.T) {
+	w := inProcess(t)
+	export := w.project().AddExport(hogapitest.Export{})
+	for i, status := range []string{"Failed", "Completed", "Completed"} {
+		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Created: now.Add(-time.Duration(i) * day)})
+	}
+	got := w.get("/app_metrics/%s/", export)
+	metrics := got["metrics"].(map[string]any)
+	assert.Equal(t, []any{"2026-03-02", "2026-03-03", "2026-03-04"}, metrics["dates"])
+	assert.Equal(t, []any{1.0, 1.0, 0.0}, metrics["successes"])
+	assert.Equal(t, []any{0.0, 0.0, 1.0}, metrics["failures"])
+	assert.Nil(t, got["errors"])
+}
+
+func TestDashboards(t *testing.T) {
+	w := inProcess(t)
+	p := w.project()
+	p.AddDashboard(hogapitest.Dashboard{Name: "b", Tags: []string{"x"}})
+	p.AddDashboard(hogapitest.Dashboard{Name: "a", Description: "Sales"})
+	p.AddDashboard(hogapitest.Dashboard{Name: "c", Pinned: true, Extra: map[string]any{"created_by": nil, "user_access_level": nil, "name": nil}})
+	p.AddDashboard(hogapitest.Dashboard{Name: "gone", Deleted: true})
+	list := results(w.get("/dashboards/"))
+	assert.Equal(t, []any{nil, "a", "b"}, pluck(list, "name"), "pinned first, then by name, deleted left out")
+	assert.Nil(t, list[0]["created_by"])
+	user := list[1]["created_by"].(map[string]any)
+	assert.Contains(t, user, "hedgehog_config")
+	assert.Nil(t, user["role_at_organization"])
+	assert.Equal(t, []any{}, list[1]["tags"])
+	assert.Equal(t, []any{"a"}, pluck(results(w.get("/dashboards/?search=SALES")), "name"))
+	assert.Equal(t, []any{"b"}, pluck(results(w.get("/dashboards/?tags=x")), "name"))
+}

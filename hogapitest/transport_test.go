@@ -1,0 +1,165 @@
+package hogapitest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// traced makes a request in process and returns the hooks that fired.
+func traced(t *testing.T, w *wire) (fired []string, err error) {
+	t.Helper()
+	note := func(s string) { fired = append(fired, s) }
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GetConn:      func(hostPort string) { note("GetConn " + hostPort) },
+		GotConn:      func(httptrace.GotConnInfo) { note("GotConn") },
+		WroteHeaders: func() { note("WroteHeaders") },
+		WroteRequest: func(i httptrace.WroteRequestInfo) {
+			note(map[bool]string{true: "WroteRequest", false: "WroteRequest with error"}[i.Err == nil])
+		},
+		GotFirstResponseByte: func() { note("GotFirstResponseByte") },
+	})
+	r, err := http.NewRequestWithContext(ctx, "POST", w.origin+w.prefix+"/batch_exports/", strings.NewReader("{}"))
+	require.NoError(t, err)
+	resp, err := w.http.Do(r)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	return fired, err
+}
+
+func TestTraceOfEachCut(t *testing.T) {
+	all := []string{"GetConn fake.example:443", "GotConn", "WroteHeaders", "WroteRequest", "GotFirstResponseByte"}
+	failed := append(all[:3:3], "WroteRequest with error")
+	for _, test := range []struct {
+		fault hogapitest.Fault
+		fired []string
+		err   error
+	}{
+		{hogapitest.Slow(0), all, nil},
+		{hogapitest.CutBody(0), all, nil},
+		{hogapitest.CutAfter(), all[:4], syscall.ECONNRESET},
+		{hogapitest.CutBefore(), all[:4], syscall.ECONNRESET},
+		{hogapitest.CutSending(), failed, syscall.EPIPE},
+		{hogapitest.Refuse(), all[:1], syscall.ECONNREFUSED},
+	} {
+		w := inProcess(t)
+		w.Script(hogapi.OpBatchExportsCreate, test.fault)
+		fired, err := traced(t, w)
+		assert.Equal(t, test.fired, fired, test.fault)
+		assert.ErrorIs(t, err, test.err, test.fault)
+	}
+}
+
+// body notes that it was closed.
+type body struct {
+	io.Reader
+	closed bool
+}
+
+func (b *body) Close() error {
+	b.closed = true
+	return nil
+}
+
+func TestTransportClosesBodies(t *testing.T) {
+	for _, fault := range []hogapitest.Fault{hogapitest.Slow(0), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore()} {
+		w := inProcess(t)
+		w.Script(hogapi.OpBatchExportsCreate, fault)
+		b := &body{Reader: strings.NewReader("{}")}
+		r, err := http.NewRequest("POST", w.origin+w.prefix+"/batch_exports/", b)
+		require.NoError(t, err)
+		resp, err := w.Transport().RoundTrip(r)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		assert.True(t, b.closed, fault)
+	}
+}
+
+func TestTransportIsAsStrictAsNetHTTP(t *testing.T) {
+	w := inProcess(t)
+	send := func(ctx context.Context, b io.Reader, length int64) error {
+		r, err := http.NewRequestWithContext(ctx, "POST", w.origin+"/batch/", b)
+		require.NoError(t, err)
+		if length != 0 {
+			r.ContentLength = length
+		}
+		resp, err := w.Transport().RoundTrip(r)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	cause := errors.New("my own reason")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	assert.ErrorIs(t, send(ended, nil, 0), cause)
+	assert.ErrorContains(t, send(t.Context(), strings.NewReader("{}"), 3), "ContentLength=3 with Body length 2")
+	broken := errors.New("the disk is gone")
+	assert.ErrorIs(t, send(t.Context(), iotestErr{broken}, 0), broken)
+
+	resp, err := w.http.Get(w.origin + "/api/")
+	require.NoError(t, err)
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Equal(t, int64(len(raw)), resp.ContentLength)
+	assert.Equal(t, "404 Not Found", resp.Status)
+	require.NoError(t, resp.Body.Close())
+	_, err = resp.Body.Read(raw)
+	assert.ErrorIs(t, err, http.ErrBodyReadAfterClose)
+}
+
+type iotestErr struct{ err error }
+
+func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
+
+func TestVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithPolls(1))
+		h := &http.Client{Transport: s.Transport(), Timeout: time.Minute}
+		get := func() (date string, took time.Duration, err error) {
+			start := time.Now()
+			r, err := http.NewRequestWithContext(t.Context(), "GET", "https://fake.example/api/projects/12345/dashboards/", nil)
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+hogapitest.DefaultPersonalKey)
+			resp, err := h.Do(r)
+			if err == nil {
+				date = resp.Header.Get("Date")
+				_, err = io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+			}
+			return date, time.Since(start), err
+		}
+		s.Script(hogapi.OpDashboardsList, hogapitest.Slow(7*time.Second), hogapitest.SlowAnswer(8*time.Second), hogapitest.Trickle(10*time.Second),
+			hogapitest.Slow(2*time.Minute), hogapitest.Trickle(2*time.Minute))
+		date, took, err := get()
+		require.NoError(t, err)
+		assert.Equal(t, 7*time.Second, took)
+		assert.Equal(t, "Sat, 01 Jan 2000 00:00:07 GMT", date, "where virtual time begins")
+		_, took, err = get()
+		require.NoError(t, err)
+		assert.Equal(t, 8*time.Second, took)
+		_, took, err = get()
+		require.NoError(t, err)
+		assert.Equal(t, 10*time.Second, took)
+		for range 2 {
+			_, took, err = get()
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, time.Minute, took, "the client's own limit")
+		}
+	})
+}
