@@ -54,11 +54,12 @@ func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body 
 // Reply is the raw answer of a call.
 type Reply struct {
 	StatusCode int
-	Header     http.Header
-	Body       []byte // whole on success; cut at 64 KiB, with keys redacted, on failure
+	Header     http.Header // on failure with keys redacted
+	Body       []byte      // whole on success; cut at 64 KiB, with keys redacted, on failure
 }
 
-// WithReply fills *r with the raw answer, on success and on failure. For a walk over pages it holds the newest one.
+// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it. For a walk over pages
+// it holds the newest one.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.
@@ -101,8 +102,8 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	x.plan.needsBody = out != nil || cfg.reply != nil
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
-	if cfg.reply != nil && x.answer != nil {
-		*cfg.reply = *x.answer
+	if cfg.reply != nil {
+		*cfg.reply = x.reply()
 	}
 	x.observeResult(ctx, err)
 	return err
@@ -123,16 +124,20 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
 	x.plan.timeout = c.core.tryLimits.api
-	if err := ctx.Err(); err != nil {
-		return nil, nil, x.transportError(context.Cause(ctx), false)
+	if ctx.Err() != nil {
+		return nil, nil, x.transportError(contextError(ctx), false)
 	}
 	httpReq, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, &x.plan), r.op.method, target.String(), body)
 	if err != nil {
 		return nil, nil, x.transportError(noURL(err), false)
 	}
-	key, err := c.currentKey(ctx, r.op.name)
+	key, err := c.core.personalKey(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
+	}
+	key = strings.TrimSpace(key)
+	if problem := personalKeyProblem(key); problem != "" {
+		return nil, nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
 	}
 	x.keys = append(x.keys, key)
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
@@ -146,8 +151,8 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 	if c.core.api == nil || c.core.personalKey == nil {
 		return nil, &InputError{Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL"}
 	}
-	if !isPathSegment(c.project) {
-		return nil, &InputError{Op: r.op.name, Field: "project", Value: c.project, Want: `the project's id, a number, or "@current": WithProject or ForProject`}
+	if !isProjectID(c.project) {
+		return nil, &InputError{Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject"}
 	}
 	path := r.op.path
 	if len(r.ids) > 0 {
@@ -185,15 +190,38 @@ func encodeBody(op Op, body any) (any, error) {
 	return b, nil
 }
 
-// ownHeaders cannot be set by WithHeader.
-var ownHeaders = []string{"Authorization", "Content-Type", "Content-Length", "Host", "Accept-Encoding", "Transfer-Encoding", "Connection"}
+// ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would repeat any request that has
+// one, behind the back of the replay class, although the service does not know them.
+var ownHeaders = []string{
+	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding",
+	"Idempotency-Key", "X-Idempotency-Key",
+}
+
+// headerProblem says what is wrong with a header given by the caller. net/http would refuse a malformed one only while
+// sending, which looks like a failure of the network.
+func headerProblem(name string, values []string) string {
+	const symbols = "!#$%&'*+-.^_`|~"
+	isToken := func(r rune) bool {
+		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune(symbols, r)
+	}
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	switch {
+	case slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)):
+		return "a header that the call does not set itself"
+	case name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }):
+		return "a header name of letters, digits and '-'"
+	case slices.ContainsFunc(values, func(v string) bool { return strings.ContainsFunc(v, isControl) }):
+		return "a value without line breaks and control characters"
+	}
+	return ""
+}
 
 func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
 	for name, values := range extra {
-		if slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)) {
-			return &InputError{Op: op, Field: "header", Value: name, Want: "a header that the call does not set itself"}
+		if want := headerProblem(name, values); want != "" {
+			return &InputError{Op: op, Field: "header", Value: name, Want: want}
 		}
-		h[textproto.CanonicalMIMEHeaderKey(name)] = values
+		h[name] = values
 	}
 	h.Set("Authorization", "Bearer "+key)
 	h.Set("Accept", "application/json")
@@ -204,17 +232,4 @@ func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string,
 		h.Set("Content-Type", "application/json")
 	}
 	return nil
-}
-
-// currentKey asks the key source and checks what it gives.
-func (c *Client) currentKey(ctx context.Context, op Op) (string, error) {
-	key, err := c.core.personalKey(ctx)
-	if err != nil {
-		return "", &TransportError{Op: op, Err: fmt.Errorf("the key source failed: %w", err)}
-	}
-	key = strings.TrimSpace(key)
-	if problem := personalKeyProblem(key); problem != "" {
-		return "", &InputError{Op: op, Field: "personal API key", Want: problem}
-	}
-	return key, nil
 }

@@ -99,7 +99,11 @@ func (c *Client) Project() string { return c.project }
 
 // String names the client without its keys.
 func (c *Client) String() string {
-	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", c.project, hostOf(c.core.api), hostOf(c.core.capture))
+	project := c.project
+	if !isProjectID(project) {
+		project = "none" // whatever it is instead, it may be a key in the wrong place
+	}
+	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, hostOf(c.core.api), hostOf(c.core.capture))
 }
 
 // GoString is String.
@@ -158,7 +162,8 @@ func (o *operation) checkCustom() error {
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
 		if !slashed || !isPathSegment(segment) {
-			return &InputError{Op: o.name, Field: "Path", Value: o.path, Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
+			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
+			return &InputError{Op: o.name, Field: "Path", Value: shown, Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
 		}
 	}
 	return nil

@@ -146,9 +146,11 @@ type errorBody struct {
 	Type, Code, Detail, Attr string
 }
 
-// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one.
-func parseErrorBody(contentType string, body []byte) errorBody {
+// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one. The texts are
+// redacted after parsing too, since JSON can write a key in ways that a search of the body does not find.
+func parseErrorBody(contentType string, body []byte, keys []string) errorBody {
 	var e errorBody
+	tidy := func(s string) string { return clean(redactText(s, keys)) }
 	trimmed := bytes.TrimSpace(body)
 	if len(trimmed) == 0 {
 		return e
@@ -159,14 +161,14 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 			Detail           json.RawMessage
 		}
 		if json.Unmarshal(trimmed, &raw) == nil {
-			return errorBody{Type: clean(deref(raw.Type)), Code: clean(deref(raw.Code)), Attr: clean(deref(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
+			return errorBody{Type: tidy(deref(raw.Type)), Code: tidy(deref(raw.Code)), Attr: tidy(deref(raw.Attr)), Detail: tidy(jsonText(raw.Detail))}
 		}
 		return e
 	}
 	if trimmed[0] == '<' || strings.Contains(contentType, "html") {
 		return e
 	}
-	return errorBody{Detail: clean(string(trimmed))}
+	return errorBody{Detail: tidy(string(trimmed))}
 }
 
 func deref(p *string) string {
@@ -245,7 +247,7 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string {
-	text := fmt.Sprintf("hogapi: %s: no answer: %v", e.Op, e.Err)
+	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, clean(fmt.Sprint(e.Err)))
 	if !e.Sent {
 		text += " (nothing was sent)"
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -29,9 +29,10 @@ type exchange struct {
 	report  tryReport
 	last    outcome // of the newest try
 	verdict verdict
-	paid    int  // budget tokens of the newest retry
-	mayHave bool // an earlier try of this call may have taken effect
-	answer  *Reply
+	paid    int       // budget tokens of the newest retry
+	mayHave bool      // an earlier try of this call may have taken effect
+	answer  *Reply    // of the newest try; nil where none came
+	problem errorBody // what it says, where it is no success
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
@@ -64,6 +65,9 @@ func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 	resp, err := client.Do(req)
 	if ctx.Err() != nil && err != nil {
 		x.last.canceled = true // during a try, or during the wait for the next one
+		if x.verdict.retry {
+			x.core.budget.give(x.paid) // for a retry that never began
+		}
 	}
 	if resp != nil {
 		_ = resp.Body.Close() // in memory
@@ -83,9 +87,10 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
 		o.status = resp.StatusCode
 		if !isSuccess(o.status) {
-			x.answer.Body = redact(body, x.keys)
-			o.code = parseErrorBody(resp.Header.Get("Content-Type"), body).Code
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
+			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
+			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body, x.keys)
+			o.code = x.problem.Code
 		}
 	}
 	x.mayHave = x.mayHave || x.last.try > 0 && x.verdict.mayHave
@@ -121,9 +126,6 @@ func timeLeft(ctx context.Context) time.Duration {
 
 // finish turns the last outcome into a result or one typed error.
 func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
-	if x.tries == 0 {
-		return x.transportError(context.Cause(ctx), false)
-	}
 	if x.last.err == nil && isSuccess(x.last.status) {
 		return x.decode(lenient, out)
 	}
@@ -147,8 +149,8 @@ func (x *exchange) failure(ctx context.Context) error {
 	}
 	switch {
 	case x.last.canceled:
-		if cause := context.Cause(ctx); !errors.Is(err, cause) {
-			err = fmt.Errorf("%w (ended while waiting to try again: %w)", err, cause)
+		if !errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
+			err = fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
 		}
 	case x.verdict.tooLong:
 		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, x.verdict.wait.Round(time.Millisecond), context.DeadlineExceeded)
@@ -157,12 +159,11 @@ func (x *exchange) failure(ctx context.Context) error {
 }
 
 func (x *exchange) apiError() *APIError {
-	a := x.answer
-	text := parseErrorBody(a.Header.Get("Content-Type"), a.Body)
+	a, text := x.answer, x.problem
 	return &APIError{
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
-		RequestID: string(redact([]byte(requestID(a.Header)), x.keys)), RetryAfter: x.last.retryAfter, Attempts: x.tries,
+		RequestID: requestID(a.Header), RetryAfter: x.last.retryAfter, Attempts: x.tries,
 		scope: x.op.scope, ids: x.ids, body: a.Body,
 	}
 }
@@ -187,9 +188,9 @@ func (x *exchange) decode(lenient bool, out any) error {
 	if err == nil {
 		return nil
 	}
-	kept := body[:min(len(body), maxErrorBody)]
+	kept := redact(body[:min(len(body), maxErrorBody)], x.keys)
 	var failed error = &DecodeError{Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
-		Err: errors.New(clean(err.Error())), body: redact(kept, x.keys)}
+		Err: errors.New(clean(redactText(err.Error(), x.keys))), body: kept}
 	if x.op.replay == ReplayNever {
 		failed = &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: failed}
 	}
@@ -211,25 +212,53 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// redact returns body with every key replaced, should a server echo one.
+// reply is the newest answer, or an empty one where none came.
+func (x *exchange) reply() Reply {
+	if x.answer == nil {
+		return Reply{}
+	}
+	return *x.answer
+}
+
+// leastOfKey is how many first characters of a key are worth hiding.
+const leastOfKey = 8
+
+// redact returns body with every key replaced, should a server echo one, and the beginning of a key at its end too: the body may
+// have been cut there.
 func redact(body []byte, keys []string) []byte {
 	for _, key := range keys {
-		if key != "" && bytes.Contains(body, []byte(key)) {
+		if bytes.Contains(body, []byte(key)) {
 			body = bytes.ReplaceAll(body, []byte(key), []byte(redacted))
+		}
+		for n := len(key) - 1; n >= leastOfKey; n-- {
+			if bytes.HasSuffix(body, []byte(key[:n])) {
+				body = append(slices.Clip(body[:len(body)-n]), redacted...)
+				break
+			}
 		}
 	}
 	return body
 }
 
-// redactError does the same for the text of a transport's error, which may quote a malformed answer.
+func redactText(s string, keys []string) string { return string(redact([]byte(s), keys)) }
+
+func redactHeader(h http.Header, keys []string) http.Header {
+	h = h.Clone()
+	for _, values := range h {
+		for i, v := range values {
+			values[i] = redactText(v, keys)
+		}
+	}
+	return h
+}
+
+// redactError does the same for a transport's error, which may quote a malformed answer. What it wraps is then lost.
 func redactError(err error, keys []string) error {
 	if err == nil {
 		return nil
 	}
-	for _, key := range keys {
-		if key != "" && strings.Contains(err.Error(), key) {
-			return errors.New(clean(string(redact([]byte(err.Error()), keys))))
-		}
+	if text := redactText(err.Error(), keys); text != err.Error() {
+		return errors.New(text)
 	}
 	return err
 }

@@ -2,18 +2,19 @@ package hogapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 )
 
-// Hooks are told what happens. Each may be nil. Hooks of calls run on the caller's goroutine, between tries; a panic in
-// one is caught and logged. Hooks of an import run on a goroutine of their own, one at a time, so a slow one does not slow the sending:
+// Hooks are told what happens. Each may be nil. Hooks of calls run between tries, on the goroutine of the call: with Prefetch
+// there are several at the same time, so they must be safe for concurrent use. A panic in one is caught and logged. Hooks of an import run on a goroutine of their own, one at a time, so a slow one does not slow the sending:
 // when it falls behind by 1,000 events, the next ones are left out and counted.
 type Hooks struct {
 	OnTry    func(context.Context, TryEvent)    // after each try of a call
 	OnRetry  func(context.Context, RetryEvent)  // before the wait for the next try
-	OnResult func(context.Context, ResultEvent) // once, at the end of a call
+	OnResult func(context.Context, ResultEvent) // once, at the end of a call that was not refused before its first try
 
 	OnBatch      func(BatchEvent)      // after each batch of events was answered
 	OnCheckpoint func(CheckpointEvent) // after each checkpoint was saved
@@ -23,7 +24,7 @@ type Hooks struct {
 type CallInfo struct {
 	Op     Op
 	Method string
-	Route  string // path template, fit as a label
+	Route  string // path template, fit as a label; for Client.Do the path as given
 	Try    int    // from 1
 }
 
@@ -83,7 +84,7 @@ type CheckpointEvent struct {
 // observeTry tells logger and hooks of one try, and of the retry that follows.
 func (x *exchange) observeTry(ctx context.Context) {
 	c, info := x.core, x.info(x.tries)
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, slog.Int("status", x.last.status), slog.Duration("duration", x.report.duration), slog.Any("error", x.last.err))
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.last.err, slog.Int("status", x.last.status), slog.Duration("duration", x.report.duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
 		c.hooks.OnTry(ctx, TryEvent{CallInfo: info, StatusCode: x.last.status, Err: x.last.err, Duration: x.report.duration})
 	})
@@ -94,7 +95,7 @@ func (x *exchange) observeTry(ctx context.Context) {
 	if x.last.status != 0 {
 		reason = fmt.Sprintf("status %d", x.last.status)
 	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, slog.String("reason", reason), slog.Duration("wait", x.verdict.wait))
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.verdict.wait))
 	c.hook(ctx, c.hooks.OnRetry != nil, func() {
 		c.hooks.OnRetry(ctx, RetryEvent{CallInfo: info, StatusCode: x.last.status, Reason: reason, Wait: x.verdict.wait})
 	})
@@ -103,8 +104,12 @@ func (x *exchange) observeTry(ctx context.Context) {
 func (x *exchange) observeResult(ctx context.Context, err error) {
 	c, info := x.core, x.info(x.tries)
 	took := time.Since(x.started)
+	level := slog.LevelError
+	if x.last.canceled && errors.Is(ctx.Err(), context.Canceled) {
+		level = slog.LevelDebug // the caller's wish, as when a walk with prefetch is broken off
+	}
 	if err != nil {
-		c.log(ctx, slog.LevelError, "hogapi: failed", info, slog.Int("status", x.last.status), slog.Duration("duration", took), slog.Any("error", err))
+		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.last.status), slog.Duration("duration", took))
 	}
 	c.hook(ctx, c.hooks.OnResult != nil, func() {
 		c.hooks.OnResult(ctx, ResultEvent{CallInfo: info, StatusCode: x.last.status, Err: err, Duration: took})
@@ -112,12 +117,15 @@ func (x *exchange) observeResult(ctx context.Context, err error) {
 }
 
 // log writes one line about a call: its names, never its URL, headers or bodies.
-func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, attrs ...slog.Attr) {
+func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, err error, attrs ...slog.Attr) {
 	if !c.logger.Enabled(ctx, level) {
 		return
 	}
-	names := []slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Try)}
-	c.logger.LogAttrs(ctx, level, text, append(names, attrs...)...)
+	attrs = append([]slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Try)}, attrs...)
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	c.logger.LogAttrs(ctx, level, text, attrs...)
 }
 
 // hook runs a user's function and survives its panic.

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,10 +213,12 @@ func (c *config) readEnv() {
 	located := c.region != "" || c.baseURL != "" || c.captureURL != ""
 	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
 	set("POSTHOG_HOST", located, func(v string) Option {
-		if r := regionOfHost(v); r != "" {
+		switch r := regionOfHost(v); {
+		case r == "" || c.region != "" && c.region != r: // the check reports a contradiction
+			return WithBaseURL(v)
+		default:
 			return WithRegion(r)
 		}
-		return WithBaseURL(v)
 	})
 }
 
@@ -240,8 +243,10 @@ func personalKeyProblem(key string) string {
 		return "a personal API key (phx_…), not an empty text"
 	case strings.HasPrefix(key, "phc_"):
 		return "a personal API key (phx_…); this is a project API key: give it to WithProjectAPIKey"
-	case !isVisibleASCII(key):
-		return "visible ASCII characters only"
+	case !isVisibleASCII(key) || strings.ContainsAny(key, `"\`):
+		return wantVisible
+	case len(key) > 256:
+		return "at most 256 characters"
 	}
 	return ""
 }
@@ -253,12 +258,15 @@ func projectKeyProblem(key string) string {
 	case strings.HasPrefix(key, "phx_"):
 		return "a project API key (phc_…); this is a personal API key: give it to WithPersonalAPIKey"
 	case !isVisibleASCII(key) || strings.ContainsAny(key, `"\`):
-		return "visible ASCII characters only, without quotes and backslashes"
+		return wantVisible
 	case len(key) > 64:
 		return "at most 64 characters"
 	}
 	return ""
 }
+
+// wantVisible keeps a key the same text in a header, in JSON and in a quoted error, so that it can be found and redacted there.
+const wantVisible = "visible ASCII characters only, without quotes and backslashes"
 
 func isVisibleASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -302,26 +310,23 @@ func (c *config) check() (endpoints, error) {
 
 // locate turns the region and the given URLs into two URLs, and reports contradictions.
 func (c *config) locate() {
+	api, capture := regionOfHost(c.baseURL), regionOfHost(c.captureURL)
+	switch {
+	case c.region != "" && c.baseURL != "" && api != c.region:
+		c.problem("base URL", "", "either a region or a base URL: the two given contradict each other")
+	case strings.Contains(c.baseURL, ".i.posthog.com"):
+		c.problem("base URL", "", "the API's origin: this one only takes events; say WithRegion")
+	case capture != "" && (c.region != "" && capture != c.region || api != "" && capture != api):
+		c.problem("capture URL", "", "the capture origin of the same region")
+	}
 	if c.region.IsKnown() {
-		if c.baseURL != "" && regionOfHost(c.baseURL) != c.region {
-			c.problem("base URL", "", "either a region or a base URL: the two given contradict each other")
-		}
-		if c.baseURL == "" {
-			c.baseURL = c.region.apiURL()
-		}
-		if c.captureURL == "" {
-			c.captureURL = c.region.captureURL()
-		} else if r := regionOfHost(c.captureURL); r != "" && r != c.region {
-			c.problem("capture URL", "", "the capture origin of the same region")
-		}
-		return
+		api = c.region
+		c.baseURL = cmp.Or(c.baseURL, c.region.apiURL())
 	}
-	if c.captureURL == "" && c.baseURL != "" {
-		c.captureURL = c.baseURL
-		if r := regionOfHost(c.baseURL); r != "" {
-			c.captureURL = r.captureURL()
-		}
+	if api != "" {
+		c.captureURL = cmp.Or(c.captureURL, api.captureURL())
 	}
+	c.captureURL = cmp.Or(c.captureURL, c.baseURL)
 	if c.baseURL == "" && c.captureURL != "" && c.personalKey != nil {
 		c.problem("base URL", "", "WithRegion or WithBaseURL beside a personal API key")
 	}
@@ -331,11 +336,25 @@ func (c *config) checkProject() {
 	switch {
 	case c.project != "" && c.noProject:
 		c.problem("project", c.project, "either WithProject or WithoutProject")
-	case c.project != "" && !isPathSegment(c.project):
-		c.problem("project", c.project, `the project's id, a number, or "@current"`)
+	case c.project != "" && !isProjectID(c.project):
+		c.problem("project", unlessKey(c.project), wantProject)
 	case c.project == "" && !c.noProject && c.personalKey != nil:
 		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject")
 	}
+}
+
+const wantProject = `the project's id, a number, or "@current"`
+
+func isProjectID(s string) bool {
+	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
+}
+
+// unlessKey returns s, or nothing where it is a key in the wrong place.
+func unlessKey(s string) string {
+	if strings.HasPrefix(s, "phc_") || strings.HasPrefix(s, "phx_") {
+		return ""
+	}
+	return s
 }
 
 // parseOrigin checks a URL that keys will be sent to. It never repeats the text: it may hold a password.

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -52,8 +53,8 @@ func (o CursorOptions) check(op Op) error {
 }
 
 func firstNegative(op Op, fields map[string]int) error {
-	for field, n := range fields {
-		if n < 0 {
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if n := fields[field]; n < 0 {
 			return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: "0 or more"}
 		}
 	}
@@ -66,7 +67,7 @@ type place struct {
 	cursor        string
 }
 
-// query puts the place into a list's own query.
+// set puts the place into a list's own query.
 func (p place) set(q url.Values) {
 	if p.limit > 0 {
 		q.Set("limit", strconv.Itoa(p.limit))
@@ -114,7 +115,7 @@ func (*OffsetPage[T]) after(from place, link string) (place, error) {
 	return to, nil
 }
 
-func (*CursorPage[T]) after(from place, link string) (place, error) {
+func (*CursorPage[T]) after(_ place, link string) (place, error) {
 	q, err := linkQuery(link)
 	if err != nil {
 		return place{}, err
@@ -122,9 +123,6 @@ func (*CursorPage[T]) after(from place, link string) (place, error) {
 	cursor := q.Get("cursor")
 	if cursor == "" {
 		return place{}, errors.New("the service's link to the next page has no cursor")
-	}
-	if cursor == from.cursor {
-		return place{}, errRepeatedLink
 	}
 	return place{cursor: cursor}, nil
 }
@@ -153,7 +151,8 @@ type pager[T any, P page[T]] struct {
 // one fetches the page at the start.
 func (w pager[T, P]) one(ctx context.Context) (P, error) { return w.fetch(ctx, w.start).deliver() }
 
-// pages yields page after page. An error comes once, last, as a *PageError.
+// pages yields page after page. An error comes once, last, as a *PageError. A page whose link cannot be followed is not yielded:
+// it may be one that was, and a walk that goes on from the error fetches it again.
 func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -162,61 +161,41 @@ func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
 		defer cancel()     // ending it
 		at, seen := w.start, map[string]bool{}
 		for n := 1; ; n++ {
-			p, err := w.page(ctx, ahead, n, at)
-			if err != nil {
-				yield(p, w.failed(n, at, err))
-				return
-			}
-			next, more, err := w.next(p, at, seen)
-			if more {
-				ahead.plan(p, at, next)
-			}
-			if !yield(p, nil) {
-				return
-			}
+			p, next, err := w.page(ctx, ahead, n, at, seen)
 			if err != nil {
 				var none P
-				yield(none, w.failed(n+1, next, err))
+				yield(none, w.failed(n, at, err))
 				return
 			}
-			if !more {
+			if next != nil {
+				ahead.plan(p, at, *next)
+			}
+			if !yield(p, nil) || next == nil {
 				return
 			}
-			at = next
+			at = *next
 		}
 	}
 }
 
-// page fetches the n-th page of a walk.
-func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at place) (p P, err error) {
-	limit := w.maxPages
-	if limit == 0 {
-		limit = defaultMaxPages
+// page fetches the n-th page of a walk and reads where the next one begins; nil after the last.
+func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at place, seen map[string]bool) (p P, next *place, err error) {
+	if n > cmp.Or(w.maxPages, defaultMaxPages) {
+		return p, nil, errPageLimit
 	}
-	if n > limit {
-		return p, errPageLimit
+	if p, err = ahead.take(ctx, at); err != nil {
+		return p, nil, err
 	}
-	return ahead.take(ctx, at)
-}
-
-// next reads where the walk goes on. The place beside an error is where to try again.
-func (w pager[T, P]) next(p P, at place, seen map[string]bool) (next place, more bool, err error) {
 	link := p.link()
 	if link == nil || *link == "" {
-		return place{}, false, nil
+		return p, nil, nil
 	}
-	next, err = p.after(at, *link)
-	if err != nil {
-		at.offset += len(p.items())
-		return at, false, err
+	to, err := p.after(at, *link)
+	if err == nil && to.cursor != "" && (seen[to.cursor] || to.cursor == w.start.cursor) {
+		err = errRepeatedLink
 	}
-	if next.cursor != "" {
-		if seen[next.cursor] || next.cursor == w.start.cursor {
-			return at, false, errRepeatedLink
-		}
-		seen[next.cursor] = true
-	}
-	return next, true, nil
+	seen[to.cursor] = true
+	return p, &to, err
 }
 
 func (w pager[T, P]) failed(n int, at place, err error) error {
@@ -287,7 +266,7 @@ func (l *lookahead[T, P]) plan(p P, at, next place) {
 		if to.offset > l.last.offset || to.cursor != l.last.cursor {
 			l.start(to)
 		}
-		if step <= 0 || to.offset+step >= p.total() {
+		if step <= 0 || to.offset >= max(p.total(), 0)-step { // not to.offset+step: a hostile link must not overflow it
 			return
 		}
 	}

@@ -35,9 +35,12 @@ func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
 	if p.MaxTries < 0 || p.MaxTries > mostTries {
 		c.problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
 	}
-	for field, d := range map[string]time.Duration{"BaseDelay": p.BaseDelay, "MaxDelay": p.MaxDelay, "MaxRetryAfter": p.MaxRetryAfter} {
-		if d < 0 {
-			c.problem("RetryPolicy."+field, d.String(), "a positive duration, or 0 for the default")
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if d.value < 0 {
+			c.problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
 		}
 	}
 	if p.MaxTries == 0 {

@@ -148,6 +148,7 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
 	if err == nil {
+		dropBadLocation(resp, req.URL)
 		err = readAnswer(cancel, resp, plan.needsBody)
 	}
 	plan.report(tryReport{unsent: err != nil && watch.unsent(err), duration: time.Since(start)})
@@ -166,9 +167,25 @@ func closeBody(req *http.Request) {
 // paceError makes the limiter's refusal of a hopeless wait a deadline error.
 func paceError(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return contextError(ctx)
 	}
 	return fmt.Errorf("%w: %w", errPace, context.DeadlineExceeded)
+}
+
+// contextError says why a context has ended: its error, and the cause where one was given.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// dropBadLocation takes away a Location that is no URL: http.Client would make an error of it that quotes the header.
+func dropBadLocation(resp *http.Response, base *url.URL) {
+	if _, err := base.Parse(resp.Header.Get("Location")); err != nil {
+		resp.Header.Del("Location")
+	}
 }
 
 // tryError names a try's own time limit, which net/http reports as a plain deadline. It stays a timeout by net.Error but is no

@@ -1,0 +1,153 @@
+package hogapi
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// roundTrip is a transport that is a function. It never traces, so what it fails with counts as sent unless it could not dial.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	return f(r)
+}
+
+// newFakeClient is a client over a transport of the test.
+func newFakeClient(t testing.TB, transport http.RoundTripper, options ...Option) *Client {
+	t.Helper()
+	client, err := NewClient(append([]Option{
+		WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey),
+		WithHTTPClient(&http.Client{Transport: transport}),
+	}, options...)...)
+	require.NoError(t, err)
+	return client
+}
+
+// answer makes an answer; headers are pairs of name and value.
+func answer(r *http.Request, status int, body string, headers ...string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
+		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}
+}
+
+// step is what a scripted transport does with one try.
+type step func(*http.Request) (*http.Response, error)
+
+func answers(status int, body string, headers ...string) step {
+	return func(r *http.Request) (*http.Response, error) { return answer(r, status, body, headers...), nil }
+}
+
+func fails(err error) step { return func(*http.Request) (*http.Response, error) { return nil, err } }
+
+// hangs gives no answer until the try is ended.
+func hangs(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+}
+
+// script plays one step a try; the last one again and again.
+type script struct {
+	steps []step
+	tries atomic.Int64
+	times []time.Time // of each try; not for concurrent use
+}
+
+func newScript(steps ...step) *script { return &script{steps: steps} }
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := int(s.tries.Add(1))
+	s.times = append(s.times, time.Now())
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	return s.steps[min(n, len(s.steps))-1](r)
+}
+
+// waits are the times between tries.
+func (s *script) waits() []time.Duration {
+	var all []time.Duration
+	for i := 1; i < len(s.times); i++ {
+		all = append(all, s.times[i].Sub(s.times[i-1]))
+	}
+	return all
+}
+
+var errCut = errors.New("the connection was cut")
+
+// get and create are the simplest calls of their replay class.
+func get(ctx context.Context, c *Client, options ...CallOption) error {
+	return c.Do(ctx, Request{Method: http.MethodGet, Path: "/things/"}, nil, options...)
+}
+
+func create(ctx context.Context, c *Client, options ...CallOption) error {
+	r := endpoint(OpBatchExportsCreate)
+	r.body = map[string]string{"name": "x"}
+	return c.call(ctx, r, nil, options...)
+}
+
+// onceCalls are the calls that must not be repeated blindly, by name.
+func onceCalls() map[string]func(context.Context, *Client) error {
+	calls := map[string]func(context.Context, *Client) error{
+		"POST by Do": func(ctx context.Context, c *Client) error {
+			return c.Do(ctx, Request{Method: http.MethodPost, Path: "/things/"}, nil)
+		},
+	}
+	for op, row := range operations {
+		if row.replay != ReplayNever {
+			continue
+		}
+		calls[string(op)] = func(ctx context.Context, c *Client) error {
+			var ids []uuid.UUID
+			for range strings.Count(row.path, "{") {
+				ids = append(ids, uuid.New())
+			}
+			r, err := endpointByID(op, ids...)
+			if err != nil {
+				return err
+			}
+			return c.call(ctx, r, nil)
+		}
+	}
+	return calls
+}
+
+func permanentErrors() []error {
+	return []error{
+		&net.DNSError{Err: "no such host", Name: "us.posthog.com", IsNotFound: true},
+		&tls.CertificateVerificationError{Err: errors.New("expired")},
+		x509.HostnameError{Certificate: &x509.Certificate{}, Host: "us.posthog.com"},
+		x509.UnknownAuthorityError{},
+	}
+}
+
+// refusedDial is a refused connection: nothing can have been sent.
+var refusedDial = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+
+// hangsDialing asks for a connection and never gets one.
+func hangsDialing(r *http.Request) (*http.Response, error) {
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
+		trace.GetConn(r.URL.Host)
+	}
+	return hangs(r)
+}

@@ -1,0 +1,212 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// T10: the default logger wrote every URL with its query to stderr, and the final error held the URL too.
+func TestTrapT10NothingShowsTheURL(t *testing.T) {
+	const canary = "canaryInTheQuery"
+	if os.Getenv("HOGAPI_TEST_T10") == "" {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTrapT10NothingShowsTheURL$", "-test.v")
+		child.Env = append(os.Environ(), "HOGAPI_TEST_T10=child")
+		output, err := child.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		require.Contains(t, string(output), "PASS")
+		require.NotContains(t, string(output), canary)
+		require.NotContains(t, string(output), "us.posthog.com")
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, failure := range []step{
+			answers(503, ""), answers(404, ""), fails(errCut), hangs,
+			fails(&url.Error{Op: "Get", URL: "https://us.posthog.com/?" + canary, Err: errCut}),
+			answers(307, "", "Location", "https://us.posthog.com:x/?"+canary),
+		} {
+			err := get(t.Context(), newFakeClient(t, newScript(failure)), WithQuery(url.Values{"q": {canary}}))
+			require.Error(t, err)
+			for ; err != nil; err = errors.Unwrap(err) {
+				require.NotContains(t, err.Error(), canary)
+				require.NotContains(t, err.Error(), "posthog.com")
+			}
+		}
+	})
+}
+
+// T12: a body that is no byte slice is read whole into memory first, and may not rewind.
+func TestTrapT12BodyRewinds(t *testing.T) {
+	body, err := encodeBody(OpDo, map[string]string{"name": "x"})
+	require.NoError(t, err)
+	require.IsType(t, []byte{}, body, "what go-retryablehttp rewinds without a copy")
+
+	synctest.Test(t, func(t *testing.T) {
+		var sent []string
+		record := func(then step) step {
+			return func(r *http.Request) (*http.Response, error) {
+				b, err := io.ReadAll(r.Body)
+				require.NoError(t, err)
+				require.EqualValues(t, len(b), r.ContentLength)
+				again, err := r.GetBody()
+				require.NoError(t, err)
+				b2, err := io.ReadAll(again)
+				require.NoError(t, err)
+				require.Equal(t, b, b2)
+				sent = append(sent, string(b))
+				return then(r)
+			}
+		}
+		s := newScript(record(answers(503, "")), record(fails(errCut)), record(answers(200, "{}")))
+		err := newFakeClient(t, s).Do(t.Context(), Request{Method: "PATCH", Path: "/x/", Body: map[string]int{"n": 1}, Replay: ReplayIdempotent}, nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{`{"n":1}`, `{"n":1}`, `{"n":1}`}, sent)
+	})
+}
+
+// A delete whose first answer was lost finds nothing: that is its success. One that finds nothing at once has failed.
+func TestDeleteThatFindsNothing(t *testing.T) {
+	gone := answers(404, `{"code":"not_found","detail":"Not found."}`)
+	remove := func(ctx context.Context, s *script) error {
+		return newFakeClient(t, s).Do(ctx, Request{Method: http.MethodDelete, Path: "/x/", Replay: ReplayIdempotent}, nil)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, remove(t.Context(), newScript(fails(errCut), gone)))
+		require.NoError(t, remove(t.Context(), newScript(answers(502, ""), answers(429, ""), gone)))
+		require.ErrorIs(t, remove(t.Context(), newScript(gone)), ErrNotFound)
+		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, ""), gone)), ErrNotFound, "a refused try deleted nothing")
+		require.ErrorIs(t, remove(t.Context(), newScript(fails(refusedDial), gone)), ErrNotFound, "a try that was not sent deleted nothing")
+	})
+}
+
+// How a call ends that its context cuts off: the cause is visible, and a call that must not be repeated is of unknown outcome
+// as soon as anything was sent.
+func TestContextEndsACall(t *testing.T) {
+	reason := errors.New("the program is stopping")
+	ends := map[string]struct {
+		failure step
+		unknown bool
+		is      error
+	}{
+		"during a try":                  {hangs, true, nil},
+		"while waiting to dial":         {hangsDialing, false, nil},
+		"while waiting to try again":    {answers(429, `{"code":"throttled"}`, "Retry-After", "30"), false, ErrRateLimited},
+		"before a try that is not sent": {fails(refusedDial), false, nil},
+	}
+	for name, tt := range ends {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(50*time.Millisecond, func() { cancel(reason) })
+				start := time.Now()
+				err := create(ctx, newFakeClient(t, newScript(tt.failure)))
+				require.Equal(t, 50*time.Millisecond, time.Since(start))
+				require.ErrorIs(t, err, context.Canceled)
+				require.ErrorIs(t, err, reason)
+				require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
+				if tt.is != nil {
+					require.ErrorIs(t, err, tt.is)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				err := create(ctx, newFakeClient(t, newScript(tt.failure)))
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
+			})
+		})
+	}
+	t.Run("before it begins", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(reason)
+		s := newScript(answers(200, "{}"))
+		err := create(ctx, newFakeClient(t, s))
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, reason)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown)
+		require.Zero(t, s.tries.Load())
+	})
+}
+
+// An answer that cannot be understood.
+func TestAnswerThatIsNoJSON(t *testing.T) {
+	for _, body := range []string{"", " ", "<html>Welcome</html>", `{"id":`, `{"id":7}`, `[]`, "null x"} {
+		var out struct{ ID string }
+		s := newScript(answers(200, body))
+		err := newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, &out)
+		var decode *DecodeError
+		require.ErrorAs(t, err, &decode, body)
+		require.Equal(t, strings.TrimSpace(body), string(decode.Body()))
+		require.NotErrorIs(t, err, ErrOutcomeUnknown)
+		require.EqualValues(t, 1, s.tries.Load())
+		if len(body) > 1 {
+			require.NotContains(t, err.Error(), body)
+		}
+
+		err = newFakeClient(t, newScript(answers(201, body))).call(t.Context(), endpoint(OpBatchExportsCreate), &out)
+		require.ErrorIs(t, err, ErrOutcomeUnknown, body)
+		require.ErrorAs(t, err, &decode)
+	}
+}
+
+// A call for which the specification knows no body takes an empty answer and a full one.
+func TestLenientAnswer(t *testing.T) {
+	for body, want := range map[string]string{"": "", " \n": "", `{"id":"x"}`: "x"} {
+		var out struct{ ID string }
+		r := endpoint(OpBatchExportsCreate)
+		r.lenient = true
+		require.NoError(t, newFakeClient(t, newScript(answers(204, body))).call(t.Context(), r, &out))
+		require.Equal(t, want, out.ID)
+	}
+}
+
+// Any 2xx is a success; the raw answer is there on success, on failure, and empty where none came.
+func TestReply(t *testing.T) {
+	var reply Reply
+	for _, status := range []int{200, 201, 202, 204, 299} {
+		require.NoError(t, create(t.Context(), newFakeClient(t, newScript(answers(status, `{"a":1}`, "X-Thing", "y"))), WithReply(&reply)))
+		require.Equal(t, status, reply.StatusCode)
+		require.Equal(t, "y", reply.Header.Get("X-Thing"))
+		require.Equal(t, `{"a":1}`, string(reply.Body))
+	}
+	require.Error(t, create(t.Context(), newFakeClient(t, newScript(answers(400, `{"a":2}`))), WithReply(&reply)))
+	require.Equal(t, 400, reply.StatusCode)
+	require.Equal(t, `{"a":2}`, string(reply.Body))
+	require.Error(t, create(t.Context(), newFakeClient(t, newScript(fails(errCut))), WithReply(&reply)))
+	require.Zero(t, reply)
+}
+
+// A server that echoes a key is not helped to print it, wherever the echo is cut.
+func TestRedact(t *testing.T) {
+	keys := []string{testPersonalKey, testProjectKey}
+	for _, tt := range [][2]string{
+		{"", ""},
+		{"plain", "plain"},
+		{testPersonalKey, redacted},
+		{"a" + testPersonalKey + testProjectKey + "b", "a" + redacted + redacted + "b"},
+		{"cut " + testPersonalKey[:len(testPersonalKey)-1], "cut " + redacted},
+		{"cut " + testProjectKey[:leastOfKey], "cut " + redacted},
+		{"cut " + testProjectKey[:leastOfKey-1], "cut " + testProjectKey[:leastOfKey-1]},
+		{"phx_", "phx_"},
+	} {
+		in := []byte(tt[0])
+		require.Equal(t, tt[1], string(redact(in, keys)))
+		require.Equal(t, tt[0], string(in), "what was given is not changed")
+	}
+	for cut := range len(testPersonalKey) {
+		body := bytes.Repeat([]byte(testPersonalKey), 3)[:2*len(testPersonalKey)+cut]
+		require.NotContains(t, string(redact(body, keys)), testPersonalKey[:leastOfKey])
+	}
+}

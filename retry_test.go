@@ -1,0 +1,394 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// T1: go-retryablehttp repeats every method: one create became five.
+func TestTrapT01CreateIsSentOnce(t *testing.T) {
+	failures := map[string]step{"cut": fails(errCut), "silence": hangs}
+	for _, status := range []int{408, 500, 502, 503, 504} {
+		failures[http.StatusText(status)] = answers(status, "")
+	}
+	for name, call := range onceCalls() {
+		for kind, failure := range failures {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newScript(failure)
+					err := call(t.Context(), newFakeClient(t, s))
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
+					require.EqualValues(t, 1, s.tries.Load())
+				})
+			})
+		}
+	}
+}
+
+// Refusals of a call that must not be repeated are no unknown outcome, and only one of them is tried again.
+func TestRefusedCreate(t *testing.T) {
+	throttled := answers(429, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled."}`, "Retry-After", "2")
+	for name, tt := range map[string]struct {
+		refusal step
+		tries   int64
+		is      error
+	}{
+		"throttled":          {throttled, 2, nil},
+		"429 of a proxy":     {answers(429, "<html>"), 1, ErrRateLimited},
+		"too many backfills": {answers(429, `{"code":"too_many_concurrent_backfills"}`, "Retry-After", "1"), 1, ErrTooManyBackfills},
+		"invalid":            {answers(400, `{"code":"required"}`), 1, ErrInvalid},
+		"not implemented":    {answers(501, ""), 1, ErrServer},
+		"redirect":           {answers(302, "", "Location", "/elsewhere/"), 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(tt.refusal, answers(201, `{}`))
+				err := create(t.Context(), newFakeClient(t, s))
+				require.EqualValues(t, tt.tries, s.tries.Load())
+				require.NotErrorIs(t, err, ErrOutcomeUnknown)
+				if tt.is != nil {
+					require.ErrorIs(t, err, tt.is)
+				}
+			})
+		})
+	}
+}
+
+// T2: a Retry-After of an hour was slept through although the longest wait was set to 30 s.
+func TestTrapT02RetryAfterOverTheCapIsAnErrorAtOnce(t *testing.T) {
+	for _, value := range []string{"61", "3600", "Fri, 01 Jan 2100 00:00:00 GMT"} {
+		t.Run(value, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, start := newScript(answers(429, "", "Retry-After", value)), time.Now()
+				err := get(t.Context(), newFakeClient(t, s))
+				var api *APIError
+				require.ErrorAs(t, err, &api)
+				require.Greater(t, api.RetryAfter, time.Minute)
+				require.EqualValues(t, 1, s.tries.Load())
+				require.Zero(t, time.Since(start))
+			})
+		})
+	}
+}
+
+// T3: large values overflowed, to a negative wait or to a short one, and hammered the service.
+func TestTrapT03RetryAfterDoesNotOverflow(t *testing.T) {
+	for _, value := range []string{"9223372036", "9223372037", "18446744074", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 400)} {
+		t.Run(value[:min(len(value), 20)], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(answers(429, "", "Retry-After", value))
+				err := get(t.Context(), newFakeClient(t, s))
+				var api *APIError
+				require.ErrorAs(t, err, &api)
+				require.Greater(t, api.RetryAfter, 200*365*24*time.Hour)
+				require.EqualValues(t, 1, s.tries.Load())
+			})
+		})
+	}
+}
+
+// T4: fractions, blanks and two of the three HTTP dates were ignored.
+func TestTrapT04EveryFormOfRetryAfterIsObeyed(t *testing.T) {
+	const date = "Sat, 01 Jan 2000 00:00:00 GMT" // when virtual time begins
+	for value, want := range map[string]time.Duration{
+		"7":                                7 * time.Second,
+		" 7 ":                              7 * time.Second,
+		"007":                              7 * time.Second,
+		"1.5":                              1500 * time.Millisecond,
+		"0.25":                             250 * time.Millisecond,
+		".5":                               500 * time.Millisecond,
+		"60":                               time.Minute,
+		"Sat, 01 Jan 2000 00:00:09 GMT":    9 * time.Second, // RFC 1123
+		"Saturday, 01-Jan-00 00:00:09 GMT": 9 * time.Second, // RFC 850
+		"Sat Jan  1 00:00:09 2000":         9 * time.Second, // asctime
+		" Sat, 01 Jan 2000 00:00:09 GMT":   9 * time.Second,
+	} {
+		for _, skew := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour} {
+			for _, status := range []int{408, 429, 500, 502, 503, 504} {
+				t.Run(fmt.Sprintf("%q, clock off by %v, %d", value, skew, status), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := newScript(answers(status, "", "Retry-After", value, "Date", date), answers(200, `{}`))
+						clock := func() time.Time { return time.Now().Add(skew) }
+						require.NoError(t, get(t.Context(), newFakeClient(t, s, WithClock(clock))))
+						require.Len(t, s.waits(), 1)
+						require.InDelta(t, want, s.waits()[0], float64(time.Millisecond))
+					})
+				})
+			}
+		}
+	}
+}
+
+// Without a Date of the service, dates are measured by the client's clock, the injected one.
+func TestRetryAfterDateWithoutDate(t *testing.T) {
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	h := http.Header{"Retry-After": {"Mon, 04 May 2026 03:02:31 GMT"}}
+	require.Equal(t, 30*time.Second, parseRetryAfter(h, now))
+	require.Zero(t, parseRetryAfter(h, now.Add(time.Hour)))
+}
+
+// The longest of several values counts.
+func TestRetryAfterTwice(t *testing.T) {
+	h := http.Header{"Retry-After": {"1", "x", "3", "2"}}
+	require.Equal(t, 3*time.Second, parseRetryAfter(h, time.Now()))
+}
+
+// hostileRetryAfter are values that no service should send.
+var hostileRetryAfter = []string{
+	"", " ", "\t", "-1", "-0", "-0.5", "+5", "+0", "0", "00", "0.0", "0.", ".0", ".", "..", "1.2.3", "1,5", "1;2", "1 2", "5 seconds", "5s", "1m", "PT5S",
+	"0x10", "0b1", "1e3", "1E3", "1e-3", "1e400", "1_000", "inf", "Inf", "+Inf", "-Inf", "Infinity", "nan", "NaN", "-NaN", "null", "true", "{}", "[5]", `"5"`,
+	"٣", "５", "1\x00", "\x005", "5\r\n", "0.0000000001", "0.000000001", "0.9999999999", "59.9999999999", "60.0000001",
+	"9223372036", "9223372036.854775807", "9223372037", "18446744074", "18446744073.709551616", "9223372036854775807", "18446744073709551616",
+	strings.Repeat("9", 400), "0." + strings.Repeat("0", 400) + "1", strings.Repeat("0", 400) + "5", strings.Repeat(".", 400),
+	"Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Fri, 31 Dec 10000 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT",
+	"Sat, 01 Jan 2000 00:00:09", "Sat, 01 Jan 2000 00:00:09 PST", "Sat, 32 Jan 2000 00:00:09 GMT", "Sat, 01 Jan 2000 24:00:00 GMT", "2000-01-01T00:00:09Z",
+	"Saturday, 01-Jan-69 00:00:09 GMT", "946684809", "1e1 GMT", "tomorrow",
+}
+
+// Whatever the service says, a wait is never below the floor nor above the cap, and the calls end.
+func TestHostileRetryAfter(t *testing.T) {
+	require.GreaterOrEqual(t, len(hostileRetryAfter), 60)
+	for _, value := range hostileRetryAfter {
+		t.Run(fmt.Sprintf("%.30q", value), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(answers(503, "", "Retry-After", value, "Date", "Sat, 01 Jan 2000 00:00:00 GMT"))
+				require.ErrorIs(t, get(t.Context(), newFakeClient(t, s)), ErrServer)
+				for _, wait := range s.waits() {
+					require.GreaterOrEqual(t, wait, minDelay)
+					require.LessOrEqual(t, wait, time.Minute)
+				}
+			})
+		})
+	}
+}
+
+// FuzzRetryAfter compares with a slower reading of the header that cannot overflow.
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range hostileRetryAfter {
+		f.Add(value, "Sat, 01 Jan 2000 00:00:00 GMT", int64(0), 0.5)
+		f.Add(value, value, int64(24*time.Hour), 0.0)
+	}
+	policy := RetryPolicy{}.withDefaults(&config{})
+	f.Fuzz(func(t *testing.T, value, date string, skew int64, random float64) {
+		now := time.Unix(946684800, 0).Add(time.Duration(skew))
+		h := http.Header{"Retry-After": {value}, "Date": {date}}
+		got := parseRetryAfter(h, now)
+		require.GreaterOrEqual(t, got, time.Duration(0))
+		require.InDelta(t, oracleRetryAfter(value, date, now), got.Seconds(), 1e-6+1e-12*got.Seconds())
+		if !(random >= 0 && random < 1) {
+			random = 0.25
+		}
+		v := policy.decide(outcome{try: 1, status: 429, retryAfter: got, timeLeft: math.MaxInt64, random: random})
+		require.Equal(t, got > policy.MaxRetryAfter, v.overCap)
+		require.Equal(t, !v.overCap, v.retry)
+		if v.retry {
+			require.GreaterOrEqual(t, v.wait, max(got, minDelay))
+			require.LessOrEqual(t, v.wait, policy.MaxRetryAfter)
+		}
+	})
+}
+
+// oracleRetryAfter reads seconds digit by digit and dates as whole seconds, and saturates.
+func oracleRetryAfter(value, date string, now time.Time) float64 {
+	value = strings.TrimSpace(value)
+	whole, fraction, _ := strings.Cut(value, ".")
+	isNumber := len(whole)+len(fraction) > 0
+	seconds, unit := 0.0, 0.1
+	for _, r := range whole {
+		isNumber = isNumber && '0' <= r && r <= '9'
+		seconds = seconds*10 + float64(r-'0')
+	}
+	for _, r := range fraction {
+		isNumber = isNumber && '0' <= r && r <= '9'
+		seconds += unit * float64(r-'0')
+		unit /= 10
+	}
+	if !isNumber {
+		at, err := http.ParseTime(value)
+		if err != nil {
+			return 0
+		}
+		if d, err := http.ParseTime(date); err == nil {
+			now = d
+		}
+		seconds = float64(at.Unix()-now.Unix()) - float64(now.Nanosecond())/1e9
+	}
+	return min(max(seconds, 0), float64(math.MaxInt64)/1e9)
+}
+
+// T5: the jitter functions of go-retryablehttp went over the longest wait that was set.
+func TestTrapT05WaitsStayBetweenFloorAndCap(t *testing.T) {
+	policy := RetryPolicy{BaseDelay: time.Second, MaxDelay: 30 * time.Second}
+	for try := 1; try <= 200; try++ {
+		for _, random := range []float64{0, 0.25, 0.5, 0.75, math.Nextafter(1, 0)} {
+			wait := policy.delay(outcome{try: try, random: random})
+			require.GreaterOrEqual(t, wait, minDelay)
+			require.LessOrEqual(t, wait, min(policy.BaseDelay<<min(try-1, 10), policy.MaxDelay))
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(answers(503, ""))
+		require.Error(t, get(t.Context(), newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 100, BaseDelay: time.Hour, MaxDelay: 2 * time.Second}))))
+		require.EqualValues(t, 100, s.tries.Load())
+		require.LessOrEqual(t, slices.Max(s.waits()), 2*time.Second)
+		require.GreaterOrEqual(t, slices.Min(s.waits()), minDelay)
+	})
+}
+
+// T6: a wait that could not end before the deadline was slept through, and the error said only "deadline exceeded".
+func TestTrapT06HopelessWaitIsNotStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		s, start := newScript(answers(429, `{"code":"throttled"}`, "Retry-After", "30")), time.Now()
+		err := get(ctx, newFakeClient(t, s))
+		require.Less(t, time.Since(start), 10*time.Millisecond)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrRateLimited)
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		require.Equal(t, 30*time.Second, api.RetryAfter)
+		require.NoError(t, ctx.Err(), "the deadline is still to come")
+	})
+}
+
+// The same holds for the wait for the pace.
+func TestHopelessPaceIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(answers(200, `{}`))
+		client := newFakeClient(t, s, WithPace(0.1, 1))
+		require.NoError(t, create(t.Context(), client))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		err := create(ctx, client)
+		require.Less(t, time.Since(start), 10*time.Millisecond)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, "nothing was sent")
+		require.EqualValues(t, 1, s.tries.Load())
+	})
+}
+
+// T14: a total outage multiplied the load by the number of tries.
+func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
+	for kind, failure := range map[string]step{"503": answers(503, ""), "cut": fails(errCut)} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const calls = 10_000
+				s := newScript(failure)
+				client := newFakeClient(t, s)
+				for range calls {
+					require.Error(t, get(t.Context(), client))
+				}
+				requests := float64(s.tries.Load()) / calls
+				t.Logf("%.4f requests a call", requests)
+				require.LessOrEqual(t, requests, 1.05)
+
+				s.steps = []step{answers(200, `{}`)}
+				for range 500 {
+					require.NoError(t, get(t.Context(), client))
+				}
+				require.Equal(t, budgetSize, client.core.budget.tokens, "full capacity is back")
+			})
+		})
+	}
+}
+
+// A retry that succeeds costs nothing, and neither does one that the caller does not wait for.
+func TestBudgetIsForStormsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ok, busy := answers(200, `{}`), answers(503, "", "Retry-After", "5")
+		for range 1000 {
+			client := newFakeClient(t, newScript(busy, ok))
+			require.NoError(t, get(t.Context(), client))
+			require.Equal(t, budgetSize, client.core.budget.tokens)
+		}
+		client := newFakeClient(t, newScript(busy))
+		for range 1000 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			err := get(ctx, client)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, ErrServer)
+		}
+		require.Equal(t, budgetSize, client.core.budget.tokens)
+	})
+}
+
+// The waits of many clients must not meet. Without jitter all of them would fall into one window.
+func TestJitterSpreadsTheFirstRetry(t *testing.T) {
+	const clients, width = 1000, 10 * time.Millisecond
+	policy := RetryPolicy{}.withDefaults(&config{})
+	busiest := func(random func() float64) float64 {
+		windows := map[time.Duration]int{}
+		for range clients {
+			windows[policy.delay(outcome{try: 1, random: random()})/width]++
+		}
+		most := 0
+		for _, n := range windows {
+			most = max(most, n)
+		}
+		mean := clients / (float64(policy.BaseDelay-minDelay) / float64(width))
+		return float64(most) / mean
+	}
+	require.LessOrEqual(t, busiest(randomUnit), 3.0)
+	require.Greater(t, busiest(func() float64 { return 0.5 }), 3.0, "the measure sees a lack of jitter")
+}
+
+// Tries, waits and classes of calls that may be repeated.
+func TestRetriedCalls(t *testing.T) {
+	for _, status := range []int{408, 429, 500, 502, 503, 504} {
+		for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(answers(status, ""), fails(errCut), answers(status, "<html>"), answers(200, `{}`))
+				client := newFakeClient(t, s)
+				require.NoError(t, client.Do(t.Context(), Request{Method: method, Path: "/x/", Replay: ReplayIdempotent}, nil))
+				require.EqualValues(t, 4, s.tries.Load())
+			})
+		}
+	}
+	for _, status := range []int{300, 301, 304, 400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 501, 505, 512} {
+		s := newScript(answers(status, ""), answers(200, `{}`))
+		require.Error(t, get(t.Context(), newFakeClient(t, s)), status)
+		require.EqualValues(t, 1, s.tries.Load(), status)
+	}
+}
+
+func TestRetryPolicyOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(answers(503, ""))
+		require.Error(t, get(t.Context(), newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 1}))))
+		require.EqualValues(t, 1, s.tries.Load())
+
+		s = newScript(answers(503, "", "Retry-After", "300"), answers(200, `{}`))
+		require.NoError(t, get(t.Context(), newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxRetryAfter: time.Hour}))))
+		require.Equal(t, []time.Duration{5 * time.Minute}, s.waits())
+	})
+	_, err := NewClient(WithRegion(RegionUS), WithoutProject(), WithPersonalAPIKey(testPersonalKey),
+		WithRetryPolicy(RetryPolicy{MaxTries: 101, BaseDelay: -1, MaxDelay: -1, MaxRetryAfter: -1}))
+	for _, field := range []string{"MaxTries", "BaseDelay", "MaxDelay", "MaxRetryAfter"} {
+		assert.ErrorContains(t, err, "RetryPolicy."+field)
+	}
+}
+
+// A transport error that a repetition does not mend ends the call.
+func TestPermanentTransportErrors(t *testing.T) {
+	for _, cause := range permanentErrors() {
+		s := newScript(fails(cause))
+		err := get(t.Context(), newFakeClient(t, s))
+		require.ErrorIs(t, err, cause)
+		require.EqualValues(t, 1, s.tries.Load(), cause)
+	}
+	require.False(t, isPermanent(errors.New("connection reset")))
+}

@@ -1,0 +1,410 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newServedClient is a client of a real server on loopback, below a path prefix: an absolute path would miss it.
+// It returns the transport too, for what the client does not offer.
+func newServedClient(t testing.TB, handler http.Handler, options ...Option) (*Client, *http.Transport) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.StripPrefix("/below", handler))
+	server.Start()
+	t.Cleanup(server.Close)
+	transport := defaultTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(server.URL + "/below/")}, options...)...), transport
+}
+
+// countDials makes the transport count its connections.
+func countDials(transport *http.Transport) *atomic.Int64 {
+	var n atomic.Int64
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		n.Add(1)
+		return dial(ctx, network, address)
+	}
+	return &n
+}
+
+// T7: a call that ended in failure closed the idle connections of its neighbours: 1,219 new ones instead of 16.
+func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
+	const workers = 16
+	var met sync.WaitGroup // all are here at the same time once, so that each has a connection
+	met.Add(workers + 1)
+	client, transport := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("meet") {
+			met.Done()
+			met.Wait()
+		}
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	dials := countDials(transport)
+	meet := WithQuery(url.Values{"meet": {"1"}})
+	var all, good sync.WaitGroup
+	stop := make(chan struct{})
+	all.Go(func() { // the neighbour
+		for err := get(t.Context(), client, meet); ; err = create(t.Context(), client) {
+			select {
+			case <-stop:
+				assert.ErrorIs(t, err, ErrServer)
+				return
+			default:
+			}
+		}
+	})
+	for range workers {
+		good.Go(func() {
+			assert.NoError(t, get(t.Context(), client, meet))
+			for range 200 {
+				assert.NoError(t, get(t.Context(), client))
+			}
+		})
+	}
+	good.Wait()
+	close(stop)
+	all.Wait()
+	t.Logf("%d connections", dials.Load())
+	require.LessOrEqual(t, dials.Load(), int64(20))
+}
+
+// T8: without limits of its own a silent server hangs for ever.
+func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, s := time.Now(), newScript(hangs)
+		err := get(t.Context(), newFakeClient(t, s))
+		var timeout net.Error
+		require.ErrorAs(t, err, &timeout)
+		require.True(t, timeout.Timeout())
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller set none")
+		require.EqualValues(t, 4, s.tries.Load())
+		require.Less(t, time.Since(start), 4*defaultTry+3*30*time.Second)
+	})
+}
+
+// The same over real sockets: connected, nothing ever sent back.
+func TestSilentSocketIsGivenUp(t *testing.T) {
+	block := make(chan struct{})
+	client, _ := newServedClient(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }),
+		WithTryTimeout(100*time.Millisecond), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	t.Cleanup(func() { close(block) })
+	start := time.Now()
+	err := create(t.Context(), client)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
+	require.ErrorIs(t, err, errTryTimeout)
+	require.Less(t, time.Since(start), 300*time.Millisecond)
+}
+
+// trickle is a body that gives a byte at a time until its request ends.
+type trickle struct {
+	ctx    context.Context //nolint:containedctx // of the request it belongs to
+	closed *atomic.Int64
+}
+
+func (b trickle) Read(p []byte) (int, error) {
+	select {
+	case <-b.ctx.Done():
+		return 0, context.Cause(b.ctx)
+	case <-time.After(50 * time.Millisecond):
+		p[0] = 'x'
+		return 1, nil
+	}
+}
+
+func (b trickle) Close() error {
+	b.closed.Add(1)
+	return nil
+}
+
+// T9: draining an error's body had a limit of bytes and none of time.
+func TestTrapT09TrickledErrorBodyCostsASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int64
+		start, s := time.Now(), newScript(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 503, "", "Retry-After", "1")
+			resp.ContentLength, resp.Body = -1, trickle{r.Context(), &closed}
+			return resp, nil
+		})
+		err := get(t.Context(), newFakeClient(t, s))
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		require.Equal(t, 503, api.StatusCode)
+		require.InDelta(t, 4*time.Second+3*time.Second, time.Since(start), float64(100*time.Millisecond), "4 bodies and 3 waits of a second")
+		require.EqualValues(t, 4, closed.Load())
+	})
+}
+
+func TestTrickledErrorBodyOverSockets(t *testing.T) {
+	client, _ := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+		for {
+			_, _ = io.WriteString(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	start := time.Now()
+	require.ErrorIs(t, get(t.Context(), client), ErrServer)
+	require.Less(t, time.Since(start), errorBodyTime+300*time.Millisecond)
+}
+
+// T11: with a handler of one's own for errors the last body stays open, and its connection with it.
+func TestTrapT11EveryBodyIsClosed(t *testing.T) {
+	var opened, closed atomic.Int64
+	status := 0
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		opened.Add(1)
+		resp := answer(r, status, strings.Repeat("x", 100_000))
+		resp.Body = countedClose{resp.Body, &closed}
+		return resp, nil
+	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	for status = range 600 {
+		if status >= 200 {
+			_ = get(t.Context(), client)
+		}
+	}
+	require.EqualValues(t, 400, opened.Load())
+	require.Equal(t, opened.Load(), closed.Load())
+}
+
+type countedClose struct {
+	io.ReadCloser
+	n *atomic.Int64
+}
+
+func (c countedClose) Close() error {
+	c.n.Add(1)
+	return c.ReadCloser.Close()
+}
+
+// cutBody is an answer whose body breaks off.
+func cutBody(status int, body string) step {
+	return func(r *http.Request) (*http.Response, error) {
+		resp := answer(r, status, body)
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(body[:len(body)/2]), errReader{io.ErrUnexpectedEOF}))
+		return resp, nil
+	}
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+// T13: an answer that broke off was handed over as a success.
+func TestTrapT13AnswerThatBreaksOffIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(cutBody(200, `{"count":7,"results":[]}`), answers(200, `{"count":7}`))
+		var out struct{ Count int }
+		require.NoError(t, newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, &out))
+		require.Equal(t, 7, out.Count)
+		require.EqualValues(t, 2, s.tries.Load())
+	})
+	s := newScript(cutBody(201, `{"id":"x"}`))
+	r := endpoint(OpBatchExportsCreate)
+	err := newFakeClient(t, s).call(t.Context(), r, new(struct{ ID string }))
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.EqualValues(t, 1, s.tries.Load())
+}
+
+// An answer that only the end of the connection ends gives no error when it is cut: the JSON tells.
+func TestAnswerThatEndsWithTheConnection(t *testing.T) {
+	atClose := func(body string) step {
+		return func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 200, body)
+			resp.ContentLength = -1
+			return resp, nil
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(atClose(`{"count":7`), atClose(` {"count":7} `))
+		var out struct{ Count int }
+		require.NoError(t, newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, &out))
+		require.Equal(t, 7, out.Count)
+		require.EqualValues(t, 2, s.tries.Load())
+	})
+}
+
+// Where the status says all, a body that breaks off changes nothing.
+func TestBodyThatNobodyReadsMayBreakOff(t *testing.T) {
+	s := newScript(cutBody(200, `{"paused":true}`))
+	require.NoError(t, create(t.Context(), newFakeClient(t, s)))
+	require.EqualValues(t, 1, s.tries.Load())
+}
+
+// T15: a timeout of the outer client spanned all tries, so that a try that timed out was never repeated.
+func TestTrapT15TimeoutOfTheUsersClientIsForOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(hangs, answers(503, "", "Retry-After", "2"), func(r *http.Request) (*http.Response, error) {
+			time.Sleep(200 * time.Millisecond)
+			return answer(r, 200, `{}`), nil
+		})
+		own := &http.Client{Transport: s, Timeout: 300 * time.Millisecond}
+		require.NoError(t, get(t.Context(), newFakeClient(t, nil, WithHTTPClient(own))))
+		require.EqualValues(t, 3, s.tries.Load())
+		require.Equal(t, 300*time.Millisecond, own.Timeout, "the caller's client is left as it was")
+	})
+}
+
+// Neither does it span the wait for the pace.
+func TestPaceIsNotPartOfATry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(answers(200, `{}`))
+		client := newFakeClient(t, nil, WithHTTPClient(&http.Client{Transport: s, Timeout: 300 * time.Millisecond}), WithPace(1, 1))
+		start := time.Now()
+		for range 3 {
+			require.NoError(t, get(t.Context(), client))
+		}
+		require.Equal(t, 2*time.Second, time.Since(start))
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(100*time.Millisecond, func() { cancel(errCut) })
+		err := create(ctx, client)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, errCut)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown)
+	})
+}
+
+// Answers are bounded: a bomb is an error, and an error's body is cut.
+func TestAnswersAreBounded(t *testing.T) {
+	huge := func(status int) step {
+		return func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, status, "")
+			resp.ContentLength, resp.Body = -1, io.NopCloser(io.LimitReader(zeros{}, 10*maxAnswer))
+			return resp, nil
+		}
+	}
+	s := newScript(huge(200))
+	err := newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
+	require.ErrorIs(t, err, errAnswerTooBig)
+	require.EqualValues(t, 1, s.tries.Load())
+
+	var reply Reply
+	err = create(t.Context(), newFakeClient(t, newScript(huge(400))), WithReply(&reply))
+	var api *APIError
+	require.ErrorAs(t, err, &api)
+	require.Len(t, api.Body(), maxErrorBody)
+	require.Len(t, reply.Body, maxErrorBody)
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// Only what provably was not sent counts as unsent.
+func TestUnsentNeedsAProof(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	for name, tt := range map[string]struct {
+		watch  func(*writeWatch)
+		err    error
+		unsent bool
+	}{
+		"no trace, some error":         {func(*writeWatch) {}, errCut, false},
+		"no trace, could not dial":     {func(*writeWatch) {}, dial, true},
+		"no trace, a read failed":      {func(*writeWatch) {}, &net.OpError{Op: "read", Err: errCut}, false},
+		"asked for a connection":       {func(w *writeWatch) { w.asked.Store(true) }, errCut, true},
+		"got one":                      {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, errCut, false},
+		"got one, then could not dial": {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, dial, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w writeWatch
+			tt.watch(&w)
+			require.Equal(t, tt.unsent, w.unsent(tt.err))
+		})
+	}
+}
+
+// The caller's http.Client is copied: neither its transport nor its redirect policy is touched.
+func TestHTTPClientIsCopied(t *testing.T) {
+	own := &http.Client{Timeout: time.Second}
+	newFakeClient(t, nil, WithHTTPClient(own))
+	require.Equal(t, http.Client{Timeout: time.Second}, *own)
+}
+
+// Cancelled and failed calls leave no goroutine and no descriptor behind.
+func TestNothingLeaks(t *testing.T) {
+	n := atomic.Int64{}
+	client, transport := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch n.Add(1) % 4 {
+		case 0:
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, strings.Repeat("x", 200_000)) // more than is kept
+		case 1:
+			<-r.Context().Done()
+		case 2:
+			panic(http.ErrAbortHandler)
+		case 3:
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"cut":`)
+		}
+	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	fail := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		var out any
+		require.Error(t, client.Do(ctx, Request{Method: "POST", Path: "/x/"}, &out))
+	}
+	fail()
+	transport.CloseIdleConnections()
+	before := openFiles(t)
+	for range 300 {
+		fail()
+	}
+	transport.CloseIdleConnections()
+	require.Eventually(t, func() bool { return openFiles(t) <= before+2 }, 5*time.Second, 10*time.Millisecond)
+	// goroutines: goleak, after all tests
+}
+
+// openFiles counts this process's descriptors.
+func openFiles(t *testing.T) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no list of open files on this system")
+	}
+	return len(entries)
+}
+
+// An address that refuses, over a real socket, is proof enough for any call.
+func TestRefusedConnectionIsUnsent(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	client := newFakeClient(t, defaultTransport(), WithRegion(""), WithBaseURL("http://"+address), WithRetryPolicy(RetryPolicy{MaxTries: 2}))
+	err = create(t.Context(), client)
+	var transport *TransportError
+	require.ErrorAs(t, err, &transport)
+	require.False(t, transport.Sent)
+	require.Equal(t, 2, transport.Attempts)
+	require.NotErrorIs(t, err, ErrOutcomeUnknown)
+	require.Contains(t, err.Error(), "nothing was sent")
+	require.NotContains(t, fmt.Sprint(err), "/api/")
+}
