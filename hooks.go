@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -139,4 +140,72 @@ func (c *core) hook(ctx context.Context, set bool, f func()) {
 		}
 	}()
 	f()
+}
+
+// logBatch writes one line about a request of an import.
+func (c *core) logBatch(ctx context.Context, info CallInfo, lane, events int, a captureAnswer) {
+	level, text := slog.LevelDebug, "hogapi: batch"
+	if a.verdict == answerWait {
+		level, text = slog.LevelWarn, "hogapi: batch failed, will be sent again"
+	}
+	c.log(ctx, level, text, info, a.err, slog.Int("lane", lane), slog.Int("events", events), slog.Int("status", a.status),
+		slog.Duration("duration", a.duration))
+}
+
+// hookQueue runs an import's hooks on a goroutine of their own. What does not fit the queue is left out.
+type hookQueue struct {
+	core   *core
+	events chan func()
+	ended  chan struct{}
+	missed atomic.Int64
+}
+
+const hookQueueLength = 1000
+
+func newHookQueue(c *core) *hookQueue {
+	if c.hooks.OnBatch == nil && c.hooks.OnCheckpoint == nil {
+		return nil
+	}
+	q := &hookQueue{core: c, events: make(chan func(), hookQueueLength), ended: make(chan struct{})}
+	go q.run()
+	return q
+}
+
+func (q *hookQueue) run() {
+	defer close(q.ended)
+	for f := range q.events {
+		q.core.hook(context.Background(), true, f)
+	}
+}
+
+func (q *hookQueue) add(f func()) {
+	select {
+	case q.events <- f:
+	default:
+		q.missed.Add(1)
+	}
+}
+
+func (q *hookQueue) batch(e BatchEvent) {
+	if q != nil && q.core.hooks.OnBatch != nil {
+		q.add(func() { q.core.hooks.OnBatch(e) })
+	}
+}
+
+func (q *hookQueue) checkpoint(e CheckpointEvent) {
+	if q != nil && q.core.hooks.OnCheckpoint != nil {
+		q.add(func() { q.core.hooks.OnCheckpoint(e) })
+	}
+}
+
+// close runs what is queued and ends.
+func (q *hookQueue) close() {
+	if q == nil {
+		return
+	}
+	close(q.events)
+	<-q.ended
+	if n := q.missed.Load(); n > 0 {
+		q.core.logger.Warn("hogapi: hooks were too slow", "left_out", n)
+	}
 }

@@ -1,4 +1,4 @@
 package hogapi
 
+// BackfillsService manages backfills.
 type BackfillsService service
-type Position struct{}

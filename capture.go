@@ -1,0 +1,499 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/time/rate"
+
+	"github.com/hogapi/hogapi/internal/window"
+)
+
+// Unpaced, as a rate, sends as fast as the service answers.
+const Unpaced = -1
+
+// CaptureOptions set up a [Capture].
+type CaptureOptions struct {
+	// ID names the import. Uuids are derived from it and the positions of events, and every event carries it as the property
+	// $import_job_id. It may be empty where every event has a uuid of its own.
+	ID string
+	// Rate is the most events per second, resent ones included: default 1,000, as the service's own importer; or Unpaced.
+	Rate int
+	// Rejects takes the events that the service refuses, each sent alone. Without it the first one stops the Capture.
+	Rejects RejectHandler
+	// OnSettled is told the position up to which every event is settled, for sources that commit offsets. Calls come one at a
+	// time, in order; it must not call back into the Capture.
+	OnSettled func(Position)
+	Gate      GateOptions
+	Delivery  DeliveryOptions
+}
+
+// DeliveryOptions say how events are sent. Zero fields take the default.
+type DeliveryOptions struct {
+	Lanes          int           // how many requests can be under way at once; events of one person share a lane; default 8, at most 64
+	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more over a slow line when unpaced
+	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, at most 18 MiB
+	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
+	Linger         time.Duration // how long an event waits for company; default 250 ms
+	MaxInFlight    int           // events read and not yet settled; default 2,000, or 65,536 when unpaced
+	MaxBytes       int           // bytes of events held; default 16 MiB, when unpaced 24 MiB
+	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
+	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
+	NoCompression  bool          // send plain JSON
+	Preflight      Preflight     // whether the key is checked before the first event
+}
+
+// Preflight says whether a wrong project key is looked for before the first event: the capture endpoint takes events
+// for an unknown key and drops them without a word.
+type Preflight uint8
+
+// Preflight settings.
+const (
+	PreflightCloud Preflight = iota // on the cloud hosts only
+	PreflightOn
+	PreflightOff
+)
+
+// A Capture holds what it has not sent in memory: a kill of the process loses it. Where that must not happen, use
+// [Client.Import], which resumes from a checkpoint, or commit the positions that OnSettled reports.
+//
+// Capture sends past events: every request says historical_migration, and there is no way to send without it. Nothing that Enqueue
+// has accepted is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled. It is safe
+// for concurrent use. End it with Close.
+type Capture struct {
+	core      *core
+	set       deliverySettings
+	rejects   RejectHandler
+	onSettled func(Position)
+	saver     stateSaver // of an import; nil for a push capture
+	encoders  sync.Pool
+
+	ctx     context.Context //nolint:containedctx // of everything under way; ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	hooks   *hookQueue
+
+	cleared chan struct{} // closed when the preflight has passed
+	begin   sync.Once
+	flow    *flow
+	zippers chan *gzip.Writer // as many as processors
+
+	mu       sync.Mutex
+	identity *identity
+	entries  window.Window[entry]
+	lanes    []*lane
+	room     chan struct{} // closed and replaced when there is room again
+	waiting  int           // producers that wait for room
+	bytes    int           // of events held
+	flushTo  uint64        // all before it shall be sent without lingering
+	closing  bool
+	stats    Stats
+	seen     map[Warning]int64
+
+	stopOnce sync.Once
+	stopped  chan struct{}
+	stopErr  error
+
+	closed    sync.Once
+	result    Receipt
+	resultErr error
+
+	commits   chan struct{} // wakes the committer
+	committed chan struct{} // closed when it has ended
+	books     *books        // under the lock
+	settled   settledPlace  // of what is committed; under the lock
+	reported  uint64        // all before it has been reported to OnSettled; under the lock
+	saveTime  time.Duration // of the newest save; the committer's own
+}
+
+// entry is one event from its acceptance until it is committed.
+type entry struct {
+	pos    Position
+	number uint64 // at its position
+	id     uuid.UUID
+	time   time.Time
+	tally  *tally // nil for a record that made no event
+	size   int32
+	state  entryState
+	reject *Reject
+}
+
+type entryState uint8
+
+const (
+	entryPending entryState = iota
+	entryAcknowledged
+	entryRejected
+)
+
+// NewCapture starts a Capture. It sends nothing yet.
+func (c *Client) NewCapture(o CaptureOptions) (*Capture, error) {
+	return c.newCapture(o, nil, nil)
+}
+
+func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSaver) (*Capture, error) {
+	set, err := o.settings(c.core)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Capture{
+		core: c.core, set: set, rejects: o.Rejects, onSettled: o.OnSettled, saver: saver,
+		ctx: ctx, cancel: cancel, hooks: newHookQueue(c.core),
+		cleared:  make(chan struct{}),
+		flow:     newFlow(set),
+		zippers:  newZippers(),
+		identity: newIdentity(o.ID, o.Gate.ContentIDs),
+		room:     make(chan struct{}),
+		seen:     map[Warning]int64{},
+		stopped:  make(chan struct{}),
+		commits:  make(chan struct{}, 1), committed: make(chan struct{}),
+	}
+	p.books = newBooks(o.ID, "")
+	if resumed != nil {
+		p.resume(resumed)
+	}
+	seed, marks := maphash.MakeSeed(), newStamps(o.ID)
+	p.encoders.New = func() any { return newEncoder(newGate(o.Gate, c.core.now), o.Gate.SetPolicy, marks, seed) }
+	for i := range set.Lanes {
+		p.lanes = append(p.lanes, newLane(p, i))
+	}
+	for _, l := range p.lanes {
+		p.running.Go(l.run)
+	}
+	go p.commit()
+	return p, nil
+}
+
+// resume goes on with the books and at the place of an earlier run.
+func (p *Capture) resume(s *savedState) {
+	p.books, p.settled = s.books, s.Place
+	p.identity.last, p.identity.n = s.Place.At, s.Place.Count
+	total := s.books.total
+	p.stats.Read, p.stats.Acknowledged, p.stats.Rejected = total.Read, total.Acknowledged, total.Rejected
+	p.stats.Position = s.Place.After
+}
+
+// deliverySettings are the delivery options with every default filled in.
+type deliverySettings struct {
+	DeliveryOptions
+
+	hasID    bool
+	contents bool
+	pace     *rate.Limiter // nil: unpaced
+	prefix   []byte        // of every request's body
+}
+
+const (
+	defaultRate     = 1000
+	mostLanes       = 64
+	mostBatchBytes  = 18 << 20 // of the 20 MiB that the service takes
+	mostBatchEvents = 10_000
+)
+
+// settings checks the options and fills in the defaults.
+func (o CaptureOptions) settings(c *core) (s deliverySettings, err error) {
+	if c.capture == nil || c.projectKey == nil {
+		return s, &InputError{Op: OpCapture, Field: "client", Want: "a client with WithProjectAPIKey and a region or capture URL"}
+	}
+	d := o.Delivery
+	if o.Rate < Unpaced {
+		return s, &InputError{Op: OpCapture, Field: "Rate", Value: strconv.Itoa(o.Rate), Want: "events per second, 0 for the default of 1,000, or Unpaced"}
+	}
+	err = errors.Join(
+		o.Gate.check(OpCapture),
+		firstNegative(OpCapture, map[string]int{
+			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
+			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,
+			"Delivery.MaxBatchSpan": int(d.MaxBatchSpan), "Delivery.Linger": int(d.Linger), "Delivery.NoProgress": int(d.NoProgress),
+		}),
+		mostIs("Delivery.Lanes", d.Lanes, mostLanes), mostIs("Delivery.MaxBatchBytes", d.MaxBatchBytes, mostBatchBytes),
+		mostIs("Delivery.MaxBatchEvents", d.MaxBatchEvents, mostBatchEvents))
+	if err != nil {
+		return s, err
+	}
+	unpaced := o.Rate == Unpaced
+	perSecond := cmp.Or(o.Rate, defaultRate)
+	s = deliverySettings{DeliveryOptions: d, hasID: o.ID != "", contents: o.Gate.ContentIDs > 0}
+	s.Lanes = cmp.Or(d.Lanes, 8)
+	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
+	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
+	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
+	if unpaced {
+		s.MaxInFlight = cmp.Or(d.MaxInFlight, 65_536)
+		s.MaxBytes = cmp.Or(d.MaxBytes, 24<<20)
+		s.MaxBatchEvents = cmp.Or(d.MaxBatchEvents, 1000)
+	} else {
+		s.MaxInFlight = cmp.Or(d.MaxInFlight, 2000)
+		s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
+		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
+		s.MaxBatchEvents = min(cmp.Or(d.MaxBatchEvents, 1000), max(perSecond/4, 1))
+		s.pace = rate.NewLimiter(rate.Limit(perSecond), s.MaxBatchEvents)
+	}
+	// One event of the largest size must always fit.
+	s.MaxBytes = max(s.MaxBytes, maxEventBytes)
+	s.MaxBatchBytes = max(s.MaxBatchBytes, maxEventBytes)
+	s.prefix = []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
+	return s, nil
+}
+
+func mostIs(field string, n, most int) error {
+	if n > most {
+		return &InputError{Op: OpCapture, Field: field, Value: strconv.Itoa(n), Want: fmt.Sprintf("at most %d", most)}
+	}
+	return nil
+}
+
+// Enqueue takes one event. It makes the event's bytes at once, so later changes of its maps change nothing, and blocks
+// while the buffer is full. An error means that the event was not taken: *EventError where it is refused, the *StopError that has ended
+// the sending, ErrClosed, or ctx's.
+func (p *Capture) Enqueue(ctx context.Context, ev Event) error {
+	return p.enqueue(ctx, &ev, true)
+}
+
+// TryEnqueue is Enqueue without waiting: ErrFull says that the event was not taken for want of room.
+func (p *Capture) TryEnqueue(ev Event) error {
+	return p.enqueue(context.Background(), &ev, false)
+}
+
+func (p *Capture) enqueue(ctx context.Context, ev *Event, wait bool) error {
+	enc, _ := p.encoders.Get().(*encoder)
+	defer p.encoders.Put(enc)
+	out, refusal := enc.encode(ev)
+	if refusal == nil {
+		refusal = p.identified(ev)
+	}
+	if refusal != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.stats.Refused++
+		return refusal
+	}
+	return p.accept(ctx, out, wait)
+}
+
+// identified refuses an event that a second sending would double.
+func (p *Capture) identified(ev *Event) *EventError {
+	switch {
+	case ev.UUID != uuid.Nil || p.set.contents && ev.Position.IsZero():
+		return nil
+	case ev.Position.IsZero():
+		return &EventError{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
+	case !p.set.hasID:
+		return &EventError{Reason: ReasonNoIdentity, Position: ev.Position, Field: "uuid", Want: "a uuid, or an ID for the import"}
+	}
+	return nil
+}
+
+// accept waits for room and gives the event to its lane.
+func (p *Capture) accept(ctx context.Context, out encoded, wait bool) error {
+	l := p.lanes[out.person%uint64(len(p.lanes))]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		if err := p.refusing(); err != nil {
+			return err
+		}
+		if p.hasRoom(len(out.wire)) && l.takes(out) {
+			break
+		}
+		if !wait {
+			return ErrFull
+		}
+		if err := p.waitForRoom(ctx); err != nil {
+			return err
+		}
+	}
+	number := p.identity.number(out.pos)
+	if out.id == uuid.Nil {
+		var refusal *EventError
+		if out.id, refusal = p.deriveID(out, number); refusal != nil {
+			p.stats.Refused++
+			return refusal
+		}
+		putUUID(out.wire, out.id)
+	}
+	p.identity.n++
+	p.begin.Do(p.start)
+	p.bytes += len(out.wire)
+	seq := p.push(entry{
+		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)), //nolint:gosec // bounded by the gate
+		tally: p.books.tally(out.name, out.time),
+	})
+	for _, w := range out.warn {
+		p.seen[w]++
+	}
+	l.add(out, seq)
+	return nil
+}
+
+// acceptReject takes an event that the gate of an import has refused. It waits its turn to be handed to the reject handler.
+func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventError) error {
+	if p.rejects == nil {
+		return &StopError{Reason: StopRejected, Err: refusal}
+	}
+	reject := newReject(ev, refusal)
+	size := len(reject.Event) + len(reject.Raw)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.hasRoom(size) {
+		if err := p.waitForRoom(ctx); err != nil {
+			return err
+		}
+		if err := p.refusing(); err != nil {
+			return err
+		}
+	}
+	number := p.identity.number(ev.Position)
+	p.identity.n++
+	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
+		reject.UUID = p.identity.at(ev.Position, number)
+	}
+	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject} //nolint:gosec // bounded by memory
+	if ev.Name != "" && !ev.Timestamp.IsZero() {
+		e.tally = p.books.tally(ev.Name, ev.Timestamp)
+	}
+	p.bytes += size
+	p.push(e)
+	p.wakeCommitter()
+	return nil
+}
+
+func (p *Capture) push(e entry) uint64 {
+	p.stats.Read++
+	return p.entries.Push(e)
+}
+
+// refusing is why no event is taken any more, or nil.
+func (p *Capture) refusing() error {
+	if p.closing {
+		return ErrClosed
+	}
+	select {
+	case <-p.stopped:
+		return p.stopErr
+	default:
+		return nil
+	}
+}
+
+func (p *Capture) hasRoom(size int) bool {
+	return p.entries.Len() < p.set.MaxInFlight && (p.bytes == 0 || p.bytes+size <= p.set.MaxBytes)
+}
+
+// waitForRoom gives the lock back while it waits. Lanes that linger are told to send.
+func (p *Capture) waitForRoom(ctx context.Context) error {
+	room := p.room
+	p.waiting++
+	p.wakeLanes()
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+	}()
+	select {
+	case <-room:
+		return nil
+	case <-p.stopped:
+		return nil // the next look says why
+	case <-ctx.Done():
+		return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
+	}
+}
+
+// makeRoom tells the waiting producers to look again. The caller holds the lock.
+func (p *Capture) makeRoom() {
+	if p.waiting > 0 {
+		close(p.room)
+		p.room = make(chan struct{})
+	}
+}
+
+func (p *Capture) wakeLanes() {
+	for _, l := range p.lanes {
+		l.signal()
+	}
+}
+
+func (p *Capture) deriveID(out encoded, number uint64) (uuid.UUID, *EventError) {
+	if !out.pos.IsZero() {
+		return p.identity.at(out.pos, number), nil
+	}
+	id, known := p.identity.ofContent(out.wire)
+	if !known {
+		return id, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", p.identity.most)}
+	}
+	return id, nil
+}
+
+// start begins with the first event: the committer and the preflight.
+func (p *Capture) start() {
+	p.running.Go(p.preflight)
+}
+
+// Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler.
+func (p *Capture) Flush(ctx context.Context) error {
+	p.mu.Lock()
+	target := p.entries.Next()
+	p.flushTo = max(p.flushTo, target)
+	p.wakeLanes()
+	p.wakeCommitter()
+	for p.reported < target {
+		select {
+		case <-p.stopped:
+			p.mu.Unlock()
+			return p.stopErr
+		default:
+		}
+		if err := p.waitForRoom(ctx); err != nil {
+			left := target - p.reported
+			p.mu.Unlock()
+			return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, context.Cause(ctx))
+		}
+	}
+	p.mu.Unlock()
+	return nil
+}
+
+// Close takes no further events, sends what it holds, waits for retries, and returns the receipt, valid beside an error
+// too. When ctx ends first, what is under way is broken off and the error is an *UnsettledError that lists what may or may not
+// have arrived; a Capture that was stopped says so by its *StopError. A second Close returns the same.
+func (p *Capture) Close(ctx context.Context) (Receipt, error) {
+	p.mu.Lock()
+	p.closing = true
+	p.flushTo = p.entries.Next()
+	p.wakeLanes()
+	p.makeRoom()
+	p.mu.Unlock()
+	select {
+	case <-p.committed:
+	case <-ctx.Done():
+		p.cancel()
+		<-p.committed
+	}
+	p.cancel()
+	p.closed.Do(func() {
+		p.hooks.close()
+		p.result, p.resultErr = p.conclude(ctx)
+	})
+	return p.result, p.resultErr
+}
+
+// Stats is a snapshot of what has happened so far.
+func (p *Capture) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Pending = s.Read - s.Acknowledged - s.Rejected
+	s.InFlight, s.Bytes = p.entries.Len(), p.bytes
+	s.Permits, s.Throttled, s.FailingSince = p.flow.look()
+	return s
+}

@@ -1,0 +1,273 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// settledPlace is how far the settled events reach without a gap. Events can share a position, so it is the last position
+// that is wholly behind, and how many events of the next one are.
+type settledPlace struct {
+	After Position `json:"after"`          // every event up to and at this position is settled
+	At    Position `json:"at,omitzero"`    // and of this position
+	Count uint64   `json:"count,omitzero"` // so many
+}
+
+// pass moves on by one settled event.
+func (s *settledPlace) pass(e *entry) {
+	if e.pos != s.At {
+		s.After = s.At
+		s.At, s.Count = e.pos, 0
+	}
+	s.Count = e.number + 1
+}
+
+// stateSaver makes the settled place durable before its events are let go of. An import has one.
+type stateSaver interface {
+	save(ctx context.Context, place settledPlace, r Receipt) error
+}
+
+// mostCommit bounds what is committed at once, so that memory and time of a commit are bounded.
+const mostCommit = 8192
+
+// commit lets go of the settled events at the front, in order: rejects are handed over, the place is saved, and then
+// there is room for more. It is the only one that does; it ends when the lanes have.
+func (p *Capture) commit() {
+	defer close(p.committed)
+	lanesEnded := make(chan struct{})
+	go func() {
+		p.running.Wait()
+		close(lanesEnded)
+	}()
+	var front []entry
+	for last := false; ; {
+		if p.saver != nil && !last {
+			p.spareDisk(lanesEnded)
+		}
+		front = p.settledFront(front[:0])
+		if len(front) > 0 {
+			if err := p.commitFront(front); err != nil {
+				p.stop(err)
+				<-lanesEnded
+				return
+			}
+			continue
+		}
+		p.report()
+		if last {
+			return
+		}
+		select {
+		case <-p.commits:
+		case <-lanesEnded:
+			last = true
+		}
+	}
+}
+
+// spareDisk waits a little between two saves, five times as long as the last one took, unless somebody waits for the end.
+func (p *Capture) spareDisk(lanesEnded <-chan struct{}) {
+	p.mu.Lock()
+	hurried := p.closing || p.flushTo > p.entries.First()
+	p.mu.Unlock()
+	if wait := 5 * p.saveTime; !hurried && wait > 0 {
+		_ = pause(p.ctx, p.stopped, lanesEnded, wait) // whatever ends it, the next look at the front is due
+	}
+}
+
+func (p *Capture) wakeCommitter() {
+	select {
+	case p.commits <- struct{}{}:
+	default:
+	}
+}
+
+// settledFront copies the settled events at the front. They stay in the window until they are committed.
+func (p *Capture) settledFront(front []entry) []entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for seq := p.entries.First(); seq < p.entries.Next() && len(front) < mostCommit; seq++ {
+		e := p.entries.At(seq)
+		if e.state == entryPending {
+			break
+		}
+		front = append(front, *e)
+	}
+	return front
+}
+
+// commitFront hands over rejects, books the events and saves the place. Where a reject cannot be handed over, what came before it is
+// committed all the same.
+func (p *Capture) commitFront(front []entry) error {
+	done, handlerErr := p.handOver(front)
+	p.mu.Lock()
+	place := p.settled
+	for i := range front[:done] {
+		p.books.enter(&front[i])
+		place.pass(&front[i])
+	}
+	var r Receipt
+	if p.saver != nil {
+		r = p.receipt()
+	}
+	p.mu.Unlock()
+	if p.saver != nil && done > 0 {
+		if err := p.saveState(place, r); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settled = place
+	for range done {
+		e := p.entries.Pop()
+		if e.state == entryRejected {
+			p.bytes -= int(e.size)
+			p.stats.Rejected++
+		}
+	}
+	p.makeRoom()
+	return handlerErr
+}
+
+// handOver gives the rejected events to the handler and reports how many events are done with.
+func (p *Capture) handOver(front []entry) (done int, err error) {
+	for i := range front {
+		e := &front[i]
+		if e.state != entryRejected {
+			continue
+		}
+		if p.rejects == nil {
+			return i, &StopError{Reason: StopRejected, Status: e.reject.Status, Err: e.reject.Err}
+		}
+		if err := p.rejects.Reject(p.ctx, *e.reject); err != nil {
+			return i, &StopError{Reason: StopHandler, Err: err}
+		}
+	}
+	return len(front), nil
+}
+
+func (p *Capture) saveState(place settledPlace, r Receipt) error {
+	start := time.Now()
+	if err := p.saver.save(context.WithoutCancel(p.ctx), place, r); err != nil {
+		return &StopError{Reason: StopCheckpoint, Err: err}
+	}
+	p.saveTime = time.Since(start)
+	p.hooks.checkpoint(CheckpointEvent{Position: place.After, Duration: p.saveTime})
+	return nil
+}
+
+// report tells OnSettled how far everything is settled. The newest position counts once an event of another one has come, or
+// when the caller has said by Flush or Close that no more of it will.
+func (p *Capture) report() {
+	p.mu.Lock()
+	at := p.settled.After
+	whole := p.settled.At != at && p.settled.Count > 0
+	if whole && p.entries.Len() > 0 {
+		whole = p.entries.At(p.entries.First()).pos != p.settled.At
+	} else if whole {
+		whole = p.flushTo >= p.entries.Next()
+	}
+	if whole {
+		at = p.settled.At
+	}
+	fresh := at != p.stats.Position
+	p.stats.Position = at
+	p.mu.Unlock()
+	if fresh && !at.IsZero() && p.onSettled != nil {
+		p.onSettled(at)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reported = p.entries.First()
+	p.makeRoom()
+}
+
+// UnsettledError lists the events that were accepted and are not settled: the service may or may not have them. Sending
+// them again with the same uuids is harmless.
+type UnsettledError struct {
+	Count       int
+	First, Last Position
+	UUIDs       []uuid.UUID // at most 10,000 of them
+	Err         error       // why; may be nil
+}
+
+const mostListed = 10_000
+
+func (e *UnsettledError) Error() string {
+	text := fmt.Sprintf("hogapi: %d events are unsettled", e.Count)
+	if !e.First.IsZero() {
+		text += fmt.Sprintf(", from %s to %s", e.First, e.Last)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text + "; send them again with the same uuids"
+}
+
+// Unwrap returns why they are unsettled.
+func (e *UnsettledError) Unwrap() error { return e.Err }
+
+// conclude makes the result of Close.
+func (p *Capture) conclude(ctx context.Context) (Receipt, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.receipt()
+	unsettled := &UnsettledError{Err: p.endedBy(ctx)}
+	for seq := p.entries.First(); seq < p.entries.Next(); seq++ {
+		e := p.entries.At(seq)
+		r.Read++
+		if e.state == entryAcknowledged {
+			r.Acknowledged++ // behind a gap: taken by the service, and not committed
+			continue
+		}
+		r.Pending++
+		unsettled.list(e)
+	}
+	if unsettled.Count > 0 {
+		return r, unsettled
+	}
+	return r, unsettled.Err
+}
+
+// receipt is the books with what this run adds to them. The caller holds the lock.
+func (p *Capture) receipt() Receipt {
+	r := p.books.receipt()
+	for w, n := range p.seen {
+		r.Warnings[w] += n
+	}
+	r.Refused = p.stats.Refused
+	r.Resent += p.stats.Resent
+	return r
+}
+
+func (e *UnsettledError) list(of *entry) {
+	if e.Count == 0 {
+		e.First = of.pos
+	}
+	e.Count++
+	e.Last = of.pos
+	if len(e.UUIDs) < mostListed {
+		e.UUIDs = append(e.UUIDs, of.id)
+	}
+}
+
+// endedBy is why the sending ended before its time, or nil.
+func (p *Capture) endedBy(ctx context.Context) error {
+	select {
+	case <-p.stopped:
+		if errors.Is(p.stopErr, context.Canceled) && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return p.stopErr
+	default:
+	}
+	if p.entries.Len() > 0 {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,462 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// encoded is an event as it goes over the wire, except for a uuid that is derived once the event is accepted.
+// It is valid until its encoder is used again.
+type encoded struct {
+	wire   []byte
+	name   string
+	id     uuid.UUID // nil: to be derived
+	pos    Position
+	time   time.Time
+	person uint64 // hash of the distinct id
+	warn   []Warning
+}
+
+// The wire form begins with the uuid, so that it can be written in later.
+const (
+	uuidOffset  = len(`{"uuid":"`)
+	uuidLength  = 36
+	wireBegin   = `{"uuid":"00000000-0000-0000-0000-000000000000","event":`
+	libraryName = "hogapi-go"
+)
+
+// encoder turns events into bytes. Not safe for concurrent use.
+type encoder struct {
+	gate   gate
+	policy SetPolicy
+	json   jsonb.Encoder
+	seed   maphash.Seed
+	stamps stamps
+	seen   special
+	visit  jsonb.Visitor // of seen, bound once
+	warn   []Warning
+
+	buf, props, rewritten []byte // scratch
+}
+
+// stamps are the properties that every event gets unless it has them.
+type stamps struct {
+	all       []byte // ,"$lib":…,"$lib_version":… and so on
+	lib       []byte
+	version   []byte
+	geoip     []byte
+	importJob []byte // empty without an import id
+}
+
+func newStamps(importID string) (s stamps) {
+	member := func(key, value string) []byte {
+		b, _ := json.Marshal(value) // a string always marshals
+		return append([]byte(`,"`+key+`":`), b...)
+	}
+	s.lib = member("$lib", libraryName)
+	s.version = member("$lib_version", libraryVersion())
+	s.geoip = []byte(`,"$geoip_disable":true`)
+	if importID != "" {
+		s.importJob = member("$import_job_id", importID)
+	}
+	s.all = bytes.Join([][]byte{s.lib, s.version, s.geoip, s.importJob}, nil)
+	return s
+}
+
+func newEncoder(g gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
+	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
+	e.visit = e.seen.visit
+	return e
+}
+
+// special is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
+type special struct {
+	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
+	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
+}
+
+// visit notes one top-level property.
+func (s *special) visit(key, value []byte) {
+	if field := s.field(string(key)); field != nil {
+		*field = append((*field)[:0], value...)
+	}
+}
+
+// field is where a property's value is noted, or nil for an ordinary one.
+func (s *special) field(key string) *[]byte {
+	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' {
+		return nil
+	}
+	switch key {
+	case "distinct_id":
+		return &s.distinctID
+	case "alias":
+		return &s.alias
+	case "$lib":
+		return &s.lib
+	case "$lib_version":
+		return &s.version
+	case "$geoip_disable":
+		return &s.geoip
+	case "$import_job_id":
+		return &s.importJob
+	case "$set":
+		return &s.set
+	case "$set_once":
+		return &s.setOnce
+	case "$process_person_profile":
+		return &s.processProfile
+	case "$cookieless_mode":
+		return &s.cookieless
+	case "$group_type":
+		return &s.groupType
+	case "$group_key":
+		return &s.groupKey
+	case "$group_set":
+		return &s.groupSet
+	}
+	return nil
+}
+
+// reset forgets the values and keeps their room.
+func (s *special) reset() {
+	for _, field := range []*[]byte{
+		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce,
+		&s.processProfile, &s.cookieless, &s.groupType, &s.groupKey, &s.groupSet, &s.alias,
+	} {
+		*field = (*field)[:0]
+	}
+}
+
+// encode checks an event and makes its bytes, or says why it is refused.
+func (e *encoder) encode(ev *Event) (encoded, *EventError) {
+	e.warn = e.warn[:0]
+	out, refusal := e.build(ev)
+	if refusal == nil {
+		refusal = e.gate.size(out.wire)
+	}
+	if refusal != nil {
+		refusal.Position = ev.Position
+	}
+	return out, refusal
+}
+
+func (e *encoder) build(ev *Event) (encoded, *EventError) {
+	if ev.bad != nil {
+		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: ev.bad.err}
+	}
+	if refusal := firstRefusal(e.gate.name(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
+		return encoded{}, refusal
+	}
+	members, refusal := e.properties(ev)
+	if refusal != nil {
+		return encoded{}, refusal
+	}
+	person, refusal := e.person(ev.DistinctID)
+	if refusal != nil {
+		return encoded{}, refusal
+	}
+	if refusal := e.seen.check(ev.Name); refusal != nil {
+		return encoded{}, refusal
+	}
+	wire, refusal := e.assemble(ev, person, members)
+	if refusal != nil {
+		return encoded{}, refusal
+	}
+	if isSuspectID(person) {
+		e.warn = append(e.warn, WarnSuspectID)
+	}
+	if ev.Name == eventGroupIdentified {
+		e.warn = append(e.warn, WarnGroupIdentify)
+	}
+	return encoded{
+		wire: wire, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp,
+		person: maphash.String(e.seed, person), warn: e.warn,
+	}, nil
+}
+
+func firstRefusal(all ...*EventError) *EventError {
+	for _, refusal := range all {
+		if refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+func checkUUID(id uuid.UUID) *EventError {
+	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
+		return &EventError{Reason: ReasonBadUUID, Field: "uuid", Want: "a UUID of the RFC 9562 variant"}
+	}
+	return nil
+}
+
+// properties makes the event's own properties, without the braces, and notes the special ones.
+func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
+	e.seen.reset()
+	var err error
+	switch {
+	case ev.RawProperties == nil:
+		if e.props, err = e.json.AppendMembers(e.props[:0], ev.Properties); err == nil {
+			err = e.noteSpecials(ev.Properties)
+		}
+		members = e.props
+	case ev.Properties != nil:
+		return nil, &EventError{Reason: ReasonBadProperties, Field: "properties", Want: "either Properties or RawProperties, not both"}
+	default:
+		if err = jsonb.Object(ev.RawProperties, e.visit); err == nil {
+			members = inner(ev.RawProperties)
+		}
+	}
+	if err == nil && e.policy != SetKeep && len(e.seen.set)+len(e.seen.setOnce) > 0 {
+		members, err = e.applyPolicy(ev.Name, members)
+	}
+	if err != nil {
+		return nil, jsonRefusal("properties", err)
+	}
+	return members, nil
+}
+
+// noteSpecials notes the special ones of a map's properties.
+func (e *encoder) noteSpecials(properties map[string]any) (err error) {
+	for key, value := range properties {
+		if field := e.seen.field(key); field != nil {
+			if *field, err = e.json.AppendValue((*field)[:0], value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inner is what stands between the braces of an object.
+func inner(object []byte) []byte {
+	object = bytes.TrimSpace(object)
+	return bytes.TrimSpace(object[1 : len(object)-1])
+}
+
+// applyPolicy rewrites $set and $set_once as the set policy says.
+func (e *encoder) applyPolicy(name string, members []byte) ([]byte, error) {
+	if isIdentityEvent(name) && e.policy == SetStrip {
+		return members, nil
+	}
+	merge := e.policy == SetToSetOnce && len(e.seen.set) > 0 && len(e.seen.setOnce) > 0
+	if merge {
+		return nil, errors.New("both $set and $set_once cannot be turned into one $set_once")
+	}
+	out := e.rewritten[:0]
+	object := append(append([]byte{'{'}, members...), '}')
+	err := jsonb.Object(object, func(key, value []byte) {
+		text := string(key)
+		isSet := text == "$set" || text == "$set_once"
+		if isSet && e.policy == SetStrip {
+			return
+		}
+		if isSet {
+			text = "$set_once"
+		}
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out, _ = jsonb.AppendString(out, text) // valid: it was read just now
+		out = append(append(out, ':'), value...)
+	})
+	e.rewritten = out
+	return out, err
+}
+
+func isIdentityEvent(name string) bool {
+	switch name {
+	case eventIdentify, eventAlias, eventMerge, eventGroupIdentify, "$set":
+		return true
+	}
+	return false
+}
+
+// person settles the distinct id: the field, or the property where the field is empty. Two that differ are refused.
+func (e *encoder) person(given string) (string, *EventError) {
+	raw := e.seen.distinctID
+	if len(raw) == 0 {
+		return given, e.gate.distinctID(given)
+	}
+	text, ok := distinctIDText(raw)
+	if !ok {
+		return "", &EventError{Reason: ReasonNoDistinctID, Field: "properties.distinct_id", Want: "a text, or a whole number"}
+	}
+	if given == "" {
+		given = text
+	}
+	if given != text {
+		return "", &EventError{Reason: ReasonTwoDistinctIDs, Field: "properties.distinct_id", Want: "the same id as in the event itself"}
+	}
+	return given, e.gate.distinctID(given)
+}
+
+// distinctIDText reads a distinct id: a text, or a whole number as its digits, as the service does.
+func distinctIDText(raw []byte) (string, bool) {
+	if raw[0] == '"' {
+		text, err := jsonb.Unquote(raw)
+		return text, err == nil
+	}
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	return string(raw), len(bytes.Trim(digits, "0123456789")) == 0
+}
+
+// check refuses values of special properties for which the service drops the event, or the whole batch.
+func (s *special) check(name string) *EventError {
+	bad := func(field, want string) *EventError {
+		return &EventError{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
+	}
+	switch {
+	case len(s.processProfile) > 0 && !isBool(s.processProfile):
+		return bad("$process_person_profile", "true or false")
+	case string(s.processProfile) == "false" && isIdentityEvent(name) && name != "$set":
+		return bad("$process_person_profile", "no false on an event that changes persons or groups: the service drops it")
+	case len(s.cookieless) > 0 && !isBool(s.cookieless):
+		return bad("$cookieless_mode", "true or false")
+	case len(s.set) > 0 && s.set[0] != '{':
+		return bad("$set", "an object")
+	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
+		return bad("$set_once", "an object")
+	case name == eventGroupIdentify && !isFilledText(s.groupType):
+		return bad("$group_type", "a text")
+	case name == eventGroupIdentify && (!isFilledText(s.groupKey) || len(s.groupKey) > 400):
+		return bad("$group_key", "a text of at most 400 bytes")
+	case name == eventGroupIdentify && len(s.groupSet) > 0 && s.groupSet[0] != '{' && string(s.groupSet) != "null":
+		return bad("$group_set", "an object")
+	case (name == eventAlias || name == eventMerge) && !isFilledText(s.alias):
+		return bad("alias", "the other id, a text")
+	}
+	return nil
+}
+
+func isBool(raw []byte) bool       { return string(raw) == "true" || string(raw) == "false" }
+func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
+
+// assemble writes the event. A uuid that is not known yet is all zeros.
+func (e *encoder) assemble(ev *Event, person string, members []byte) ([]byte, *EventError) {
+	b := append(e.buf[:0], wireBegin...)
+	defer func() { e.buf = b }()
+	if ev.UUID != uuid.Nil {
+		putUUID(b, ev.UUID)
+	}
+	var err error
+	if b, err = jsonb.AppendString(b, ev.Name); err != nil {
+		return nil, jsonRefusal("event", err)
+	}
+	b = append(b, `,"timestamp":"`...)
+	b = jsonb.AppendTime(b, ev.Timestamp)
+	b = append(b, `","distinct_id":`...)
+	from := len(b)
+	if b, err = jsonb.AppendString(b, person); err != nil {
+		return nil, jsonRefusal("distinct_id", err)
+	}
+	quoted := b[from:]
+	b = append(b, `,"properties":{`...)
+	if len(e.seen.distinctID) == 0 {
+		b = append(b, `"distinct_id":`...)
+		b = append(b, quoted...)
+		if len(members) > 0 {
+			b = append(b, ',')
+		}
+	}
+	b = append(b, members...)
+	b = e.appendStamps(b)
+	if ev.Set != nil || ev.SetOnce != nil {
+		var refusal *EventError
+		if b, refusal = e.appendPersonProperties(b, ev); refusal != nil {
+			return nil, refusal
+		}
+	}
+	return append(b, "}}"...), nil
+}
+
+// appendStamps adds the library's own properties where the event lacks them.
+func (e *encoder) appendStamps(b []byte) []byte {
+	s := &e.seen
+	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 {
+		return append(b, e.stamps.all...)
+	}
+	for _, stamp := range []struct{ own, ours []byte }{{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob}} {
+		if len(stamp.own) == 0 {
+			b = append(b, stamp.ours...)
+		}
+	}
+	return b
+}
+
+// appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
+func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventError) {
+	set, once := ev.Set, ev.SetOnce
+	if e.policy == SetStrip && !isIdentityEvent(ev.Name) {
+		return b, nil
+	}
+	if e.policy == SetToSetOnce {
+		set, once = nil, mergeOnce(ev.SetOnce, ev.Set)
+	}
+	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 || e.policy == SetToSetOnce && len(e.seen.set) > 0 {
+		return nil, &EventError{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "person properties either in the event's fields or in its properties"}
+	}
+	for _, more := range []struct {
+		begin  string
+		values map[string]any
+	}{{`,"$set":{`, set}, {`,"$set_once":{`, once}} {
+		if more.values == nil {
+			continue
+		}
+		var err error
+		if b, err = e.json.AppendMembers(append(b, more.begin...), more.values); err != nil {
+			return nil, jsonRefusal(strings.Trim(more.begin, `,":{`), err)
+		}
+		b = append(b, '}')
+	}
+	return b, nil
+}
+
+// mergeOnce is once with the values of set where once has none.
+func mergeOnce(once, set map[string]any) map[string]any {
+	merged := maps.Clone(set)
+	if merged == nil {
+		return once
+	}
+	maps.Copy(merged, once)
+	return merged
+}
+
+// putUUID writes the uuid into an event's bytes.
+func putUUID(wire []byte, id uuid.UUID) {
+	text := wire[uuidOffset : uuidOffset+uuidLength]
+	hex.Encode(text[0:8], id[0:4])
+	hex.Encode(text[9:13], id[4:6])
+	hex.Encode(text[14:18], id[6:8])
+	hex.Encode(text[19:23], id[8:10])
+	hex.Encode(text[24:36], id[10:16])
+}
+
+// jsonRefusal says why a value cannot be sent.
+func jsonRefusal(field string, err error) *EventError {
+	refusal := &EventError{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
+	var e *jsonb.Error
+	if errors.As(err, &e) {
+		if e.Path != "" {
+			refusal.Field += "." + e.Path
+		}
+		switch e.Kind {
+		case jsonb.KindUTF8, jsonb.KindSurrogate:
+			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
+		case jsonb.KindNumber:
+			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+		}
+	}
+	return refusal
+}

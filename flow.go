@@ -1,0 +1,225 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// flow decides when a request may go out: it keeps the pace, hands out permits, and holds everybody back during an outage.
+type flow struct {
+	set deliverySettings
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when a waiting lane should look again
+	permits float64
+	inUse   int
+	wanted  int     // lanes that wait for a permit
+	clean   int     // answers since the permits last changed
+	latency float64 // seconds, smoothed
+	events  int     // of a batch, at most
+	bytes   int     // of a batch, at most: less once the service has called one too large
+
+	failures  int       // in a row, of all lanes
+	since     time.Time // of the first of them
+	notBefore time.Time // no request before that
+	probing   bool      // a lane has gone to see whether the outage is over
+	throttled time.Duration
+}
+
+const (
+	firstPermits  = 2
+	fewestPermits = 1
+	backoffFactor = 0.7
+	captureBase   = 250 * time.Millisecond
+	mostBetween   = 5 * time.Second // between two probes of an outage
+	outageAfter   = 3               // failures in a row
+	slowAnswer    = 0.010           // seconds: below, more than two senders gain nothing
+	slowBatch     = 5000            // events a batch over a slow line, when unpaced
+)
+
+var errStopped = errors.New("stopped")
+
+func newFlow(set deliverySettings) *flow {
+	return &flow{
+		set: set, changed: make(chan struct{}),
+		permits: float64(min(firstPermits, set.Lanes)), events: set.MaxBatchEvents, bytes: set.MaxBatchBytes,
+	}
+}
+
+// batchLimits is how many events and bytes a batch may hold now.
+func (f *flow) batchLimits() (events, bytes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.events, f.bytes
+}
+
+// look is for Stats.
+func (f *flow) look() (permits int, throttled time.Duration, failingSince time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int(f.permits), f.throttled, f.since
+}
+
+// enter waits until a request of so many events may go out, and takes a permit. after gives it back.
+func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) error {
+	if err := f.keepPace(ctx, stopped, events); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted++
+	defer func() { f.wanted-- }()
+	for {
+		wait, ok := f.admit()
+		if ok {
+			f.inUse++
+			return nil
+		}
+		changed := f.changed
+		f.mu.Unlock()
+		err := pause(ctx, stopped, changed, wait)
+		f.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// admit reports whether a request may go out now, or how long it must wait at the most.
+func (f *flow) admit() (wait time.Duration, ok bool) {
+	if wait = f.notBefore.Sub(time.Now()); wait > 0 {
+		return wait, false
+	}
+	if f.inUse >= int(f.permits) {
+		return time.Hour, false
+	}
+	if f.failures >= outageAfter {
+		if f.probing {
+			return time.Hour, false
+		}
+		f.probing = true
+	}
+	return 0, true
+}
+
+// pause waits for a change, or for a time to pass.
+func pause(ctx context.Context, stopped, changed <-chan struct{}, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-stopped:
+		return errStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (f *flow) keepPace(ctx context.Context, stopped <-chan struct{}, events int) error {
+	if f.set.pace == nil {
+		return nil
+	}
+	r := f.set.pace.ReserveN(time.Now(), events)
+	if wait := r.Delay(); wait > 0 {
+		if err := pause(ctx, stopped, nil, wait); err != nil {
+			r.Cancel()
+			return err
+		}
+	}
+	return nil
+}
+
+// after gives the permit back and learns from the answer. After a failure that may pass, it says how long the lane shall
+// wait before its next try; an error says that the failures have lasted too long.
+func (f *flow) after(a captureAnswer, try int) (wait time.Duration, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.wake()
+	f.inUse--
+	f.probing = false
+	if a.verdict == answerWait {
+		f.shrink()
+		return f.failed(a, try)
+	}
+	f.latency += (a.duration.Seconds() - f.latency) * 0.2
+	f.failures, f.since = 0, time.Time{}
+	f.grow()
+	return 0, nil
+}
+
+// grow adds a permit for each round of clean answers while lanes wait for one and the service, not this machine, takes the
+// time. A fast service needs few.
+func (f *flow) grow() {
+	f.clean++
+	if f.clean < int(f.permits) {
+		return
+	}
+	f.clean = 0
+	slow := f.latency > slowAnswer
+	switch {
+	case slow && f.wanted > 0:
+		f.permits = min(f.permits+1, float64(f.set.Lanes))
+		if f.set.pace == nil && int(f.permits) == f.set.Lanes {
+			f.events = min(f.events*2, max(slowBatch, f.set.MaxBatchEvents))
+		}
+	case !slow && f.permits > firstPermits:
+		f.permits--
+		f.events = max(f.events/2, f.set.MaxBatchEvents)
+	}
+}
+
+// shrink takes permits away, once for the requests that were under way at the same time.
+func (f *flow) shrink() {
+	if f.clean < 0 {
+		f.clean++
+		return
+	}
+	f.clean = -f.inUse
+	f.permits = max(f.permits*backoffFactor, fewestPermits)
+}
+
+// failed counts a failure. A single one holds back its own lane only; an outage, or the service's wish, holds back all.
+func (f *flow) failed(a captureAnswer, try int) (time.Duration, error) {
+	now := time.Now()
+	f.failures++
+	if f.since.IsZero() {
+		f.since = now
+	}
+	left := f.set.NoProgress - now.Sub(f.since)
+	if left <= 0 || a.retryAfter > left || f.set.MaxTries > 0 && try >= f.set.MaxTries {
+		return 0, &StopError{Reason: StopNoProgress, Status: a.status, RetryAfter: a.retryAfter, Err: a.cause()}
+	}
+	delay := jitter(captureBase, mostBetween, max(try, f.failures-f.set.Lanes), randomUnit())
+	delay = min(max(delay, a.retryAfter), left)
+	if a.retryAfter == 0 && f.failures < outageAfter {
+		return delay, nil
+	}
+	if until := now.Add(delay); until.After(f.notBefore) {
+		f.throttled += until.Sub(later(now, f.notBefore))
+		f.notBefore = until
+	}
+	return 0, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// tooLarge remembers the size of a request that the service called too large: later ones stay below.
+func (f *flow) tooLarge(size int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bytes = max(min(f.bytes, size/2), maxEventBytes)
+}
+
+func (f *flow) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}

@@ -1,0 +1,223 @@
+package hogapi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Reason says why an event is refused before it is sent, or was rejected by the service.
+type Reason string
+
+// Reasons of the gate, and of the service's answers.
+const (
+	ReasonBadRecord      Reason = "bad_record"       // the source's record made no event
+	ReasonNoName         Reason = "no_name"          // the event has no name
+	ReasonNoDistinctID   Reason = "no_distinct_id"   // neither in the field nor in the properties
+	ReasonTwoDistinctIDs Reason = "two_distinct_ids" // the field and the property differ
+	ReasonTooLong        Reason = "too_long"         // name or distinct id over 200 characters: the service cuts or drops
+	ReasonNoTimestamp    Reason = "no_timestamp"     // the service would take now
+	ReasonBadTimestamp   Reason = "bad_timestamp"    // outside the years 1 to 9999
+	ReasonFuture         Reason = "future"           // the service would take now
+	ReasonTooYoung       Reason = "too_young"        // not yet 48 h old: the service would not treat it as historical, and bill it
+	ReasonBadUUID        Reason = "bad_uuid"         // no RFC 9562 variant: the service drops it
+	ReasonNoIdentity     Reason = "no_identity"      // neither uuid nor position: a second sending would be a second event
+	ReasonIdentityFull   Reason = "identity_full"    // more different contents than ContentIDs allows
+	ReasonTooLarge       Reason = "too_large"        // over 900,000 bytes as the service counts
+	ReasonBadUTF8        Reason = "bad_utf8"         // text that is no UTF-8, or half a surrogate pair
+	ReasonBadNumber      Reason = "bad_number"       // NaN, infinite, or beyond what the service can read
+	ReasonBadProperties  Reason = "bad_properties"   // no JSON object, nested too deep, or a value that JSON cannot hold
+	ReasonBadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for
+	ReasonAnswer400      Reason = "answer_400"       // the service refused the event, sent alone
+	ReasonAnswer413      Reason = "answer_413"       // too large for the service, sent alone
+)
+
+// Limits of the gate.
+const (
+	maxNameLength = 200     // characters of a name or a distinct id
+	maxEventBytes = 900_000 // as the service counts
+	eventEnvelope = 1 << 10 // what the service adds around an event
+	defaultMinAge = 48 * time.Hour
+)
+
+// EventError is an event that is refused or was rejected. It never holds the event's values.
+type EventError struct {
+	Reason   Reason
+	Position Position // in the source; zero where the event has none
+	Field    string   // where the fault lies
+	Want     string   // what is allowed
+	Err      error    // what the source, the encoder or the service said; may be nil
+}
+
+// Error names reason, place and what is allowed.
+func (e *EventError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hogapi: event refused: %s", e.Reason)
+	if e.Field != "" {
+		b.WriteString(": " + e.Field)
+	}
+	if e.Want != "" {
+		b.WriteString(": want " + e.Want)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if !e.Position.IsZero() {
+		b.WriteString(" (at " + e.Position.String() + ")")
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *EventError) Unwrap() error { return e.Err }
+
+// Is matches ErrInvalid.
+func (e *EventError) Is(target error) bool { return target == ErrInvalid }
+
+// Warning is what deserves a look although the event is sent.
+type Warning string
+
+// Warnings.
+const (
+	WarnSuspectID     Warning = "suspect_distinct_id" // such as "null": many persons become one
+	WarnGroupIdentify Warning = "group_identify_name" // $group_identify: the service acts on $groupidentify only
+	WarnWideBatch     Warning = "batch_spans_days"    // a batch spans more than a day: slow for the service
+	WarnBackwards     Warning = "time_runs_backwards" // an event is over a day older than one before it in its batch
+	WarnManyNames     Warning = "too_many_names"      // the receipt's table is full: further names and days are summed up
+)
+
+// GateOptions say what is refused before it is sent. Their zero value is right for the service.
+type GateOptions struct {
+	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live events and bills them.
+	// A negative age lets every event pass, future ones too.
+	MinAge time.Duration
+	// ContentIDs lets events without uuid and position pass: their identity is their content and how often it came before.
+	// It is the number of different contents to remember, at about 100 bytes each. Only for sources that give the same
+	// events in the same order each time.
+	ContentIDs int
+	// SetPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
+	SetPolicy SetPolicy
+}
+
+// SetPolicy says what becomes of person properties in the events of an import.
+type SetPolicy uint8
+
+const (
+	// SetKeep sends $set as it is: the values of the newest arrival win, not those of the newest event.
+	SetKeep SetPolicy = iota
+	// SetToSetOnce turns $set into $set_once: only values that a person lacks are set.
+	SetToSetOnce
+	// SetStrip removes $set and $set_once from all but identity events.
+	SetStrip
+)
+
+func (o GateOptions) check(op Op) error {
+	if o.ContentIDs < 0 {
+		return &InputError{Op: op, Field: "Gate.ContentIDs", Value: strconv.Itoa(o.ContentIDs), Want: "0 or more"}
+	}
+	if o.SetPolicy > SetStrip {
+		return &InputError{Op: op, Field: "Gate.SetPolicy", Value: strconv.Itoa(int(o.SetPolicy)), Want: "SetKeep, SetToSetOnce or SetStrip"}
+	}
+	return nil
+}
+
+// gate refuses what the service would drop, change or choke on.
+type gate struct {
+	minAge time.Duration // negative: any
+	now    func() time.Time
+}
+
+func newGate(o GateOptions, now func() time.Time) gate {
+	if o.MinAge == 0 {
+		o.MinAge = defaultMinAge
+	}
+	return gate{minAge: o.MinAge, now: now}
+}
+
+// name checks an event's name.
+func (g gate) name(s string) *EventError {
+	switch {
+	case s == "":
+		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
+	case tooLong(s):
+		return &EventError{Reason: ReasonTooLong, Field: "event", Want: "at most 200 characters"}
+	}
+	return nil
+}
+
+// distinctID checks an event's person.
+func (g gate) distinctID(s string) *EventError {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Want: "the id of a person, not blank"}
+	case tooLong(s):
+		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Want: "at most 200 characters: the service cuts the rest, which merges persons"}
+	}
+	return nil
+}
+
+func tooLong(s string) bool {
+	return len(s) > maxNameLength && utf8.RuneCountInString(s) > maxNameLength
+}
+
+// timestamp checks an event's time against the clock.
+func (g gate) timestamp(t time.Time) *EventError {
+	if t.IsZero() {
+		return &EventError{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
+	}
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		return &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Want: "a year from 1 to 9999"}
+	}
+	if g.minAge < 0 {
+		return nil
+	}
+	age := g.now().Sub(t)
+	switch {
+	case age < 0:
+		return &EventError{Reason: ReasonFuture, Field: "timestamp", Want: "a time in the past"}
+	case age < g.minAge:
+		return &EventError{Reason: ReasonTooYoung, Field: "timestamp", Want: fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.minAge)}
+	}
+	return nil
+}
+
+// size checks an encoded event as the service counts it: as text inside another JSON text.
+func (g gate) size(wire []byte) *EventError {
+	if 2*len(wire)+eventEnvelope <= maxEventBytes {
+		return nil
+	}
+	n := len(wire) + eventEnvelope
+	for _, c := range wire {
+		switch {
+		case c == '"' || c == '\\':
+			n++
+		case c < 0x20:
+			n += 5
+		}
+	}
+	if n <= maxEventBytes {
+		return nil
+	}
+	return &EventError{Reason: ReasonTooLarge, Field: "event", Want: fmt.Sprintf("at most %d bytes, it has %d as the service counts", maxEventBytes, n)}
+}
+
+// suspectIDs are what broken tracking code sends in place of a person's id. The service merges no persons by them.
+var suspectIDs = map[string]bool{
+	"0": true, "anonymous": true, "anonymous-user": true, "backend": true, "distinct_id": true, "distinctid": true, "email": true,
+	"false": true, "guest": true, "id": true, "nan": true, "none": true, "not_authenticated": true, "null": true, "system": true,
+	"true": true, "undefined": true, "user": true, "[object object]": true, "$posthog_cookieless": true,
+	"00000000-0000-0000-0000-000000000000": true,
+}
+
+func isSuspectID(id string) bool {
+	if len(id) > 38 { // the longest, in quotes
+		return false
+	}
+	if len(id) > 22 && len(id) < 36 {
+		return false
+	}
+	id = strings.Trim(id, `"'`)
+	return suspectIDs[id] || suspectIDs[strings.ToLower(id)]
+}

@@ -1,0 +1,291 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Source gives the events of an import in a fixed order, oldest first.
+type Source interface {
+	// Name identifies the source in the checkpoint: the same for every run of an import.
+	Name() string
+	// Events gives the events behind a position, the zero one being the start. Every run gives the same events at the same
+	// positions in the same order. An error is fatal and comes last. An event's maps and raw bytes are read before the next is asked for.
+	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
+}
+
+// SourceFunc makes a source of a function.
+func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
+	return funcSource{name, events}
+}
+
+type funcSource struct {
+	name   string
+	events func(context.Context, Position) iter.Seq2[Event, error]
+}
+
+func (s funcSource) Name() string { return s.name }
+
+func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return s.events(ctx, after)
+}
+
+// ImportOptions set up an import.
+type ImportOptions struct {
+	// ID names the import, for ever: uuids are derived from it, so the same ID with the same source sends the same events.
+	ID string
+	// Checkpoint makes the import resumable. Without one it starts at the beginning each time.
+	Checkpoint Checkpointer
+	// Rejects takes the events that the gate or the service refuses. Without it the first one stops the import.
+	Rejects RejectHandler
+	// Rate is the most events per second: default 1,000, as the service's own importer; or Unpaced.
+	Rate int
+	// Total is how many events the source has, where known, for progress.
+	Total int64
+	// OnProgress is called twice a second and once at the end, one call at a time.
+	OnProgress func(Stats)
+	Gate       GateOptions
+	Delivery   DeliveryOptions
+}
+
+// Import sends the events of a source as historical events: each acknowledged at least once and identical every time it is sent, none
+// skipped, all accounted for. Killed at any moment, the next call with the same ID and checkpoint goes on where it was.
+// The receipt is valid beside an error too, and covers all runs.
+//
+// Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import, *UnsettledError around it
+// where events were under way; all but the first can be resumed. When ctx ends, its cause is in the error.
+func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
+	run, err := c.openImport(ctx, source, o)
+	if err != nil {
+		return Receipt{ID: o.ID}, err
+	}
+	readErr := run.read(ctx)
+	return run.close(ctx, readErr)
+}
+
+// importRun is one run of an import.
+type importRun struct {
+	source  Source
+	options ImportOptions
+	capture *Capture
+	encoder *encoder
+	state   savedState // what is saved, except for place and receipt
+	skip    uint64     // events at the place that are settled already
+	journal rejectJournal
+	ticker  *progressTicker
+}
+
+// rejectJournal is a reject handler that can be taken back to an earlier length, so that a crash leaves no record twice.
+type rejectJournal interface {
+	RejectHandler
+	open(length int64) error // keeps so many bytes
+	sync() (length int64, err error)
+	close() error
+}
+
+func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions) (run *importRun, err error) {
+	if err := o.check(source); err != nil {
+		return nil, err
+	}
+	run = &importRun{source: source, options: o, state: savedState{Version: stateVersion, Import: o.ID, Source: source.Name()}}
+	run.journal, _ = o.Rejects.(rejectJournal)
+	resumed, err := run.openState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var saver stateSaver
+	if o.Checkpoint != nil {
+		saver = run
+	}
+	run.capture, err = c.newCapture(CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}, resumed, saver)
+	if err != nil {
+		return nil, errors.Join(err, run.closeFiles())
+	}
+	run.capture.books.total.Source = source.Name()
+	run.capture.stats.Total = o.Total
+	run.skip = run.capture.settled.Count
+	run.encoder, _ = run.capture.encoders.Get().(*encoder)
+	run.ticker = startProgress(run.capture, o.OnProgress)
+	return run, nil
+}
+
+func (o ImportOptions) check(source Source) error {
+	switch {
+	case o.ID == "":
+		return &InputError{Op: OpCapture, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
+	case !isVisibleASCII(o.ID) || len(o.ID) > maxNameLength:
+		return &InputError{Op: OpCapture, Field: "ImportOptions.ID", Value: o.ID, Want: "at most 200 visible ASCII characters without blanks"}
+	case source == nil:
+		return &InputError{Op: OpCapture, Field: "source", Want: "a source, not nil"}
+	case o.Total < 0:
+		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: fmt.Sprint(o.Total), Want: "0 or more"}
+	}
+	return nil
+}
+
+// openState opens checkpoint and reject file and brings them together.
+func (r *importRun) openState(ctx context.Context) (*savedState, error) {
+	var resumed *savedState
+	if r.options.Checkpoint != nil {
+		raw, err := r.options.Checkpoint.Open(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("hogapi: the checkpoint cannot be opened: %w", err)
+		}
+		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err != nil {
+			return nil, errors.Join(err, r.options.Checkpoint.Close())
+		}
+	}
+	if r.journal == nil {
+		return resumed, nil
+	}
+	var length int64
+	if resumed != nil {
+		length = resumed.Rejects
+	}
+	if err := r.journal.open(length); err != nil {
+		r.journal = nil
+		return nil, errors.Join(fmt.Errorf("hogapi: the reject file cannot be opened: %w", err), r.closeFiles())
+	}
+	return resumed, nil
+}
+
+func (r *importRun) closeFiles() error {
+	var errs []error
+	if r.journal != nil {
+		errs = append(errs, r.journal.close())
+	}
+	if r.options.Checkpoint != nil {
+		errs = append(errs, r.options.Checkpoint.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// save makes the place durable, the rejects before it first.
+func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receipt) error {
+	r.state.Place, r.state.Receipt = place, receipt
+	if r.journal != nil {
+		length, err := r.journal.sync()
+		if err != nil {
+			return err
+		}
+		r.state.Rejects = length
+	}
+	raw, err := json.Marshal(r.state)
+	if err != nil {
+		return err
+	}
+	return r.options.Checkpoint.Save(ctx, raw)
+}
+
+// read takes the events of the source until it ends or the import stops.
+func (r *importRun) read(ctx context.Context) error {
+	for ev, err := range r.source.Events(ctx, r.capture.settled.After) {
+		if err != nil {
+			return r.sourceError(ctx, err)
+		}
+		if err := r.take(ctx, &ev); err != nil {
+			return err
+		}
+	}
+	if r.skip > 0 {
+		return r.changedSource()
+	}
+	return context.Cause(ctx)
+}
+
+func (r *importRun) sourceError(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return &StopError{Reason: StopSource, Err: err}
+}
+
+func (r *importRun) changedSource() error {
+	return &StopError{Reason: StopSource, Err: fmt.Errorf("the source has changed: events at %s that were settled are no longer there", r.capture.settled.At)}
+}
+
+// take gives one event to the capture. What the gate refuses is a reject: it is settled in its turn like any other event.
+func (r *importRun) take(ctx context.Context, ev *Event) error {
+	if r.options.Checkpoint != nil && ev.Position.IsZero() {
+		return &StopError{Reason: StopSource, Err: errors.New("an event has no position: with a checkpoint every event needs one")}
+	}
+	if r.skip > 0 {
+		if ev.Position != r.capture.identity.last {
+			return r.changedSource()
+		}
+		r.skip--
+		return nil
+	}
+	out, refusal := r.encoder.encode(ev)
+	if refusal == nil {
+		refusal = r.capture.identified(ev)
+	}
+	if refusal != nil {
+		return r.capture.acceptReject(ctx, ev, refusal)
+	}
+	return r.capture.accept(ctx, out, true)
+}
+
+// close settles what is under way and makes the result.
+func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
+	patience := ctx
+	if readErr != nil {
+		// What is under way may end, so that less is sent again; nothing further is begun.
+		r.capture.stop(readErr)
+		var cancel context.CancelFunc
+		patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+		defer cancel()
+	}
+	receipt, err := r.capture.Close(patience)
+	if err == nil {
+		err = readErr
+	}
+	r.ticker.stop()
+	if closeErr := r.closeFiles(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("hogapi: closing the import's files: %w", closeErr))
+	}
+	return receipt, err
+}
+
+const lastAnswers = 5 * time.Second
+
+// progressTicker calls OnProgress on a goroutine of its own.
+type progressTicker struct {
+	end   chan struct{}
+	ended chan struct{}
+}
+
+const progressInterval = 500 * time.Millisecond
+
+func startProgress(p *Capture, f func(Stats)) *progressTicker {
+	if f == nil {
+		return nil
+	}
+	t := &progressTicker{end: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(t.ended)
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				f(p.Stats())
+			case <-t.end:
+				f(p.Stats())
+				return
+			}
+		}
+	}()
+	return t
+}
+
+func (t *progressTicker) stop() {
+	if t != nil {
+		close(t.end)
+		<-t.ended
+	}
+}

@@ -1,0 +1,305 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// batch is events in the form of a request's body, and what is needed to take it apart again.
+type batch struct {
+	body   []byte // the envelope's beginning and the events, joined by commas
+	ends   []int  // where each event ends in body
+	seqs   []uint64
+	since  time.Time // when its first event came
+	oldest time.Time
+	newest time.Time
+}
+
+func (b *batch) reset(prefix []byte) {
+	b.body = append(b.body[:0], prefix...)
+	b.ends, b.seqs = b.ends[:0], b.seqs[:0]
+}
+
+func (b *batch) add(out encoded, seq uint64) (backwards bool) {
+	if len(b.ends) == 0 {
+		b.since = time.Now()
+		b.oldest, b.newest = out.time, out.time
+	} else {
+		b.body = append(b.body, ',')
+		backwards = out.time.Before(b.newest.Add(-day))
+		if out.time.Before(b.oldest) {
+			b.oldest = out.time
+		}
+		if out.time.After(b.newest) {
+			b.newest = out.time
+		}
+	}
+	b.body = append(b.body, out.wire...)
+	b.ends = append(b.ends, len(b.body))
+	b.seqs = append(b.seqs, seq)
+	return backwards
+}
+
+const (
+	day        = 24 * time.Hour
+	bodySuffix = "]}"
+)
+
+// part is the events from..to of a batch.
+type part struct{ from, to int }
+
+func (r part) len() int { return r.to - r.from }
+
+// halves splits a part of two events or more.
+func (r part) halves() (first, second part) {
+	middle := r.from + r.len()/2
+	return part{r.from, middle}, part{middle, r.to}
+}
+
+// begin is where the part's first event starts in the body.
+func (b *batch) begin(r part, prefix int) int {
+	if r.from == 0 {
+		return prefix
+	}
+	return b.ends[r.from-1] + 1 // behind the comma
+}
+
+// events is the bytes of a part.
+func (b *batch) events(r part, prefix int) []byte {
+	return b.body[b.begin(r, prefix):b.ends[r.to-1]]
+}
+
+// lane sends the events of its persons in the order in which they were accepted, one request at a time.
+type lane struct {
+	p      *Capture
+	number int
+	wake   chan struct{}
+
+	open *batch // being filled; under the Capture's lock
+	busy *batch // being sent; the lane's own
+
+	part   []byte       // the body of a part that is not the whole batch
+	zipped bytes.Buffer // the compressed body
+}
+
+func newLane(p *Capture, number int) *lane {
+	l := &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch), busy: new(batch)}
+	l.open.reset(p.set.prefix)
+	return l
+}
+
+// takes reports whether the open batch has room for an event. The caller holds the lock.
+func (l *lane) takes(out encoded) bool {
+	b := l.open
+	if len(b.ends) == 0 {
+		return true
+	}
+	if events, bytes := l.p.flow.batchLimits(); len(b.ends) >= events || len(b.body)+len(out.wire) > bytes {
+		return false
+	}
+	if span := l.p.set.MaxBatchSpan; span > 0 {
+		return out.time.Sub(b.oldest) <= span && b.newest.Sub(out.time) <= span
+	}
+	return true
+}
+
+// add appends an event. The caller holds the lock.
+func (l *lane) add(out encoded, seq uint64) {
+	if l.open.add(out, seq) {
+		l.p.seen[WarnBackwards]++
+	}
+	if events, _ := l.p.flow.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
+		l.signal()
+	}
+}
+
+func (l *lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends batch after batch until the Capture ends.
+func (l *lane) run() {
+	for l.next() {
+		l.deliver()
+	}
+}
+
+// next waits for a batch that is due and makes it the busy one. It reports false when there will be none.
+func (l *lane) next() bool {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		due, wait, ended := l.take()
+		if due || ended {
+			return due
+		}
+		timer.Reset(wait)
+		select {
+		case <-l.wake:
+		case <-timer.C:
+		case <-l.p.stopped:
+			return false
+		case <-l.p.ctx.Done():
+			return false
+		}
+	}
+}
+
+// take swaps the batches when the open one is due; otherwise it says how long that may last.
+func (l *lane) take() (due bool, wait time.Duration, ended bool) {
+	p := l.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(l.open.ends)
+	if n == 0 {
+		return false, time.Hour, p.closing
+	}
+	wait = p.set.Linger - time.Since(l.open.since)
+	if events, _ := p.flow.batchLimits(); wait > 0 && p.waiting == 0 && n < events && l.open.seqs[0] >= p.flushTo {
+		return false, wait, false
+	}
+	if l.open.newest.Sub(l.open.oldest) > day {
+		p.seen[WarnWideBatch]++
+	}
+	l.open, l.busy = l.busy, l.open
+	l.open.reset(p.set.prefix)
+	p.makeRoom()
+	return true, 0, false
+}
+
+// deliver settles the busy batch, or returns when the Capture has stopped. What the service refuses is halved until the
+// event that it refuses stands alone.
+func (l *lane) deliver() {
+	work := []part{{0, len(l.busy.ends)}}
+	for len(work) > 0 {
+		r := work[0]
+		work = work[1:]
+		a, err := l.send(r)
+		switch {
+		case err != nil:
+			l.p.stop(err)
+			return
+		case a.verdict == answerSettled:
+			l.p.settle(l.busy, r, nil)
+		case r.len() > 1:
+			first, second := r.halves()
+			work = slices.Insert(work, 0, first, second)
+			if a.status == http.StatusRequestEntityTooLarge {
+				l.p.flow.tooLarge(len(l.busy.events(r, len(l.p.set.prefix))))
+			}
+		default:
+			l.p.settle(l.busy, r, l.rejected(r, a))
+		}
+	}
+}
+
+// rejected describes the one event of a part that the service refused.
+func (l *lane) rejected(r part, a captureAnswer) *Reject {
+	wire := slices.Clone(l.busy.events(r, len(l.p.set.prefix)))
+	reason := ReasonAnswer400
+	if a.status == http.StatusRequestEntityTooLarge {
+		reason = ReasonAnswer413
+	}
+	return &Reject{Event: wire, Status: a.status, Err: &EventError{Reason: reason, Field: "event", Err: a.cause()}}
+}
+
+// send sends a part until the service takes or refuses it. An error ends the Capture.
+func (l *lane) send(r part) (captureAnswer, error) {
+	p := l.p
+	body, err := l.pack(l.bodyOf(r))
+	if err != nil {
+		return captureAnswer{}, &StopError{Reason: StopInternal, Err: err}
+	}
+	defer l.unpack(body)
+	for try := 1; ; try++ {
+		if err := p.await(r.len()); err != nil {
+			return captureAnswer{}, err
+		}
+		a := p.post(body)
+		wait, err := p.flow.after(a, try)
+		p.observe(l.number, r.len(), body, try, a)
+		switch {
+		case err != nil:
+			return a, err
+		case a.verdict == answerStop:
+			return a, a.stopError()
+		case a.verdict != answerWait:
+			return a, nil
+		}
+		if err := p.why(pause(p.ctx, p.stopped, nil, wait)); err != nil {
+			return a, err
+		}
+	}
+}
+
+// bodyOf is the JSON of a part: for the whole batch it is there already.
+func (l *lane) bodyOf(r part) []byte {
+	if r.len() == len(l.busy.ends) {
+		l.busy.body = append(l.busy.body[:l.busy.ends[r.to-1]], bodySuffix...)
+		return l.busy.body
+	}
+	l.part = append(l.part[:0], l.p.set.prefix...)
+	l.part = append(l.part, l.busy.events(r, len(l.p.set.prefix))...)
+	l.part = append(l.part, bodySuffix...)
+	return l.part
+}
+
+// await waits for everything that a request needs: the preflight, the end of an outage, the pace, and a permit.
+func (p *Capture) await(events int) error {
+	select {
+	case <-p.cleared:
+	case <-p.stopped:
+		return p.stopErr
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+	return p.why(p.flow.enter(p.ctx, p.stopped, events))
+}
+
+// why replaces the mark of a stop by its reason.
+func (p *Capture) why(err error) error {
+	if errors.Is(err, errStopped) {
+		return p.stopErr
+	}
+	return err
+}
+
+// settle marks the events of a part as acknowledged, or its one event as rejected.
+func (p *Capture) settle(b *batch, r part, reject *Reject) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, seq := range b.seqs[r.from:r.to] {
+		e := p.entries.At(seq)
+		if reject == nil {
+			e.state = entryAcknowledged
+			p.bytes -= int(e.size)
+			continue
+		}
+		reject.UUID, reject.Position, reject.Err.Position = e.id, e.pos, e.pos
+		e.state, e.reject = entryRejected, reject
+	}
+	if reject == nil {
+		p.stats.Acknowledged += int64(r.len())
+		p.stats.LastProgress = time.Now()
+	}
+	p.makeRoom()
+	p.wakeCommitter()
+}
+
+// stop ends the sending for good; the first reason stays.
+func (p *Capture) stop(err error) {
+	p.stopOnce.Do(func() {
+		if errors.Is(err, context.Canceled) && p.ctx.Err() != nil {
+			err = &StopError{Reason: StopCanceled, Err: err}
+		}
+		p.stopErr = err
+		close(p.stopped)
+	})
+}
