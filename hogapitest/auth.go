@@ -151,12 +151,15 @@ func (s *Server) deprecate(v *visit, a *answer) {
 	a.header.Set("Link", fmt.Sprintf(`<%s://%s%s>; rel="successor-version"`, v.url.Scheme, v.url.Host, successor))
 }
 
-// checkLeak notes a personal key that came to capture, in a URL, or to the origin of capture.
+// checkLeak notes a personal key that came to capture or in a URL, and the hosts that keys were sent to.
 func (s *Server) checkLeak(v *visit) {
 	where := v.call.Method + " " + v.call.Path
 	for key := range s.keys {
 		if strings.Contains(v.url.RawQuery, key) || strings.Contains(v.url.Path, key) {
 			s.leaks = append(s.leaks, where+": the personal API key is in the URL")
+		}
+		if strings.Contains(v.call.Header.Get("Authorization"), key) {
+			s.hosts[v.url.Host] = true
 		}
 		if v.route.root && strings.Contains(v.call.Header.Get("Authorization"), key) {
 			s.leaks = append(s.leaks, where+": the personal API key was sent to capture")

@@ -3,6 +3,7 @@ package hogapitest_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -261,7 +262,7 @@ func TestOtherSuccesses(t *testing.T) {
 func TestCulprits(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
 		status := http.StatusBadRequest
-		w.RejectEvents(func(raw []byte) int {
+		w.RejectEvents(func(raw json.RawMessage) int {
 			if bytes.Contains(raw, []byte(`"n":2`)) {
 				return status
 			}

@@ -1,7 +1,10 @@
 package hogapitest
 
 import (
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/hogapi/hogapi"
 )
@@ -25,8 +28,8 @@ func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
 		return nil
 	}
 	t.Cleanup(func() {
-		s.Close()
 		s.Verify(t)
+		s.Close()
 	})
 	return client
 }
@@ -56,9 +59,21 @@ func (s *Server) Verify(t TB) {
 	for _, r := range s.Unknown() {
 		t.Errorf("hogapitest: the fake knows no such endpoint: %s", r)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, leak := range s.leaks {
+	for _, leak := range s.leaked() {
 		t.Errorf("hogapitest: %s", leak)
 	}
+}
+
+// leaked lists the keys that came where they do not belong: to capture, into a URL, or to more than one host. The socket's own does
+// not count, so that a server may be used over both transports.
+func (s *Server) leaked() []string {
+	socket := s.listener.host()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	leaks := slices.Clone(s.leaks)
+	delete(s.hosts, socket)
+	if len(s.hosts) > 1 {
+		leaks = append(leaks, "a personal API key was sent to several hosts: "+strings.Join(slices.Sorted(maps.Keys(s.hosts)), ", "))
+	}
+	return leaks
 }

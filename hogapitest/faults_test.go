@@ -311,6 +311,20 @@ func TestClientEndsWithAVerdict(t *testing.T) {
 	good.end()
 	assert.Empty(t, good.errors)
 
+	spread := &told{}
+	s = hogapitest.New()
+	s.Client(spread)
+	for _, host := range []string{"app.hogapitest.example", "evil.example", s.URL()[len("http://"):]} {
+		r, err := http.NewRequest("GET", "https://"+host+"/api/projects/12345/dashboards/", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+hogapitest.DefaultPersonalKey)
+		resp, err := (&http.Client{Transport: s.Transport()}).Do(r)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+	}
+	spread.cleanups[0]()
+	assert.Equal(t, []string{"hogapitest: a personal API key was sent to several hosts: app.hogapitest.example, evil.example"}, spread.errors)
+
 	bad := &told{}
 	hogapitest.New().Client(bad, hogapi.WithProject("../1"))
 	require.Len(t, bad.errors, 1)

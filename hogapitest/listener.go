@@ -77,6 +77,13 @@ func (l *listener) setDown(h http.Handler, down bool) {
 	}
 }
 
+// host is the address of the socket, empty where there is none.
+func (l *listener) host() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addr
+}
+
 // ServeHTTP serves one request that came over a socket. It lets a test put the server behind one of its own.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u := *r.URL

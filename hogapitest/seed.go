@@ -34,8 +34,8 @@ func (p *Project) Key() string { return p.key }
 type Export struct {
 	ID              uuid.UUID // a new one, where it is nil
 	Name            string
-	Model           string
-	Interval        string
+	Model           hogapi.Model
+	Interval        hogapi.Interval
 	DestinationType string
 	Config          map[string]any // secrets included
 	Integration     int            // 0 is none
@@ -58,8 +58,8 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	if x.ID != uuid.Nil {
 		e.id = x.ID
 	}
-	e.name, e.interval = or(x.Name, "Export"), or(x.Interval, "hour")
-	e.model, e.timezone = or(x.Model, e.model), or(x.Timezone, e.timezone)
+	e.name, e.interval = or(x.Name, "Export"), or(string(x.Interval), "hour")
+	e.model, e.timezone = or(string(x.Model), e.model), or(x.Timezone, e.timezone)
 	e.paused, e.extra = x.Paused, x.Extra
 	e.lastPaused, e.start, e.end = timeOrNil(x.LastPaused), timeOrNil(x.StartAt), timeOrNil(x.EndAt)
 	if !x.Created.IsZero() {
@@ -114,7 +114,7 @@ func (p *Project) Exports() []Export {
 	var list []Export
 	for _, e := range p.exports {
 		x := Export{
-			ID: e.id, Name: e.name, Model: e.model, Interval: e.interval, DestinationType: e.destination.kind, Config: e.destination.config,
+			ID: e.id, Name: e.name, Model: hogapi.Model(e.model), Interval: hogapi.Interval(e.interval), DestinationType: e.destination.kind, Config: e.destination.config,
 			Paused: e.paused, Created: e.created, LastPaused: timeOrZero(e.lastPaused), StartAt: timeOrZero(e.start), EndAt: timeOrZero(e.end),
 			Timezone: e.timezone, Extra: e.extra, Deleted: e.deleted,
 		}

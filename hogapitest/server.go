@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,13 +29,14 @@ type Server struct {
 	routes   []route
 	scripts  map[hogapi.Op]*script
 	calls    []*Call
-	strange  []string // requests that no route knows
-	leaks    []string // keys that came where they do not belong
+	strange  []string        // requests that no route knows
+	leaks    []string        // keys that came where they do not belong
+	hosts    map[string]bool // that personal keys were sent to
 	inFlight map[hogapi.Op]*gauge
 	recent   map[string][]time.Time // calls of each key, for the throttle
 	ledger   ledgerBook
 	quota    Quota
-	reject   func(raw []byte) int
+	reject   func(raw json.RawMessage) int
 	down     bool
 
 	listener listener
@@ -71,6 +73,7 @@ func New(options ...Option) *Server {
 		settings: settings{era: E3, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
 		projects: map[string]*Project{},
 		keys:     map[string]personalKey{},
+		hosts:    map[string]bool{},
 		routes:   slices.Clone(routes),
 		scripts:  map[hogapi.Op]*script{},
 		inFlight: map[hogapi.Op]*gauge{},
@@ -136,7 +139,7 @@ func (s *Server) SetQuota(q Quota) {
 // RejectEvents makes events culprits: where status returns a code other than 0 for the raw bytes of an event, its whole batch is
 // answered with that code, 400 for example. With 413 the other events of the batch are stored, as the service does.
 // The function must be safe for concurrent use. Nil ends it.
-func (s *Server) RejectEvents(status func(raw []byte) int) {
+func (s *Server) RejectEvents(status func(raw json.RawMessage) int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reject = status

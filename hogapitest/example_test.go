@@ -1,0 +1,90 @@
+package hogapitest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// The server keeps state: what a program makes, it can read again. Inside a test, server.Client(t) gives the client.
+func Example() {
+	server := hogapitest.New()
+	project := server.Project(hogapitest.DefaultProject)
+	export := project.AddExport(hogapitest.Export{Name: "nightly", Interval: hogapi.IntervalDay})
+	project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+
+	client, err := hogapi.NewClient(server.ClientOptions(project.ID())...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	for run, err := range client.Runs.All(ctx, export, nil) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(run.Status)
+	}
+	if err := client.BatchExports.Pause(ctx, export); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("paused:", project.Exports()[0].Paused)
+	// Output:
+	// Failed
+	// paused: true
+}
+
+// Each request meets one fault of the script, in order; then service goes on as usual.
+func ExampleServer_Script() {
+	server := hogapitest.New()
+	export := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{})
+	server.Script(hogapi.OpBatchExportsGet, hogapitest.Status(503), hogapitest.CutBefore())
+	server.Script(hogapi.OpRunsList, hogapitest.Status(403))
+
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	_, err = client.BatchExports.Get(ctx, export) // is tried until it succeeds
+	fmt.Println("get:", err)
+	_, err = client.Runs.List(ctx, export, nil)
+	fmt.Println("forbidden:", errors.Is(err, hogapi.ErrForbidden))
+	for _, call := range server.Calls(hogapi.OpBatchExportsGet) {
+		fmt.Println(call.Status, call.Fault)
+	}
+	// Output:
+	// get: <nil>
+	// forbidden: true
+	// 503 Status(503)
+	// 0 CutBefore
+	// 200
+}
+
+// A live run moves one step each time that it is shown.
+func ExampleProject_NextRuns() {
+	server := hogapitest.New(hogapitest.WithPolls(2))
+	project := server.Project(hogapitest.DefaultProject)
+	export := project.AddExport(hogapitest.Export{})
+	project.NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "disk full"})
+	id := project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusStarting})
+
+	client, err := hogapi.NewClient(server.ClientOptions(project.ID())...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		run, err := client.Runs.Get(context.Background(), export, id)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(run.Status)
+	}
+	// Output:
+	// Starting
+	// Running
+	// Failed
+}
