@@ -3,6 +3,7 @@ package hogapi
 import (
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,3 +36,21 @@ func setTime(q url.Values, name string, t time.Time) {
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func isKnown[T ~string](value T, known []T) bool { return slices.Contains(known, value) }
+
+// checkSpelling refuses a value that differs from a known one only by case, blanks or dashes. Other unknown values pass: the
+// service may know them.
+func checkSpelling[T ~string](op Op, field string, value T, known []T) error {
+	if value == "" {
+		return &InputError{Op: op, Field: field, Want: "a value, not an empty text"}
+	}
+	for _, k := range known {
+		if value != k && lettersOnly(value) == lettersOnly(k) {
+			return &InputError{Op: op, Field: field, Value: string(value), Want: `"` + string(k) + `"`}
+		}
+	}
+	return nil
+}
+
+func lettersOnly[T ~string](s T) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
+}

@@ -2,10 +2,10 @@ package hogapi
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,7 +59,7 @@ var runStatuses = []RunStatus{
 }
 
 // IsKnown reports whether s is a constant of this package.
-func (s RunStatus) IsKnown() bool { return slices.Contains(runStatuses, s) }
+func (s RunStatus) IsKnown() bool { return isKnown(s, runStatuses) }
 
 // IsTerminal reports whether nothing follows. It is false for an unknown status.
 func (s RunStatus) IsTerminal() bool {
@@ -136,24 +136,6 @@ func (o RunListOptions) check(op Op) error {
 
 func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
 
-// checkSpelling refuses a value that differs from a known one only by case, blanks or dashes. Other unknown values pass: the
-// service may know them.
-func checkSpelling[T ~string](op Op, field string, value T, known []T) error {
-	if value == "" {
-		return &InputError{Op: op, Field: field, Want: "a value, not an empty text"}
-	}
-	for _, k := range known {
-		if value != k && lettersOnly(value) == lettersOnly(k) {
-			return &InputError{Op: op, Field: field, Value: string(value), Want: `"` + string(k) + `"`}
-		}
-	}
-	return nil
-}
-
-func lettersOnly[T ~string](s T) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
-}
-
 // query is what the service is asked for.
 func (o RunListOptions) query() url.Values {
 	q := url.Values{}
@@ -222,6 +204,65 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return walk.all(ctx)
 }
 
+// Failed yields the failed runs whose interval has not been exported since: the newest run of each interval, where that one
+// failed. A run keeps its status after a good retry, so a filter by status would show it for ever. An interval that runs again,
+// or whose newest run was cancelled, has not failed.
+//
+// After, Before and Statuses narrow what is yielded; newer runs are heeded in any case. Cursor, Start, End and another
+// Ordering are refused: the walk must see the newest runs first. A walk that an error ends begins anew. It remembers the
+// intervals that it has seen, about 40 bytes each.
+func (s *RunsService) Failed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
+	selected := orDefault(o)
+	if err := selected.checkFailed(); err != nil {
+		return failedSeq[Run](err)
+	}
+	list := RunListOptions{CursorOptions: selected.CursorOptions, After: selected.After}
+	return func(yield func(Run, error) bool) {
+		seen := map[[2]int64]struct{}{}
+		for run, err := range s.All(ctx, exportID, &list, options...) {
+			if err != nil {
+				yield(Run{}, fromTheStart(err))
+				return
+			}
+			x := run.span()
+			key := [2]int64{x.start.UnixMicro(), x.end.UnixMicro()}
+			if _, isOld := seen[key]; isOld {
+				continue
+			}
+			seen[key] = struct{}{}
+			if selected.wantsFailed(run) && !yield(run, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (o RunListOptions) checkFailed() error {
+	bad := func(field, want string) error { return &InputError{Op: OpRunsList, Field: field, Want: want} }
+	switch {
+	case o.Ordering != "" && o.Ordering != RunsNewestFirst:
+		return bad("Ordering", "newest first, to know which run of an interval is the newest")
+	case o.Cursor != "":
+		return bad("Cursor", "none, to know which run of an interval is the newest")
+	case !o.Start.IsZero() || !o.End.IsZero():
+		return bad("Start", "After and Before: failed runs are found by their creation")
+	}
+	return o.check(OpRunsList)
+}
+
+func (o RunListOptions) wantsFailed(r Run) bool {
+	return r.Status.IsFailure() && (o.Before.IsZero() || !r.CreatedAt.After(o.Before)) &&
+		(len(o.Statuses) == 0 || slices.Contains(o.Statuses, r.Status))
+}
+
+// fromTheStart takes the place to go on from out of the error of a walk that can only begin anew.
+func fromTheStart(err error) error {
+	if failed, ok := errors.AsType[*PageError](err); ok {
+		failed.Cursor = ""
+	}
+	return err
+}
+
 // walk is the pager behind List, Pages and All.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) (w pager[Run, *CursorPage[Run]], err error) {
 	if o == nil {
@@ -281,4 +322,34 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	}
 	r.query = allRuns()
 	return s.client.call(ctx, r, nil, options...)
+}
+
+// Retry exports a run's interval once more, whatever became of the run: a new run is made, and the old one keeps its status.
+// Follow it with [BackfillsService.Wait].
+//
+// The call is not repeated when its outcome is unknown. The ticket then comes beside the [*OutcomeUnknownError]: Wait tells
+// whether the retry began. A retry of an interval that is being retried already may fail with 500, which is such an error.
+//
+// POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
+func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
+	r, err := endpointByID(OpRunsRetry, exportID, runID)
+	if err != nil {
+		return nil, err
+	}
+	r.query = allRuns()
+	return s.client.begin(ctx, r, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+}
+
+// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with 500: take the export's
+// log of the time of the run instead, with After and Before. LogOptions.After also bounds the creation of the run here: for one that is
+// older the answer is [ErrNotFound].
+//
+// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to every personal key.
+func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
+	r, err := endpointByID(OpRunsLogs, exportID, runID)
+	if err != nil {
+		return nil, err
+	}
+	r.query = allRuns()
+	return s.client.logs(ctx, r, o, options...)
 }

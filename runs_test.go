@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,4 +206,80 @@ func TestCancelOfAnEndedRun(t *testing.T) {
 	require.True(t, errors.As(err, &api))
 	require.Contains(t, api.Detail, "'Completed'")
 	require.Equal(t, 1, mock.GetTotalCallCount())
+}
+
+// aRun is the JSON of a run of the n-th hour, created so many minutes after 1 May.
+func aRun(hour, created int, status RunStatus) string {
+	may := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
+	start := strconv.Quote(may.Add(time.Duration(hour) * time.Hour).Format(time.RFC3339))
+	if hour < 0 {
+		start = "null"
+	}
+	return fmt.Sprintf(`{"id": "%s", "status": %q, "data_interval_start": %s, "data_interval_end": %q, "created_at": %q}`,
+		uuid.New(), status, start, may.Add(time.Duration(hour+1)*time.Hour).Format(time.RFC3339), may.Add(time.Duration(created)*time.Minute).Format(time.RFC3339))
+}
+
+func runPage(next string, runs ...string) httpmock.Responder {
+	if next != "" {
+		next = "https://us.posthog.com/?cursor=" + next
+	}
+	return httpmock.NewStringResponder(200, fmt.Sprintf(`{"next": %q, "results": [%s]}`, next, strings.Join(runs, ",")))
+}
+
+func failedHours(t *testing.T, client *Client, o *RunListOptions) (hours []int) {
+	t.Helper()
+	for run, err := range client.Runs.Failed(t.Context(), exportA, o) {
+		require.NoError(t, err)
+		hour := -1
+		if run.DataIntervalStart != nil {
+			hour = run.DataIntervalStart.Hour()
+		}
+		hours = append(hours, hour)
+	}
+	return hours
+}
+
+func TestFailedIsTheNewestRunOfEachInterval(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}}, runPage("two",
+		aRun(9, 99, "Running"), aRun(8, 98, "Failed"), aRun(7, 97, "Completed"), aRun(6, 96, "Paused"), aRun(5, 95, "FailedBilling"), aRun(-1, 94, "TimedOut")))
+	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}, "cursor": {"two"}}, runPage("",
+		aRun(9, 50, "Failed"), aRun(8, 50, "Completed"), aRun(7, 50, "Failed"), aRun(6, 50, "Failed"), aRun(5, 50, "Failed"), aRun(-1, 40, "Failed"),
+		aRun(4, 30, "Cancelled"), aRun(4, 20, "Failed"), aRun(3, 10, "Terminated"), aRun(0, 5, "Failed")))
+	require.Equal(t, []int{8, 5, -1, 3, 0}, failedHours(t, client, nil), "an interval that runs again, or in a way that is not known, has not failed")
+	require.Equal(t, []int{8, 5, -1, 3, 0}, failedHours(t, client, nil), "the sequence can be walked again")
+	require.Equal(t, []int{5, -1, 3, 0}, failedHours(t, client, &RunListOptions{Before: time.Date(2024, 5, 1, 1, 35, 0, 0, time.UTC)}), "newer runs are heeded")
+	require.Equal(t, []int{8, 3, 0}, failedHours(t, client, &RunListOptions{Statuses: []RunStatus{"Failed", "Terminated"}}))
+	for range client.Runs.Failed(t.Context(), exportA, nil) {
+		break
+	}
+}
+
+func TestFailedRefusesWhatWouldHideTheNewestRuns(t *testing.T) {
+	client, mock := newTestClient(t)
+	for field, o := range map[string]RunListOptions{
+		"Ordering": {Ordering: RunsOldestFirst}, "Cursor": {CursorOptions: CursorOptions{Cursor: "x"}}, "Start": {Start: time.Now()},
+		"Statuses": {Statuses: []RunStatus{"FAILED"}},
+	} {
+		for _, err := range client.Runs.Failed(t.Context(), exportA, &o) {
+			var input *InputError
+			require.ErrorAs(t, err, &input)
+			require.Equal(t, field, input.Field)
+		}
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+func TestFailedCanOnlyBeginAnew(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}}, runPage("two", aRun(8, 98, "Failed")))
+	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}, "cursor": {"two"}}, httpmock.NewStringResponder(403, ""))
+	var last error
+	for _, err := range client.Runs.Failed(t.Context(), exportA, nil) {
+		last = err
+	}
+	require.ErrorIs(t, last, ErrForbidden)
+	var failed *PageError
+	require.ErrorAs(t, last, &failed)
+	require.Empty(t, failed.Cursor, "from there on the newest runs would not be known")
 }

@@ -1,0 +1,270 @@
+package hogapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	backfillPath  = testBase + "/batch_exports/0190f3c0-0000-7000-8000-00000000000a/backfill/"
+	backfillsPath = testBase + "/batch_exports/0190f3c0-0000-7000-8000-00000000000a/backfills/"
+	backfillBPath = backfillsPath + "0190f3c0-0000-7000-8000-0000000000b2/"
+
+	noSuchEndpoint = `{"type": "invalid_request", "code": "not_found", "detail": "Endpoint not found.", "attr": null}`
+	noSuchObject   = `{"type": "invalid_request", "code": "not_found", "detail": "Not found.", "attr": null}`
+)
+
+var january = BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 2, 1)}
+
+// answering records the bodies that come, and answers with a Date of the service.
+func answering(status int, body string, bodies *[]string) httpmock.Responder {
+	return func(r *http.Request) (*http.Response, error) {
+		var sent []byte
+		if r.Body != nil {
+			sent, _ = io.ReadAll(r.Body)
+		}
+		*bodies = append(*bodies, string(sent))
+		resp := httpmock.NewStringResponse(status, body)
+		resp.Header.Set("Date", "Wed, 15 May 2024 10:00:00 GMT")
+		return resp, nil
+	}
+}
+
+func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		older    httpmock.Responder
+		fallback bool
+		err      error
+	}{
+		"older server":      {httpmock.NewStringResponder(200, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`), false, nil},
+		"newer server":      {httpmock.NewStringResponder(404, noSuchEndpoint), true, nil},
+		"unknown export":    {httpmock.NewStringResponder(404, noSuchObject), false, ErrNotFound},
+		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, ErrNotFound},
+		"refused":           {httpmock.NewStringResponder(400, `{"detail": "end_at is too far away"}`), false, ErrInvalid},
+		"too many":          {httpmock.NewStringResponder(429, `{"code": "too_many_concurrent_backfills"}`), false, ErrTooManyBackfills},
+		"failed":            {httpmock.NewStringResponder(500, ""), false, ErrOutcomeUnknown},
+		"answer not read":   {httpmock.NewErrorResponder(errors.New("reset")), false, ErrOutcomeUnknown},
+		"answer not JSON":   {httpmock.NewStringResponder(200, "<html>"), false, ErrOutcomeUnknown},
+		"gone, or perhaps?": {httpmock.NewStringResponder(405, noSuchEndpoint), false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			var bodies []string
+			mock.RegisterResponder("POST", backfillPath, c.older)
+			mock.RegisterResponder("POST", backfillsPath, answering(201, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`, &bodies))
+			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january)
+			info := mock.GetCallCountInfo()
+			require.Equal(t, 1, info["POST "+backfillPath])
+			require.Len(t, bodies, info["POST "+backfillsPath])
+			require.Equal(t, c.fallback, len(bodies) == 1)
+			if c.fallback || name == "older server" {
+				require.NoError(t, err)
+				require.Equal(t, runB.String(), ticket.BackfillID)
+				return
+			}
+			require.Error(t, err)
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err)
+			}
+			require.Equal(t, errors.Is(err, ErrOutcomeUnknown), ticket != nil)
+		})
+	}
+}
+
+func TestBackfillSendsItsRange(t *testing.T) {
+	morning := time.Date(2024, 5, 1, 10, 0, 0, 0, time.FixedZone("east", 7200))
+	for name, c := range map[string]struct {
+		r    BackfillRange
+		body string
+	}{
+		"dates":     {january, `{"start_at": "2024-01-01", "end_at": "2024-02-01"}`},
+		"instants":  {BackfillRange{At(morning), At(morning.Add(time.Hour))}, `{"start_at": "2024-05-01T08:00:00Z", "end_at": "2024-05-01T09:00:00Z"}`},
+		"beginning": {BackfillRange{Beginning, At(morning)}, `{"start_at": null, "end_at": "2024-05-01T08:00:00Z"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			var bodies []string
+			mock.RegisterResponder("POST", backfillPath, answering(200, `{"backfill_id": "a-Backfill-b-c"}`, &bodies))
+			mock.RegisterResponder("POST", backfillsPath, answering(201, `{"backfill_id": "a-Backfill-b-c"}`, &bodies))
+			var reply Reply
+			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, c.r, WithReply(&reply))
+			require.NoError(t, err)
+			require.Equal(t, 200, reply.StatusCode, "the caller's Reply is filled too")
+			_, err = client.Backfills.Create(t.Context(), exportA, c.r)
+			require.NoError(t, err)
+			require.Len(t, bodies, 2)
+			require.JSONEq(t, c.body, bodies[0])
+			require.JSONEq(t, c.body, bodies[1])
+
+			date := time.Date(2024, 5, 15, 10, 0, 0, 0, time.UTC)
+			require.WithinRange(t, ticket.RequestedAt, date.Add(-10*time.Second), date.Add(-time.Second), "by the service's clock")
+			text, err := json.Marshal(ticket)
+			require.NoError(t, err)
+			var again BackfillTicket
+			require.NoError(t, json.Unmarshal(text, &again))
+			require.Equal(t, *ticket, again)
+			require.Equal(t, c.r, BackfillRange{again.StartAt, again.EndAt})
+		})
+	}
+}
+
+func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
+	noon := time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC)
+	client, mock := newTestClient(t, WithClock(func() time.Time { return noon }))
+	mock.RegisterResponder("POST", backfillPath, httpmock.NewStringResponder(200, ""))
+	ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january)
+	require.NoError(t, err, "the specification knows no body")
+	require.Equal(t, &BackfillTicket{ExportID: exportA, StartAt: january.Start, EndAt: january.End, RequestedAt: noon.Add(-time.Minute)}, ticket)
+
+	mock.RegisterResponder("POST", backfillPath, httpmock.NewErrorResponder(errors.New("reset")))
+	ticket, err = client.BatchExports.Backfill(t.Context(), exportA, january)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
+	require.True(t, ticket.OutcomeUnknown)
+	require.Equal(t, noon.Add(-time.Minute), ticket.RequestedAt)
+}
+
+func TestRetryMakesATicket(t *testing.T) {
+	client, mock := newTestClient(t)
+	var bodies []string
+	mock.RegisterResponder("POST", runAPath+"retry/?after=1970-01-01T00%3A00%3A00Z", answering(201, `{"backfill_id": "x-Backfill-y-z"}`, &bodies))
+	ticket, err := client.Runs.Retry(t.Context(), exportA, runA)
+	require.NoError(t, err)
+	require.Equal(t, []string{""}, bodies)
+	require.Equal(t, exportA, ticket.ExportID)
+	require.Equal(t, runA, ticket.RetriedRun)
+	require.Equal(t, "x-Backfill-y-z", ticket.BackfillID)
+	text, err := json.Marshal(ticket)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "start_at")
+	var again BackfillTicket
+	require.NoError(t, json.Unmarshal(text, &again))
+	require.Equal(t, *ticket, again)
+
+	_, err = client.Runs.Retry(t.Context(), exportA, runA, WithBody(map[string]string{"status": "Failed"}))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"status": "Failed"}`, bodies[1])
+}
+
+func TestBackfillRefusesBadInput(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx, at := t.Context(), At(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC))
+	for name, r := range map[string]BackfillRange{
+		"unset":       {},
+		"no start":    {End: Date(2024, 1, 1)},
+		"no end":      {Start: Date(2024, 1, 1)},
+		"open end":    {Start: Date(2024, 1, 1), End: Beginning},
+		"reversed":    {Start: Date(2024, 2, 1), End: Date(2024, 1, 1)},
+		"empty":       {Start: at, End: at},
+		"mixed forms": {Start: at, End: Date(2024, 2, 1)},
+		"zero time":   {Start: At(time.Time{}), End: at},
+	} {
+		_, err := client.BatchExports.Backfill(ctx, exportA, r)
+		require.ErrorIs(t, err, ErrInvalid, name)
+		_, err = client.Backfills.Create(ctx, exportA, r)
+		require.ErrorIs(t, err, ErrInvalid, name)
+	}
+	_, err := client.BatchExports.Backfill(ctx, uuid.Nil, january)
+	require.ErrorIs(t, err, ErrInvalid)
+	_, err = client.Runs.Retry(ctx, exportA, uuid.Nil)
+	require.ErrorIs(t, err, ErrInvalid)
+	_, err = client.Backfills.Get(ctx, exportA, uuid.Nil)
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorIs(t, client.Backfills.Cancel(ctx, uuid.Nil, runB), ErrInvalid)
+	for _, o := range []BackfillListOptions{{Ordering: "finished_at"}, {CursorOptions: CursorOptions{MaxPages: -1}}} {
+		_, err = client.Backfills.List(ctx, exportA, &o)
+		require.ErrorIs(t, err, ErrInvalid)
+		for _, err := range client.Backfills.All(ctx, exportA, &o) {
+			require.ErrorIs(t, err, ErrInvalid)
+		}
+	}
+	_, err = client.Backfills.List(ctx, uuid.Nil, nil)
+	require.ErrorIs(t, err, ErrInvalid)
+	for _, err := range client.Backfills.Pages(ctx, uuid.Nil, nil) {
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+func TestBackfillsAreReadAndCancelled(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx := t.Context()
+	const row = `{"id": "0190f3c0-0000-7000-8000-0000000000b2", "team": 7, "batch_export": "0190f3c0-0000-7000-8000-00000000000a",
+		"start_at": "2024-05-01T10:00:00Z", "end_at": "2024-05-01T11:00:00Z", "status": "Running", "created_at": "2024-05-02T00:00:00Z",
+		"finished_at": null, "last_updated_at": "2024-05-02T00:00:01Z", "total_records_count": 12, "adjusted_start_at": null,
+		"progress": {"total_runs": 4, "finished_runs": 1, "progress": 0.25}}`
+	start, end, created := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC), time.Date(2024, 5, 1, 11, 0, 0, 0, time.UTC), time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)
+	want := Backfill{
+		ID: runB, TeamID: 7, BatchExport: exportA, StartAt: &start, EndAt: &end, Status: RunStatusRunning, CreatedAt: created,
+		LastUpdatedAt: created.Add(time.Second), TotalRecordsCount: new(int64(12)),
+		Progress: &BackfillProgress{TotalRuns: new(int64(4)), FinishedRuns: new(int64(1)), Progress: new(0.25)},
+	}
+	mock.RegisterResponder("GET", backfillBPath, httpmock.NewStringResponder(200, row))
+	got, err := client.Backfills.Get(ctx, exportA, runB)
+	require.NoError(t, err)
+	require.Equal(t, want, *got)
+
+	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at", httpmock.NewStringResponder(200, `{"next": "https://x/?cursor=2", "results": [`+row+`]}`))
+	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at&cursor=2", httpmock.NewStringResponder(200, `{"next": null, "results": [{"status": "Novel"}]}`))
+	page, err := client.Backfills.List(ctx, exportA, nil)
+	require.NoError(t, err)
+	require.Equal(t, []Backfill{want}, page.Results)
+	var seen []RunStatus
+	for b, err := range client.Backfills.All(ctx, exportA, nil) {
+		require.NoError(t, err)
+		seen = append(seen, b.Status)
+	}
+	require.Equal(t, []RunStatus{"Running", "Novel"}, seen)
+	pages := 0
+	for _, err := range client.Backfills.Pages(ctx, exportA, nil) {
+		require.NoError(t, err)
+		pages++
+	}
+	require.Equal(t, 2, pages)
+
+	mock.RegisterResponder("POST", backfillBPath+"cancel/", httpmock.NewStringResponder(200, `{"cancelled": true}`))
+	require.NoError(t, client.Backfills.Cancel(ctx, exportA, runB))
+	mock.RegisterResponder("POST", backfillBPath+"cancel/", httpmock.NewStringResponder(400, `{"detail": "over"}`))
+	require.ErrorIs(t, client.Backfills.Cancel(ctx, exportA, runB), ErrInvalid)
+}
+
+func TestRunLogs(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponderWithQuery("GET", runAPath+"logs/", map[string]string{"after": farPast, "limit": "2"},
+		httpmock.NewStringResponder(200, `{"results": [{"level": "ERROR", "message": "no bucket", "timestamp": "2024-05-01T10:00:00Z"}]}`))
+	page, err := client.Runs.Logs(t.Context(), exportA, runA, &LogOptions{Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, page.Results, 1)
+	assert.Equal(t, "no bucket", page.Results[0].Message)
+	_, err = client.Runs.Logs(t.Context(), exportA, uuid.Nil, nil)
+	require.ErrorIs(t, err, ErrInvalid)
+}
+
+// Another process may hold a ticket whose fields are null or missing.
+func FuzzBackfillTicket(f *testing.F) {
+	f.Add([]byte(`{"export_id": "0190f3c0-0000-7000-8000-00000000000a", "start_at": null, "end_at": "2024-01-01", "requested_at": "2024-01-01T00:00:00Z"}`))
+	f.Add([]byte(`{"export_id": "0190f3c0-0000-7000-8000-00000000000a", "retried_run": "0190f3c0-0000-7000-8000-0000000000a1", "requested_at": "2024-01-01T00:00:00Z"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var ticket, again BackfillTicket
+		if json.Unmarshal(text, &ticket) != nil || ticket.check() != nil {
+			return
+		}
+		written, err := json.Marshal(ticket)
+		if err != nil {
+			return // a year that UTC takes beyond 9999
+		}
+		require.NoError(t, json.Unmarshal(written, &again))
+		require.NoError(t, again.check())
+		require.True(t, ticket.RequestedAt.Equal(again.RequestedAt))
+		again.RequestedAt = ticket.RequestedAt
+		require.Equal(t, ticket, again)
+	})
+}

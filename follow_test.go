@@ -1,0 +1,383 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// The time of a bubble begins at midnight of 1 January 2000, so these flows are about December 1999.
+var december = time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)
+
+func anHourOf(day, hour int) (from, to time.Time) {
+	from = december.AddDate(0, 0, day-1).Add(time.Duration(hour) * time.Hour)
+	return from, from.Add(time.Hour)
+}
+
+// flow runs f in virtual time, against each generation of the service.
+func flow(t *testing.T, f func(t *testing.T, s *hogapitest.Server, era hogapitest.Era), options ...hogapitest.Option) {
+	t.Helper()
+	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3} {
+		t.Run(era.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f(t, hogapitest.New(append([]hogapitest.Option{hogapitest.WithEra(era)}, options...)...), era)
+			})
+		})
+	}
+}
+
+func defaultProject(s *hogapitest.Server) *hogapitest.Project {
+	return s.Project(hogapitest.DefaultProject)
+}
+
+func sixHours() hogapi.BackfillRange {
+	return hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(6 * time.Hour))}
+}
+
+func TestBackfillIsFollowedToItsEnd(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+
+		var last *hogapi.BackfillState
+		var seen []float64
+		for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
+			require.NoError(t, err)
+			require.False(t, last != nil && last.Done, "nothing follows the end")
+			last, seen = state, append(seen, state.Progress)
+		}
+		require.IsNonDecreasing(t, seen)
+		require.Greater(t, len(seen), 6)
+		require.Len(t, last.Runs, 6)
+		assert.True(t, last.Done)
+		assert.Equal(t, 6, last.Completed)
+		assert.Zero(t, last.Failed)
+		assert.InDelta(t, 1, last.Progress, 0)
+		assert.Equal(t, era != hogapitest.E1, last.Backfill != nil)
+		for i, run := range last.Runs {
+			assert.Equal(t, december.Add(time.Duration(i)*time.Hour), *run.DataIntervalStart)
+			assert.Equal(t, hogapi.RunStatusCompleted, run.Status)
+		}
+		for _, run := range defaultProject(s).Runs(export) {
+			assert.EqualValues(t, "Completed", run.Status)
+		}
+	})
+}
+
+// The service says Completed of a backfill whose runs failed.
+func TestBackfillWithFailedRunsIsAnError(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		defaultProject(s).NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "bucket is gone"}, hogapitest.Outcome{Status: "Cancelled"})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.True(t, state.Done)
+		require.Len(t, state.Runs, 6, "a failed run does not end the backfill")
+		require.Equal(t, 4, state.Completed)
+		require.Equal(t, 2, state.Failed)
+		var failed *hogapi.BackfillError
+		require.ErrorAs(t, err, &failed)
+		require.Same(t, state, failed.State)
+		require.ErrorContains(t, err, "2 of 6 runs did not complete")
+		require.ErrorContains(t, err, "bucket is gone")
+		var run *hogapi.RunError
+		require.ErrorAs(t, err, &run)
+		require.Equal(t, hogapi.RunStatusFailed, run.Run.Status)
+		if era != hogapitest.E1 {
+			require.Equal(t, hogapi.RunStatusCompleted, state.Backfill.Status)
+		}
+	})
+}
+
+func TestBackfillOfNothing(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		defaultProject(s).SetRecords(export, func(time.Time, time.Time) int { return 0 })
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorIs(t, err, hogapi.ErrNoRuns)
+		require.True(t, state.Done)
+		require.Empty(t, state.Runs)
+	})
+}
+
+// An interval that runs already gets no run of its own: the one that runs counts, whoever began it.
+func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
+	for name, outcome := range map[string]hogapitest.Outcome{"good": {Polls: 30}, "bad": {Polls: 30, Status: "TimedOut"}} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				from, to := anHourOf(1, 3)
+				project.NextRuns(outcome)
+				joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-20 * 24 * time.Hour)})
+				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+				require.NoError(t, err)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				require.Len(t, state.Runs, 6)
+				require.Equal(t, joined, state.Runs[3].ID)
+				if name == "good" {
+					require.NoError(t, err)
+					return
+				}
+				var failed *hogapi.RunError
+				require.ErrorAs(t, err, &failed)
+				require.Equal(t, joined, failed.Run.ID)
+			})
+		})
+	}
+}
+
+// A ticket is all that another process needs, even when everything is over by then, and even where the joined run is over too.
+func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		from, to := anHourOf(1, 3)
+		project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+
+		text, err := json.Marshal(ticket)
+		require.NoError(t, err)
+		var again hogapi.BackfillTicket
+		require.NoError(t, json.Unmarshal(text, &again))
+		require.Equal(t, *ticket, again)
+		time.Sleep(30 * 24 * time.Hour)
+		state, err := client.Backfills.Wait(t.Context(), &again, nil)
+		require.NoError(t, err)
+		require.Len(t, state.Runs, 6)
+		require.Equal(t, 6, state.Completed)
+	})
+}
+
+func TestRetryIsFollowedToItsEnd(t *testing.T) {
+	for name, old := range map[string]hogapitest.Run{
+		"failed a month ago":    {Status: "Failed", Created: december},
+		"failed a moment ago":   {Status: "Failed", Finished: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"from the beginning":    {Status: "Failed", FromStart: true, Created: december},
+		"is running, so joined": {Status: "Running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				id := project.AddRun(export, old)
+				ticket, err := client.Runs.Retry(t.Context(), export, id)
+				require.NoError(t, err)
+				require.Equal(t, id, ticket.RetriedRun)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				require.NoError(t, err)
+				require.Len(t, state.Runs, 1)
+				require.Equal(t, old.Status == "Running", state.Runs[0].ID == id)
+				require.Equal(t, hogapi.RunStatusCompleted, state.Runs[0].Status)
+			})
+		})
+	}
+}
+
+func TestRetryThatFailsAgain(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		id := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
+		project.FailNextRuns(1, "still gone")
+		ticket, err := client.Runs.Retry(t.Context(), export, id)
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorContains(t, err, "still gone")
+		require.Equal(t, 1, state.Failed)
+		require.NotEqual(t, id, state.Runs[0].ID)
+	})
+}
+
+// Whether a request whose answer was lost has begun anything is found out by following its ticket.
+func TestFollowingAnUnknownOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault   hogapitest.Fault
+		happens bool
+	}{
+		"cut after the act":  {hogapitest.CutAfter(), true},
+		"cut before the act": {hogapitest.CutBefore(), false},
+		"failed":             {hogapitest.Status(500), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
+				op := hogapi.OpBatchExportsBackfill
+				if era == hogapitest.E3 {
+					op = hogapi.OpBackfillsCreate
+				}
+				s.Script(op, c.fault)
+				s.Script(hogapi.OpRunsRetry, c.fault)
+				for _, begin := range []func() (*hogapi.BackfillTicket, error){
+					func() (*hogapi.BackfillTicket, error) {
+						return client.BatchExports.Backfill(t.Context(), export, sixHours())
+					},
+					func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old) },
+				} {
+					ticket, err := begin()
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+					require.NotNil(t, ticket)
+					require.True(t, ticket.OutcomeUnknown)
+					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+					if c.happens {
+						require.NoError(t, err)
+						require.NotEmpty(t, state.Runs)
+						continue
+					}
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+					require.Empty(t, state.Runs)
+				}
+				require.Len(t, s.Calls(op), 1, "never sent twice")
+				require.Len(t, s.Calls(hogapi.OpRunsRetry), 1, "never sent twice")
+			})
+		})
+	}
+}
+
+func TestBackfillRowIsWrittenLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithLateRows(3))
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.NotNil(t, state.Backfill)
+		require.Equal(t, 6, state.Completed)
+	})
+}
+
+func TestBackfillIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New()
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		cancelled := false
+		for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
+			require.NoError(t, err)
+			if state.Completed == 2 && !cancelled {
+				cancelled = true
+				require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
+			}
+		}
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		var failed *hogapi.BackfillError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)
+		require.Less(t, len(state.Runs), 6)
+	})
+}
+
+// Dates are days of the export's own zone. Without the service's record only the runs say when such a range is covered, also in a
+// month with a day of 25 hours.
+func TestBackfillByDatesWithoutARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
+		client := s.Client(t)
+		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Nil(t, state.Backfill)
+		require.Equal(t, 31, state.Completed)
+	})
+}
+
+// On a service without records a backfill that stops halfway looks like a slow one: that is said, not taken for the end.
+func TestBackfillThatStopsHalfway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithOldService())
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(december), EndAt: hogapi.At(december.Add(2 * time.Hour)), RequestedAt: time.Now()}
+		from, to := anHourOf(1, 0)
+		project.AddRun(export, hogapitest.Run{Start: from, End: to})
+		start := time.Now()
+		state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Settle: 10 * time.Minute})
+		var failed *hogapi.BackfillError
+		require.ErrorAs(t, err, &failed)
+		require.ErrorContains(t, err, "a part of the range has none")
+		require.InDelta(t, 0.5, state.Progress, 0.001)
+		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
+		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
+	})
+}
+
+// What is left of a range after its whole intervals is not exported, and not waited for.
+func TestBackfillRestIsNotWaitedFor(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(150 * time.Minute))})
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, state.Completed)
+	})
+}
+
+func TestBackfillFromTheBeginning(t *testing.T) {
+	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := hogapitest.New(hogapitest.WithEra(era))
+			client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning, End: hogapi.At(december)})
+			require.NoError(t, err)
+			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+			require.NoError(t, err)
+			require.Len(t, state.Runs, 1)
+			require.Nil(t, state.Runs[0].DataIntervalStart)
+		})
+	}
+}
+
+// The fault of another library: its wait returned nil when the context ended.
+func TestBackfillWaitIsCancelled(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		state, err := client.Backfills.Wait(ctx, ticket, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotNil(t, state)
+		require.NotEmpty(t, state.Runs)
+		require.False(t, state.Done)
+		var failed *hogapi.BackfillError
+		require.False(t, errors.As(err, &failed))
+	})
+}
+
+// Looks that fail do not end a wait, and what has changed meanwhile is not missed.
+func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, export := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		s.Script(hogapi.OpRunsList, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.RateLimit("90"))
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Equal(t, 6, state.Completed)
+	})
+}

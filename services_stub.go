@@ -1,4 +1,0 @@
-package hogapi
-
-// BackfillsService manages backfills.
-type BackfillsService service

@@ -1,0 +1,231 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// WatchOptions say how often to look, and when to stop. Zero fields take the default.
+type WatchOptions struct {
+	Interval    time.Duration // between two looks; default 5 s. It doubles while nothing changes
+	MaxInterval time.Duration // the longest interval; default 30 s
+	MaxFailures int           // give up at so many failed looks in a row, each after its own retries; default 5
+
+	// Until says that a run is over. The default is [RunStatus.IsTerminal]: an unknown status goes on.
+	Until func(Run) bool
+
+	// Settle is for backfills and retries: where the service keeps no record of them, and nothing has changed for this
+	// long, nothing more is expected. The default is 2 minutes.
+	Settle time.Duration
+}
+
+func (o *WatchOptions) withDefaults(op Op) (WatchOptions, error) {
+	w := orDefault(o)
+	for field, d := range map[string]time.Duration{"Interval": w.Interval, "MaxInterval": w.MaxInterval, "Settle": w.Settle} {
+		if d < 0 {
+			return w, &InputError{Op: op, Field: "WatchOptions." + field, Value: d.String(), Want: "a positive duration, or 0 for the default"}
+		}
+	}
+	if err := firstNegative(op, map[string]int{"WatchOptions.MaxFailures": w.MaxFailures}); err != nil {
+		return w, err
+	}
+	setDefault(&w.Interval, 5*time.Second)
+	setDefault(&w.MaxInterval, 30*time.Second)
+	setDefault(&w.MaxFailures, 5)
+	setDefault(&w.Settle, 2*time.Minute)
+	if w.Until == nil {
+		w.Until = func(r Run) bool { return r.Status.IsTerminal() }
+	}
+	w.MaxInterval = max(w.MaxInterval, w.Interval)
+	return w, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// RunError is a run that is over and has not completed: failed, cancelled, timed out or terminated.
+type RunError struct {
+	Run *Run
+}
+
+// Error names the run, how it ended and the service's own words.
+func (e *RunError) Error() string {
+	text := fmt.Sprintf("hogapi: run %s ended as %s", e.Run.ID, clean(string(e.Run.Status)))
+	if latest := clean(deref(e.Run.LatestError)); latest != "" {
+		text += ": " + latest
+	}
+	return text
+}
+
+// Watch yields a run as it is now and then on each change of its status or its counts, until it is over. How it ended is in its
+// Status; see [RunsService.Wait] for an error. Looks that fail in a way that can pass are repeated; an error comes once, last,
+// beside the run as it was last seen. The two ids are all that is needed to watch on later.
+func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		for run, err := range s.watch(ctx, exportID, runID, o, options) {
+			if !yield(orDefault(run), err) {
+				return
+			}
+		}
+	}
+}
+
+// Wait returns when the run is over, with no error only if it completed. A run that ended otherwise is a [*RunError]. The run
+// as it was last seen comes back beside every error, a cancelled context's too; it is nil if it was never seen.
+func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
+	run, err := lastOf(s.watch(ctx, exportID, runID, o, options))
+	if err == nil && run.Status.IsTerminal() && run.Status != RunStatusCompleted {
+		err = &RunError{Run: run}
+	}
+	return run, err
+}
+
+func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*Run, error] {
+	w, err := o.withDefaults(OpRunsGet)
+	if err != nil {
+		return failedSeq[*Run](err)
+	}
+	return watch(ctx, w, "run "+runID.String(), func() look[Run] {
+		var before *runMark
+		return func(ctx context.Context) (sight[Run], error) {
+			run, err := s.Get(ctx, exportID, runID, options...)
+			if err != nil {
+				return sight[Run]{}, err
+			}
+			now := run.mark()
+			changed := before == nil || *before != now
+			before = &now
+			return sight[Run]{run, changed, w.Until(*run)}, nil
+		}
+	})
+}
+
+// runMark is what of a run counts as a change.
+type runMark struct {
+	status                          RunStatus
+	completed, total, failed, bytes int64
+}
+
+func (r *Run) mark() runMark {
+	return runMark{r.Status, countOr(r.RecordsCompleted), countOr(r.RecordsTotalCount), countOr(r.RecordsFailed), countOr(r.BytesExported)}
+}
+
+func countOr(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// sight is what one look at something has shown.
+type sight[S any] struct {
+	state   *S
+	changed bool
+	done    bool
+}
+
+type look[S any] func(context.Context) (sight[S], error)
+
+// watch looks until it is done, and yields what has changed. Each walk begins with a look function of its own.
+func watch[S any](ctx context.Context, o WatchOptions, what string, begin func() look[S]) iter.Seq2[*S, error] {
+	return func(yield func(*S, error) bool) {
+		var last *S
+		look, pace := begin(), pace{WatchOptions: o}
+		for {
+			seen, err := look(ctx)
+			if err == nil {
+				last = seen.state
+				if (seen.changed || seen.done) && !yield(last, nil) || seen.done {
+					return
+				}
+			} else if ctx.Err() == nil && !pace.bears(err) {
+				yield(last, err)
+				return
+			}
+			if !sleep(ctx, pace.next(seen.changed, err)) {
+				yield(last, stoppedWatching(ctx, what, err))
+				return
+			}
+		}
+	}
+}
+
+// lastOf drains a watch.
+func lastOf[S any](states iter.Seq2[*S, error]) (last *S, err error) {
+	for state, failed := range states {
+		last, err = state, failed
+	}
+	return last, err
+}
+
+// stoppedWatching is the error of a context that has ended, joined by why the last look failed.
+func stoppedWatching(ctx context.Context, what string, failed error) error {
+	ended := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, ended) {
+		ended = fmt.Errorf("%w: %w", ended, cause)
+	}
+	_, answered := errors.AsType[*APIError](failed)
+	if failed == nil || errors.Is(failed, context.Cause(ctx)) && !answered {
+		return fmt.Errorf("hogapi: stopped watching %s: %w", what, ended)
+	}
+	return fmt.Errorf("hogapi: stopped watching %s: %w (the last look failed: %w)", what, ended, failed)
+}
+
+// pace decides when the next look comes.
+type pace struct {
+	WatchOptions
+	interval time.Duration
+	failures int
+}
+
+// bears reports whether to look again after a failed look.
+func (p *pace) bears(err error) bool {
+	p.failures++
+	return canPass(err) && p.failures < p.MaxFailures
+}
+
+// next is the wait before the next look, never shorter than the service asks for.
+func (p *pace) next(changed bool, err error) time.Duration {
+	if err == nil {
+		p.failures = 0
+	}
+	if changed || p.interval == 0 {
+		p.interval = p.Interval
+	} else {
+		p.interval = min(2*p.interval, p.MaxInterval)
+	}
+	if api, ok := errors.AsType[*APIError](err); ok {
+		return max(p.interval, api.RetryAfter)
+	}
+	return p.interval
+}
+
+// canPass reports whether the same read may succeed later.
+func canPass(err error) bool {
+	if api, ok := errors.AsType[*APIError](err); ok {
+		return isTransientStatus(api.StatusCode)
+	}
+	transport, ok := errors.AsType[*TransportError](err)
+	return ok && !isPermanent(transport.Err)
+}
+
+// sleep waits, or reports false when the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,192 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func showing(status RunStatus, completed int) step {
+	return answers(200, fmt.Sprintf(`{"id": "%s", "status": %q, "records_completed": %d, "latest_error": "no bucket\n"}`, runA, status, completed))
+}
+
+// play makes a client without retries of its own that meets the steps.
+func play(t *testing.T, steps ...step) (*Client, *script) {
+	t.Helper()
+	s := newScript(steps...)
+	return newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 1})), s
+}
+
+func seconds(n ...int) []time.Duration {
+	var list []time.Duration
+	for _, s := range n {
+		list = append(list, time.Duration(s)*time.Second)
+	}
+	return list
+}
+
+func TestWatchYieldsEachChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Starting", 0), showing("Running", 0), showing("Running", 0), showing("Running", 0), showing("Running", 7),
+			showing("Sleeping", 7), showing("Sleeping", 7), showing("Sleeping", 7), showing("Sleeping", 7), showing("Completed", 9), showing("Failed", 0))
+		var seen []string
+		for run, err := range client.Runs.Watch(t.Context(), exportA, runA, nil) {
+			require.NoError(t, err)
+			seen = append(seen, fmt.Sprint(run.Status, *run.RecordsCompleted))
+		}
+		require.Equal(t, []string{"Starting0", "Running0", "Running7", "Sleeping7", "Completed9"}, seen, "an unknown status goes on")
+		require.Equal(t, seconds(5, 5, 10, 20, 5, 5, 10, 20, 30), p.waits(), "the interval doubles up to its limit while nothing changes")
+	})
+}
+
+func TestWaitJudgesByTheStatus(t *testing.T) {
+	for _, status := range runStatuses {
+		if !status.IsTerminal() {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := play(t, showing("ContinuedAsNew", 0), showing(status, 3))
+			run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+			require.Equal(t, status, run.Status)
+			if status == RunStatusCompleted {
+				require.NoError(t, err)
+				return
+			}
+			var failed *RunError
+			require.ErrorAs(t, err, &failed)
+			require.Same(t, run, failed.Run)
+			require.EqualError(t, err, fmt.Sprintf("hogapi: run %s ended as %s: no bucket ", runA, status))
+		})
+	}
+}
+
+func TestWaitUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("FailedRetryable", 0), showing("Running", 1), showing("Running", 2), showing("Running", 3))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Until: func(r Run) bool { return *r.RecordsCompleted == 2 }})
+		require.NoError(t, err)
+		require.Equal(t, RunStatusRunning, run.Status)
+		require.Len(t, p.times, 3)
+	})
+}
+
+// Another library's wait returned nil when its context ended.
+func TestWaitReportsItsCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, showing("Running", 4))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		run, err := client.Runs.Wait(ctx, exportA, runA, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, RunStatusRunning, run.Status, "the last seen run comes back")
+		var failed *RunError
+		require.False(t, errors.As(err, &failed))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Running", 4))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		shutdown := errors.New("shutting down")
+		go func() {
+			time.Sleep(7 * time.Second)
+			cancel(shutdown)
+		}()
+		run, err := client.Runs.Wait(ctx, exportA, runA, nil)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, shutdown)
+		require.NotNil(t, run)
+		require.Equal(t, 7*time.Second, time.Since(p.times[0]), "at once, not at the next look")
+
+		run, err = client.Runs.Wait(ctx, exportA, runA, nil)
+		require.ErrorIs(t, err, shutdown)
+		require.Nil(t, run, "never seen")
+	})
+}
+
+func TestWatchBearsFailuresThatCanPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Running", 1), answers(502, "<html>"), fails(errCut), answers(500, ""), fails(errCut),
+			showing("Running", 1), fails(errCut), fails(errCut), answers(429, `{"code":"throttled"}`, "Retry-After", "300"), showing("Completed", 2))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+		require.NoError(t, err, "failures count in a row")
+		require.Equal(t, RunStatusCompleted, run.Status)
+		require.GreaterOrEqual(t, p.waits()[8], 300*time.Second, "no sooner than the service asks for")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Running", 1), answers(503, ""))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{MaxFailures: 3})
+		require.ErrorIs(t, err, ErrServer)
+		require.Len(t, p.times, 4)
+		require.Equal(t, RunStatusRunning, run.Status)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, showing("Running", 1), answers(503, ""))
+		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second)
+		defer cancel()
+		_, err := client.Runs.Wait(ctx, exportA, runA, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrServer, "why the run was not seen")
+	})
+}
+
+func TestWatchGivesUpWhereNothingCanPass(t *testing.T) {
+	for status, sentinel := range map[int]error{401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound, 400: ErrInvalid} {
+		synctest.Test(t, func(t *testing.T) {
+			client, p := play(t, showing("Running", 1), answers(status, `{"detail": "no"}`))
+			run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+			require.ErrorIs(t, err, sentinel)
+			require.NotNil(t, run)
+			require.Len(t, p.times, 2)
+		})
+	}
+	client, p := play(t, answers(200, "<html>"))
+	_, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+	var decode *DecodeError
+	require.ErrorAs(t, err, &decode)
+	require.Len(t, p.times, 1)
+}
+
+func TestWatchCanBeLeftAndBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Running", 1))
+		watch := client.Runs.Watch(t.Context(), exportA, runA, nil)
+		for range 2 {
+			for run, err := range watch {
+				require.NoError(t, err)
+				assert.Equal(t, RunStatusRunning, run.Status)
+				break
+			}
+		}
+		require.Len(t, p.times, 2)
+	})
+}
+
+func TestWatchRefusesBadInput(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx := t.Context()
+	ticket := &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 2, 1), RequestedAt: time.Now()}
+	for _, o := range []WatchOptions{{Interval: -1}, {MaxInterval: -1}, {MaxFailures: -1}, {Settle: -1}} {
+		_, err := client.Runs.Wait(ctx, exportA, runA, &o)
+		require.ErrorIs(t, err, ErrInvalid)
+		_, err = client.Backfills.Wait(ctx, ticket, &o)
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+	_, err := client.Runs.Wait(ctx, uuid.Nil, runA, nil)
+	require.ErrorIs(t, err, ErrInvalid)
+	for _, bad := range []*BackfillTicket{
+		nil, {}, {ExportID: exportA}, {ExportID: exportA, RequestedAt: time.Now()},
+		{ExportID: exportA, RequestedAt: time.Now(), StartAt: Date(2024, 1, 1)},
+		{RetriedRun: runA, RequestedAt: time.Now()}, {ExportID: exportA, RetriedRun: runA},
+	} {
+		state, err := client.Backfills.Wait(ctx, bad, nil)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.Nil(t, state)
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
