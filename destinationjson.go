@@ -26,7 +26,7 @@ func (d *Destination) UnmarshalJSON(b []byte) error {
 	}
 	*d = Destination{Type: sent.Type}
 	if len(sent.Config) > 0 && string(sent.Config) != "null" {
-		d.raw = &sent.Config
+		d.raw = &sealed{&sent.Config}
 		d.Config = readConfig(sent.Type, sent.Config)
 	}
 	if len(sent.Integration) > 0 {
@@ -199,7 +199,7 @@ func encodeConfig(config any, reveal bool) ([]byte, error) {
 		}
 		out[name] = b
 	}
-	extra, _ := reflect.TypeAssert[map[string]json.RawMessage](v.FieldByName(extraField))
+	extra, _ := reflect.TypeAssert[ExtraKeys](v.FieldByName(extraField))
 	for name, value := range extra {
 		if slices.Contains(configFields(v.Type()), name) {
 			return nil, fmt.Errorf("%s has a field of its own and cannot be in Extra", name)
@@ -232,7 +232,7 @@ func decodeConfig(b []byte, into any) error {
 		delete(keys, name)
 	}
 	if len(keys) > 0 {
-		v.FieldByName(extraField).Set(reflect.ValueOf(keys))
+		v.FieldByName(extraField).Set(reflect.ValueOf(ExtraKeys(keys)))
 	}
 	return nil
 }

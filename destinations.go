@@ -12,7 +12,7 @@ type Destination struct {
 	Config      DestinationConfig // nil where the service sends none
 	Integration Opt[int64]        // newer servers: id of the integration that holds the credentials
 
-	raw *json.RawMessage // behind a pointer, where fmt does not look
+	raw *sealed
 }
 
 // DestinationType is a kind of destination. The service may send values that this package does not know.
@@ -59,8 +59,11 @@ func (d Destination) Raw() json.RawMessage {
 	if d.raw == nil {
 		return nil
 	}
-	return slices.Clone(*d.raw)
+	return slices.Clone(*d.raw.config)
 }
+
+// sealed keeps a config where fmt does not look: behind two pointers.
+type sealed struct{ config *json.RawMessage }
 
 // DestinationConfig is the config of a destination: one of the types of this package whose name ends in Config, by value.
 // All their fields are optional here; which of them are required depends on the server. Keys that a type does not know are
@@ -87,7 +90,7 @@ type S3Config struct {
 	IncludeEvents             Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents             Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // SnowflakeConfig is for Snowflake. The account, the user and the credentials are for older servers, which never return
@@ -107,7 +110,7 @@ type SnowflakeConfig struct {
 	IncludeEvents        Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents        Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // PostgresConfig is for Postgres. User and password are never returned.
@@ -123,7 +126,7 @@ type PostgresConfig struct {
 	IncludeEvents     Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents     Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // RedshiftConfig is for Redshift. User and password are never returned.
@@ -142,7 +145,7 @@ type RedshiftConfig struct {
 	IncludeEvents      Opt[[]string]           `json:"include_events,omitzero"`
 	ExcludeEvents      Opt[[]string]           `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // RedshiftCopyInputs is the bucket that Redshift copies from.
@@ -153,7 +156,7 @@ type RedshiftCopyInputs struct {
 	Authorization     Opt[RedshiftAuthorization] `json:"authorization,omitzero"`      // how Redshift reads the bucket
 	BucketCredentials Opt[AWSCredentials]        `json:"bucket_credentials,omitzero"` // how the service writes to it
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // RedshiftAuthorization is the name of a role, or credentials.
@@ -167,7 +170,7 @@ type AWSCredentials struct {
 	AWSAccessKeyID     Opt[Secret] `json:"aws_access_key_id,omitzero"`
 	AWSSecretAccessKey Opt[Secret] `json:"aws_secret_access_key,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // BigQueryConfig is for BigQuery. The keys of the service account are for older servers, which never return them.
@@ -183,7 +186,7 @@ type BigQueryConfig struct {
 	IncludeEvents Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // DatabricksConfig is for Databricks.
@@ -197,7 +200,7 @@ type DatabricksConfig struct {
 	IncludeEvents               Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents               Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // AzureBlobConfig is for AzureBlob.
@@ -211,7 +214,7 @@ type AzureBlobConfig struct {
 	IncludeEvents          Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents          Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // HTTPConfig is for HTTP: the capture endpoint of another project of the service, with that project's key. Events only.
@@ -221,7 +224,7 @@ type HTTPConfig struct {
 	IncludeEvents Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // WorkflowsConfig is for Workflows. The service leaves these exports out of the list.
@@ -230,7 +233,7 @@ type WorkflowsConfig struct {
 	IncludeEvents Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // FileDownloadConfig is for FileDownload, whose own keys are not known here: they are in Extra.
@@ -238,7 +241,7 @@ type FileDownloadConfig struct {
 	IncludeEvents Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
 
 // NoOpConfig is for NoOp, which exports nothing.
@@ -246,8 +249,12 @@ type NoOpConfig struct {
 	IncludeEvents Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents Opt[[]string] `json:"exclude_events,omitzero"`
 
-	Extra map[string]json.RawMessage `json:"-"`
+	Extra ExtraKeys `json:"-"`
 }
+
+// ExtraKeys are the keys of a config that its type does not know, as JSON. They print with the values of keys that look like
+// credentials redacted.
+type ExtraKeys map[string]json.RawMessage
 
 // RawConfig is any config as a JSON object: for kinds that this package does not know, and for configs that do not fit their
 // kind. It prints with the values of keys that look like credentials redacted; the bytes hold everything.

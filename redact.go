@@ -37,6 +37,29 @@ func (c RawConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.Stri
 // LogValue is String for slog.
 func (c RawConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+func (e ExtraKeys) encode() []byte {
+	if len(e) == 0 {
+		return []byte("{}")
+	}
+	b, err := json.Marshal(map[string]json.RawMessage(e))
+	if err != nil {
+		return []byte(redacted)
+	}
+	return redactJSON(b)
+}
+
+// MarshalJSON writes the keys with credentials redacted.
+func (e ExtraKeys) MarshalJSON() ([]byte, error) { return e.encode(), nil }
+
+// String is the keys as JSON with credentials redacted.
+func (e ExtraKeys) String() string { return string(e.encode()) }
+
+// Format writes String under every verb.
+func (e ExtraKeys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
+
+// LogValue is String for slog.
+func (e ExtraKeys) LogValue() slog.Value { return slog.StringValue(e.String()) }
+
 // redactJSON replaces the values of keys that look like credentials, at any depth.
 func redactJSON(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))

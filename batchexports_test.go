@@ -1,0 +1,339 @@
+package hogapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	oldExportJSON = `{"id":"0190e0a2-0000-7000-8000-00000000000e","team_id":7,"name":"n","model":null,"destination":{"type":"S3","config":{"bucket_name":"b","max_file_size_mb":"50"}},
+		"interval":"hour","paused":false,"created_at":"2024-03-01T00:00:00Z","last_updated_at":"2024-03-01T00:00:00.123456Z","last_paused_at":null,"start_at":null,"end_at":null,
+		"latest_runs":[{"id":"0190e0a2-0000-7000-8000-000000000001","status":"Completed","data_interval_start":null,"data_interval_end":"2024-03-01T00:00:00Z","records_completed":null}],
+		"schema":null,"filters":null}`
+	newExportJSON = `{"id":"0190e0a2-0000-7000-8000-00000000000e","team_id":7,"name":"n","model":"quarks","destination":{"type":"AwsS3","config":{"bucket_name":"b"},"integration":4},
+		"interval":"every 3 blue moons","paused":true,"created_at":"2024-03-01T00:00:00Z","last_updated_at":"2024-03-01T00:00:00Z","last_paused_at":"2024-03-02T00:00:00Z",
+		"start_at":"2024-03-03T00:00:00Z","end_at":"2024-03-04T00:00:00Z","latest_runs":[],"hogql_query":"SELECT 1","schema":{"fields":[]},"filters":[{"key":"k"}],"timezone":"Europe/Berlin",
+		"offset_day":1,"offset_hour":5,"hogql_modifiers":{"a":1},"primary_key":["id"],"version_key":["v"],"incremental_mode":"MERGE","from_the_future":{"x":1}}`
+)
+
+func TestBatchExportOfEveryEra(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", testExport, httpmock.NewStringResponder(200, oldExportJSON))
+	old, err := client.BatchExports.Get(t.Context(), testExportID)
+	require.NoError(t, err)
+	assert.Equal(t, testExportID, old.ID)
+	assert.Equal(t, int64(7), old.TeamID)
+	assert.Equal(t, Model(""), old.Model)
+	assert.Equal(t, 123456*time.Microsecond, time.Duration(old.LastUpdatedAt.Nanosecond()))
+	assert.Nil(t, old.LastPausedAt)
+	assert.Nil(t, old.StartAt)
+	assert.Nil(t, old.EndAt)
+	assert.Nil(t, old.HogQLQuery)
+	assert.Nil(t, old.OffsetDay)
+	assert.Empty(t, old.Timezone)
+	assert.Equal(t, "null", string(old.Schema))
+	assert.Equal(t, "null", string(old.Filters))
+	require.Len(t, old.LatestRuns, 1)
+	assert.Equal(t, RunStatusCompleted, old.LatestRuns[0].Status)
+	assert.Equal(t, S3Config{BucketName: Set("b"), MaxFileSizeMB: Set(50)}, old.Destination.Config)
+	assert.True(t, old.Destination.Integration.IsZero())
+
+	mock.RegisterResponder("GET", testExport, httpmock.NewStringResponder(200, newExportJSON))
+	export, err := client.BatchExports.Get(t.Context(), testExportID)
+	require.NoError(t, err)
+	assert.Equal(t, Model("quarks"), export.Model)
+	assert.False(t, export.Model.IsKnown())
+	assert.False(t, export.Interval.IsKnown())
+	assert.True(t, export.Paused)
+	assert.Equal(t, time.Date(2024, 3, 2, 0, 0, 0, 0, time.UTC), *export.LastPausedAt)
+	assert.Equal(t, time.Date(2024, 3, 3, 0, 0, 0, 0, time.UTC), *export.StartAt)
+	assert.Equal(t, time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC), *export.EndAt)
+	assert.Equal(t, "SELECT 1", *export.HogQLQuery)
+	assert.JSONEq(t, `{"fields":[]}`, string(export.Schema))
+	assert.JSONEq(t, `[{"key":"k"}]`, string(export.Filters))
+	assert.Equal(t, "Europe/Berlin", export.Timezone)
+	assert.Equal(t, 1, *export.OffsetDay)
+	assert.Equal(t, 5, *export.OffsetHour)
+	assert.JSONEq(t, `{"a":1}`, string(export.HogQLModifiers))
+	assert.Equal(t, []string{"id"}, export.PrimaryKey)
+	assert.Equal(t, []string{"v"}, export.VersionKey)
+	assert.Equal(t, IncrementalModeMerge, export.IncrementalMode)
+	assert.Equal(t, Set(int64(4)), export.Destination.Integration)
+}
+
+func TestBatchExportMarshalsAsItCame(t *testing.T) {
+	var export BatchExport
+	require.NoError(t, json.Unmarshal([]byte(newExportJSON), &export))
+	got, err := json.Marshal(export)
+	require.NoError(t, err)
+	var want map[string]any
+	require.NoError(t, json.Unmarshal([]byte(newExportJSON), &want))
+	delete(want, "from_the_future")
+	wanted, err := json.Marshal(want)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(wanted), string(got))
+}
+
+// sent makes the mock answer every call and keep its method, URL and body.
+type sent struct{ method, url, body string }
+
+func keepSent(mock *httpmock.MockTransport, status int, answer string) *sent {
+	s := &sent{}
+	mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
+		*s = sent{method: r.Method, url: r.URL.String()}
+		if r.Body != nil {
+			b, _ := io.ReadAll(r.Body)
+			s.body = string(b)
+		}
+		return httpmock.NewStringResponse(status, answer), nil
+	})
+	return s
+}
+
+var testCreate = BatchExportCreate{
+	Name: "n", Model: ModelEvents, Interval: IntervalHour,
+	Destination: Destination{Type: DestinationHTTP, Config: HTTPConfig{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
+}
+
+func TestCreateSendsWhatIsSet(t *testing.T) {
+	client, mock := newTestClient(t)
+	s := keepSent(mock, 201, oldExportJSON)
+	export, err := client.BatchExports.Create(t.Context(), testCreate)
+	require.NoError(t, err)
+	assert.Equal(t, testExportID, export.ID)
+	assert.Equal(t, "POST", s.method)
+	assert.Equal(t, testBase+"/batch_exports/", s.url)
+	assert.JSONEq(t, `{"name":"n","model":"events","interval":"hour","destination":{"type":"HTTP","config":{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"}}}`, s.body)
+
+	berlin := time.FixedZone("CET", 3600)
+	full := testCreate
+	full.Paused, full.HogQLQuery, full.Filters, full.Timezone = true, "SELECT 1", json.RawMessage(`[{"key":"k"}]`), "Europe/Berlin"
+	full.StartAt, full.EndAt, full.LastPausedAt = time.Date(2024, 3, 1, 1, 0, 0, 0, berlin), time.Date(2024, 3, 2, 1, 0, 0, 500, berlin), time.Date(2024, 3, 3, 1, 0, 0, 0, berlin)
+	full.OffsetDay, full.OffsetHour, full.HogQLModifiers = new(0), new(5), json.RawMessage(`{}`)
+	full.PrimaryKey, full.VersionKey, full.IncrementalMode = []string{"id"}, []string{}, IncrementalModeMerge
+	full.Destination.Integration = Set(int64(4))
+	_, err = client.BatchExports.Create(t.Context(), full)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"name":"n","model":"events","interval":"hour","destination":{"type":"HTTP","config":{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"},"integration":4},
+		"paused":true,"last_paused_at":"2024-03-03T00:00:00Z","start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00.0000005Z","hogql_query":"SELECT 1","filters":[{"key":"k"}],
+		"timezone":"Europe/Berlin","offset_day":0,"offset_hour":5,"hogql_modifiers":{},"primary_key":["id"],"version_key":[],"incremental_mode":"MERGE"}`, s.body)
+}
+
+func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	for want, update := range map[string]BatchExportUpdate{
+		`{"paused":false}`: {Paused: Set(false)},
+		`{"end_at":null}`:  {EndAt: Null[time.Time]()},
+		`{"paused":false,"start_at":"2024-03-01T00:00:00Z","end_at":null}`: {Paused: Set(false), EndAt: Null[time.Time](), StartAt: Set(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin))},
+		`{"filters":null,"timezone":null,"offset_day":null,"offset_hour":0}`: {
+			Filters: Null[json.RawMessage](), Timezone: Null[string](), OffsetDay: Null[int](), OffsetHour: Set(0),
+		},
+		`{"name":"n","model":"tomorrow","interval":"day","last_paused_at":null,"hogql_query":"","filters":[],"hogql_modifiers":null,"primary_key":[],"version_key":null,"incremental_mode":"APPEND"}`: {
+			Name: Set("n"), Model: Set(Model("tomorrow")), Interval: Set(IntervalDay), LastPausedAt: Null[time.Time](), HogQLQuery: Set(""), Filters: Set(json.RawMessage(`[]`)),
+			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
+		},
+		`{"destination":{"type":"S3","config":{"kms_key_id":null,"prefix":"p/"}}}`: {
+			Destination: Set(Destination{Type: DestinationS3}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			s := keepSent(mock, 200, oldExportJSON)
+			_, err := client.BatchExports.Update(t.Context(), testExportID, update)
+			require.NoError(t, err)
+			assert.Equal(t, want, s.body)
+			assert.Equal(t, "PATCH", s.method)
+			assert.Equal(t, testExport, s.url)
+		})
+	}
+}
+
+func TestBatchExportInputIsCheckedFirst(t *testing.T) {
+	ctx := t.Context()
+	good := S3Config{BucketName: Set("b")}
+	create := func(change func(*BatchExportCreate)) func(*BatchExportsService) error {
+		return func(s *BatchExportsService) error {
+			c := testCreate
+			change(&c)
+			_, err := s.Create(ctx, c)
+			return err
+		}
+	}
+	update := func(u BatchExportUpdate) func(*BatchExportsService) error {
+		return func(s *BatchExportsService) error { _, err := s.Update(ctx, testExportID, u); return err }
+	}
+	to := func(d Destination) func(*BatchExportsService) error {
+		return update(BatchExportUpdate{Destination: Set(d)})
+	}
+	var noTimes []string
+	type wrapped struct{ S3Config }
+	for name, tc := range map[string]struct {
+		call  func(*BatchExportsService) error
+		field string
+		want  string // a part of what is allowed
+	}{
+		"no name":           {create(func(c *BatchExportCreate) { c.Name = "" }), "Name", ""},
+		"no model":          {create(func(c *BatchExportCreate) { c.Model = "" }), "Model", ""},
+		"model in capitals": {create(func(c *BatchExportCreate) { c.Model = "Events" }), "Model", `"events"`},
+		"model with blanks": {create(func(c *BatchExportCreate) { c.Model = " events " }), "Model", `"events"`},
+		"no interval":       {create(func(c *BatchExportCreate) { c.Interval = "" }), "Interval", ""},
+		"Hour":              {create(func(c *BatchExportCreate) { c.Interval = "Hour" }), "Interval", `"hour"`},
+		"every_5_minutes":   {create(func(c *BatchExportCreate) { c.Interval = "every_5_minutes" }), "Interval", `"every 5 minutes"`},
+		"merge":             {create(func(c *BatchExportCreate) { c.IncrementalMode = "merge" }), "IncrementalMode", `"MERGE"`},
+		"bad filters":       {create(func(c *BatchExportCreate) { c.Filters = json.RawMessage(`{`) }), "body", "marshalled"},
+		"no destination":    {create(func(c *BatchExportCreate) { c.Destination = Destination{} }), "Destination.Type", ""},
+
+		"empty update":           {update(BatchExportUpdate{}), "update", "at least one"},
+		"null name":              {update(BatchExportUpdate{Name: Null[string]()}), "Name", ""},
+		"empty name":             {update(BatchExportUpdate{Name: Set("")}), "Name", ""},
+		"null paused":            {update(BatchExportUpdate{Paused: Null[bool]()}), "Paused", ""},
+		"null interval":          {update(BatchExportUpdate{Interval: Null[Interval]()}), "Interval", ""},
+		"null destination":       {update(BatchExportUpdate{Destination: Null[Destination]()}), "Destination", ""},
+		"zero time":              {update(BatchExportUpdate{EndAt: Set(time.Time{})}), "EndAt", "Null"},
+		"value that is null":     {update(BatchExportUpdate{Filters: Set(json.RawMessage("null"))}), "body", "Null"},
+		"nil slice":              {update(BatchExportUpdate{PrimaryKey: Set(noTimes)}), "body", "Null"},
+		"near miss in an update": {update(BatchExportUpdate{Interval: Set(Interval("DAY"))}), "Interval", `"day"`},
+
+		"destination type":          {to(Destination{Type: "s3", Config: good}), "Destination.Type", `"S3"`},
+		"no config":                 {to(Destination{Type: DestinationS3}), "Destination.Config", "S3Config"},
+		"nil pointer":               {to(Destination{Type: DestinationS3, Config: (*S3Config)(nil)}), "Destination.Config", ""},
+		"config of another type":    {to(Destination{Type: DestinationPostgres, Config: good}), "Destination.Config", "Postgres"},
+		"config of a new type":      {to(Destination{Type: "Kafka", Config: good}), "Destination.Config", "RawConfig"},
+		"raw config that is null":   {to(Destination{Type: "Kafka", Config: RawConfig(`null`)}), "Destination.Config", "object"},
+		"raw config that is a list": {to(Destination{Type: "Kafka", Config: RawConfig(`[]`)}), "Destination.Config", "object"},
+		"raw config of nothing":     {to(Destination{Type: "Kafka", Config: RawConfig(nil)}), "Destination.Config", "object"},
+		"key twice":                 {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"prefix": []byte(`""`)}}}), "Destination.Config", "prefix"},
+		"extra that is no JSON":     {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"x": []byte(`{`)}}}), "Destination.Config", ""},
+		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "no config of this package"},
+		"near miss in a config":     {to(Destination{Type: DestinationS3, Config: S3Config{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
+		"near miss in a raw config": {to(Destination{Type: DestinationS3, Config: RawConfig(`{"compression":"GZIP"}`)}), "Destination.Config: compression", `"gzip"`},
+		"a printed secret":          {to(Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},
+		"a printed raw config":      {to(Destination{Type: "Kafka", Config: RawConfig(RawConfig(`{"password":"x"}`).String())}), "body", "clear"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			err := tc.call(client.BatchExports)
+			requireInputError(t, err, tc.field)
+			assert.ErrorContains(t, err, tc.want)
+			assert.Zero(t, mock.GetTotalCallCount())
+		})
+	}
+}
+
+func TestBatchExportNilIDs(t *testing.T) {
+	client, mock := newTestClient(t)
+	s := client.BatchExports
+	_, err := s.Get(t.Context(), uuid.Nil)
+	requireInputError(t, err, "{id}")
+	_, err = s.Update(t.Context(), uuid.Nil, BatchExportUpdate{Paused: Set(true)})
+	requireInputError(t, err, "{id}")
+	requireInputError(t, s.Delete(t.Context(), uuid.Nil), "{id}")
+	requireInputError(t, s.Pause(t.Context(), uuid.Nil), "{id}")
+	requireInputError(t, s.Unpause(t.Context(), uuid.Nil, nil), "{id}")
+	assert.Zero(t, mock.GetTotalCallCount())
+}
+
+func TestActionsTakeBothBodyStyles(t *testing.T) {
+	for _, answer := range []struct {
+		status int
+		body   string
+	}{{200, ""}, {200, `{"paused":true}`}, {201, "{}"}, {202, "[]"}, {204, ""}, {200, "not JSON"}} {
+		client, mock := newTestClient(t)
+		s := keepSent(mock, answer.status, answer.body)
+		var reply Reply
+		require.NoError(t, client.BatchExports.Pause(t.Context(), testExportID, WithReply(&reply)))
+		assert.Equal(t, sent{"POST", testExport + "pause/", ""}, *s)
+		assert.Equal(t, answer.body, string(reply.Body))
+		require.NoError(t, client.BatchExports.Unpause(t.Context(), testExportID, nil))
+		assert.Equal(t, sent{"POST", testExport + "unpause/", ""}, *s)
+		require.NoError(t, client.BatchExports.Unpause(t.Context(), testExportID, &UnpauseOptions{Backfill: true}))
+		assert.Equal(t, sent{"POST", testExport + "unpause/", `{"backfill":true}`}, *s)
+		require.NoError(t, client.BatchExports.Delete(t.Context(), testExportID))
+		assert.Equal(t, sent{"DELETE", testExport, ""}, *s)
+	}
+}
+
+// An unpause that starts a backfill must not be sent twice: the second would start another one.
+func TestUnpauseIsRepeatedOnlyWithoutBackfill(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o        *UnpauseOptions
+		options  []CallOption
+		requests int
+		err      error
+	}{
+		"plain":                   {nil, nil, 2, nil},
+		"with backfill":           {&UnpauseOptions{Backfill: true}, nil, 1, ErrOutcomeUnknown},
+		"with a body of its own":  {nil, []CallOption{WithBody(map[string]any{"backfill": true})}, 1, ErrOutcomeUnknown},
+		"backfill explicitly off": {&UnpauseOptions{}, nil, 2, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			n := 0
+			mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {
+				if n++; n == 1 {
+					return nil, errors.New("connection reset")
+				}
+				return httpmock.NewStringResponse(200, `{"paused":false}`), nil
+			})
+			err := client.BatchExports.Unpause(t.Context(), testExportID, tc.o, tc.options...)
+			assert.Equal(t, tc.requests, n)
+			require.ErrorIs(t, err, tc.err)
+		})
+	}
+}
+
+func TestCreateOfUnknownOutcomeIsNotRepeated(t *testing.T) {
+	client, mock := newTestClient(t)
+	n := 0
+	mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {
+		n++
+		return nil, errors.New("connection reset")
+	})
+	_, err := client.BatchExports.Create(t.Context(), testCreate)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
+	assert.Equal(t, 1, n)
+	assert.NotContains(t, err.Error(), "phc_x")
+}
+
+func TestBatchExportListsPageByOffset(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1", httpmock.NewStringResponder(200, `{"count":2,"next":"http://elsewhere/?limit=1&offset=1","previous":null,"results":[`+oldExportJSON+`]}`))
+	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1&offset=1", httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[`+newExportJSON+`]}`))
+	page, err := client.BatchExports.List(t.Context(), &ListOptions{Limit: 1})
+	require.NoError(t, err)
+	assert.Equal(t, 2, page.Count)
+	assert.Len(t, page.Results, 1)
+	pages := 0
+	for _, err := range client.BatchExports.Pages(t.Context(), &ListOptions{Limit: 1}) {
+		require.NoError(t, err)
+		pages++
+	}
+	assert.Equal(t, 2, pages)
+	var models []Model
+	for export, err := range client.BatchExports.All(t.Context(), &ListOptions{Limit: 1}) {
+		require.NoError(t, err)
+		models = append(models, export.Model)
+	}
+	assert.Equal(t, []Model{"", "quarks"}, models)
+
+	calls := mock.GetTotalCallCount()
+	bad := &ListOptions{Limit: -1}
+	_, err = client.BatchExports.List(t.Context(), bad)
+	requireInputError(t, err, "Limit")
+	for _, err := range client.BatchExports.Pages(t.Context(), bad) {
+		requireInputError(t, err, "Limit")
+	}
+	for _, err := range client.BatchExports.All(t.Context(), bad) {
+		requireInputError(t, err, "Limit")
+	}
+	assert.Equal(t, calls, mock.GetTotalCallCount())
+}

@@ -1,0 +1,301 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var testCopyInputs = RedshiftCopyInputs{
+	S3Bucket: Set("b"), RegionName: Set("r"), S3KeyPrefix: Set("p"),
+	Authorization:     Set(RedshiftAuthorization{Role: "arn:aws:iam::1:role/x"}),
+	BucketCredentials: Set(AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}),
+}
+
+// testDestinations is one full config of each kind, in the form of the wire.
+var testDestinations = map[string]Destination{
+	`{"bucket_name":"b","region":"r","prefix":"p","aws_access_key_id":"k","aws_secret_access_key":"s","compression":"gzip","encryption":"AES256","kms_key_id":null,"endpoint_url":"https://e",
+	"file_format":"JSONLines","max_file_size_mb":50,"use_virtual_style_addressing":true,"legacy_parquet_extension":false,"include_events":["a"],"exclude_events":[]}`: {
+		Type: DestinationS3, Config: S3Config{
+			BucketName: Set("b"), Region: Set("r"), Prefix: Set("p"), AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s")), Compression: Set("gzip"),
+			Encryption: Set("AES256"), KMSKeyID: Null[string](), EndpointURL: Set("https://e"), FileFormat: Set("JSONLines"), MaxFileSizeMB: Set(50),
+			UseVirtualStyleAddressing: Set(true), LegacyParquetExtension: Set(false), IncludeEvents: Set([]string{"a"}), ExcludeEvents: Set([]string{}),
+		},
+	},
+	`{"bucket_name":"b"}`: {Type: DestinationAwsS3, Config: S3Config{BucketName: Set("b")}, Integration: Set(int64(1))},
+	`{"region":"r"}`:      {Type: DestinationS3Compatible, Config: S3Config{Region: Set("r")}},
+	`{"account":"a","user":"u","database":"d","warehouse":"w","schema":"s","table_name":"t","authentication_type":"keypair","password":null,"private_key":"k","private_key_passphrase":"p","role":"r"}`: {
+		Type: DestinationSnowflake, Config: SnowflakeConfig{
+			Account: Set("a"), User: Set("u"), Database: Set("d"), Warehouse: Set("w"), Schema: Set("s"), TableName: Set("t"), AuthenticationType: Set("keypair"),
+			Password: Null[Secret](), PrivateKey: Set(NewSecret("k")), PrivateKeyPassphrase: Set(NewSecret("p")), Role: Set("r"),
+		},
+	},
+	`{"user":"u","password":"p","host":"h","port":5432,"database":"d","schema":"public","table_name":"events","has_self_signed_cert":false}`: {
+		Type: DestinationPostgres, Config: PostgresConfig{
+			User: Set("u"), Password: Set(NewSecret("p")), Host: Set("h"), Port: Set(5432), Database: Set("d"), Schema: Set("public"), TableName: Set("events"), HasSelfSignedCert: Set(false),
+		},
+	},
+	`{"user":"u","password":"p","host":"h","port":5439,"database":"d","schema":"s","table_name":"t","has_self_signed_cert":true,"properties_data_type":"super","mode":"COPY",
+	"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p","authorization":"arn:aws:iam::1:role/x","bucket_credentials":{"aws_access_key_id":"k","aws_secret_access_key":"s"}}}`: {
+		Type: DestinationRedshift, Config: RedshiftConfig{
+			User: Set("u"), Password: Set(NewSecret("p")), Host: Set("h"), Port: Set(5439), Database: Set("d"), Schema: Set("s"), TableName: Set("t"), HasSelfSignedCert: Set(true),
+			PropertiesDataType: Set("super"), Mode: Set("COPY"), CopyInputs: Set(testCopyInputs),
+		},
+	},
+	`{"copy_inputs":{"authorization":{"aws_access_key_id":"k"},"later":1}}`: {
+		Type: DestinationRedshift, Config: RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{
+			Authorization: Set(RedshiftAuthorization{Credentials: AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}}),
+			Extra:         ExtraKeys{"later": json.RawMessage(`1`)},
+		})},
+	},
+	`{"project_id":"p","dataset_id":"d","table_id":"t","private_key":"k","private_key_id":"i","client_email":"e@x","token_uri":"https://t","use_json_type":true}`: {
+		Type: DestinationBigQuery, Config: BigQueryConfig{
+			ProjectID: Set("p"), DatasetID: Set("d"), TableID: Set("t"), PrivateKey: Set(NewSecret("k")), PrivateKeyID: Set(NewSecret("i")), ClientEmail: Set("e@x"), TokenURI: Set("https://t"), UseJSONType: Set(true),
+		},
+	},
+	`{"http_path":"h","catalog":"c","schema":"s","table_name":"t","use_variant_type":true,"use_automatic_schema_evolution":false}`: {
+		Type: DestinationDatabricks, Integration: Set(int64(2)), Config: DatabricksConfig{
+			HTTPPath: Set("h"), Catalog: Set("c"), Schema: Set("s"), TableName: Set("t"), UseVariantType: Set(true), UseAutomaticSchemaEvolution: Set(false),
+		},
+	},
+	`{"container_name":"c","prefix":"","compression":"zstd","file_format":"Parquet","max_file_size_mb":1,"legacy_parquet_extension":true}`: {
+		Type: DestinationAzureBlob, Config: AzureBlobConfig{
+			ContainerName: Set("c"), Prefix: Set(""), Compression: Set("zstd"), FileFormat: Set("Parquet"), MaxFileSizeMB: Set(1), LegacyParquetExtension: Set(true),
+		},
+	},
+	`{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"}`: {Type: DestinationHTTP, Config: HTTPConfig{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
+	`{"hog_function_id":"f"}`:                                   {Type: DestinationWorkflows, Config: WorkflowsConfig{HogFunctionID: Set("f")}},
+	`{"exclude_events":["x"],"new":{"deep":[1]}}`:               {Type: DestinationFileDownload, Config: FileDownloadConfig{ExcludeEvents: Set([]string{"x"}), Extra: ExtraKeys{"new": json.RawMessage(`{"deep":[1]}`)}}},
+	`{}`:                        {Type: DestinationNoOp, Config: NoOpConfig{}},
+	`{"brokers":["a"],"n":1e3}`: {Type: "Kafka", Config: RawConfig(`{"brokers":["a"],"n":1e3}`)},
+}
+
+func TestDestinationsGoBothWays(t *testing.T) {
+	for config, d := range testDestinations {
+		t.Run(string(d.Type), func(t *testing.T) {
+			assert.Equal(t, d.Type != "Kafka", d.Type.IsKnown())
+			w, err := d.wire(OpBatchExportsCreate)
+			require.NoError(t, err)
+			assert.JSONEq(t, config, string(w.Config))
+			wire, err := json.Marshal(w)
+			require.NoError(t, err)
+			var back Destination
+			require.NoError(t, json.Unmarshal(wire, &back))
+			assert.Equal(t, d.Type, back.Type)
+			assert.Equal(t, d.Integration, back.Integration)
+			assert.IsType(t, d.Config, back.Config)
+			assert.JSONEq(t, config, string(back.Raw()))
+			again, err := back.wire(OpBatchExportsCreate)
+			require.NoError(t, err)
+			assert.Equal(t, string(w.Config), string(again.Config))
+		})
+	}
+}
+
+func TestDestinationTypeLossIsUndone(t *testing.T) {
+	for sent, want := range map[string]DestinationConfig{
+		`{"type":"Postgres","config":{"port":"5432","has_self_signed_cert":"False"}}`:                                PostgresConfig{Port: Set(5432), HasSelfSignedCert: Set(false)},
+		`{"type":"S3","config":{"max_file_size_mb":"None","use_virtual_style_addressing":"True","kms_key_id":null}}`: S3Config{MaxFileSizeMB: Null[int](), UseVirtualStyleAddressing: Set(true), KMSKeyID: Null[string]()},
+		`{"type":"BigQuery","config":{"use_json_type":"true","table_id":"5432"}}`:                                    BigQueryConfig{UseJSONType: Set(true), TableID: Set("5432")},
+		`{"type":"NoOp","config":{"x":"True"}}`:                                                                      NoOpConfig{Extra: ExtraKeys{"x": json.RawMessage(`"True"`)}},
+	} {
+		var d Destination
+		require.NoError(t, json.Unmarshal([]byte(sent), &d))
+		assert.Equal(t, want, d.Config, sent)
+	}
+}
+
+// A config that this package reads wrongly must not hide the export, nor the page that it is on.
+func TestDestinationThatDoesNotFitStaysRaw(t *testing.T) {
+	for sent, config := range map[string]string{
+		`{"type":"Postgres","config":{"port":"many"}}`:           `{"port":"many"}`,
+		`{"type":"Postgres","config":{"port":[1]}}`:              `{"port":[1]}`,
+		`{"type":"Postgres","config":{"password":7}}`:            `{"password":7}`,
+		`{"type":"S3","config":"encrypted"}`:                     `"encrypted"`,
+		`{"type":"S3","config":[]}`:                              `[]`,
+		`{"type":"Redshift","config":{"copy_inputs":"x"}}`:       `{"copy_inputs":"x"}`,
+		`{"type":"S3","config":{"include_events":"['a']"}}`:      `{"include_events":"['a']"}`,
+		`{"type":"Kafka","config":{"b": 1},"integration":"x"}`:   `{"b": 1}`,
+		`{"type":null,"config":{"b":1}}`:                         `{"b":1}`,
+		`{"config":{"b":1},"integration":null,"new":{"deep":1}}`: `{"b":1}`,
+	} {
+		var d Destination
+		require.NoError(t, json.Unmarshal([]byte(sent), &d), sent)
+		assert.Equal(t, RawConfig(config), d.Config, sent)
+		assert.Equal(t, config, string(d.Raw()))
+		_, ok := d.Integration.Get()
+		assert.False(t, ok, sent)
+	}
+	var d Destination
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"NoOp","config":null,"integration":"12"}`), &d))
+	assert.Nil(t, d.Config)
+	assert.Nil(t, d.Raw())
+	assert.Equal(t, Set(int64(12)), d.Integration)
+	b, err := json.Marshal(d)
+	require.NoError(t, err)
+	assert.Equal(t, `{"type":"NoOp","config":null,"integration":12}`, string(b))
+}
+
+func TestDestinationWithSendsTypeAndIntegrationAgain(t *testing.T) {
+	var d Destination
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"Databricks","config":{"catalog":"c"},"integration":9}`), &d))
+	w, err := d.With(DatabricksConfig{Schema: Set("s")}).wire(OpBatchExportsUpdate)
+	require.NoError(t, err)
+	b, err := json.Marshal(w)
+	require.NoError(t, err)
+	assert.Equal(t, `{"type":"Databricks","config":{"schema":"s"},"integration":9}`, string(b))
+
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"S3","config":{},"integration":null}`), &d))
+	w, err = d.With(&S3Config{Prefix: Set("p")}).wire(OpBatchExportsUpdate)
+	require.NoError(t, err)
+	b, err = json.Marshal(w)
+	require.NoError(t, err)
+	assert.Equal(t, `{"type":"S3","config":{"prefix":"p"}}`, string(b))
+
+	raw := RawConfig(`{"a":1}`)
+	w, err = d.With(&raw).wire(OpBatchExportsUpdate)
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":1}`, string(w.Config))
+}
+
+const canary = "CanarySecret0123456789"
+
+// secretive is every way in which a credential can be in a value of this package.
+func secretive(t *testing.T) map[string]any {
+	t.Helper()
+	s := Set(NewSecret(canary))
+	bucket := AWSCredentials{AWSAccessKeyID: s, AWSSecretAccessKey: s}
+	typed := Destination{Type: DestinationRedshift, Config: RedshiftConfig{Password: s, CopyInputs: Set(RedshiftCopyInputs{
+		BucketCredentials: Set(bucket), Authorization: Set(RedshiftAuthorization{Credentials: bucket}),
+	})}}
+	var decoded Destination
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"HTTP","config":{"token":"`+canary+`"}}`), &decoded))
+	create := testCreate
+	create.Destination = decoded
+	return map[string]any{
+		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdate{Destination: Set(typed)}, "config": typed.Config,
+		"export": BatchExport{Destination: decoded}, "page": &OffsetPage[BatchExport]{Results: []BatchExport{{Destination: decoded}}},
+		"snowflake": SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
+		"bigquery":  BigQueryConfig{PrivateKey: s, PrivateKeyID: s}, "s3": S3Config{AWSAccessKeyID: s, AWSSecretAccessKey: s},
+	}
+}
+
+// rawSecretive is where a credential is in raw bytes. In an unexported field of somebody's struct fmt sees those.
+func rawSecretive(t *testing.T) map[string]any {
+	t.Helper()
+	var misfit Destination
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"Postgres","config":{"port":"many","password":"`+canary+`","x":[{"Api_Key":"`+canary+`"}]}}`), &misfit))
+	extra := ExtraKeys{"session_token": json.RawMessage(`"` + canary + `"`)}
+	return map[string]any{
+		"misfit": misfit, "raw": misfit.Config, "extra": extra, "export": BatchExport{Destination: misfit},
+		"deep": RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(AWSCredentials{Extra: extra})})},
+	}
+}
+
+type holder struct {
+	Public  any
+	private any
+}
+
+func TestCredentialsPrintNowhere(t *testing.T) {
+	for name, value := range secretive(t) {
+		t.Run(name, func(t *testing.T) {
+			verbs := []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%p", "%T"}
+			requireNoCanary(t, verbs, value, &value, []any{value}, map[string]any{"v": value}, holder{value, value}, &holder{value, value})
+		})
+	}
+	for name, value := range rawSecretive(t) {
+		t.Run("raw "+name, func(t *testing.T) {
+			requireNoCanary(t, []string{"%v", "%+v", "%#v", "%s", "%q", "%x"}, value, &value, []any{value}, map[string]any{"v": value}, holder{value, nil}, &holder{value, nil})
+		})
+	}
+}
+
+func requireNoCanary(t *testing.T, verbs []string, values ...any) {
+	t.Helper()
+	inHex, inNumbers := fmt.Sprintf("%x", canary), strings.Trim(fmt.Sprint([]byte(canary)), "[]")
+	for i, v := range values {
+		for _, verb := range verbs {
+			text := fmt.Sprintf(verb, v)
+			for _, bad := range []string{canary, inHex, strings.ToUpper(inHex), inNumbers} {
+				require.NotContains(t, text, bad, "%s of the %d. value", verb, i)
+			}
+		}
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NotContains(t, string(b), canary)
+		var out bytes.Buffer
+		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "v", v)
+		require.NotContains(t, out.String(), canary)
+		require.NotContains(t, out.String(), inNumbers)
+	}
+}
+
+func TestCredentialsAreInTheRequest(t *testing.T) {
+	values := secretive(t)
+	maps.Copy(values, rawSecretive(t))
+	for name, value := range values {
+		d, ok := value.(Destination)
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			s := keepSent(mock, 201, oldExportJSON)
+			create := testCreate
+			create.Destination = d
+			_, err := client.BatchExports.Create(t.Context(), create)
+			require.NoError(t, err)
+			assert.Contains(t, s.body, canary)
+			assert.NotContains(t, s.body, "redacted")
+			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Destination: Set(d)})
+			require.NoError(t, err)
+			assert.Contains(t, s.body, canary)
+		})
+	}
+}
+
+// A body that redacts would put "[redacted]" where the password was.
+func TestPrintedCredentialsAreNotSent(t *testing.T) {
+	client, mock := newTestClient(t)
+	for name, value := range secretive(t) {
+		err := client.Do(t.Context(), Request{Method: "POST", Path: "/batch_exports/", Body: value}, nil)
+		requireInputError(t, err, "body")
+		assert.NotContains(t, err.Error(), canary, name)
+		_, err = client.BatchExports.Create(t.Context(), testCreate, WithBody(value))
+		requireInputError(t, err, "body")
+	}
+	assert.Zero(t, mock.GetTotalCallCount())
+}
+
+func TestRawConfigPrintsTheRest(t *testing.T) {
+	raw := RawConfig(`{"host":"h","token_uri":"https://t","deep":{"access_key":"k","n":12345678901234567890}}`)
+	assert.Equal(t, `{"deep":{"access_key":"[redacted]","n":12345678901234567890},"host":"h","token_uri":"https://t"}`, raw.String())
+	assert.Equal(t, `"[redacted]"`, RawConfig(`{"password":`).String())
+	b, err := json.Marshal(S3Config{Prefix: Set("p"), Extra: ExtraKeys{"x": json.RawMessage(`1`), "my_secret": json.RawMessage(`"s"`)}})
+	require.NoError(t, err)
+	assert.Equal(t, `{"my_secret":"[redacted]","prefix":"p","x":1}`, string(b))
+}
+
+func TestConfigsDecodeFromSettings(t *testing.T) {
+	var c S3Config
+	require.NoError(t, json.Unmarshal([]byte(`{"bucket_name":"b","aws_secret_access_key":"`+canary+`","x":1}`), &c))
+	secret, ok := c.AWSSecretAccessKey.Get()
+	require.True(t, ok)
+	assert.Equal(t, canary, secret.Reveal())
+	assert.Equal(t, ExtraKeys{"x": json.RawMessage(`1`)}, c.Extra)
+	require.NoError(t, json.Unmarshal([]byte(`{"region":"r"}`), &c))
+	assert.Equal(t, S3Config{Region: Set("r")}, c, "a second decode leaves nothing of the first")
+
+	err := json.Unmarshal([]byte(`{"aws_secret_access_key":["`+canary+`"]}`), &c)
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), canary)
+}
