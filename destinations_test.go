@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -95,6 +96,17 @@ func TestDestinationsGoBothWays(t *testing.T) {
 			again, err := back.wire(OpBatchExportsCreate)
 			require.NoError(t, err)
 			assert.Equal(t, string(w.Config), string(again.Config))
+
+			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
+			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
+			again, err = back.With(settings.Interface().(DestinationConfig)).wire(OpBatchExportsCreate)
+			require.NoError(t, err)
+			assert.JSONEq(t, config, string(again.Config))
+			alone, err := json.Marshal(d.Config)
+			require.NoError(t, err)
+			inside, err := json.Marshal(d)
+			require.NoError(t, err)
+			assert.Contains(t, string(inside), string(alone))
 		})
 	}
 }
@@ -298,4 +310,9 @@ func TestConfigsDecodeFromSettings(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"aws_secret_access_key":["`+canary+`"]}`), &c)
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), canary)
+}
+
+func TestOpenEnums(t *testing.T) {
+	assert.True(t, ModelHogQL.IsKnown() && IntervalEvery15Minutes.IsKnown() && IncrementalModeAppend.IsKnown() && LogLevelLog.IsKnown() && MetricOnEvent.IsKnown())
+	assert.False(t, Model("x").IsKnown() || Interval("x").IsKnown() || IncrementalMode("x").IsKnown() || LogLevel("x").IsKnown() || MetricCategory("x").IsKnown())
 }

@@ -88,3 +88,108 @@ func TestBackfillRangeCheck(t *testing.T) {
 		})
 	}
 }
+
+func TestBackfillRangeOfAnExport(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	utc := func(month time.Month, day, hour, minute int) time.Time {
+		return time.Date(2024, month, day, hour, minute, 0, 0, time.UTC)
+	}
+	local := func(month time.Month, day, hour int) time.Time {
+		return time.Date(2024, month, day, hour, 0, 0, 0, berlin)
+	}
+	daily := BatchExport{Interval: IntervalDay, Timezone: "UTC"}
+	dailyBerlin := BatchExport{Interval: IntervalDay, Timezone: "Europe/Berlin"}
+	weekly := BatchExport{Interval: IntervalWeek, Timezone: "UTC"}
+	mondays := BatchExport{Interval: IntervalWeek, Timezone: "Europe/Berlin", OffsetDay: new(1), OffsetHour: new(5)}
+	hourly := BatchExport{Interval: IntervalHour, Timezone: "UTC"}
+	for _, tc := range []struct {
+		name     string
+		export   BatchExport
+		from, to time.Time
+		want     string // the JSON
+		field    string // or what is wrong
+	}{
+		{"a month of days", daily, utc(3, 1, 0, 0), utc(4, 1, 0, 0), `{"start_at":"2024-03-01","end_at":"2024-04-01"}`, ""},
+		{"days in their zone, over the change of clocks", dailyBerlin, local(3, 1, 0), local(4, 1, 0), `{"start_at":"2024-03-01","end_at":"2024-04-01"}`, ""},
+		{"the same instants in UTC", dailyBerlin, local(3, 1, 0).UTC(), local(4, 1, 0).UTC(), `{"start_at":"2024-03-01","end_at":"2024-04-01"}`, ""},
+		{"midnight elsewhere", dailyBerlin, utc(3, 1, 0, 0), utc(3, 2, 0, 0), "", "from"},
+		{"days with a rest", daily, utc(3, 1, 0, 0), utc(3, 2, 12, 0), "", "to"},
+		{"weeks from Sunday", weekly, utc(3, 3, 0, 0), utc(3, 17, 0, 0), `{"start_at":"2024-03-03","end_at":"2024-03-17"}`, ""},
+		{"weeks from another day", weekly, utc(3, 4, 0, 0), utc(3, 11, 0, 0), "", "from"},
+		{"weeks with a rest", weekly, utc(3, 3, 0, 0), utc(3, 11, 0, 0), "", "to"},
+		{"weeks with offsets", mondays, local(3, 4, 5), local(3, 11, 5), `{"start_at":"2024-03-04","end_at":"2024-03-11"}`, ""},
+		{"weeks without their hour", mondays, local(3, 4, 0), local(3, 11, 0), "", "from"},
+		{"hours", hourly, utc(3, 1, 0, 0), utc(3, 2, 0, 0), `{"start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00Z"}`, ""},
+		{"hours of another zone", hourly, local(3, 1, 0), local(3, 1, 1), `{"start_at":"2024-02-29T23:00:00Z","end_at":"2024-03-01T00:00:00Z"}`, ""},
+		{"hours with a rest", hourly, utc(3, 1, 0, 0), utc(3, 1, 1, 30), "", "to"},
+		{"less than an hour", hourly, utc(3, 1, 0, 0), utc(3, 1, 0, 30), "", "to"},
+		{"five minutes", BatchExport{Interval: IntervalEvery5Minutes}, utc(3, 1, 0, 0), utc(3, 1, 0, 35), `{"start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-01T00:35:00Z"}`, ""},
+		{"minutes to come", BatchExport{Interval: "every 30 minutes"}, utc(3, 1, 0, 0), utc(3, 1, 0, 45), "", "to"},
+		{"days of an old server", BatchExport{Interval: IntervalDay}, utc(3, 1, 0, 0), utc(3, 3, 0, 0), `{"start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-03T00:00:00Z"}`, ""},
+		{"weeks of an old server with a rest", BatchExport{Interval: IntervalWeek}, utc(3, 1, 0, 0), utc(3, 9, 0, 0), "", "to"},
+		{"an interval nobody knows", BatchExport{Interval: "fortnight"}, utc(3, 1, 0, 0), utc(3, 15, 0, 0), "", "Interval"},
+		{"a zone nobody knows", BatchExport{Interval: IntervalDay, Timezone: "Mars/Olympus"}, utc(3, 1, 0, 0), utc(3, 2, 0, 0), "", "Timezone"},
+		{"no start", daily, time.Time{}, utc(3, 1, 0, 0), "", "from"},
+		{"no end", daily, utc(3, 1, 0, 0), time.Time{}, "", "to"},
+		{"empty", daily, utc(3, 1, 0, 0), utc(3, 1, 0, 0), "", "to"},
+		{"reversed", hourly, utc(3, 2, 0, 0), utc(3, 1, 0, 0), "", "to"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := tc.export.BackfillRange(tc.from, tc.to)
+			if tc.field != "" {
+				requireInputError(t, err, tc.field)
+				assert.Equal(t, BackfillRange{}, r)
+				return
+			}
+			require.NoError(t, err)
+			b, err := json.Marshal(r)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, string(b))
+			require.NoError(t, r.check(OpBackfillsCreate))
+		})
+	}
+}
+
+// Where clocks go forward at midnight there is a day without a midnight.
+func TestBackfillRangeOfADayWithoutMidnight(t *testing.T) {
+	cairo, err := time.LoadLocation("Africa/Cairo")
+	require.NoError(t, err)
+	export := BatchExport{Interval: IntervalDay, Timezone: "Africa/Cairo"}
+	r, err := export.BackfillRange(time.Date(2024, 4, 26, 0, 0, 0, 0, cairo), time.Date(2024, 4, 27, 0, 0, 0, 0, cairo))
+	require.NoError(t, err)
+	assert.Equal(t, BackfillRange{Date(2024, 4, 26), Date(2024, 4, 27)}, r)
+}
+
+func TestBackfillRangeSaysWhatIsAllowed(t *testing.T) {
+	export := BatchExport{Interval: IntervalHour}
+	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	_, err := export.BackfillRange(start, start.Add(90*time.Minute))
+	require.ErrorContains(t, err, "2024-03-01T01:00:00Z or 2024-03-01T02:00:00Z")
+	_, err = export.BackfillRange(time.Time{}, start)
+	require.ErrorContains(t, err, "Beginning")
+	export = BatchExport{Interval: IntervalWeek, Timezone: "UTC", OffsetDay: new(3), OffsetHour: new(5)}
+	_, err = export.BackfillRange(start, start.AddDate(0, 0, 7))
+	require.ErrorContains(t, err, "a Wednesday, 05:00 in UTC")
+}
+
+func TestLooseTime(t *testing.T) {
+	want := time.Date(2024, 3, 1, 1, 2, 3, 500_000_000, time.UTC)
+	for text, want := range map[string]time.Time{
+		`"2024-03-01T01:02:03.5Z"`:           want,
+		`"2024-03-01T02:02:03.500000+01:00"`: want,
+		`"2024-03-01T01:02:03.5"`:            want,
+		`"2024-03-01 01:02:03.500"`:          want,
+		`"2024-03-01 01:02:03.5+00:00"`:      want,
+		`"2024-03-01"`:                       time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC),
+		`""`:                                 {},
+		`null`:                               {},
+	} {
+		var got looseTime
+		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
+		assert.True(t, want.Equal(got.Time), text)
+	}
+	for _, text := range []string{`"soon"`, `7`, `"2024-13-01"`} {
+		require.Error(t, json.Unmarshal([]byte(text), new(looseTime)), text)
+	}
+}
