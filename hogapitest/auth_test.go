@@ -81,6 +81,18 @@ func TestPrefixesAndSlashes(t *testing.T) {
 	assert.Equal(t, 200, status)
 }
 
+func TestOwnProjectAndKeys(t *testing.T) {
+	w := inProcess(t, hogapitest.WithProject("9"), hogapitest.WithPersonalKey("phx_mine"), hogapitest.WithProjectKey("phc_mine"))
+	w.key = "phx_mine"
+	status, _ := w.call("GET", "/api/projects/9/dashboards/", "")
+	assert.Equal(t, 200, status)
+	w.refused(404, "not_found", "GET", "/api/projects/12345/dashboards/", "")
+	w.key = hogapitest.DefaultPersonalKey
+	w.refused(401, "authentication_failed", "GET", "/api/projects/9/dashboards/", "")
+	assert.Equal(t, "phc_mine", w.Project("9").Key())
+	assert.Equal(t, "9", w.Client(t).Project())
+}
+
 func TestDeprecationOfEnvironments(t *testing.T) {
 	for _, test := range []struct {
 		era    hogapitest.Era

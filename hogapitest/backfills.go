@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -322,17 +323,12 @@ func (s *Server) listBackfills(r *request) answer {
 			}
 		}
 	}
-	switch r.query.Get("ordering") {
-	case "created_at":
-	case "start_at", "-start_at":
+	ordering := r.query.Get("ordering")
+	if strings.TrimPrefix(ordering, "-") == "start_at" {
 		slices.SortStableFunc(seen, func(a, b *backfill) int { return compareStarts(a.start, b.start) })
-		if r.query.Get("ordering") == "-start_at" {
-			slices.Reverse(seen)
-		}
-	default:
-		slices.Reverse(seen)
 	}
-	return cursorPage(s, r, seen, 50, func(b *backfill) string { return b.key }, func(b *backfill) any { return b.json(s) })
+	backwards := ordering != "created_at" && ordering != "start_at"
+	return cursorPage(s, r, seen, backwards, 50, func(b *backfill) string { return b.key }, func(b *backfill) any { return b.json(s) })
 }
 
 // compareStarts puts the beginning of time first.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -144,6 +145,24 @@ func TestCancelOfBackfills(t *testing.T) {
 	assert.Equal(t, hogapiStatus("Cancelled"), runs[0].Status)
 	w.refused(400, "invalid_input", "POST", path+"cancel/", "")
 	w.refused(404, "not_found", "POST", "/batch_exports/"+export.String()+"/backfills/x-Backfill-y/cancel/", "")
+}
+
+func TestListOfBackfills(t *testing.T) {
+	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
+	export := w.project().AddExport(hogapitest.Export{})
+	for i := range 60 {
+		w.hours(export, i%7, 8)
+	}
+	path := fmt.Sprintf("/batch_exports/%s/backfills/", export)
+	page := w.get("%s", path)
+	assert.Len(t, results(page), 50, "a fixed size")
+	assert.Equal(t, "2026-03-04T03:00:00Z", results(page)[0]["start_at"], "newest first")
+	assert.Len(t, results(w.get("%s", pathOf(t, page["next"]))), 10)
+	assert.Equal(t, "2026-03-04T00:00:00Z", results(w.get("%s?ordering=created_at", path))[0]["start_at"])
+	assert.Equal(t, "2026-03-04T00:00:00Z", results(w.get("%s?ordering=start_at", path))[8]["start_at"])
+	assert.Equal(t, "2026-03-04T06:00:00Z", results(w.get("%s?ordering=-start_at", path))[0]["start_at"])
+	assert.Empty(t, results(w.get("/batch_exports/%s/backfills/", uuid.New())), "an unknown export has none")
+	w.refused(404, "not_found", "POST", "/batch_exports/"+uuid.NewString()+"/backfills/", `{}`)
 }
 
 func TestTooManyBackfills(t *testing.T) {

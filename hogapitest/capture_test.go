@@ -302,6 +302,13 @@ func TestLedger(t *testing.T) {
 				last = append(last, e.Commit)
 			}
 			assert.Equal(t, []int{2, 3, 4}, last)
+			var all []string
+			for e := range l.Events() {
+				all = append(all, e.UUID.String()[35:])
+			}
+			assert.Equal(t, []string{"1", "2", "1", "2", "3"}, all)
+			assert.Equal(t, 3, l.Requests()[1].Stored)
+			assert.Equal(t, "capture request 2: 3 of 3 events, status 200, delivered true", l.Requests()[1].String())
 
 			w.batch(historical(strings.Replace(same, "1.0", "1.00", 1)))
 			changed := w.Ledger().Changed()

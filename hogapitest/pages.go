@@ -42,48 +42,54 @@ func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer 
 }
 
 // cursorPage is cursor paging of a fixed size. A cursor names the neighbour of the page by its key, so rows that come in
-// meanwhile move nothing. Show is called for the rows of the page only.
-func cursorPage[T any](s *Server, r *request, rows []T, size int, key func(T) string, show func(T) any) answer {
-	from, to := 0, min(size, len(rows))
+// meanwhile move nothing. Backwards turns the rows round; a walk over 100,000 of them copies none. Show is called for the rows of
+// the page only.
+func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int, key func(T) string, show func(T) any) answer {
+	n := len(rows)
+	row := func(i int) T {
+		if backwards {
+			i = n - 1 - i
+		}
+		return rows[i]
+	}
+	from, to := 0, min(size, n)
 	if r.query.Has("cursor") {
-		backwards, neighbour, ok := readCursor(r.query.Get("cursor"))
+		back, neighbour, ok := readCursor(r.query.Get("cursor"))
 		if !ok {
 			return notFound("Invalid cursor")
 		}
-		at := position(rows, key, neighbour)
-		if backwards {
+		at := 0
+		for at < n-1 && key(row(at)) != neighbour { // a row that is gone ends the list
+			at++
+		}
+		if back {
 			from, to = max(at-size, 0), max(at, 0)
 		} else {
 			from = at + 1
-			to = min(from+size, len(rows))
+			to = min(from+size, n)
 		}
 	}
-	results := []any{}
-	for _, row := range rows[from:to] {
-		results = append(results, show(row))
-	}
-	page := object{"next": nil, "previous": nil, "results": results}
-	if to < len(rows) {
+	page := object{"next": nil, "previous": nil}
+	if to < n {
 		last := to
 		if s.repeatCursors {
-			last = min(size, len(rows))
+			last = min(size, n)
 		}
-		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(rows[last-1]))}})
+		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(row(last-1)))}})
 	}
-	if from > 0 && from < len(rows) {
-		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(rows[from]))}})
+	if from > 0 && from < n {
+		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(row(from)))}})
 	}
+	var mine []T
+	for i := from; i < to; i++ {
+		mine = append(mine, row(i))
+	}
+	results := []any{}
+	for _, x := range mine { // showing moves runs on, which may add rows
+		results = append(results, show(x))
+	}
+	page["results"] = results
 	return reply(200, page)
-}
-
-// position finds the row with a key; a row that is gone ends the list.
-func position[T any](rows []T, key func(T) string, wanted string) int {
-	for i, row := range rows {
-		if key(row) == wanted {
-			return i
-		}
-	}
-	return len(rows) - 1
 }
 
 func cursor(backwards bool, key string) string {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -136,16 +138,20 @@ func (r *run) json(s *Server) object {
 	return o
 }
 
+func byInterval(ordering string) bool {
+	return strings.TrimPrefix(ordering, "-") == "data_interval_start"
+}
+
 // runsOf are the runs that a request can see: those of the export in the path, inside the hidden window of 7 days or the one that
-// the query asks for.
+// the query asks for. They are in the order of their creation. The slice may be the export's own.
 func (s *Server) runsOf(r *request) ([]*run, *answer) {
 	id, err := uuid.Parse(r.params["id"])
 	if err != nil {
 		return nil, nil
 	}
-	byInterval := r.query.Get("ordering") == "data_interval_start" || r.query.Get("ordering") == "-data_interval_start"
+	intervals := byInterval(r.query.Get("ordering"))
 	low, high := "after", "before"
-	if byInterval {
+	if intervals {
 		low, high = "start", "end"
 	}
 	from, until := r.now.AddDate(0, 0, -7), r.now
@@ -169,17 +175,28 @@ func (s *Server) runsOf(r *request) ([]*run, *answer) {
 			return nil, &a
 		}
 	}
-	var seen []*run
-	for _, run := range r.project.runsOf(id) {
-		in := !run.created.Before(from) && !run.created.After(until)
-		if byInterval {
-			in = run.start != nil && !run.start.Before(from) && !run.end.After(until)
+	all := r.project.runsOf(id)
+	if !intervals {
+		all = createdWithin(all, from, until)
+		if len(statuses) == 0 {
+			return all, nil
 		}
+	}
+	var seen []*run
+	for _, run := range all {
+		in := !intervals || run.start != nil && !run.start.Before(from) && !run.end.After(until)
 		if in && (len(statuses) == 0 || slices.Contains(statuses, string(run.status))) {
 			seen = append(seen, run)
 		}
 	}
 	return seen, nil
+}
+
+// createdWithin is the part of a list in the order of creation that lies within a time, both ends included.
+func createdWithin(runs []*run, from, until time.Time) []*run {
+	low := sort.Search(len(runs), func(i int) bool { return !runs[i].created.Before(from) })
+	high := sort.Search(len(runs), func(i int) bool { return runs[i].created.After(until) })
+	return runs[low:max(low, high)]
 }
 
 // runsOf are all runs of an export, also of a deleted one.
@@ -205,18 +222,12 @@ func (s *Server) listRuns(r *request) answer {
 	if refusal != nil {
 		return *refusal
 	}
-	byStart := func(a, b *run) int { return a.start.Compare(*b.start) }
-	switch r.query.Get("ordering") {
-	case "created_at":
-	case "data_interval_start":
-		slices.SortStableFunc(seen, byStart)
-	case "-data_interval_start":
-		slices.SortStableFunc(seen, byStart)
-		slices.Reverse(seen)
-	default:
-		slices.Reverse(seen)
+	ordering := r.query.Get("ordering")
+	if byInterval(ordering) {
+		slices.SortStableFunc(seen, func(a, b *run) int { return a.start.Compare(*b.start) })
 	}
-	return cursorPage(s, r, seen, 100, func(x *run) string { return x.key }, func(x *run) any { return x.json(s) })
+	backwards := ordering != "created_at" && ordering != "data_interval_start"
+	return cursorPage(s, r, seen, backwards, 100, func(x *run) string { return x.key }, func(x *run) any { return x.json(s) })
 }
 
 // run finds the run of the path. The hidden window holds here too.

@@ -165,4 +165,11 @@ func TestRetry(t *testing.T) {
 	assert.Equal(t, "Completed", row["status"])
 	status, _ = w.call("POST", path+"retry/", "")
 	assert.Equal(t, 201, status, "any run can be retried, and again")
+
+	plain := p.AddExport(hogapitest.Export{})
+	w.hours(plain, 0, 1)
+	live := p.Runs(plain)[0].ID
+	status, _ = w.call("POST", "/batch_exports/"+plain.String()+"/runs/"+live.String()+"/retry/", "")
+	assert.Equal(t, 201, status, "a backfill of one interval is no retry")
+	assert.Len(t, p.Runs(plain), 1, "which joins the run")
 }
