@@ -282,7 +282,7 @@ func (l *lookahead[T, P]) start(to place) {
 // take returns the page at a place, fetching it now unless it is under way.
 func (l *lookahead[T, P]) take(ctx context.Context, at place) (P, error) {
 	result, ok := l.pending[at]
-	if !ok {
+	if !ok || ctx.Err() != nil { // an ended context ends the walk here, whatever is there already
 		return l.walk.fetch(ctx, at).deliver()
 	}
 	delete(l.pending, at)

@@ -1,0 +1,188 @@
+package hogapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recorder is a server that keeps everything that reaches it, as text.
+type recorder struct {
+	*httptest.Server
+
+	mu  sync.Mutex
+	got []string
+}
+
+func newRecorder(t *testing.T, handler http.HandlerFunc) *recorder {
+	rec := &recorder{}
+	rec.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		rec.mu.Lock()
+		rec.got = append(rec.got, fmt.Sprint(r.Method, " ", r.Host, r.URL, r.Header, string(body)))
+		rec.mu.Unlock()
+		handler(w, r)
+	}))
+	t.Cleanup(rec.Close)
+	return rec
+}
+
+// take returns what came since the last time.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got := r.got
+	r.got = nil
+	return got
+}
+
+// namedHosts makes every host name lead to one of two servers: home.test to the first, all others to the second.
+func namedHosts(t *testing.T, home, other *recorder) *http.Transport {
+	transport := defaultTransport()
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == "home.test:80" {
+			return dial(ctx, network, home.Listener.Addr().String())
+		}
+		return dial(ctx, network, other.Listener.Addr().String())
+	}
+	transport.DialTLSContext = transport.DialContext // https is only a name here
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// Redirects lead to no other origin, and only a 307 or 308 is followed within its own. The keys stay where they belong.
+func TestRedirects(t *testing.T) {
+	const home = "http://home.test"
+	var status int
+	var location string
+	atHome := newRecorder(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/place/") {
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		w.Header()["Location"] = []string{location}
+		w.WriteHeader(status)
+	})
+	elsewhere := newRecorder(t, func(http.ResponseWriter, *http.Request) {})
+	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL(home), WithInsecureHTTP())
+
+	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
+		for to, same := range map[string]bool{
+			"/new/place/":                    true,
+			"place/":                         true,
+			"//home.test/new/place/":         true,
+			home + "/new/place/":             true,
+			home + ":80/new/place/":          true,
+			"HTTP://HOME.TEST/new/place/":    true,
+			"http://other.test/":             false,
+			"//other.test/":                  false,
+			"http://sub.home.test/":          false,
+			"http://home.test.other.test/":   false,
+			"http://test/":                   false,
+			"http://home.test:8080/":         false,
+			"https://home.test/":             false,
+			"https://home.test:80/":          false,
+			"http://user:word@home.test/":    false,
+			"http://home.test@other.test/":   false,
+			"http://home.test%2eother/":      false,
+			"http://home.test\\@other.test/": false,
+			"ftp://home.test/":               false,
+			"javascript:alert(1)":            false,
+			"http://[::1":                    false,
+			"":                               false,
+		} {
+			location = to
+			t.Run(fmt.Sprintf("%d to %q", status, location), func(t *testing.T) {
+				err := create(t.Context(), client)
+				require.Empty(t, elsewhere.take(), "neither a key nor anything else")
+				got := atHome.take()
+				if same && (status == 307 || status == 308) {
+					require.NoError(t, err)
+					require.Len(t, got, 2)
+					require.Contains(t, got[1], "POST ")
+					require.Contains(t, got[1], "Bearer "+testPersonalKey)
+					require.Contains(t, got[1], `{"name":"x"}`)
+					return
+				}
+				require.Len(t, got, 1)
+				var api *APIError
+				require.ErrorAs(t, err, &api)
+				require.Equal(t, status, api.StatusCode)
+				require.Contains(t, err.Error(), "redirects are not followed")
+				require.NotErrorIs(t, err, ErrOutcomeUnknown)
+			})
+		}
+	}
+}
+
+// The client for events follows nothing, not even within its origin: its key is in the body.
+func TestCaptureFollowsNoRedirect(t *testing.T) {
+	s := newScript(answers(307, "", "Location", "/batch/"))
+	client := newFakeClient(t, s)
+	req, err := http.NewRequestWithContext(contextOfTry(t, client), http.MethodPost, "https://us.i.posthog.com/batch/", strings.NewReader("x"))
+	require.NoError(t, err)
+	resp, err := client.core.ingest.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, 307, resp.StatusCode)
+	require.EqualValues(t, 1, s.tries.Load())
+}
+
+// contextOfTry is the context of a request to the capture origin.
+func contextOfTry(t *testing.T, client *Client) context.Context {
+	plan := &tryPlan{
+		origin: originOf(client.core.capture), timeout: defaultCapture,
+		begin: func() CallInfo { return CallInfo{} }, report: func(tryReport) {},
+	}
+	return context.WithValue(t.Context(), tryPlanKey{}, plan)
+}
+
+// A circle of redirects ends.
+func TestRedirectCircle(t *testing.T) {
+	s := newScript(answers(308, "", "Location", "/api/environments/12345/things/"))
+	err := get(t.Context(), newFakeClient(t, s))
+	require.ErrorContains(t, err, "redirects are not followed")
+	require.EqualValues(t, 1+maxRedirects, s.tries.Load())
+}
+
+// Whatever builds a request, the transport lets it out to its own origin only, and only as a try of a call.
+func TestTransportGuardsTheOrigin(t *testing.T) {
+	s := newScript(answers(200, "{}"))
+	client := newFakeClient(t, s)
+	for target, ctx := range map[string]context.Context{
+		"https://us.posthog.com/":         contextOfTry(t, client),
+		"https://eu.i.posthog.com/batch/": contextOfTry(t, client),
+		"http://us.i.posthog.com/batch/":  contextOfTry(t, client),
+		"https://us.i.posthog.com/batch/": t.Context(),
+	} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader("x"))
+		require.NoError(t, err)
+		_, err = client.core.ingest.Do(req) //nolint:bodyclose // there is none
+		require.ErrorIs(t, err, errForeignOrigin)
+	}
+	require.Zero(t, s.tries.Load())
+}
+
+func TestOriginOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://Host/x":    "https://host:443",
+		"http://host":       "http://host:80",
+		"HTTPS://host:8443": "https://host:8443",
+		"http://[::1]:9/":   "http://[::1]:9",
+		"http://[::1]/":     "http://[::1]:80",
+	} {
+		u, err := url.Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, originOf(u))
+	}
+}
