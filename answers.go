@@ -155,6 +155,9 @@ func judgeSuccess(status int, body []byte) (answerVerdict, StopReason) {
 		Status       json.RawMessage `json:"status"`
 		QuotaLimited []string        `json:"quota_limited"`
 	}
+	if cutJSON(body) {
+		return answerWait, "" // its end is lost: the same events may be sent again
+	}
 	if json.Unmarshal(body, &a) != nil {
 		return answerStop, StopNotService
 	}

@@ -1,0 +1,477 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/bits"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// In a synctest bubble it is the year 2000: events of the tests are from the years before.
+var longAgo = time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// numbered is a source of n events of seventeen persons, each at its own position.
+func numbered(n int) hogapi.Source {
+	return hogapi.SourceFunc("numbered", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := int(after.Offset) + 1; i <= n; i++ {
+				if !yield(numberedEvent(i), nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func numberedEvent(i int) hogapi.Event {
+	return hogapi.Event{
+		Name: "order placed", DistinctID: fmt.Sprintf("person-%d", i%17), Timestamp: longAgo.Add(time.Duration(i) * time.Second),
+		UUID:       numberedUUID(i),
+		Properties: map[string]any{"n": i, "price": 12.5, "note": "a \"quoted\" text"},
+		Position:   hogapi.Position{Offset: int64(i)},
+	}
+}
+
+func numberedUUID(i int) uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
+}
+
+func numberedUUIDs(n int) (ids []uuid.UUID) {
+	for i := range n {
+		ids = append(ids, numberedUUID(i+1))
+	}
+	return ids
+}
+
+// requireWhole demands that the service holds exactly the n numbered events, unchanged and in order per person.
+func requireWhole(t *testing.T, server *hogapitest.Server, n int) {
+	t.Helper()
+	ledger := server.Ledger()
+	require.Equal(t, n, ledger.Unique())
+	require.Empty(t, ledger.Missing(numberedUUIDs(n)))
+	require.Empty(t, ledger.Changed())
+	require.Zero(t, ledger.Inversions(numberedUUIDs(n)), "order per person")
+	for _, r := range ledger.Requests() {
+		require.True(t, r.Historical, "a request without historical_migration")
+	}
+}
+
+var everyFault = []hogapitest.Fault{
+	hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
+	hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),
+	hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
+}
+
+func TestImportSurvivesFaults(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.Chaos(hogapi.OpCapture, seed, 0.3, everyFault...)
+			const n = 6000
+			receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			require.NoError(t, err)
+			assert.EqualValues(t, n, receipt.Read)
+			assert.EqualValues(t, n, receipt.Acknowledged)
+			assert.Zero(t, receipt.Pending)
+			assert.Positive(t, receipt.Resent)
+			requireWhole(t, server, n)
+		})
+	}
+}
+
+// One event that the service refuses costs at most 2·⌈log2 n⌉ requests more, and is itself tried exactly once.
+func TestPoisonIsFoundByHalving(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
+		for _, n := range []int{1, 2, 3, 100, 1000} {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				poison := numberedUUID(n/2 + 1)
+				alone := 0
+				server.RejectEvents(func(raw json.RawMessage) int {
+					if strings.Contains(string(raw), poison.String()) {
+						return status
+					}
+					return 0
+				})
+				var rejects []hogapi.Reject
+				capture, err := client.NewCapture(hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+						alone++
+						rejects = append(rejects, r)
+						return nil
+					}),
+				})
+				require.NoError(t, err)
+				for i := range n {
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				assert.EqualValues(t, n-1, receipt.Acknowledged)
+				assert.EqualValues(t, 1, receipt.Rejected)
+				require.Len(t, rejects, 1)
+				assert.Equal(t, poison, rejects[0].UUID)
+				assert.Equal(t, status, rejects[0].Status)
+				assert.Equal(t, hogapi.Position{Offset: int64(n/2 + 1)}, rejects[0].Position)
+				calls := len(server.Calls(hogapi.OpCapture))
+				assert.LessOrEqual(t, calls-1, 2*bits.Len(uint(n-1)), "extra requests")
+				assert.Equal(t, n-1, server.Ledger().Unique())
+			})
+		}
+	}
+}
+
+// Every answer that would meet all later batches too stops the Capture at once, and nothing is lost from sight.
+func TestAnswersThatStop(t *testing.T) {
+	tests := map[string]struct {
+		fault  hogapitest.Fault
+		reason hogapi.StopReason
+		is     error
+	}{
+		"401":                {hogapitest.Status(401), hogapi.StopUnauthorized, hogapi.ErrUnauthorized},
+		"402":                {hogapitest.Status(402), hogapi.StopQuota, hogapi.ErrQuota},
+		"403":                {hogapitest.Status(403), hogapi.StopForbidden, hogapi.ErrForbidden},
+		"404":                {hogapitest.Status(404), hogapi.StopNotFound, hogapi.ErrNotFound},
+		"405":                {hogapitest.Status(405), hogapi.StopRefused, nil},
+		"501":                {hogapitest.Status(501), hogapi.StopRefused, nil},
+		"redirect":           {redirect("https://elsewhere.example/batch/"), hogapi.StopRedirect, nil},
+		"quota in a 200":     {hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapi.StopQuota, hogapi.ErrQuota},
+		"a login page":       {hogapitest.HTML(200), hogapi.StopNotService, nil},
+		"an empty 200":       {hogapitest.Status(200, ""), hogapi.StopNotService, nil},
+		"another status":     {hogapitest.Status(200, `{"status":0}`), hogapi.StopNotService, nil},
+		"someone else's 200": {hogapitest.Status(200, `{"ok":true}`), hogapi.StopNotService, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				server.Script(hogapi.OpCapture, hogapitest.Always(test.fault))
+				capture, err := client.NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+				require.NoError(t, err)
+				for i := range 3 {
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				receipt, err := capture.Close(t.Context())
+				var stop *hogapi.StopError
+				require.ErrorAs(t, err, &stop)
+				assert.Equal(t, test.reason, stop.Reason)
+				if test.is != nil {
+					require.ErrorIs(t, err, test.is)
+				}
+				var unsettled *hogapi.UnsettledError
+				require.ErrorAs(t, err, &unsettled)
+				assert.Equal(t, 3, unsettled.Count)
+				assert.Equal(t, numberedUUIDs(3), unsettled.UUIDs)
+				assert.EqualValues(t, 3, receipt.Pending)
+				assert.EqualValues(t, 3, receipt.Read)
+				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
+				require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
+			})
+		})
+	}
+}
+
+func redirect(to string) hogapitest.Fault {
+	return hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+}
+
+// An outage of ten minutes loses nothing, and the import goes on within five seconds after it.
+func TestOutageIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		begin := time.Now()
+		time.AfterFunc(time.Second, func() { server.SetDown(true) })
+		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })
+		receipt, err := client.Import(t.Context(), numbered(5000), hogapi.ImportOptions{ID: "outage"})
+		require.NoError(t, err)
+		assert.EqualValues(t, 5000, receipt.Acknowledged)
+		requireWhole(t, server, 5000)
+		var first time.Duration
+		for _, r := range server.Ledger().Requests() {
+			if at := r.At.Sub(begin); at > 10*time.Minute {
+				first = at - 10*time.Minute
+				break
+			}
+		}
+		assert.Positive(t, first)
+		assert.LessOrEqual(t, first, 5*time.Second)
+		during := len(server.Calls(hogapi.OpCapture))
+		assert.Less(t, during, 600, "one lane looks whether the outage is over, not all")
+	})
+}
+
+func TestNoProgressStopsResumable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.SetDown(true)
+		begin := time.Now()
+		receipt, err := client.Import(t.Context(), numbered(100), hogapi.ImportOptions{ID: "down"})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
+		assert.InDelta(t, 15*time.Minute, time.Since(begin), float64(10*time.Second))
+		assert.EqualValues(t, 100, receipt.Pending)
+	})
+}
+
+func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(hogapi.OpCapture, hogapitest.RateLimit("90"))
+		begin := time.Now()
+		_, err := client.Import(t.Context(), numbered(1000), hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
+		require.NoError(t, err)
+		early := 0
+		for _, r := range server.Ledger().Requests() {
+			if at := r.At.Sub(begin); at > time.Second && at < 90*time.Second {
+				early++
+			}
+		}
+		assert.Zero(t, early)
+		requireWhole(t, server, 1000)
+	})
+}
+
+func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.RateLimit("86400")))
+		_, err := client.Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "limited"})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, 24*time.Hour, stop.RetryAfter)
+	})
+}
+
+// The official client loses what waits for a retry when it is closed. Close waits, or says what is unsettled: never nil
+// with something lost.
+func TestCloseDuringARetryWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(hogapi.OpCapture, hogapitest.Repeat(2, hogapitest.Status(503)))
+		capture, err := client.NewCapture(hogapi.CaptureOptions{})
+		require.NoError(t, err)
+		for i := range 10 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+		}
+		time.Sleep(300 * time.Millisecond) // virtual: the first tries have failed
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 10, receipt.Acknowledged)
+		requireWhole(t, server, 10)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.SetDown(true)
+		capture, err := client.NewCapture(hogapi.CaptureOptions{})
+		require.NoError(t, err)
+		for i := range 10 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		begin := time.Now()
+		receipt, err := capture.Close(ctx)
+		assert.Equal(t, 3*time.Second, time.Since(begin))
+		var unsettled *hogapi.UnsettledError
+		require.ErrorAs(t, err, &unsettled)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 10, unsettled.Count)
+		assert.Equal(t, hogapi.Position{Offset: 1}, unsettled.First)
+		assert.Equal(t, hogapi.Position{Offset: 10}, unsettled.Last)
+		assert.EqualValues(t, 10, receipt.Pending)
+		again, errAgain := capture.Close(t.Context())
+		assert.Equal(t, receipt, again)
+		assert.Equal(t, err, errAgain)
+	})
+}
+
+// The buffer blocks and never drops; TryEnqueue says that it is full.
+func TestBackPressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
+		capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 50}})
+		require.NoError(t, err)
+		taken := 0
+		for i := 1; ; i++ {
+			err := capture.TryEnqueue(numberedEvent(i))
+			if err != nil {
+				require.ErrorIs(t, err, hogapi.ErrFull)
+				break
+			}
+			taken++
+		}
+		assert.Equal(t, 50, taken)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, capture.Enqueue(ctx, numberedEvent(51)), context.DeadlineExceeded)
+		begin := time.Now()
+		require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(51)))
+		assert.Greater(t, time.Since(begin), 30*time.Second)
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 51, receipt.Acknowledged)
+		requireWhole(t, server, 51)
+	})
+}
+
+// Flush is a barrier for what came before it, and OnSettled has been told by then.
+func TestFlushAndOnSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		var mu sync.Mutex
+		var positions []hogapi.Position
+		capture, err := client.NewCapture(hogapi.CaptureOptions{
+			Rate: hogapi.Unpaced,
+			OnSettled: func(p hogapi.Position) {
+				mu.Lock()
+				defer mu.Unlock()
+				positions = append(positions, p)
+			},
+		})
+		require.NoError(t, err)
+		require.NoError(t, capture.Flush(t.Context()), "nothing to do")
+		begin := time.Now()
+		for i := range 500 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+		}
+		require.NoError(t, capture.Flush(t.Context()))
+		assert.Less(t, time.Since(begin), 100*time.Millisecond, "Flush does not linger")
+		assert.Equal(t, 500, server.Ledger().Unique())
+		mu.Lock()
+		assert.Equal(t, hogapi.Position{Offset: 500}, positions[len(positions)-1])
+		for i := 1; i < len(positions); i++ {
+			assert.Greater(t, positions[i].Offset, positions[i-1].Offset)
+		}
+		mu.Unlock()
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// A position is reported only when all its events are settled, and only once no further event of it can come.
+func TestOnSettledWaitsForTheWholePosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		got := make(chan hogapi.Position, 10)
+		capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
+		require.NoError(t, err)
+		for i, offset := range []int64{1, 1, 2, 3, 3} {
+			ev := numberedEvent(i + 1)
+			ev.Position = hogapi.Position{Offset: offset}
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+		}
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, hogapi.Position{Offset: 2}, lastOf(got))
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.Position{Offset: 3}, lastOf(got))
+	})
+}
+
+// lastOf empties a channel.
+func lastOf[T any](c chan T) (last T) {
+	for {
+		select {
+		case last = <-c:
+		default:
+			return last
+		}
+	}
+}
+
+// The default pace is kept over any ten seconds, and never are more than 2,000 events in flight.
+func TestPaceAndInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		most := 0
+		client := server.Client(t)
+		receipt, err := client.Import(t.Context(), numbered(60_000), hogapi.ImportOptions{
+			ID: "paced", OnProgress: func(s hogapi.Stats) { most = max(most, s.InFlight) },
+		})
+		require.NoError(t, err)
+		assert.EqualValues(t, 60_000, receipt.Acknowledged)
+		assert.LessOrEqual(t, most, 2000)
+		requests := server.Ledger().Requests()
+		for i := range requests {
+			n := 0
+			for _, r := range requests[i:] {
+				if r.At.Sub(requests[i].At) >= 10*time.Second {
+					break
+				}
+				n += r.Events
+			}
+			require.LessOrEqual(t, n, 10_500)
+		}
+		took := requests[len(requests)-1].At.Sub(requests[0].At)
+		assert.InDelta(t, 60, took.Seconds(), 2)
+	})
+}
+
+func TestImportEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the operator pressed a key")
+		time.AfterFunc(5*time.Second, func() { cancel(why) })
+		receipt, err := client.Import(ctx, numbered(50_000), hogapi.ImportOptions{ID: "canceled"})
+		require.ErrorIs(t, err, why)
+		assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
+		assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
+	})
+}
+
+func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		source := hogapi.SourceFunc("bad", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+			return func(yield func(hogapi.Event, error) bool) {
+				bad := numberedEvent(2)
+				bad.Name = ""
+				_ = yield(numberedEvent(1), nil) && yield(bad, nil) && yield(numberedEvent(3), nil)
+			}
+		})
+		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "bad"})
+		var refused *hogapi.EventError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, hogapi.ReasonNoName, refused.Reason)
+		assert.Equal(t, hogapi.Position{Offset: 2}, refused.Position)
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopRejected, stop.Reason)
+	})
+}
