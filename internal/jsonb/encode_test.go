@@ -224,7 +224,7 @@ func TestAppendValueRefuses(t *testing.T) {
 	assert.Equal(t, jsonb.KindDepth, fault(t, cycle).Kind)
 
 	for name, v := range map[string]any{
-		"function": func() {}, "channel": make(chan int), "complex": 1i, "map key": map[float64]int{1: 1}, "marshal error": fails{},
+		"function": func() {}, "channel": make(chan int), "complex": 1i, "map key": map[struct{}]int{{}: 1}, "marshal error": fails{},
 		"marshal syntax": marshals{`{`}, "year": time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "panic": panics{"secret"},
 		"panic in a struct": struct{ P panics }{}, "runtime panic": panics{errors.New("x")},
 		"struct number": struct{ N json.Number }{"x"},
@@ -296,7 +296,7 @@ func TestAppendValueFloats(t *testing.T) {
 		}
 	}
 	powers := []float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e8, 1e12}
-	for range 30_000 {
+	for range 4_000 {
 		check(math.Float64frombits(random.Uint64()))
 		whole := float64(random.Int64N(1 << random.IntN(62)))
 		for _, p := range powers {

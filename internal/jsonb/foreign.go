@@ -2,11 +2,13 @@ package jsonb
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -46,25 +48,23 @@ func marshalFault(err error) error {
 	if !errors.As(err, &unsupported) {
 		return &Error{Kind: KindType, Err: err}
 	}
-	switch unsupported.Value.Kind() {
-	case reflect.Float32, reflect.Float64:
-		return &Error{Kind: KindNumber}
-	default:
-		return &Error{Kind: KindDepth} // a cycle
+	if strings.Contains(unsupported.Str, "cycle") {
+		return &Error{Kind: KindDepth}
 	}
+	return &Error{Kind: KindNumber}
 }
 
 // mangled tells whether encoding/json replaced bad UTF-8 when it wrote v as raw. It writes the escape \ufffd then, and never
 // for a real U+FFFD; only a MarshalJSON method can have written that escape on purpose, and there is no telling.
-// Inside a field with the option "string" the escape has a second backslash, as the harmless text `\ufffd` has
-// everywhere: then v itself is searched.
+// In a field with the option "string" the escape has a second backslash, as the harmless text `\ufffd` has everywhere,
+// and the coming encoding/json/v2 writes no escape: then v itself is searched.
 func mangled(raw []byte, v any) bool {
-	doubled := false
+	doubtful := bytes.Contains(raw, []byte("\ufffd"))
 	for {
 		i := bytes.Index(raw, []byte(`\ufffd`))
 		if i < 0 {
 			steps := 100_000
-			return doubled && hasBadText(reflect.ValueOf(v), &steps)
+			return doubtful && hasBadText(reflect.ValueOf(v), &steps)
 		}
 		backslashes := 1
 		for i >= backslashes && raw[i-backslashes] == '\\' {
@@ -73,7 +73,7 @@ func mangled(raw []byte, v any) bool {
 		if backslashes%2 == 1 {
 			return true
 		}
-		doubled = true
+		doubtful = true
 		raw = raw[i+len(`\ufffd`):]
 	}
 }
@@ -83,6 +83,12 @@ func mangled(raw []byte, v any) bool {
 func hasBadText(v reflect.Value, steps *int) bool {
 	if *steps--; *steps < 0 {
 		return true
+	}
+	if v.IsValid() && v.CanInterface() && v.Kind() != reflect.Interface && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+			text, err := m.MarshalText()
+			return err != nil || !utf8.Valid(text)
+		}
 	}
 	switch v.Kind() {
 	case reflect.String:
