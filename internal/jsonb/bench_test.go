@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,28 @@ func flat() map[string]any {
 	m := properties()
 	m["$groups"], m["tags"], m["referrer"] = "company-17", nil, "https://example.org/"
 	return m
+}
+
+// BenchmarkEncodeStream encodes many different events, as an import does: no map is warm, no branch is learnt by heart.
+func BenchmarkEncodeStream(b *testing.B) {
+	events := make([]map[string]any, 2000)
+	for i := range events {
+		m := flat()
+		m["seats"], m["price"], m["score"] = i, float64(i*7%5000)/100, float64(i)/1777
+		m["$current_url"], m["plan"] = fmt.Sprintf("https://example.org/%d/pricing", i*i), fmt.Sprintf("plan-%d", i%97)
+		if i%3 == 0 {
+			delete(m, "trial")
+			m["language"] = "en"
+		}
+		events[i] = m
+	}
+	var e jsonb.Encoder
+	var dst []byte
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		dst, _ = e.AppendMembers(dst[:0], events[i%len(events)])
+	}
+	b.SetBytes(int64(len(dst)))
 }
 
 func BenchmarkEncode(b *testing.B) {
@@ -50,6 +73,29 @@ func BenchmarkEncode(b *testing.B) {
 				_ = e.Encode(shape.m)
 			}
 			b.SetBytes(int64(out.Len()))
+		})
+	}
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	for name, s := range map[string]string{
+		"short": "Firefox", "ascii": strings.Repeat("plain text ", 20), "cyrillic": strings.Repeat("Привет мир ", 20), "japanese": strings.Repeat("日本語の文", 20),
+		"escapes": strings.Repeat("a line \"quoted\"\n", 20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			var dst []byte
+			b.SetBytes(int64(len(s)))
+			b.ReportAllocs()
+			for b.Loop() {
+				dst, _ = jsonb.AppendString(dst[:0], s)
+			}
+		})
+		b.Run(name+"/Valid", func(b *testing.B) {
+			raw, _ := jsonb.AppendString(nil, s)
+			b.SetBytes(int64(len(s)))
+			for b.Loop() {
+				_ = jsonb.Valid(raw)
+			}
 		})
 	}
 }

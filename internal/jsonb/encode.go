@@ -2,10 +2,7 @@ package jsonb
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -14,14 +11,10 @@ import (
 // The zero value is ready.
 type Encoder struct {
 	members []entry // of the objects that are being written, outermost first
-	order   []rank  // their order by key
+	plans   [32]plan
+	order   []rank // their order by key
 	foreign bytes.Buffer
 	marshal *json.Encoder // writes to foreign
-}
-
-type entry struct {
-	key   string
-	value any
 }
 
 // AppendValue appends v as encoding/json would write it without HTML escaping, with keys sorted. It refuses what
@@ -161,52 +154,7 @@ func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	return e.other(dst, v, depth)
 }
 
-func appendString(dst []byte, v string, _ int) ([]byte, error) { return AppendString(dst, v) }
-
-func appendBool(dst []byte, v bool, _ int) ([]byte, error) { return strconv.AppendBool(dst, v), nil }
-
-func appendInt[T int | int64](dst []byte, v T, _ int) ([]byte, error) {
-	return strconv.AppendInt(dst, int64(v), 10), nil
-}
-
-func appendFloat64(dst []byte, v float64, _ int) ([]byte, error) {
-	return finite(appendFloat(dst, v, 64))
-}
-
-func appendNumber(dst []byte, v json.Number, _ int) ([]byte, error) {
-	return finite(append(dst, v...), checkNumber(string(v)))
-}
-
-func finite(dst []byte, ok bool) ([]byte, error) {
-	if !ok {
-		return dst, &Error{Kind: KindNumber}
-	}
-	return dst, nil
-}
-
-func appendRaw(dst []byte, v json.RawMessage, depth int) ([]byte, error) {
-	if v == nil {
-		return append(dst, "null"...), nil
-	}
-	return compact(dst, v, depth)
-}
-
-func appendTime(dst []byte, v time.Time, _ int) ([]byte, error) {
-	out, err := v.AppendText(append(dst, '"'))
-	if err != nil {
-		return dst, &Error{Kind: KindType, Err: err}
-	}
-	return append(out, '"'), nil
-}
-
-func appendBytes(dst, v []byte) []byte {
-	if v == nil {
-		return append(dst, "null"...)
-	}
-	dst = base64.StdEncoding.AppendEncode(append(dst, '"'), v)
-	return append(dst, '"')
-}
-
+// appender appends a value that is inside depth arrays and objects.
 type appender[T any] func(dst []byte, v T, depth int) ([]byte, error)
 
 func pointed[T any](dst []byte, v *T, depth int, value appender[T]) ([]byte, error) {
@@ -282,18 +230,38 @@ func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appe
 // object appends the members of m, whose values are inside depth arrays and objects.
 func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error) {
 	first, start := len(e.members), len(e.order)
+	p := e.plan(len(m))
+	if p != nil && e.fetch(p, m) {
+		for i, text := range p.texts {
+			var err error
+			if dst, err = e.value(append(dst, text...), e.members[first+i].value, depth); err != nil {
+				return dst, within(keyStep(e.members[first+i].key), err)
+			}
+		}
+		e.drop(first, start)
+		return dst, nil
+	}
 	for key, value := range m {
 		e.add(key, value)
 	}
+	var next plan
+	learn := p != nil && p.outdated()
 	for i, r := range e.sorted(first, start) {
-		next := e.members[first+int(r.index)]
+		member := e.members[first+int(r.index)]
 		var err error
-		if dst, err = appendKey(dst, next.key, i > 0); err != nil {
-			return dst, within(keyStep(next.key), err)
+		before := len(dst)
+		if dst, err = appendKey(dst, member.key, i > 0); err != nil {
+			return dst, within(keyStep(member.key), err)
 		}
-		if dst, err = e.value(dst, next.value, depth); err != nil {
-			return dst, within(keyStep(next.key), err)
+		if learn = learn && len(member.key) <= longestKey; learn {
+			next.note(member.key, dst[before:])
 		}
+		if dst, err = e.value(dst, member.value, depth); err != nil {
+			return dst, within(keyStep(member.key), err)
+		}
+	}
+	if learn {
+		*p = next
 	}
 	e.drop(first, start)
 	return dst, nil
@@ -305,52 +273,4 @@ func appendKey(dst []byte, key string, more bool) ([]byte, error) {
 	}
 	dst, err := AppendString(dst, key)
 	return append(dst, ':'), err
-}
-
-// rank is the place of a member: the first bytes of its key, which mostly decide, and its index.
-type rank struct {
-	prefix uint64
-	index  uint
-}
-
-func (e *Encoder) add(key string, value any) {
-	e.members = append(e.members, entry{key, value})
-}
-
-// sorted returns the order of the members from first on.
-func (e *Encoder) sorted(first, start int) []rank {
-	members := e.members[first:]
-	for i := range members {
-		e.order = append(e.order, rank{prefix(members[i].key), uint(i)})
-	}
-	order := e.order[start:]
-	slices.SortFunc(order, func(a, b rank) int {
-		if a.prefix != b.prefix {
-			return cmp.Compare(a.prefix, b.prefix)
-		}
-		return cmp.Compare(members[a.index].key, members[b.index].key)
-	})
-	return order
-}
-
-// drop forgets the members from first on.
-func (e *Encoder) drop(first, start int) {
-	clear(e.members[first:])
-	e.members, e.order = e.members[:first], e.order[:start]
-}
-
-// prefix is the first eight bytes of key as a number that sorts as they do.
-func prefix(key string) uint64 {
-	if len(key) >= 8 {
-		return uint64(key[7]) | uint64(key[6])<<8 | uint64(key[5])<<16 | uint64(key[4])<<24 |
-			uint64(key[3])<<32 | uint64(key[2])<<40 | uint64(key[1])<<48 | uint64(key[0])<<56
-	}
-	var p uint64
-	for i := range 8 {
-		p <<= 8
-		if i < len(key) {
-			p |= uint64(key[i])
-		}
-	}
-	return p
 }

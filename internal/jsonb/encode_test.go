@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,35 +102,33 @@ func (u upper) MarshalText() ([]byte, error) {
 func (p panics) MarshalJSON() ([]byte, error) { panic(p.value) }
 func (fails) MarshalJSON() ([]byte, error)    { return nil, errMarshal }
 
-func pointer[T any](v T) *T { return &v }
-
 // values are what callers put into properties; each is written as encoding/json writes it.
 func values() []any {
 	zone := time.FixedZone("", -7*3600)
 	var nilMap map[string]any
 	return []any{
 		nil, true, false, "", "plain", "quote\" back\\ slash/ <html>&", "\x00\x01\x1f\x7f\b\f\n\r\t", "é€😀 Привет 日本語 \ufffd",
-		strings.Repeat("0123456", 20) + "\n", text("named"), upper("up"), pointer("p"), (*string)(nil),
+		strings.Repeat("0123456", 20) + "\n", text("named"), upper("up"), new("p"), (*string)(nil),
 		0, 1, -1, math.MaxInt32, math.MinInt32, int8(-128), int16(-32768), int32(math.MinInt32), int64(math.MinInt64), int64(math.MaxInt64),
 		uint(7), uint8(255), uint16(65535), uint32(math.MaxUint32), uint64(math.MaxUint64), uintptr(9), count(5),
-		pointer(3), pointer(int64(4)), pointer(int32(4)), pointer(true), pointer(1.5), pointer(pointer(6)),
+		new(3), new(int64(4)), new(int32(4)), new(true), new(1.5), new(new(6)),
 		(*int)(nil), (*int64)(nil), (*int32)(nil), (*bool)(nil), (*float64)(nil), (*time.Time)(nil), (*big.Int)(nil), (*record)(nil), (**int)(nil),
 		(*json.Number)(nil), (*json.RawMessage)(nil), (*map[string]any)(nil), (*[]any)(nil), (*[]string)(nil), (*marshals)(nil),
 		0.0, math.Copysign(0, -1), 1.0, -1.0, 0.1, 1e20, 1e21, -1e21, 1e-6, 9.99e-7, 1e-7, 1e-9, 1e-10, 1.5e300, math.MaxFloat64, math.SmallestNonzeroFloat64,
 		123456789.125, 349.5, 19.99, 100.25, 999999999999999.0, 1e15, 9007199254740991.0, 9007199254740993.0, 0.30000000000000004, 1.0 / 3, 2.5e-5, 0.000001,
 		float32(0.1), float32(16777216), float32(123456789), float32(1e21), float32(1e-7), float32(math.MaxFloat32), float32(3.4), math.Float32frombits(1 << 31),
-		json.Number("12345678901234567890.0123456789"), json.Number("-0"), json.Number("1E5"), pointer(json.Number("1.0")),
-		json.RawMessage(` { "b" : 1.000 , "a" : [ ] } `), json.RawMessage(nil), json.RawMessage(`"\u00e9\/"`), pointer(json.RawMessage(`[1]`)),
+		json.Number("12345678901234567890.0123456789"), json.Number("-0"), json.Number("1E5"), new(json.Number("1.0")),
+		json.RawMessage(` { "b" : 1.000 , "a" : [ ] } `), json.RawMessage(nil), json.RawMessage(`"\u00e9\/"`), new(json.RawMessage(`[1]`)),
 		time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 5, 1, 12, 30, 0, 120_000_000, zone),
-		pointer(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)), 90 * time.Second, time.March,
+		new(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)), 90 * time.Second, time.March,
 		[]byte("binary\x00\xff"), []byte{}, []byte(nil), [3]byte{1, 2, 3},
 		[]any{}, []any(nil), []any{nil, 1, "a", []any{2.5}}, []string{"a", "\n"}, []string{}, []string(nil), []int{1, -2}, []int(nil), []int64{1 << 60}, []int32{1},
-		[]float64{1, 0.5}, []float64(nil), []bool{true}, [2]int{1, 2}, []map[string]any{{"a": 1}, nil}, []time.Time{time.Unix(0, 0).UTC()}, []text{"x"}, []*int{nil, pointer(1)},
+		[]float64{1, 0.5}, []float64(nil), []bool{true}, [2]int{1, 2}, []map[string]any{{"a": 1}, nil}, []time.Time{time.Unix(0, 0).UTC()}, []text{"x"}, []*int{nil, new(1)},
 		nilMap, map[string]any{}, map[string]any{"b": 1, "a": nil, "": "", "é": 1, "aa": 1, "\n": 2, "A": 1, "longer key 1": 1, "longer key 2": 1, "longer ke": 1},
 		map[string]string{"b": "1", "a": "2"}, map[string]string(nil), map[string]string{}, map[string]int{"z": 1, "y": 2}, map[string]int64{"z": 1}, map[string]float64{"z": 0.5},
-		map[string]bool{"t": true}, map[text]any{"k": 1}, map[string][]string{"k": {"a"}}, pointer(map[string]any{"a": 1}), pointer([]any{1}), pointer([]string{"a"}),
+		map[string]bool{"t": true}, map[text]any{"k": 1}, map[string][]string{"k": {"a"}}, new(map[string]any{"a": 1}), new([]any{1}), new([]string{"a"}),
 		map[int]string{10: "ten", 9: "nine", -1: "minus"}, map[uint8]bool{1: true}, map[upper]int{"k": 1, "a": 2}, map[netip.Addr]int{netip.MustParseAddr("::1"): 1},
-		record{Embedded: Embedded{"i", "outer wins"}, Pointer: &Pointer{pointer(2.5)}, Name: "n", Quoted: 5, Skipped: "s", Any: map[string]any{"k": []any{1}}, hidden: "h"},
+		record{Embedded: Embedded{"i", "outer wins"}, Pointer: &Pointer{new(2.5)}, Name: "n", Quoted: 5, Skipped: "s", Any: map[string]any{"k": []any{1}}, hidden: "h"},
 		&record{}, struct{}{}, quoted{"a\"b"}, quoted{`\ufffd`}, quoted{"\ufffd"}, Embedded{`the text \ufffd`, "\ufffd"}, holder{json.RawMessage(`{"a": 1e5}`)}, holder{},
 		marshals{` { "a" : 1.0 } `}, &marshals{`"\u0041"`}, []marshals{{`1`}}, big.NewInt(math.MaxInt64), new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil), new(big.Float).SetFloat64(2.5),
 		netip.MustParseAddr("192.0.2.1"), hairy{S: `\ufffd`},
@@ -190,25 +189,27 @@ func TestAppendValueRefuses(t *testing.T) {
 		"marshaler":             {marshals{`{"a":"` + bad + `"}`}, jsonb.Error{Kind: jsonb.KindUTF8, Path: "a", Offset: 16}},
 		"marshaler in marshaler": {map[string]any{"k": holder{json.RawMessage(`"` + bad + `"`)}},
 			jsonb.Error{Kind: jsonb.KindUTF8, Path: "k.Raw", Offset: 18}},
-		"raw text":          {json.RawMessage("[\"\xff\"]"), jsonb.Error{Kind: jsonb.KindUTF8, Path: "[0]", Offset: 2}},
-		"raw surrogate":     {map[string]any{"r": json.RawMessage(`{"a":"\udead"}`)}, jsonb.Error{Kind: jsonb.KindSurrogate, Path: "r.a", Offset: 6}},
-		"marshal surrogate": {marshals{`"\ud800"`}, jsonb.Error{Kind: jsonb.KindSurrogate, Offset: 1}},
-		"NaN":               {[]any{math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[0]"}},
-		"infinity":          {math.Inf(-1), jsonb.Error{Kind: jsonb.KindNumber}},
-		"float32 infinity":  {float32(math.Inf(1)), jsonb.Error{Kind: jsonb.KindNumber}},
-		"floats":            {[]float64{1, math.Inf(1)}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[1]"}},
-		"map of floats":     {map[string]float64{"a": math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "a"}},
-		"struct with NaN":   {Pointer{pointer(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
-		"float32 array":     {[1]float32{float32(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
-		"no number":         {json.Number(""), jsonb.Error{Kind: jsonb.KindNumber}},
-		"word":              {json.Number("12a"), jsonb.Error{Kind: jsonb.KindNumber}},
-		"spaced number":     {json.Number(" 1"), jsonb.Error{Kind: jsonb.KindNumber}},
-		"NaN number":        {json.Number("NaN"), jsonb.Error{Kind: jsonb.KindNumber}},
-		"hexadecimal":       {json.Number("0x1p4"), jsonb.Error{Kind: jsonb.KindNumber}},
-		"huge number":       {json.Number("1e400"), jsonb.Error{Kind: jsonb.KindNumber}},
-		"huge raw number":   {json.RawMessage(`-1e999`), jsonb.Error{Kind: jsonb.KindNumber}},
-		"huge big number":   {new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil), jsonb.Error{Kind: jsonb.KindNumber}},
-		"depth":             {deep(101), jsonb.Error{Kind: jsonb.KindDepth, Path: strings.TrimSuffix(strings.Repeat("d.", 100), ".")}},
+		"raw text":           {json.RawMessage("[\"\xff\"]"), jsonb.Error{Kind: jsonb.KindUTF8, Path: "[0]", Offset: 2}},
+		"raw surrogate":      {map[string]any{"r": json.RawMessage(`{"a":"\udead"}`)}, jsonb.Error{Kind: jsonb.KindSurrogate, Path: "r.a", Offset: 6}},
+		"marshal surrogate":  {marshals{`"\ud800"`}, jsonb.Error{Kind: jsonb.KindSurrogate, Offset: 1}},
+		"NaN":                {[]any{math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[0]"}},
+		"infinity":           {math.Inf(-1), jsonb.Error{Kind: jsonb.KindNumber}},
+		"float32 infinity":   {float32(math.Inf(1)), jsonb.Error{Kind: jsonb.KindNumber}},
+		"floats":             {[]float64{1, math.Inf(1)}, jsonb.Error{Kind: jsonb.KindNumber, Path: "[1]"}},
+		"map of floats":      {map[string]float64{"a": math.NaN()}, jsonb.Error{Kind: jsonb.KindNumber, Path: "a"}},
+		"struct with NaN":    {Pointer{new(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
+		"float32 array":      {[1]float32{float32(math.NaN())}, jsonb.Error{Kind: jsonb.KindNumber}},
+		"number in a struct": {map[string]any{"a": struct{ N json.Number }{"secret"}}, jsonb.Error{Kind: jsonb.KindNumber, Path: "a"}},
+		"numbers":            {[]json.Number{"1", "secret"}, jsonb.Error{Kind: jsonb.KindNumber}},
+		"no number":          {json.Number(""), jsonb.Error{Kind: jsonb.KindNumber}},
+		"word":               {json.Number("12a"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"spaced number":      {json.Number(" 1"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"NaN number":         {json.Number("NaN"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"hexadecimal":        {json.Number("0x1p4"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge number":        {json.Number("1e400"), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge raw number":    {json.RawMessage(`-1e999`), jsonb.Error{Kind: jsonb.KindNumber}},
+		"huge big number":    {new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil), jsonb.Error{Kind: jsonb.KindNumber}},
+		"depth":              {deep(101), jsonb.Error{Kind: jsonb.KindDepth, Path: strings.TrimSuffix(strings.Repeat("d.", 100), ".")}},
 		"depth of raw": {map[string]any{"a": json.RawMessage(nested(100))},
 			jsonb.Error{Kind: jsonb.KindDepth, Path: "a" + strings.Repeat("[0]", 99), Offset: 99}},
 		"depth of struct": {map[string]any{"a": holder{json.RawMessage(nested(99))}},
@@ -227,7 +228,6 @@ func TestAppendValueRefuses(t *testing.T) {
 		"function": func() {}, "channel": make(chan int), "complex": 1i, "map key": map[struct{}]int{{}: 1}, "marshal error": fails{},
 		"marshal syntax": marshals{`{`}, "year": time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "panic": panics{"secret"},
 		"panic in a struct": struct{ P panics }{}, "runtime panic": panics{errors.New("x")},
-		"struct number": struct{ N json.Number }{"x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fault(t, map[string]any{"k": []any{v}})
@@ -281,6 +281,53 @@ func TestAppendMembersSorted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, reference(t, m), "{"+string(out)+"}")
 	}
+}
+
+// Maps of few shapes, of which the encoder remembers some, come out as maps of new shapes do: values of their own, nested ones
+// of the same size too.
+func TestAppendMembersRemembered(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	var e jsonb.Encoder
+	var shaped func(depth int) map[string]any
+	shaped = func(depth int) map[string]any {
+		m := map[string]any{}
+		first := random.IntN(2) * random.IntN(2) * random.IntN(8) // mostly the same
+		for i := range 3 + random.IntN(3) {
+			m["\"key\" "+strconv.Itoa(first+i)] = random.IntN(1000)
+		}
+		if depth > 0 {
+			m["nested"], m["a"] = shaped(depth-1), []any{shaped(depth - 1)}
+		}
+		return m
+	}
+	for range 2000 {
+		m := shaped(2)
+		out, err := e.AppendMembers(nil, m)
+		require.NoError(t, err)
+		require.Equal(t, reference(t, m), "{"+string(out)+"}")
+	}
+	m := shaped(2)
+	m["bad"] = math.NaN()
+	for range 3 {
+		_, err := e.AppendMembers(nil, m)
+		require.EqualError(t, err, "not a finite JSON number in bad")
+	}
+}
+
+// Keys that are remembered are copies, not the caller's.
+func TestAppendMembersCopiesKeys(t *testing.T) {
+	var e jsonb.Encoder
+	buffer := []byte("abc")
+	key := unsafe.String(&buffer[0], len(buffer))
+	_, err := e.AppendMembers(nil, map[string]any{key: 1, "d": 2, "e": 3})
+	require.NoError(t, err)
+	copy(buffer, "xyz")
+	out, err := e.AppendMembers(nil, map[string]any{"abc": 1, "d": 2, "e": 3})
+	require.NoError(t, err)
+	assert.Equal(t, `"abc":1,"d":2,"e":3`, string(out))
+	out, err = e.AppendMembers(nil, map[string]any{"xyz": 1, "d": 2, "e": 3})
+	require.NoError(t, err)
+	assert.Equal(t, `"d":2,"e":3,"xyz":1`, string(out))
 }
 
 // Floats are written with the shortest text that reads back, as encoding/json does.
@@ -350,7 +397,7 @@ func TestEncoderAllocates(t *testing.T) {
 	var dst []byte
 	m := properties()
 	m["strings"], m["time"], m["number"] = []string{"a", "b"}, time.Unix(1e9, 0), json.Number("12.50")
-	m["map"], m["raw"], m["pointer"] = map[string]string{"a": "b"}, json.RawMessage(`{"a": 1}`), pointer("p")
+	m["map"], m["raw"], m["pointer"] = map[string]string{"a": "b"}, json.RawMessage(`{"a": 1}`), new("p")
 	assert.Zero(t, testing.AllocsPerRun(100, func() { dst, _ = e.AppendMembers(dst[:0], m) }))
 	require.NotEmpty(t, dst)
 }

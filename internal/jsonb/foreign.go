@@ -42,16 +42,17 @@ func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
 	return compact(dst, raw, depth)
 }
 
-// marshalFault sorts an error of encoding/json. Its own text may hold the value, so it is not kept where the kind says enough.
+// marshalFault sorts an error of encoding/json. It is not kept where the kind says enough: its text may hold the value.
 func marshalFault(err error) error {
 	var unsupported *json.UnsupportedValueError
-	if !errors.As(err, &unsupported) {
+	switch text := err.Error(); {
+	case errors.As(err, &unsupported) && strings.Contains(unsupported.Str, "cycle"):
+		return &Error{Kind: KindDepth}
+	case unsupported != nil, strings.Contains(text, "number literal"), strings.Contains(text, "json.Number"):
+		return &Error{Kind: KindNumber}
+	default:
 		return &Error{Kind: KindType, Err: err}
 	}
-	if strings.Contains(unsupported.Str, "cycle") {
-		return &Error{Kind: KindDepth}
-	}
-	return &Error{Kind: KindNumber}
 }
 
 // mangled tells whether encoding/json replaced bad UTF-8 when it wrote v as raw. It writes the escape \ufffd then, and never
@@ -85,7 +86,7 @@ func hasBadText(v reflect.Value, steps *int) bool {
 		return true
 	}
 	if v.IsValid() && v.CanInterface() && v.Kind() != reflect.Interface && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if m, ok := reflect.TypeAssert[encoding.TextMarshaler](v); ok {
 			text, err := m.MarshalText()
 			return err != nil || !utf8.Valid(text)
 		}
@@ -113,6 +114,7 @@ func hasBadText(v reflect.Value, steps *int) bool {
 				return true
 			}
 		}
+	default:
 	}
 	return false
 }

@@ -97,15 +97,29 @@ func appendFloat(dst []byte, f float64, size int) ([]byte, bool) {
 	return dst, true
 }
 
-// appendShort appends f when it is a whole number or has few decimals, which most numbers in events do.
+// appendShort appends f when it has at most six decimals, as most numbers in events do, and not too many digits.
 // A decimal of at most 15 digits is the only one of its kind that reads back as the same float64, so it is the shortest.
 func appendShort(dst []byte, f float64) ([]byte, bool) {
-	const limit = 1e15
-	if whole := int64(f); float64(whole) == f && -limit < f && f < limit {
-		if whole == 0 && math.Signbit(f) {
-			return append(dst, '-', '0'), true
-		}
+	const scale, limit = 1_000_000, 1e9
+	if whole := int64(f); float64(whole) == f && math.Abs(f) < limit*scale && (whole != 0 || !math.Signbit(f)) {
 		return strconv.AppendInt(dst, whole, 10), true
 	}
-	return dst, false
+	if !(math.Abs(f) < limit) {
+		return dst, false
+	}
+	scaled := int64(math.Abs(f)*scale + 0.5)
+	if scaled == 0 || float64(scaled)/scale != math.Abs(f) {
+		return dst, false
+	}
+	if f < 0 {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendInt(dst, scaled/scale, 10)
+	dst = append(dst, '.')
+	rest := scaled % scale
+	for place := int64(scale / 10); rest != 0; place /= 10 {
+		dst = append(dst, byte('0'+rest/place))
+		rest %= place
+	}
+	return dst, true
 }

@@ -1,6 +1,7 @@
 package jsonb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -22,37 +23,40 @@ func AppendString(dst []byte, s string) ([]byte, error) {
 	start := len(dst) + 1
 	dst = append(dst, '"')
 	dst = append(dst, s...)
-	text := dst[start:]
-	i := 0
-	for ; i+8 <= len(text); i += 8 {
-		if special(binary.LittleEndian.Uint64(text[i:])) != 0 {
-			return appendSpecial(dst[:start], s, i)
-		}
-	}
-	for ; i < len(text); i++ {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return appendSpecial(dst[:start], s, i)
-		}
+	if !plain(dst[start:]) {
+		return appendSpecial(dst[:start], s)
 	}
 	return append(dst, '"'), nil
 }
 
-// appendSpecial is the careful half of AppendString; s is plain up to i.
-func appendSpecial(dst []byte, s string, i int) ([]byte, error) {
-	opening := len(dst) - 1
-	start := 0
-	for i < len(s) {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				return dst[:opening], &Error{Kind: KindUTF8, Offset: i}
+// plain tells whether text is ASCII without a character that needs an escape.
+func plain(text []byte) bool {
+	if len(text) < 8 {
+		for _, c := range text {
+			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				return false
 			}
-			i += size
-			continue
 		}
+		return true
+	}
+	last := len(text) - 8
+	for i := 0; i < last; i += 8 {
+		if special(binary.LittleEndian.Uint64(text[i:])) != 0 {
+			return false
+		}
+	}
+	return special(binary.LittleEndian.Uint64(text[last:])) == 0
+}
+
+// appendSpecial is the careful half of AppendString, after the opening quote.
+func appendSpecial(dst []byte, s string) ([]byte, error) {
+	if !utf8.ValidString(s) {
+		return dst[:len(dst)-1], &Error{Kind: KindUTF8, Offset: badRune(s)}
+	}
+	start := 0
+	for i := range len(s) {
+		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
-			i++
 			continue
 		}
 		dst = append(dst, s[start:i]...)
@@ -72,11 +76,23 @@ func appendSpecial(dst []byte, s string, i int) ([]byte, error) {
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
-		i++
-		start = i
+		start = i + 1
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"'), nil
+}
+
+// badRune returns the offset of the first byte of s that is not UTF-8.
+func badRune(s string) int {
+	i := 0
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		i += size
+	}
+	return i
 }
 
 // scanString checks the string whose opening quote is data[i]. It returns the offset after the closing quote, or that of
@@ -109,13 +125,32 @@ func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
 		case c < utf8.RuneSelf:
 			i++
 		default:
-			r, size := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && size == 1 {
-				return i, escaped, KindUTF8
+			for i < len(data) && data[i] >= utf8.RuneSelf {
+				size := runeSize(data[i:])
+				if size == 0 {
+					return i, escaped, KindUTF8
+				}
+				i += size
 			}
-			i += size
 		}
 	}
+}
+
+// runeSize returns the size of the rune at the start of data, which is not ASCII; 0 for bad UTF-8.
+func runeSize(data []byte) int {
+	const cont, mask = 0b1000_0000, 0b1100_0000
+	switch c := data[0]; {
+	case len(data) < 3:
+	case c >= 0xc2 && c < 0xe0 && data[1]&mask == cont:
+		return 2
+	case c > 0xe0 && c < 0xed && data[1]&mask == cont && data[2]&mask == cont:
+		return 3
+	}
+	r, size := utf8.DecodeRune(data)
+	if r == utf8.RuneError && size == 1 {
+		return 0
+	}
+	return size
 }
 
 // scanEscape checks the escape at the start of data and returns its size; both halves of a surrogate pair are one escape.
@@ -200,10 +235,8 @@ func checkString(s []byte) (escaped bool, err error) {
 
 // text is the text of a raw string that is known to be good.
 func text(s []byte) string {
-	for _, c := range s {
-		if c == '\\' {
-			return string(appendUnescaped(nil, s))
-		}
+	if bytes.IndexByte(s, '\\') >= 0 {
+		return string(appendUnescaped(nil, s))
 	}
 	return string(s[1 : len(s)-1])
 }
