@@ -84,7 +84,7 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 		return answer{}, errLost
 	}
 	a := v.act(ctx, body)
-	if f.cut == cutAfter {
+	if f.cut >= cutAfter {
 		return answer{}, errLost
 	}
 	if err := pause(ctx, f.lateAnswer); err != nil {
@@ -94,6 +94,9 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 		a.header = http.Header{}
 	}
 	a.header.Set("Date", s.now().UTC().Format(http.TimeFormat))
+	for name, values := range f.header {
+		a.header[name] = append(a.header[name], values...)
+	}
 	if f.cleanEnd {
 		a.body = a.body[:f.arriving(len(a.body))]
 	}

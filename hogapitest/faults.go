@@ -17,6 +17,7 @@ type Fault struct {
 	handler http.HandlerFunc
 	keep    int // capture: how many events are stored before instead is answered; all is -1
 
+	header     http.Header   // added to the answer
 	lateAnswer time.Duration // after the act, before the answer
 	trickle    time.Duration // the answer's body takes that long
 	bodyBytes  int           // only so many bytes of the answer arrive; -1 is all, half is -2
@@ -38,6 +39,7 @@ const (
 	cutSend       // while the request is sent: the service has not got all of it
 	cutBefore     // the service has the request and has not acted
 	cutAfter      // the service has acted and has not answered
+	cutHeader     // the service has acted, and only a part of the answer's header arrives
 )
 
 const (
@@ -82,6 +84,16 @@ func custom(code int, body any, capture bool) answer {
 	return text(code, string(raw))
 }
 
+// WithHeader adds a header to the answer, whoever gives it: Status(503).WithHeader("Retry-After", "5").
+func (f Fault) WithHeader(name, value string) Fault {
+	f.header = f.header.Clone()
+	if f.header == nil {
+		f.header = http.Header{}
+	}
+	f.header.Add(name, value)
+	return f
+}
+
 // RateLimit answers 429 "throttled" with a Retry-After header, and without one where it is empty. The service does nothing.
 func RateLimit(retryAfter string) Fault {
 	f := fault(fmt.Sprintf("RateLimit(%s)", retryAfter))
@@ -117,6 +129,9 @@ func CutBefore() Fault { return lost("CutBefore", cutBefore) }
 
 // CutAfter loses the connection after the service has acted and before a byte of the answer.
 func CutAfter() Fault { return lost("CutAfter", cutAfter) }
+
+// CutHeader lets the service act and loses the connection within the header of the answer.
+func CutHeader() Fault { return lost("CutHeader", cutHeader) }
 
 func lost(name string, at cut) Fault {
 	f := fault(name)
@@ -201,5 +216,5 @@ func Always(f Fault) Fault {
 
 // acts reports whether the service itself serves the request.
 func (f Fault) acts() bool {
-	return f.instead == nil && f.handler == nil && (f.cut == cutNever || f.cut == cutAfter)
+	return f.instead == nil && f.handler == nil && (f.cut == cutNever || f.cut >= cutAfter)
 }

@@ -44,6 +44,7 @@ func TestEachFault(t *testing.T) {
 		{hogapitest.CutSending(), 0, false, ""},
 		{hogapitest.CutBefore(), 0, false, ""},
 		{hogapitest.CutAfter(), 0, true, ""},
+		{hogapitest.CutHeader(), 0, true, "unexpected EOF"},
 		{hogapitest.CutBody(10), 0, true, "unexpected EOF"},
 		{hogapitest.CutBody(0), 0, true, "unexpected EOF"},
 		{hogapitest.Truncated(), 201, true, `{`},
@@ -101,6 +102,24 @@ func TestRateLimitHeader(t *testing.T) {
 		assert.Equal(t, "3", a.Header.Get("Retry-After"))
 		assert.Equal(t, "rate limited", a.text)
 		assert.Zero(t, w.Ledger().Len())
+	})
+}
+
+func TestHeaderOfAFault(t *testing.T) {
+	over(t, nil, func(t *testing.T, w *wire) {
+		plain := hogapitest.Status(307)
+		w.Script(hogapi.OpBatchExportsCreate, plain.WithHeader("Location", "https://evil.example/"), plain, hogapitest.Slow(0).WithHeader("X-Mine", "yes"))
+		w.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		a, err := w.creating()
+		require.NoError(t, err)
+		assert.Equal(t, "https://evil.example/", a.Header.Get("Location"))
+		a, err = w.creating()
+		require.NoError(t, err)
+		assert.Empty(t, a.Header.Values("Location"), "the first fault has not changed the second")
+		a, err = w.creating()
+		require.NoError(t, err)
+		assert.Equal(t, "yes", a.Header.Get("X-Mine"))
+		assert.Equal(t, 201, a.StatusCode)
 	})
 }
 

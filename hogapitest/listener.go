@@ -1,13 +1,13 @@
 package hogapitest
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -107,6 +107,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, err := v.serve(r.Context(), body)
 	if err != nil {
 		v.leave(0, false)
+		if v.fault.cut == cutHeader {
+			cutOff(w, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+			return
+		}
 		reset(w)
 		return
 	}
@@ -164,19 +168,20 @@ func abort(conn net.Conn) {
 
 // breakOff announces the whole answer and ends the connection after n bytes of its body.
 func breakOff(w http.ResponseWriter, a answer, n int) {
+	var head strings.Builder
+	_, _ = fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
+	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	_ = a.header.Write(&head)
+	cutOff(w, head.String()+"\r\n"+string(a.body[:n]))
+}
+
+// cutOff sends some bytes and ends the connection, without an RST: the client shall get them.
+func cutOff(w http.ResponseWriter, sent string) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	writeHead(buffered.Writer, a)
-	_, _ = buffered.Write(a.body[:n])
+	_, _ = buffered.WriteString(sent)
 	_ = buffered.Flush()
-	_ = conn.Close() // no RST: the client shall get the bytes
-}
-
-func writeHead(w *bufio.Writer, a answer) {
-	_, _ = fmt.Fprintf(w, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
-	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
-	_ = a.header.Write(w)
-	_, _ = w.WriteString("\r\n")
+	_ = conn.Close()
 }

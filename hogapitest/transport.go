@@ -68,6 +68,10 @@ func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	a, err := v.serve(ctx, body)
+	if errors.Is(err, errLost) && v.fault.cut == cutHeader {
+		trace.GotFirstResponseByte()
+		return answer{}, io.ErrUnexpectedEOF
+	}
 	if errors.Is(err, errLost) {
 		return answer{}, &net.OpError{Op: "read", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	}

@@ -51,6 +51,7 @@ func TestTraceOfEachCut(t *testing.T) {
 	}{
 		{hogapitest.Slow(0), all, nil},
 		{hogapitest.CutBody(0), all, nil},
+		{hogapitest.CutHeader(), all, io.ErrUnexpectedEOF},
 		{hogapitest.CutAfter(), all[:4], syscall.ECONNRESET},
 		{hogapitest.CutBefore(), all[:4], syscall.ECONNRESET},
 		{hogapitest.CutSending(), failed, syscall.EPIPE},
