@@ -1,0 +1,171 @@
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// exampleClient is a client of a fake service with one project; your program makes its client with NewClient and its own key.
+func exampleClient(options ...hogapitest.Option) (*hogapi.Client, *hogapitest.Project) {
+	server := hogapitest.New(options...)
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client, server.Project(hogapitest.DefaultProject)
+}
+
+func ExampleBatchExportsService_Create() {
+	client, _ := exampleClient()
+	export, err := client.BatchExports.Create(context.Background(), hogapi.BatchExportCreate{
+		Name:     "events to the lake",
+		Model:    hogapi.ModelEvents,
+		Interval: hogapi.IntervalDay,
+		Timezone: "Europe/Berlin",
+		Destination: hogapi.Destination{
+			Type:        hogapi.DestinationAwsS3,
+			Integration: hogapi.Set[int64](4), // holds the credentials
+			Config: hogapi.S3Config{
+				BucketName: hogapi.Set("lake"),
+				Region:     hogapi.Set("eu-central-1"),
+				Prefix:     hogapi.Set("events/"),
+				FileFormat: hogapi.Set("Parquet"),
+			},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(export.Name, export.Interval, export.Timezone, export.Paused)
+	// Output: events to the lake day Europe/Berlin false
+}
+
+// A secret is in the request and prints nowhere.
+func ExampleNewSecret() {
+	client, _ := exampleClient(hogapitest.WithOldService())
+	create := hogapi.BatchExportCreate{
+		Name: "events to the warehouse", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
+		Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{
+			Host: hogapi.Set("db.example"), Port: hogapi.Set(5432), Database: hogapi.Set("posthog"),
+			User: hogapi.Set("exporter"), Password: hogapi.Set(hogapi.NewSecret("hunter2")),
+		}},
+	}
+	fmt.Println(create.Destination.Config.(hogapi.PostgresConfig).Password)
+
+	export, err := client.BatchExports.Create(context.Background(), create)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config := export.Destination.Config.(hogapi.PostgresConfig)
+	fmt.Println("port:", config.Port, "password:", config.Password) // the service returns no credentials
+	// Output:
+	// [redacted]
+	// port: 5432 password: absent
+}
+
+// An update sends what is set and nothing else: here it unpauses, clears the end and changes the prefix.
+func ExampleBatchExportsService_Update() {
+	client, project := exampleClient()
+	ctx := context.Background()
+	id := project.AddExport(hogapitest.Export{Paused: true, EndAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
+	export, err := client.BatchExports.Get(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	updated, err := client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdate{
+		Paused:      hogapi.Set(false),
+		EndAt:       hogapi.Null[time.Time](),
+		Destination: hogapi.Set(export.Destination.With(hogapi.S3Config{Prefix: hogapi.Set("new/")})),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	config := updated.Destination.Config.(hogapi.S3Config)
+	fmt.Println(updated.Paused, updated.EndAt, config.Prefix, config.BucketName)
+	// Output: false <nil> new/ bucket
+}
+
+func ExampleBatchExportsService_All() {
+	client, project := exampleClient()
+	for _, name := range []string{"first", "second", "third"} {
+		project.AddExport(hogapitest.Export{Name: name})
+	}
+	for export, err := range client.BatchExports.All(context.Background(), &hogapi.ListOptions{Limit: 2}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(export.Name, export.Destination.Type)
+	}
+	// Unordered output:
+	// first S3
+	// second S3
+	// third S3
+}
+
+func ExampleBatchExportsService_Unpause() {
+	client, project := exampleClient()
+	ctx := context.Background()
+	id := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-3 * time.Hour)})
+
+	err := client.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true}) // what was missed is exported too
+	if errors.Is(err, hogapi.ErrOutcomeUnknown) {
+		log.Fatal("look at the backfills before trying again: ", err)
+	}
+	fmt.Println(err, project.Exports()[0].Paused)
+	// Output: <nil> false
+}
+
+func ExampleBatchExportsService_AllLogs() {
+	client, project := exampleClient()
+	id := project.AddExport(hogapitest.Export{})
+	at := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
+	project.AddLog(id, hogapitest.LogEntry{Time: at, Message: "started"})
+	project.AddLog(id, hogapitest.LogEntry{Time: at.Add(time.Minute), Level: "ERROR", Message: "no such bucket"})
+
+	o := &hogapi.LogOptions{Levels: []hogapi.LogLevel{hogapi.LogLevelError}}
+	for entry, err := range client.BatchExports.AllLogs(context.Background(), id, o) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Timestamp.Format(time.TimeOnly), entry.Level, entry.Message)
+	}
+	// Output: 12:01:00 ERROR no such bucket
+}
+
+// Daily exports take dates, hourly ones instants; both without a rest, which the service would drop silently.
+func ExampleBatchExport_BackfillRange() {
+	march, april := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC)
+
+	daily := hogapi.BatchExport{Interval: hogapi.IntervalDay, Timezone: "UTC"}
+	month, err := daily.BackfillRange(march, april)
+	fmt.Println(month.Start, month.End, err)
+
+	hourly := hogapi.BatchExport{Interval: hogapi.IntervalHour}
+	day, err := hourly.BackfillRange(march, march.Add(24*time.Hour))
+	fmt.Println(day.Start, day.End, err)
+
+	_, err = hourly.BackfillRange(march, march.Add(90*time.Minute))
+	fmt.Println(err)
+	// Output:
+	// 2024-03-01 2024-04-01 <nil>
+	// 2024-03-01T00:00:00Z 2024-03-02T00:00:00Z <nil>
+	// hogapi: to "2024-03-01T01:30:00Z": want a whole number of intervals of 1h0m0s after from, such as 2024-03-01T01:00:00Z or 2024-03-01T02:00:00Z: the service drops a shorter rest
+}
+
+func ExampleInputError() {
+	client, _ := exampleClient()
+	_, err := client.BatchExports.Update(context.Background(), uuid.New(), hogapi.BatchExportUpdate{Interval: hogapi.Set(hogapi.Interval("Hour"))})
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, hogapi.ErrInvalid))
+	// Output:
+	// hogapi: batch_exports.update: Interval "Hour": want "hour"
+	// true
+}
