@@ -136,8 +136,8 @@ func logLines(micros ...int) []LogEntry {
 }
 
 func TestAllLogsLoseAndDoubleNothing(t *testing.T) {
-	same := logLines(9, 9, 9)
-	same[1].Message = same[0].Message // true twins
+	same := logLines(11, 10, 9, 9, 9)
+	same[3].Message, same[4].Message = same[2].Message, same[2].Message // one line, written three times
 	for name, entries := range map[string][]LogEntry{
 		"none":                    {},
 		"one":                     logLines(1),

@@ -151,14 +151,18 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 	}
 }
 
-// Where clocks go forward at midnight there is a day without a midnight.
+// Where clocks go forward at midnight there is a day without a midnight. For it, time.Date gives an hour of that day or of the day before.
 func TestBackfillRangeOfADayWithoutMidnight(t *testing.T) {
-	cairo, err := time.LoadLocation("Africa/Cairo")
-	require.NoError(t, err)
-	export := BatchExport{Interval: IntervalDay, Timezone: "Africa/Cairo"}
-	r, err := export.BackfillRange(time.Date(2024, 4, 26, 0, 0, 0, 0, cairo), time.Date(2024, 4, 27, 0, 0, 0, 0, cairo))
-	require.NoError(t, err)
-	assert.Equal(t, BackfillRange{Date(2024, 4, 26), Date(2024, 4, 27)}, r)
+	for name, day := range map[string]Timestamp{"Africa/Cairo": Date(2024, 4, 26), "America/Santiago": Date(2024, 9, 8)} {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		from := time.Date(2024, day.t.Month(), day.t.Day(), 0, 0, 0, 0, zone)
+		require.NotZero(t, from.Hour())
+		export := BatchExport{Interval: IntervalDay, Timezone: name}
+		r, err := export.BackfillRange(from, time.Date(2024, day.t.Month(), day.t.Day()+1, 0, 0, 0, 0, zone))
+		require.NoError(t, err, name)
+		assert.Equal(t, BackfillRange{day, Date(2024, day.t.Month(), day.t.Day()+1)}, r)
+	}
 }
 
 func TestBackfillRangeSaysWhatIsAllowed(t *testing.T) {
