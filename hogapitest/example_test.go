@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
@@ -87,4 +89,36 @@ func ExampleProject_NextRuns() {
 	// Starting
 	// Running
 	// Failed
+}
+
+// The ledger holds every commit, duplicates included: here the connection was lost after the service had stored the batch.
+func ExampleServer_Ledger() {
+	server := hogapitest.New()
+	server.Script(hogapi.OpCapture, hogapitest.CutAfter())
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for n := range int64(3) {
+				at := time.Date(2024, 5, 1, 10, int(n), 0, 0, time.UTC)
+				if !yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Offset: n + 1}}, nil) {
+					return
+				}
+			}
+		}
+	})
+	receipt, err := client.Import(context.Background(), source, hogapi.ImportOptions{ID: "orders-2024"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ledger := server.Ledger()
+	fmt.Println("acknowledged:", receipt.Acknowledged)
+	fmt.Println("commits:", ledger.Len(), "unique:", ledger.Unique(), "changed:", len(ledger.Changed()))
+	fmt.Println(ledger.Counts())
+	// Output:
+	// acknowledged: 3
+	// commits: 6 unique: 3 changed: 0
+	// map[{ordered 2024-05-01}:3]
 }
