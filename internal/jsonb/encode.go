@@ -11,9 +11,9 @@ import (
 // The zero value is ready.
 type Encoder struct {
 	members []entry // of the objects that are being written, outermost first
+	order   []rank  // their order by key
 	plans   [32]plan
-	order   []rank // their order by key
-	foreign bytes.Buffer
+	foreign *bytes.Buffer
 	marshal *json.Encoder // writes to foreign
 }
 

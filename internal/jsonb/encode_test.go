@@ -392,6 +392,26 @@ func TestEncoderReuse(t *testing.T) {
 	}
 }
 
+// An encoder that has written something large or was copied goes on as before.
+func TestEncoderAfterLargeValue(t *testing.T) {
+	var e jsonb.Encoder
+	large := map[string]any{"text": text(strings.Repeat("x", 2<<20))}
+	for i := range 10_000 {
+		large[strconv.Itoa(i)] = i
+	}
+	for range 2 {
+		out, err := e.AppendValue(nil, large)
+		require.NoError(t, err)
+		require.Equal(t, reference(t, large), string(out))
+		twin := e
+		for _, encoder := range []*jsonb.Encoder{&twin, &e} {
+			out, err = encoder.AppendValue(nil, map[string]any{"c": text("t"), "b": 1, "a": 2})
+			require.NoError(t, err)
+			assert.Equal(t, `{"a":2,"b":1,"c":"t"}`, string(out))
+		}
+	}
+}
+
 func TestEncoderAllocates(t *testing.T) {
 	var e jsonb.Encoder
 	var dst []byte

@@ -15,23 +15,25 @@ import (
 // other appends a value of any other type through encoding/json, and checks what that wrote: it puts U+FFFD for
 // bad UTF-8 without a word, and takes whatever a MarshalJSON method returns as long as its grammar is good.
 func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
+	if e.foreign == nil {
+		e.foreign = new(bytes.Buffer)
+		e.marshal = json.NewEncoder(e.foreign)
+		e.marshal.SetEscapeHTML(false)
+	}
 	e.foreign.Reset()
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = dst, &Error{Kind: KindType, Err: fmt.Errorf("panic while marshalling %T", v)}
-			if cause, ok := r.(runtime.Error); ok {
-				out, err = dst, &Error{Kind: KindType, Err: fmt.Errorf("panic while marshalling %T: %w", v, cause)}
+			cause := fmt.Errorf("panic while marshalling %T", v)
+			if bug, ok := r.(runtime.Error); ok {
+				cause = fmt.Errorf("%w: %w", cause, bug)
 			}
+			out, err = dst, &Error{Kind: KindType, Err: cause}
 		}
 		const keep = 1 << 20
 		if e.foreign.Cap() > keep {
-			e.foreign, e.marshal = bytes.Buffer{}, nil
+			e.foreign = nil
 		}
 	}()
-	if e.marshal == nil {
-		e.marshal = json.NewEncoder(&e.foreign)
-		e.marshal.SetEscapeHTML(false)
-	}
 	if err := e.marshal.Encode(v); err != nil {
 		return dst, marshalFault(err)
 	}
@@ -44,11 +46,12 @@ func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
 
 // marshalFault sorts an error of encoding/json. It is not kept where the kind says enough: its text may hold the value.
 func marshalFault(err error) error {
-	var unsupported *json.UnsupportedValueError
-	switch text := err.Error(); {
-	case errors.As(err, &unsupported) && strings.Contains(unsupported.Str, "cycle"):
+	has := func(part string) bool { return strings.Contains(err.Error(), part) }
+	unsupported := errors.As(err, new(*json.UnsupportedValueError))
+	switch {
+	case unsupported && has("cycle"):
 		return &Error{Kind: KindDepth}
-	case unsupported != nil, strings.Contains(text, "number literal"), strings.Contains(text, "json.Number"):
+	case unsupported && (has("NaN") || has("Inf")), has("number literal"), has("json.Number"):
 		return &Error{Kind: KindNumber}
 	default:
 		return &Error{Kind: KindType, Err: err}
