@@ -49,25 +49,32 @@ func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 	const workers = 16
 	var met sync.WaitGroup // all are here at the same time once, so that each has a connection
 	met.Add(workers + 1)
+	type giveUp struct{}
 	client, transport := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("meet") {
 			met.Done()
 			met.Wait()
 		}
-		if r.Method == http.MethodPost {
-			w.WriteHeader(http.StatusInternalServerError)
+		if r.URL.Query().Has("fail") {
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_, _ = io.WriteString(w, `{}`)
-	}))
+	}), WithHooks(Hooks{OnRetry: func(ctx context.Context, _ RetryEvent) { ctx.Value(giveUp{}).(context.CancelFunc)() }}))
 	dials := countDials(transport)
-	meet := WithQuery(url.Values{"meet": {"1"}})
+	meet, fail := WithQuery(url.Values{"meet": {"1"}}), WithQuery(url.Values{"fail": {"1"}})
+	neighbour := func() { // its calls end in the wait for the next try
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		assert.ErrorIs(t, get(context.WithValue(ctx, giveUp{}, cancel), client, fail), context.Canceled)
+	}
 	var all, good sync.WaitGroup
 	stop := make(chan struct{})
-	all.Go(func() { // the neighbour
-		for err := get(t.Context(), client, meet); ; err = create(t.Context(), client) {
+	all.Go(func() {
+		assert.NoError(t, get(t.Context(), client, meet))
+		for {
+			neighbour()
 			select {
 			case <-stop:
-				assert.ErrorIs(t, err, ErrServer)
 				return
 			default:
 			}
