@@ -1,0 +1,126 @@
+// Command runs finds the failed runs of all exports, retries them, waits for each and prints a table.
+//
+// With the real service it only lists them unless it is given -yes: a retry exports the data again.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+)
+
+func main() { demo.Main(run) }
+
+// failure is a failed run and what became of its retry.
+type failure struct {
+	export hogapi.BatchExport
+	run    hogapi.Run
+	result string
+}
+
+func run(ctx context.Context, out io.Writer, args []string) error {
+	flags := flag.NewFlagSet("runs", flag.ContinueOnError)
+	sure := flags.Bool("yes", false, "retry in the real service too")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	site, err := demo.Connect(out, demo.PersonalKey)
+	if err != nil {
+		return err
+	}
+	defer site.Close()
+
+	failures, err := find(ctx, site.Client)
+	if err != nil {
+		return err
+	}
+	act := *sure || site.Fake != nil
+	var open int
+	for i := range failures {
+		f := &failures[i]
+		if !act {
+			f.result = "not retried: say -yes"
+			continue
+		}
+		fmt.Fprintf(out, "retrying %s of %s, %s\n", span(f.run), f.export.Name, f.run.ID)
+		if f.result, err = retry(ctx, site, f); err != nil {
+			open++
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+
+	fmt.Fprintln(out)
+	table := demo.Table(out, "EXPORT", "INTERVAL", "FAILED AS", "BECAUSE", "RETRY")
+	for _, f := range failures {
+		demo.Row(table, f.export.Name, span(f.run), f.run.Status, because(f.run), cmp.Or(f.result, "not begun"))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%d failed runs\n", len(failures))
+	if open > 0 {
+		return errors.Join(fmt.Errorf("%d of %d retries did not complete", open, len(failures)), context.Cause(ctx))
+	}
+	return nil
+}
+
+// find collects the failed runs that nobody has exported again since, however old.
+func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
+	var found []failure
+	for export, err := range client.BatchExports.All(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		for run, err := range client.Runs.Failed(ctx, export.ID, nil) {
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, failure{export: export, run: run})
+		}
+	}
+	return found, nil
+}
+
+// retry retries one run and waits. A ticket that comes beside an error is of unknown outcome: waiting shows whether it began.
+func retry(ctx context.Context, site *demo.Site, f *failure) (string, error) {
+	ticket, err := site.Client.Runs.Retry(ctx, f.export.ID, f.run.ID)
+	if ticket == nil {
+		return err.Error(), err
+	}
+	state, err := site.Client.Backfills.Wait(ctx, ticket, site.Watch())
+	if err != nil {
+		return err.Error(), err
+	}
+	var records int64
+	for _, run := range state.Runs {
+		if run.RecordsCompleted != nil {
+			records += *run.RecordsCompleted
+		}
+	}
+	return fmt.Sprintf("completed, %d records", records), nil
+}
+
+// span is the interval of a run.
+func span(r hogapi.Run) string {
+	const minute = "2006-01-02 15:04"
+	end := r.DataIntervalEnd.UTC()
+	if r.DataIntervalStart == nil {
+		return "all until " + end.Format(minute)
+	}
+	return fmt.Sprintf("%s, %g h", r.DataIntervalStart.UTC().Format(minute), end.Sub(*r.DataIntervalStart).Hours())
+}
+
+func because(r hogapi.Run) string {
+	if r.LatestError == nil {
+		return "-"
+	}
+	return *r.LatestError
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestWithoutKeys(t *testing.T) {
+	out := demotest.Run(t, run)
+	assert.Regexp(t, `(?m)^persons to the warehouse .* FailedRetryable +the job was not found +completed, 1000 records`, out)
+	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +completed, 1000 records`, out, "a run of 20 days ago")
+	assert.Contains(t, out, "\n4 failed runs\n", "of five: one interval has been exported since")
+}
+
+func failing() *hogapitest.Server {
+	server := hogapitest.New(hogapitest.WithPolls(1))
+	project := server.Project(hogapitest.DefaultProject)
+	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	return server
+}
+
+func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
+	server := failing()
+	out, err := demotest.RunAt(t, server, nil, run)
+	require.NoError(t, err)
+	assert.Contains(t, out, "working with the real service")
+	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
+	assert.Empty(t, server.Calls(hogapi.OpRunsRetry))
+}
+
+func TestARetryThatFailsIsSaidAndFailsTheProgram(t *testing.T) {
+	server := failing()
+	server.Script(hogapi.OpRunsRetry, hogapitest.Status(402))
+	out, err := demotest.RunAt(t, server, nil, run, "-yes")
+	require.ErrorContains(t, err, "1 of 1 retries did not complete")
+	assert.Regexp(t, `nightly .* 402`, out)
+}
