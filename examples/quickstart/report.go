@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/hogapi/hogapi/examples/internal/commits"
 	"github.com/hogapi/hogapi/examples/internal/demo"
@@ -70,5 +71,5 @@ func (q *quickstart) orLater(n int) string {
 	if q.Fake == nil {
 		return "later"
 	}
-	return fmt.Sprint(n)
+	return strconv.Itoa(n)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,9 +34,7 @@ func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, prog
 		"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject,
 		demo.PersonalKey: hogapitest.DefaultPersonalKey, demo.ProjectKey: hogapitest.DefaultProjectKey,
 	}
-	for name, value := range more {
-		values[name] = value
-	}
+	maps.Copy(values, more)
 	env(t, values)
 	var out bytes.Buffer
 	err := program(t.Context(), &out, args)
