@@ -1,0 +1,134 @@
+package hogapi_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A client needs a place, a project and a key. It prints without its keys.
+func ExampleNewClient() {
+	client, err := hogapi.NewClient(
+		hogapi.WithRegion(hogapi.RegionEU),
+		hogapi.WithProject("12345"),
+		hogapi.WithPersonalAPIKey("phx_exampleOnly"), // exports, runs, metrics, dashboards
+		hogapi.WithProjectAPIKey("phc_exampleOnly"),  // the import of events
+		hogapi.WithPace(8, 20),                       // the service allows a key 480 calls a minute
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client)
+	// Output: hogapi.Client{project: 12345, api: eu.posthog.com, capture: eu.i.posthog.com}
+}
+
+// All problems are reported at once.
+func ExampleNewClient_problems() {
+	_, err := hogapi.NewClient(
+		hogapi.WithBaseURL("http://posthog.example.com"),
+		hogapi.WithPersonalAPIKey("phc_exampleOnly"),
+	)
+	fmt.Println(err)
+	// Output:
+	// hogapi: personal API key: want a personal API key (phx_…); this is a project API key: give it to WithProjectAPIKey
+	// hogapi: base URL: want https, since keys are sent there; http only on loopback or with WithInsecureHTTP
+	// hogapi: capture URL: want https, since keys are sent there; http only on loopback or with WithInsecureHTTP
+	// hogapi: project: want WithProject with the project's id (see the project's settings), or WithoutProject
+}
+
+// What the environment lacks comes from options, and options win.
+func ExampleFromEnv() {
+	_ = os.Setenv("POSTHOG_PERSONAL_API_KEY", "phx_exampleOnly")
+	_ = os.Setenv("POSTHOG_PROJECT_ID", "12345")
+	defer os.Unsetenv("POSTHOG_PERSONAL_API_KEY")
+	defer os.Unsetenv("POSTHOG_PROJECT_ID")
+
+	client, err := hogapi.NewClient(hogapi.FromEnv(), hogapi.WithRegion(hogapi.RegionUS), hogapi.WithProject("67890"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client.Project())
+	// Output: 67890
+}
+
+// One client serves any number of projects, with one set of connections, one pace and one retry budget.
+func ExampleClient_ForProject() {
+	server := hogapitest.New()
+	server.Project("1").AddExport(hogapitest.Export{Name: "to the lake"})
+	server.Project("2").AddExport(hogapitest.Export{Name: "to the warehouse"})
+	client, err := hogapi.NewClient(server.ClientOptions("1")...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range []string{"1", "2"} {
+		for export, err := range client.ForProject(id).BatchExports.All(context.Background(), nil) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(id, export.Name)
+		}
+	}
+	// Output:
+	// 1 to the lake
+	// 2 to the warehouse
+}
+
+// Do calls an endpoint that has no method here, with the same keys, retries and errors.
+func ExampleClient_Do() {
+	server := hogapitest.New()
+	server.Handle("GET", "/insights/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"count": 1, "results": [{"name": "Weekly users"}]}`)
+	}))
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var insights hogapi.OffsetPage[struct{ Name string }]
+	if err := client.Do(context.Background(), hogapi.Request{Method: "GET", Path: "/insights/"}, &insights); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(insights.Results[0].Name)
+	// Output: Weekly users
+}
+
+// The raw answer of any call, for a field that the types do not have.
+func ExampleWithReply() {
+	client, project := exampleClient()
+	id := project.AddExport(hogapitest.Export{Extra: map[string]any{"brand_new": true}})
+	var reply hogapi.Reply
+	if _, err := client.BatchExports.Get(context.Background(), id, hogapi.WithReply(&reply)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(reply.StatusCode, reply.Header.Get("Content-Type"), len(reply.Body) > 0)
+	// Output: 200 application/json true
+}
+
+// Hooks see each try, each retry and each result; their Op is fit as a label of a metric.
+func ExampleWithHooks() {
+	server := hogapitest.New()
+	server.Script(hogapi.OpDashboardsList, hogapitest.Status(503))
+	options := append(server.ClientOptions(hogapitest.DefaultProject),
+		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond}),
+		hogapi.WithHooks(hogapi.Hooks{
+			OnRetry: func(_ context.Context, e hogapi.RetryEvent) { fmt.Println("retry:", e.Op, e.Reason) },
+			OnResult: func(_ context.Context, e hogapi.ResultEvent) {
+				fmt.Println("result:", e.Op, e.StatusCode, "tries", e.Try)
+			},
+		}))
+	client, err := hogapi.NewClient(options...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.Dashboards.List(context.Background(), nil); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// retry: dashboards.list status 503
+	// result: dashboards.list 200 tries 2
+}
