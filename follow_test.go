@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +127,11 @@ func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
 				joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-20 * 24 * time.Hour)})
 				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
 				require.NoError(t, err)
+				for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
+					require.NoError(t, err)
+					require.True(t, slices.ContainsFunc(state.Runs, func(r hogapi.Run) bool { return r.ID == joined }), "from the first look on")
+					break
+				}
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 				require.Len(t, state.Runs, 6)
 				require.Equal(t, joined, state.Runs[3].ID)
@@ -147,7 +153,8 @@ func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 		client, project := s.Client(t), defaultProject(s)
 		export := project.AddExport(hogapitest.Export{})
 		from, to := anHourOf(1, 3)
-		project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to})
+		project.NextRuns(hogapitest.Outcome{Polls: 30})
+		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
@@ -163,6 +170,7 @@ func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, state.Runs, 6)
 		require.Equal(t, 6, state.Completed)
+		require.Equal(t, joined, state.Runs[3].ID)
 	})
 }
 
@@ -295,6 +303,8 @@ func TestBackfillByDatesWithoutARecord(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
 		client := s.Client(t)
 		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
+		_, err := client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdate{OffsetHour: hogapi.Set(22)})
+		require.NoError(t, err)
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -321,6 +331,78 @@ func TestBackfillThatStopsHalfway(t *testing.T) {
 		require.InDelta(t, 0.5, state.Progress, 0.001)
 		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
 		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
+	})
+}
+
+// late adds runs to an old service that makes nothing by itself, each so many seconds from now.
+func late(project *hogapitest.Project, export uuid.UUID, runs map[int]hogapitest.Run) {
+	for seconds, run := range runs {
+		time.AfterFunc(time.Duration(seconds)*time.Second, func() { project.AddRun(export, run) })
+	}
+}
+
+// Without a record the first look may come before the first run. What was over at the request is not mistaken for it.
+func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
+	from, to := anHourOf(1, 0)
+	for name, retry := range map[string]bool{"backfill": false, "retry": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := hogapitest.New(hogapitest.WithOldService())
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
+				old := hogapitest.Run{Status: "Failed", Start: from, End: to, Created: time.Now().Add(-4 * time.Second), Finished: time.Now().Add(-time.Second)}
+				if retry {
+					old.Finished = time.Now() // the ticket's time may be a little early
+				}
+				id := project.AddRun(export, old)
+				if retry {
+					ticket = &hogapi.BackfillTicket{ExportID: export, RetriedRun: id, RequestedAt: ticket.RequestedAt}
+				}
+				late(project, export, map[int]hogapitest.Run{33: {Start: from, End: to}})
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				require.NoError(t, err)
+				require.Len(t, state.Runs, 1)
+				require.NotEqual(t, id, state.Runs[0].ID)
+			})
+		})
+	}
+}
+
+// A run that was under way may end before its interval's turn comes. The interval then gets a run of its own, which counts.
+func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithOldService())
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		from, middle := anHourOf(1, 0)
+		_, to := anHourOf(1, 1)
+		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
+		project.NextRuns(hogapitest.Outcome{Status: "Failed"})
+		project.AddRun(export, hogapitest.Run{Status: "Running", Start: middle, End: to, Created: time.Now().Add(-time.Minute)})
+		late(project, export, map[int]hogapitest.Run{61: {Start: from, End: middle}, 122: {Start: middle, End: to}})
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, state.Completed)
+	})
+}
+
+// Following costs about two requests a look, however many runs the export has had.
+func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New()
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		for i := range 500 {
+			project.AddRun(export, hogapitest.Run{Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
+		}
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		looks := len(s.Calls(hogapi.OpBackfillsGet))
+		require.Greater(t, looks, 6)
+		require.LessOrEqual(t, len(s.Calls(hogapi.OpRunsList)), looks+1)
 	})
 }
 
