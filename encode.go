@@ -44,7 +44,9 @@ type encoder struct {
 	stamps stamps
 	seen   special
 	visit  jsonb.Visitor // of seen, bound once
-	warn   []Warning
+
+	visitMember func(key string, value []byte) // the same, for maps
+	warn        []Warning
 
 	buf, props, rewritten []byte // scratch
 }
@@ -75,7 +77,7 @@ func newStamps(importID string) (s stamps) {
 
 func newEncoder(g gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
 	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
-	e.visit = e.seen.visit
+	e.visit, e.visitMember = e.seen.noteRaw, e.seen.note
 	return e
 }
 
@@ -85,10 +87,18 @@ type special struct {
 	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
 }
 
-// visit notes one top-level property.
-func (s *special) visit(key, value []byte) {
-	if field := s.field(string(key)); field != nil {
+// note notes one top-level property of a map.
+func (s *special) note(key string, value []byte) {
+	if field := s.field(key); field != nil {
 		*field = append((*field)[:0], value...)
+	}
+}
+
+// noteRaw notes one top-level property of a raw object.
+func (s *special) noteRaw(key, value []byte) {
+	const longest = len("$process_person_profile")
+	if len(key) <= longest {
+		s.note(string(key), value)
 	}
 }
 
@@ -207,9 +217,7 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 	var err error
 	switch {
 	case ev.RawProperties == nil:
-		if e.props, err = e.json.AppendMembers(e.props[:0], ev.Properties); err == nil {
-			err = e.noteSpecials(ev.Properties)
-		}
+		e.props, err = e.json.AppendVisited(e.props[:0], ev.Properties, e.visitMember)
 		members = e.props
 	case ev.Properties != nil:
 		return nil, &EventError{Reason: ReasonBadProperties, Field: "properties", Want: "either Properties or RawProperties, not both"}
@@ -225,18 +233,6 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 		return nil, jsonRefusal("properties", err)
 	}
 	return members, nil
-}
-
-// noteSpecials notes the special ones of a map's properties.
-func (e *encoder) noteSpecials(properties map[string]any) (err error) {
-	for key, value := range properties {
-		if field := e.seen.field(key); field != nil {
-			if *field, err = e.json.AppendValue((*field)[:0], value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // inner is what stands between the braces of an object.
