@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/window"
 )
 
-// Unpaced, as a rate, sends as fast as the service answers.
+// Unpaced is the rate that sends as fast as the service answers.
 const Unpaced = -1
 
 // CaptureOptions set up a [Capture].
@@ -325,7 +325,7 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) error {
 	p.begin.Do(p.start)
 	p.bytes += len(out.wire)
 	seq := p.push(entry{
-		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)), //nolint:gosec // bounded by the gate
+		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
 		tally: p.books.tally(out.name, out.time),
 	})
 	for _, w := range out.warn {
@@ -357,7 +357,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
 		reject.UUID = p.identity.at(ev.Position, number)
 	}
-	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject} //nolint:gosec // bounded by memory
+	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject}
 	if ev.Name != "" && !ev.Timestamp.IsZero() {
 		e.tally = p.books.tally(ev.Name, ev.Timestamp)
 	}

@@ -3,7 +3,6 @@ package hogapi
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"hash/maphash"
 	"maps"
@@ -62,8 +61,8 @@ type stamps struct {
 
 func newStamps(importID string) (s stamps) {
 	member := func(key, value string) []byte {
-		b, _ := json.Marshal(value) // a string always marshals
-		return append([]byte(`,"`+key+`":`), b...)
+		b, _ := jsonb.AppendString([]byte(`,"`+key+`":`), value) // visible ASCII
+		return b
 	}
 	s.lib = member("$lib", libraryName)
 	s.version = member("$lib_version", libraryVersion())
@@ -442,8 +441,7 @@ func putUUID(wire []byte, id uuid.UUID) {
 // jsonRefusal says why a value cannot be sent.
 func jsonRefusal(field string, err error) *EventError {
 	refusal := &EventError{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
-	var e *jsonb.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jsonb.Error](err); ok {
 		if e.Path != "" {
 			refusal.Field += "." + e.Path
 		}
@@ -452,6 +450,7 @@ func jsonRefusal(field string, err error) *EventError {
 			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
 		case jsonb.KindNumber:
 			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+		default:
 		}
 	}
 	return refusal

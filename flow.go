@@ -92,7 +92,7 @@ func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) e
 
 // admit reports whether a request may go out now, or how long it must wait at the most.
 func (f *flow) admit() (wait time.Duration, ok bool) {
-	if wait = f.notBefore.Sub(time.Now()); wait > 0 {
+	if wait = time.Until(f.notBefore); wait > 0 {
 		return wait, false
 	}
 	if f.inUse >= int(f.permits) {
