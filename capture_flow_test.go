@@ -475,3 +475,30 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 		assert.Equal(t, hogapi.StopRejected, stop.Reason)
 	})
 }
+
+// What a source gave before its error is settled all the same.
+func TestSourceErrorSettlesWhatCameBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		broken := errors.New("the table is gone")
+		source := hogapi.SourceFunc("broken", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+			return func(yield func(hogapi.Event, error) bool) {
+				for ev, err := range numbered(300).Events(ctx, after) {
+					if !yield(ev, err) {
+						return
+					}
+				}
+				yield(hogapi.Event{}, broken)
+			}
+		})
+		receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "broken"})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopSource, stop.Reason)
+		require.ErrorIs(t, err, broken)
+		assert.EqualValues(t, 300, receipt.Acknowledged)
+		assert.Zero(t, receipt.Pending)
+		requireWhole(t, server, 300)
+	})
+}

@@ -232,21 +232,24 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	return r.capture.accept(ctx, out, true)
 }
 
-// close settles what is under way and makes the result.
+// close settles what was taken and makes the result. When ctx has ended, only what is under way may still end, so that less
+// is sent again.
 func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 	patience := ctx
-	if readErr != nil {
-		// What is under way may end, so that less is sent again; nothing further is begun.
+	if ctx.Err() != nil {
 		r.capture.stop(readErr)
 		var cancel context.CancelFunc
 		patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		defer cancel()
 	}
 	receipt, err := r.capture.Close(patience)
-	if err == nil {
-		err = readErr
-	}
 	r.ticker.stop()
+	switch {
+	case err == nil:
+		err = readErr
+	case readErr != nil && !errors.Is(err, readErr):
+		err = errors.Join(readErr, err)
+	}
 	if closeErr := r.closeFiles(); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("hogapi: closing the import's files: %w", closeErr))
 	}
