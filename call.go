@@ -152,7 +152,7 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 		return nil, &InputError{Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL"}
 	}
 	if !isProjectID(c.project) {
-		return nil, &InputError{Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject"}
+		return nil, &InputError{Op: r.op.name, Field: "project", Value: c.project, Want: wantProject + ": WithProject or ForProject"}
 	}
 	path := r.op.path
 	if len(r.ids) > 0 {

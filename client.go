@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func newProjectClient(c *core, project string) *Client {
 // ForProject returns a client for another project that shares everything else: keys, connections, retry budget, pace and hooks.
 // A malformed id is reported by the calls, as an [*InputError].
 func (c *Client) ForProject(id string) *Client {
-	return newProjectClient(c.core, strings.TrimSpace(id))
+	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))
 }
 
 // Project returns the project's id.
@@ -99,11 +100,7 @@ func (c *Client) Project() string { return c.project }
 
 // String names the client without its keys.
 func (c *Client) String() string {
-	project := c.project
-	if !isProjectID(project) {
-		project = "none" // whatever it is instead, it may be a key in the wrong place
-	}
-	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, hostOf(c.core.api), hostOf(c.core.capture))
+	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", cmp.Or(c.project, "none"), hostOf(c.core.api), hostOf(c.core.capture))
 }
 
 // GoString is String.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,7 +53,7 @@ func (p Position) IsZero() bool { return p == Position{} }
 func (p Position) String() string {
 	switch {
 	case p.Key == "":
-		return strconv.FormatInt(p.Offset, 10)
+		return fmt.Sprint(p.Offset)
 	case p.Offset == 0:
 		return p.Key
 	}
@@ -128,7 +127,7 @@ func (d *identity) at(p Position, n uint64) uuid.UUID {
 	b = append(b, 'p')
 	b = binary.BigEndian.AppendUint64(b, uint64(len(p.Key)))
 	b = append(b, p.Key...)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Offset))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Offset)) //nolint:gosec // all 64 bits, whatever the sign
 	b = binary.BigEndian.AppendUint64(b, n)
 	d.buf = b
 	return version5(b)

@@ -38,7 +38,6 @@ func ExampleNewClient_problems() {
 	// Output:
 	// hogapi: personal API key: want a personal API key (phx_…); this is a project API key: give it to WithProjectAPIKey
 	// hogapi: base URL: want https, since keys are sent there; http only on loopback or with WithInsecureHTTP
-	// hogapi: capture URL: want https, since keys are sent there; http only on loopback or with WithInsecureHTTP
 	// hogapi: project: want WithProject with the project's id (see the project's settings), or WithoutProject
 }
 

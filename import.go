@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 )
 
@@ -102,8 +101,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Checkpoint != nil {
 		saver = run
 	}
-	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
-	run.capture, err = c.newCapture(settings, resumed, saver) //nolint:contextcheck // what is under way may end after ctx: see close
+	run.capture, err = c.newCapture(CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}, resumed, saver)
 	if err != nil {
 		return nil, errors.Join(err, run.closeFiles())
 	}
@@ -124,7 +122,7 @@ func (o ImportOptions) check(source Source) error {
 	case source == nil:
 		return &InputError{Op: OpCapture, Field: "source", Want: "a source, not nil"}
 	case o.Total < 0:
-		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
+		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: fmt.Sprint(o.Total), Want: "0 or more"}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ type lane struct {
 
 func newLane(p *Capture, number int) *lane {
 	l := &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch), busy: new(batch)}
-	l.open.reset(p.set.prefix)
+	l.open.reset(p.set.prefix())
 	return l
 }
 
@@ -169,7 +169,7 @@ func (l *lane) take() (due bool, wait time.Duration, ended bool) {
 		p.seen[WarnWideBatch]++
 	}
 	l.open, l.busy = l.busy, l.open
-	l.open.reset(p.set.prefix)
+	l.open.reset(p.set.prefix())
 	p.makeRoom()
 	return true, 0, false
 }
@@ -192,7 +192,7 @@ func (l *lane) deliver() {
 			first, second := r.halves()
 			work = slices.Insert(work, 0, first, second)
 			if a.status == http.StatusRequestEntityTooLarge {
-				l.p.flow.tooLarge(len(l.busy.events(r, len(l.p.set.prefix))))
+				l.p.flow.tooLarge(len(l.busy.events(r, len(l.p.set.prefix()))))
 			}
 		default:
 			l.p.settle(l.busy, r, l.rejected(r, a))
@@ -202,7 +202,7 @@ func (l *lane) deliver() {
 
 // rejected describes the one event of a part that the service refused.
 func (l *lane) rejected(r part, a captureAnswer) *Reject {
-	wire := slices.Clone(l.busy.events(r, len(l.p.set.prefix)))
+	wire := slices.Clone(l.busy.events(r, len(l.p.set.prefix())))
 	reason := ReasonAnswer400
 	if a.status == http.StatusRequestEntityTooLarge {
 		reason = ReasonAnswer413
@@ -245,8 +245,8 @@ func (l *lane) bodyOf(r part) []byte {
 		l.busy.body = append(l.busy.body[:l.busy.ends[r.to-1]], bodySuffix...)
 		return l.busy.body
 	}
-	l.part = append(l.part[:0], l.p.set.prefix...)
-	l.part = append(l.part, l.busy.events(r, len(l.p.set.prefix))...)
+	l.part = append(l.part[:0], l.p.set.prefix()...)
+	l.part = append(l.part, l.busy.events(r, len(l.p.set.prefix()))...)
 	l.part = append(l.part, bodySuffix...)
 	return l.part
 }

@@ -289,7 +289,10 @@ func (c *config) check() (endpoints, error) {
 		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own")
 	}
 	e.api = c.parseOrigin("base URL", c.baseURL)
-	e.capture = c.parseOrigin("capture URL", c.captureURL)
+	e.capture = e.api
+	if c.captureURL != c.baseURL {
+		e.capture = c.parseOrigin("capture URL", c.captureURL)
+	}
 	if c.apiPath == "" {
 		c.apiPath = DefaultAPIPath
 	}

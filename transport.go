@@ -88,7 +88,7 @@ func followSameOrigin(next *http.Request, via []*http.Request) error {
 	sameWay := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 	if sameWay && len(via) <= maxRedirects && originOf(next.URL) == originOf(via[0].URL) && next.URL.User == nil {
 		next.URL.Host = via[0].URL.Host // net/http takes another spelling of the host for another host, and drops the key
-		next.Header.Set("Authorization", via[0].Header.Get("Authorization")) //nolint:gosec // the same origin, checked above
+		next.Header.Set("Authorization", via[0].Header.Get("Authorization"))
 		return nil
 	}
 	return http.ErrUseLastResponse

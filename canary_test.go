@@ -1,0 +1,316 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// canaries are the secrets of these tests in every form that a verb or an encoder can give them.
+var canaries = func() []string {
+	var forms []string
+	for _, secret := range []string{testPersonalKey, testProjectKey, testCredential} {
+		core := secret[4:20] // enough to know it by, should a text be cut
+		forms = append(forms, core, hex.EncodeToString([]byte(core)), strings.ToUpper(hex.EncodeToString([]byte(core))),
+			strings.Trim(fmt.Sprint([]byte(core)), "[]"), strings.TrimSuffix(fmt.Sprintf("%#v", []byte(core))[7:], "}"))
+		for from := range 3 {
+			forms = append(forms, base64.RawStdEncoding.EncodeToString([]byte(core[from:from+12])))
+		}
+	}
+	return forms
+}()
+
+const testCredential = "sec_CanaryCredential0123456789"
+
+func requireNoSecretIn(t *testing.T, where, text string) {
+	t.Helper()
+	for _, c := range canaries {
+		if at := strings.Index(text, c); at >= 0 {
+			t.Fatalf("%s shows a secret as %q: …%.200s…", where, c, text[max(at-80, 0):])
+		}
+	}
+}
+
+// hidden holds a value where fmt cannot call its methods.
+type hidden struct{ v any }
+
+// requireSecretsHidden prints a value in every way that this package can be printed by accident.
+func requireSecretsHidden(t *testing.T, v any) {
+	t.Helper()
+	for _, form := range []any{v, &v, []any{v}, [1]any{v}, map[string]any{"k": v}, struct{ V any }{v}, hidden{v}, &hidden{v}, []hidden{{v}}, map[string]hidden{"k": {v}}} {
+		where := fmt.Sprintf("%T within %T", v, form)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%T", "%10v", "% x"} {
+			requireNoSecretIn(t, where+" under "+verb, fmt.Sprintf(verb, form))
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("m", "v", form, slog.Group("g", "v", form))
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "v", form, slog.Group("g", "v", form))
+		requireNoSecretIn(t, where+" in a log", log.String())
+		if b, err := json.Marshal(form); err == nil {
+			requireNoSecretIn(t, where+" as JSON", string(b))
+		} else {
+			requireNoSecretIn(t, where+": the error of JSON", err.Error())
+		}
+	}
+	if err, ok := v.(error); ok {
+		for ; err != nil; err = errors.Unwrap(err) {
+			requireNoSecretIn(t, fmt.Sprintf("%T in a chain of errors", err), err.Error())
+		}
+	}
+}
+
+// ownValues finds every value of a type of this package that can be reached from v, through unexported fields too.
+type ownValues struct {
+	seen  map[any]bool
+	found map[reflect.Type][]any
+}
+
+func (o *ownValues) walk(v reflect.Value) {
+	if !v.IsValid() {
+		return
+	}
+	typ := v.Type()
+	switch v.Kind() {
+	case reflect.Pointer:
+		key := [2]any{typ, v.Pointer()}
+		if v.IsNil() || o.seen[key] {
+			return
+		}
+		o.seen[key] = true
+		if typ.Elem().PkgPath() == reflect.TypeFor[Client]().PkgPath() {
+			o.found[typ] = append(o.found[typ], v.Interface())
+			o.walk(v.Elem())
+		}
+	case reflect.Interface:
+		o.walk(open(v.Elem()))
+	case reflect.Struct:
+		if typ.PkgPath() != reflect.TypeFor[Client]().PkgPath() {
+			return
+		}
+		if _, byPointer := reflect.PointerTo(typ).MethodByName("Format"); !byPointer || typ.Implements(reflect.TypeFor[fmt.Formatter]()) {
+			o.found[typ] = append(o.found[typ], v.Interface()) // else it is used by its pointer, which was kept
+		}
+		if !v.CanAddr() {
+			addressable := reflect.New(typ).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		for i := range v.NumField() {
+			o.walk(open(v.Field(i)))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range min(v.Len(), 20) {
+			o.walk(open(v.Index(i)))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			o.walk(open(v.MapIndex(key)))
+		}
+	default:
+	}
+}
+
+// open makes a value from an unexported field readable.
+func open(v reflect.Value) reflect.Value {
+	if !v.IsValid() || v.CanInterface() {
+		return v
+	}
+	if v.CanAddr() {
+		return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+	}
+	return reflect.Value{}
+}
+
+// No value of this package prints a secret, wherever it is held and however it is printed.
+func TestNothingPrintsASecret(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	var told []any
+	tell := func(v any) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, v)
+	}
+	options := func() []Option {
+		return []Option{
+			WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
+			WithHooks(Hooks{
+				OnTry:    func(ctx context.Context, e TryEvent) { tell(e); tell(ctx) },
+				OnRetry:  func(_ context.Context, e RetryEvent) { tell(e) },
+				OnResult: func(_ context.Context, e ResultEvent) { tell(e) },
+				OnBatch:  func(e BatchEvent) { tell(e) },
+			}),
+		}
+	}
+	var roots []any
+	synctest.Test(t, func(t *testing.T) {
+		for _, failure := range echoes() {
+			client := newFakeClient(t, newScript(failure), options()...)
+			var reply Reply
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			roots = append(roots, client, client.ForProject("6"), client.ForProject(testPersonalKey), *client)
+			var out struct{ At time.Time }
+			err := create(ctx, client, WithReply(&reply))
+			roots = append(roots, err)
+			if !isSuccess(reply.StatusCode) { // a success is handed over as it came
+				roots = append(roots, reply)
+			}
+			roots = append(roots, client.Do(ctx, Request{Method: "GET", Path: "/x/"}, &out))
+			_, err = collect(walkers["offset"](ctx, client, walkOptions{}))
+			roots = append(roots, err)
+			cancel()
+			roots = append(roots, get(ctx, client))
+		}
+	})
+	client := newFakeClient(t, newScript(answers(200, `{"status":"Ok"}`)), options()...)
+	roots = append(roots, failedCapture(t, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
+	roots = append(roots, failedCapture(t, options(), nil)...)
+	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.http, client.core.ingest)
+	for _, bad := range [][]Option{good(WithPersonalAPIKey(testProjectKey)), good(WithProjectAPIKey(testPersonalKey)), good(WithProject(testProjectKey))} {
+		_, err := NewClient(bad...)
+		roots = append(roots, err)
+	}
+	roots = append(roots, NewSecret(testCredential), Set(NewSecret(testCredential)))
+	for kind, read := range configReaders {
+		config, err := read([]byte(`{}`))
+		require.NoError(t, err)
+		filled := reflect.New(reflect.TypeOf(config)).Elem()
+		filled.Set(reflect.ValueOf(config))
+		fillSecrets(filled)
+		roots = append(roots, filled.Interface(), Destination{Type: kind, Config: filled.Interface().(DestinationConfig)},
+			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}},
+			&BatchExportCreate{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}})
+	}
+	roots = append(roots, told...)
+
+	values := ownValues{seen: map[any]bool{}, found: map[reflect.Type][]any{}}
+	for _, root := range roots {
+		requireSecretsHidden(t, root)
+		values.walk(reflect.ValueOf(root))
+		for err, _ := root.(error); err != nil; err = errors.Unwrap(err) {
+			values.walk(reflect.ValueOf(err))
+			if joined, ok := err.(interface{ Unwrap() []error }); ok {
+				values.walk(reflect.ValueOf(joined.Unwrap()))
+			}
+		}
+	}
+	kinds := map[string]bool{}
+	for typ, all := range values.found {
+		if name := strings.TrimPrefix(typ.String(), "*hogapi."); !ast.IsExported(strings.TrimPrefix(name, "hogapi.")) {
+			continue // nobody outside can hold one
+		}
+		kinds[strings.TrimPrefix(typ.String(), "*")] = true
+		for _, v := range all[:min(len(all), 5)] {
+			requireSecretsHidden(t, v)
+		}
+	}
+	for _, v := range []any{Client{}, BatchExportsService{}, RunsService{}, APIError{}, TransportError{}, DecodeError{}, OutcomeUnknownError{}, PageError{}, InputError{},
+		Reply{}, TryEvent{}, RetryEvent{}, ResultEvent{}, BatchEvent{}, Capture{}, Receipt{}, StopError{}, S3Config{}, Secret{}} {
+		assert.True(t, kinds[reflect.TypeOf(v).String()], "%T was not reached", v)
+	}
+	t.Logf("%d types", len(kinds))
+	require.NotEmpty(t, log.String())
+	requireNoSecretIn(t, "the log", log.String())
+}
+
+// echoes are answers and failures that repeat the keys of the request.
+func echoes() map[string]step {
+	both := testPersonalKey + " " + testProjectKey
+	escaped := strings.ReplaceAll(strings.ReplaceAll(both, "phx_", `ph\u0078_`), "Canary", `Can\u0061ry`)
+	long := strings.Repeat("x", maxErrorBody-20)
+	return map[string]step{
+		"detail":        answers(403, `{"detail":"`+both+`","code":"`+testPersonalKey+`","attr":"`+testPersonalKey+`","type":"`+testProjectKey+`"}`),
+		"escaped":       answers(401, `{"detail":"`+escaped+`"}`),
+		"object":        answers(400, `{"detail":{"key":"`+both+`"}}`),
+		"plain text":    answers(404, both),
+		"HTML":          answers(502, "<html>"+both),
+		"cut":           answers(500, long+testPersonalKey),
+		"cut elsewhere": answers(500, long+"xxxxxx"+testPersonalKey),
+		"headers":       answers(429, "", "X-Request-Id", both, "Retry-After", "3600", "Www-Authenticate", both),
+		"long id":       answers(400, "", "X-Request-Id", strings.Repeat("x", 490)+testPersonalKey),
+		"redirect":      answers(307, "", "Location", "https://evil.example.com/?"+url.QueryEscape(both)),
+		"bad redirect":  answers(307, "", "Location", "http://[::1/"+both),
+		"no JSON":       answers(200, both),
+		"wrong type":    answers(200, `{"At":"`+testPersonalKey+`","results":"`+testPersonalKey+`"}`),
+		"bad link":      answers(200, `{"results":[],"next":"%zz`+both+`"}`),
+		"transport":     fails(fmt.Errorf("malformed HTTP response %q", both)),
+		"URL":           fails(&url.Error{Op: "Get", URL: "https://us.posthog.com/" + both, Err: errors.New(both)}),
+		"status line":   statusLine("HTTP/1.1 2x" + both),
+		"header line":   statusLine("HTTP/1.1 200 OK\r\n" + both),
+		"protocol":      statusLine(both),
+	}
+}
+
+// statusLine is a real transport's reading of an answer that begins so.
+func statusLine(line string) step {
+	return func(r *http.Request) (*http.Response, error) {
+		transport := &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				defer far.Close()
+				_, _ = far.Read(make([]byte, 64<<10))
+				_, _ = io.WriteString(far, line+"\r\n\r\n")
+			}()
+			return near, nil
+		}, DisableKeepAlives: true}
+		return transport.RoundTrip(r)
+	}
+}
+
+// failedCapture is a capture that has sent and failed, with all that it says about it.
+func failedCapture(t *testing.T, options []Option, rejects RejectHandler) []any {
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		return answer(r, 400, string(body)+testProjectKey+testPersonalKey), err
+	})
+	client := newFakeClient(t, transport, options...)
+	capture, err := client.NewCapture(CaptureOptions{
+		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, Preflight: PreflightOff},
+		Rejects: rejects,
+	})
+	require.NoError(t, err)
+	for range 3 {
+		_ = capture.Enqueue(t.Context(), Event{Name: "e", DistinctID: "d", Timestamp: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), UUID: uuid.New()})
+	}
+	receipt, err := capture.Close(t.Context())
+	return []any{capture, receipt, err}
+}
+
+// fillSecrets puts the credential into every field that can hold one.
+func fillSecrets(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[Secret]():
+		v.Set(reflect.ValueOf(NewSecret(testCredential)))
+	case v.Type() == reflect.TypeFor[Opt[Secret]]():
+		v.Set(reflect.ValueOf(Set(NewSecret(testCredential))))
+	case v.Type() == reflect.TypeFor[RawConfig]():
+		v.Set(reflect.ValueOf(RawConfig(`{"password":"` + testCredential + `"}`)))
+	case v.Kind() == reflect.Struct && v.CanSet():
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fillSecrets(v.Field(i))
+			}
+		}
+	}
+}

@@ -1,0 +1,381 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// good is what a client needs; further options come after it.
+func good(options ...Option) []Option {
+	return append([]Option{WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey)}, options...)
+}
+
+func TestNewClientRefuses(t *testing.T) {
+	personal, project := WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey)
+	for name, tt := range map[string]struct {
+		options []Option
+		says    string
+	}{
+		"nothing":                     {nil, "WithRegion(RegionUS)"},
+		"no key":                      {[]Option{WithRegion(RegionUS), WithProject("1")}, "WithPersonalAPIKey for management calls"},
+		"no project":                  {[]Option{WithRegion(RegionUS), personal}, "WithProject with the project's id"},
+		"both project and none":       {good(WithoutProject()), "either WithProject or WithoutProject"},
+		"project by name":             {good(WithProject("my-project")), `project "my-project": want the project's id`},
+		"project path":                {good(WithProject("1/2")), "project's id"},
+		"project key as project":      {good(WithProject(testProjectKey)), "project's id"},
+		"unknown region":              {good(WithRegion("mars")), `region "mars": want "us" or "eu"`},
+		"empty personal key":          {good(WithPersonalAPIKey(" ")), "not an empty text"},
+		"project key as personal":     {good(WithPersonalAPIKey(testProjectKey)), "give it to WithProjectAPIKey"},
+		"blank in personal key":       {good(WithPersonalAPIKey("phx_a b")), "visible ASCII"},
+		"line break in personal key":  {good(WithPersonalAPIKey("phx_a\nb")), "visible ASCII"},
+		"quote in personal key":       {good(WithPersonalAPIKey(`phx_a"b`)), "quotes"},
+		"long personal key":           {good(WithPersonalAPIKey("phx_" + strings.Repeat("a", 300))), "at most 256"},
+		"empty project key":           {good(WithProjectAPIKey("")), "not an empty text"},
+		"personal key as project key": {good(WithProjectAPIKey(testPersonalKey)), "give it to WithPersonalAPIKey"},
+		"quote in project key":        {good(WithProjectAPIKey(`phc_a"b`)), "quotes"},
+		"umlaut in project key":       {good(WithProjectAPIKey("phc_ä")), "visible ASCII"},
+		"long project key":            {good(WithProjectAPIKey("phc_" + strings.Repeat("a", 70))), "at most 64"},
+		"nil key source":              {good(WithPersonalKeySource(nil)), "a function, not nil"},
+		"region and own base URL":     {good(WithBaseURL("https://example.com")), "contradict"},
+		"region and other cloud":      {good(WithBaseURL("https://eu.posthog.com")), "contradict"},
+		"capture of other region":     {good(WithCaptureURL("https://eu.i.posthog.com")), "capture origin of the same region"},
+		"API and capture differ":      {[]Option{personal, WithProject("1"), WithBaseURL("https://us.posthog.com"), WithCaptureURL("https://eu.i.posthog.com")}, "same region"},
+		"capture origin as base URL":  {[]Option{personal, WithProject("1"), WithBaseURL("https://us.i.posthog.com")}, "only takes events"},
+		"capture only, personal key":  {[]Option{personal, project, WithProject("1"), WithCaptureURL("https://example.com")}, "WithRegion or WithBaseURL beside a personal API key"},
+		"http":                        {good(WithRegion(""), WithBaseURL("http://example.com")), "https, since keys are sent there"},
+		"http to an inner address":    {good(WithRegion(""), WithBaseURL("http://10.0.0.1")), "https"},
+		"http to no loopback":         {good(WithRegion(""), WithBaseURL("http://localhost.example.com")), "https"},
+		"http capture":                {good(WithCaptureURL("http://example.com")), "capture URL"},
+		"ftp":                         {good(WithRegion(""), WithBaseURL("ftp://example.com")), "want https"},
+		"no scheme":                   {good(WithRegion(""), WithBaseURL("example.com")), "absolute URL"},
+		"no host":                     {good(WithRegion(""), WithBaseURL("https:///x")), "absolute URL"},
+		"only a port":                 {good(WithRegion(""), WithBaseURL("https://:443")), "absolute URL"},
+		"no URL":                      {good(WithRegion(""), WithBaseURL("https://[::1")), "absolute URL"},
+		"user in URL":                 {good(WithRegion(""), WithBaseURL("https://user:s3cret@example.com")), "without user name"},
+		"query in URL":                {good(WithRegion(""), WithBaseURL("https://example.com?a=b")), "without query"},
+		"empty query":                 {good(WithRegion(""), WithBaseURL("https://example.com?")), "without query"},
+		"fragment":                    {good(WithRegion(""), WithBaseURL("https://example.com#a")), "without query"},
+		"dots in path":                {good(WithRegion(""), WithBaseURL("https://example.com/a/../b")), "no dots"},
+		"escapes in path":             {good(WithRegion(""), WithBaseURL("https://example.com/%2e%2e")), "escaping"},
+		"API path with dots":          {good(WithAPIPath("/api/../x")), "API path"},
+		"API path with query":         {good(WithAPIPath("/api?x=y")), "API path"},
+		"nil HTTP client":             {good(WithHTTPClient(nil)), "a client, not nil"},
+		"no time for a try":           {good(WithTryTimeout(0)), `try timeout "0s"`},
+		"pace of nothing":             {good(WithPace(0, 1)), "a rate above 0"},
+		"pace without burst":          {good(WithPace(1, 0)), "burst of at least 1"},
+		"nil clock":                   {good(WithClock(nil)), "a function, not nil"},
+		"nameless application":        {good(WithApplication("", "1")), "application"},
+		"blank in application":        {good(WithApplication("my app", "1")), "without blanks"},
+		"line break in application":   {good(WithApplication("app\r\nX: y", "1")), "without blanks"},
+		"too many tries":              {good(WithRetryPolicy(RetryPolicy{MaxTries: 1000})), "1 to 100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := NewClient(tt.options...)
+			require.Nil(t, client)
+			require.ErrorIs(t, err, ErrInvalid)
+			var input *InputError
+			require.ErrorAs(t, err, &input)
+			require.ErrorContains(t, err, tt.says)
+			for _, secret := range []string{testPersonalKey, testProjectKey, "s3cret", "phx_a", "phc_a"} {
+				require.NotContains(t, err.Error(), secret)
+			}
+		})
+	}
+}
+
+// All problems are reported together, in one order.
+func TestNewClientReportsEverything(t *testing.T) {
+	options := []Option{
+		WithPersonalAPIKey(testProjectKey), WithProjectAPIKey(testPersonalKey), WithBaseURL("http://example.com"), WithTryTimeout(-1),
+		WithPace(-1, -1), WithClock(nil), WithApplication("", ""), WithAPIPath("..."), WithRetryPolicy(RetryPolicy{MaxTries: -1, BaseDelay: -1}),
+	}
+	_, err := NewClient(options...)
+	var all interface{ Unwrap() []error }
+	require.ErrorAs(t, err, &all)
+	require.Len(t, all.Unwrap(), 11)
+	for range 10 {
+		_, again := NewClient(options...)
+		require.EqualError(t, again, err.Error())
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options      []Option
+		api, capture string
+	}{
+		"US":                     {[]Option{WithRegion(RegionUS)}, "https://us.posthog.com", "https://us.i.posthog.com"},
+		"EU":                     {[]Option{WithRegion(RegionEU)}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
+		"own server":             {[]Option{WithBaseURL(" https://example.com/hog/ ")}, "https://example.com/hog", "https://example.com/hog"},
+		"own server, two":        {[]Option{WithBaseURL("https://example.com:8443"), WithCaptureURL("https://events.example.com/in")}, "https://example.com:8443", "https://events.example.com/in"},
+		"cloud by URL":           {[]Option{WithBaseURL("https://EU.posthog.com")}, "https://EU.posthog.com", "https://eu.i.posthog.com"},
+		"region and its own URL": {[]Option{WithRegion(RegionEU), WithBaseURL("https://eu.posthog.com")}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
+		"region, capture proxy":  {[]Option{WithRegion(RegionUS), WithCaptureURL("https://e.example.com")}, "https://us.posthog.com", "https://e.example.com"},
+		"loopback":               {[]Option{WithBaseURL("http://localhost:8000")}, "http://localhost:8000", "http://localhost:8000"},
+		"loopback, 4":            {[]Option{WithBaseURL("http://127.8.9.1")}, "http://127.8.9.1", "http://127.8.9.1"},
+		"loopback, 6":            {[]Option{WithBaseURL("http://[::1]:8000")}, "http://[::1]:8000", "http://[::1]:8000"},
+		"insecure":               {[]Option{WithBaseURL("http://posthog.lan"), WithInsecureHTTP()}, "http://posthog.lan", "http://posthog.lan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := NewClient(append(tt.options, WithProject("1"), WithPersonalAPIKey(testPersonalKey))...)
+			require.NoError(t, err)
+			require.Equal(t, tt.api, client.core.api.String())
+			require.Equal(t, tt.capture, client.core.capture.String())
+		})
+	}
+	client, err := NewClient(WithCaptureURL("https://example.com"), WithProjectAPIKey(testProjectKey))
+	require.NoError(t, err, "events only")
+	require.Nil(t, client.core.api)
+	require.Equal(t, "hogapi.Client{project: none, api: none, capture: example.com}", client.String())
+	require.ErrorContains(t, get(t.Context(), client), "WithPersonalAPIKey")
+}
+
+func TestFromEnv(t *testing.T) {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "POSTHOG_") {
+			t.Setenv(name, "")
+		}
+	}
+	all := map[string]string{
+		"POSTHOG_PROJECT_ID": " 77 ", "POSTHOG_PERSONAL_API_KEY": "phx_FromEnv", "POSTHOG_PROJECT_API_KEY": "phc_FromEnv", "POSTHOG_REGION": "EU",
+	}
+	own := []Option{WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey)}
+	for name, tt := range map[string]struct {
+		env                            map[string]string
+		options                        []Option
+		project, personal, key, origin string
+		says                           string
+	}{
+		"everything":             {env: all, options: []Option{FromEnv()}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "eu.posthog.com"},
+		"options before win":     {env: all, options: append(own, FromEnv()), project: "12345", personal: testPersonalKey, key: testProjectKey, origin: "us.posthog.com"},
+		"options after win":      {env: all, options: append([]Option{FromEnv()}, own...), project: "12345", personal: testPersonalKey, key: testProjectKey, origin: "us.posthog.com"},
+		"only when asked":        {env: all, options: nil, says: "WithPersonalAPIKey"},
+		"a cloud host":           {env: with(all, "POSTHOG_REGION", "", "POSTHOG_HOST", "https://us.i.posthog.com"), options: []Option{FromEnv()}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "us.posthog.com"},
+		"a cloud host's name":    {env: with(all, "POSTHOG_REGION", "", "POSTHOG_HOST", "app.posthog.com"), options: []Option{FromEnv()}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "us.posthog.com"},
+		"another host":           {env: with(all, "POSTHOG_REGION", "", "POSTHOG_HOST", "https://hog.example.com/x"), options: []Option{FromEnv()}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "hog.example.com"},
+		"host and its region":    {env: with(all, "POSTHOG_HOST", "https://eu.i.posthog.com"), options: []Option{FromEnv()}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "eu.posthog.com"},
+		"host of another region": {env: with(all, "POSTHOG_HOST", "https://us.posthog.com"), options: []Option{FromEnv()}, says: "contradict"},
+		"own host and region":    {env: with(all, "POSTHOG_HOST", "https://hog.example.com"), options: []Option{FromEnv()}, says: "contradict"},
+		"base URL wins":          {env: with(all, "POSTHOG_HOST", "https://us.posthog.com"), options: []Option{FromEnv(), WithBaseURL("https://own.example.com")}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "own.example.com"},
+		"bad key":                {env: with(all, "POSTHOG_PERSONAL_API_KEY", "phc_x"), options: []Option{FromEnv()}, says: "give it to WithProjectAPIKey"},
+		"bad key, not needed":    {env: with(all, "POSTHOG_PERSONAL_API_KEY", "phc_x"), options: append(own, FromEnv()), project: "12345", personal: testPersonalKey, key: testProjectKey, origin: "us.posthog.com"},
+		"without project":        {env: all, options: []Option{FromEnv(), WithoutProject()}, project: "", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "eu.posthog.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for variable, value := range tt.env {
+				t.Setenv(variable, value)
+			}
+			client, err := NewClient(tt.options...)
+			if tt.says != "" {
+				require.ErrorContains(t, err, tt.says)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.project, client.Project())
+			personal, err := client.core.personalKey(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, tt.personal, personal)
+			require.Equal(t, tt.key, client.core.projectKey())
+			require.Equal(t, tt.origin, client.core.api.Host)
+		})
+	}
+}
+
+// with is a map with other values.
+func with(m map[string]string, pairs ...string) map[string]string {
+	changed := map[string]string{}
+	for k, v := range m {
+		changed[k] = v
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		changed[pairs[i]] = pairs[i+1]
+	}
+	return changed
+}
+
+// A path prefix of a proxy is kept, and the API's path can be that of older servers.
+func TestPathPrefix(t *testing.T) {
+	var paths []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	defer server.Close()
+	transport := defaultTransport()
+	defer transport.CloseIdleConnections()
+	for _, options := range [][]Option{
+		{WithBaseURL(server.URL + "/behind/a/proxy/")},
+		{WithBaseURL(server.URL), WithAPIPath("api/projects/")},
+		{WithBaseURL(server.URL + "/x"), WithAPIPath("/api/projects"), WithProject("@current")},
+	} {
+		client := newFakeClient(t, transport, append([]Option{WithRegion("")}, options...)...)
+		require.NoError(t, get(t.Context(), client))
+	}
+	require.Equal(t, []string{"/behind/a/proxy/api/environments/12345/things/", "/api/projects/12345/things/", "/x/api/projects/@current/things/"}, paths)
+}
+
+// A client for another project shares all but the project.
+func TestForProject(t *testing.T) {
+	var paths []string
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		paths = append(paths, r.URL.Path)
+		return answer(r, 200, "{}"), nil
+	}))
+	other := client.ForProject(" 678 ")
+	require.Equal(t, "678", other.Project())
+	require.Same(t, client.core, other.core)
+	require.NoError(t, get(t.Context(), other))
+	require.NoError(t, other.Do(t.Context(), Request{Method: "GET", Path: "/a/b"}, nil))
+	require.NoError(t, get(t.Context(), client))
+	require.Equal(t, []string{"/api/environments/678/things/", "/api/environments/678/a/b", "/api/environments/12345/things/"}, paths)
+	require.NotSame(t, client.Runs, other.Runs)
+	require.Same(t, other, other.Runs.client)
+
+	for _, id := range []string{"", "..", "1/2", "a b", testPersonalKey, testProjectKey} {
+		err := get(t.Context(), client.ForProject(id))
+		var input *InputError
+		require.ErrorAs(t, err, &input)
+		require.Equal(t, "project", input.Field)
+		require.NotContains(t, err.Error()+client.ForProject(id).String(), "Canary")
+	}
+	require.Len(t, paths, 3, "nothing was sent")
+}
+
+// A key source is asked at each call, and what it gives is checked.
+func TestKeySource(t *testing.T) {
+	var sent []string
+	var calls atomic.Int64
+	next := func() (string, error) { return "", errCut }
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r.Header.Get("Authorization"))
+		return answer(r, 200, "{}"), nil
+	}), WithPersonalKeySource(func(context.Context) (string, error) {
+		calls.Add(1)
+		return next()
+	}))
+	require.Zero(t, calls.Load(), "not asked before it is needed")
+
+	next = func() (string, error) { return " phx_First ", nil }
+	require.NoError(t, get(t.Context(), client))
+	next = func() (string, error) { return "phx_Second", nil }
+	require.NoError(t, get(t.Context(), client))
+	require.Equal(t, []string{"Bearer phx_First", "Bearer phx_Second"}, sent)
+
+	next = func() (string, error) { return "", errCut }
+	err := create(t.Context(), client)
+	require.ErrorIs(t, err, errCut)
+	require.ErrorContains(t, err, "key source")
+	require.NotErrorIs(t, err, ErrOutcomeUnknown)
+	for _, bad := range []string{"", testProjectKey, "phx_a\r\nX: y"} {
+		next = func() (string, error) { return bad, nil }
+		err = get(t.Context(), client)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.NotContains(t, err.Error(), "Canary")
+	}
+	require.Len(t, sent, 2)
+	require.EqualValues(t, 6, calls.Load())
+}
+
+func TestDoRefusesBadRequests(t *testing.T) {
+	s := newScript(answers(200, "{}"))
+	client := newFakeClient(t, s)
+	for _, r := range []Request{
+		{Method: "", Path: "/x/"}, {Method: "get", Path: "/x/"}, {Method: "TRACE", Path: "/x/"}, {Method: "CONNECT", Path: "/x/"}, {Method: "GET\r\n", Path: "/x/"},
+		{Method: "GET", Path: ""}, {Method: "GET", Path: "/"}, {Method: "GET", Path: "x/"}, {Method: "GET", Path: "//x/"}, {Method: "GET", Path: "/x//y/"},
+		{Method: "GET", Path: "/../x/"}, {Method: "GET", Path: "/./x/"}, {Method: "GET", Path: "/x/.."}, {Method: "GET", Path: "/%2e%2e/"}, {Method: "GET", Path: "/a b/"},
+		{Method: "GET", Path: "/x?y=" + testPersonalKey}, {Method: "GET", Path: "/x#y"}, {Method: "GET", Path: "https://evil/"}, {Method: "GET", Path: "/\\evil/"},
+		{Method: "POST", Path: "/x/", Body: func() {}}, {Method: "POST", Path: "/x/", Body: []int(nil)}, {Method: "POST", Path: "/x/", Body: badJSON{}},
+	} {
+		err := client.Do(t.Context(), r, nil)
+		var input *InputError
+		assert.ErrorAs(t, err, &input, "%+v", r)
+		assert.NotContains(t, err.Error(), testPersonalKey)
+	}
+	require.Zero(t, s.tries.Load())
+}
+
+type badJSON struct{}
+
+func (badJSON) MarshalJSON() ([]byte, error) { return nil, errors.New("no") }
+
+// The class of a call through Do follows from its method, unless it is given.
+func TestDoReplays(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		replay Replay
+		again  bool
+	}{
+		{"GET", ReplayDefault, true}, {"HEAD", ReplayDefault, true}, {"POST", ReplayDefault, false}, {"PUT", ReplayDefault, false},
+		{"PATCH", ReplayDefault, false}, {"DELETE", ReplayDefault, false}, {"POST", ReplaySafe, true}, {"PUT", ReplayIdempotent, true}, {"GET", ReplayNever, false},
+	} {
+		s := newScript(fails(errCut), answers(200, "{}"))
+		err := newFakeClient(t, s).Do(t.Context(), Request{Method: tt.method, Path: "/x/", Replay: tt.replay}, nil)
+		require.Equal(t, tt.again, err == nil, tt)
+		require.Equal(t, !tt.again, errors.Is(err, ErrOutcomeUnknown), tt)
+	}
+}
+
+func TestCallOptions(t *testing.T) {
+	var got *http.Request
+	var body string
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r
+		b, err := io.ReadAll(r.Body)
+		body = string(b)
+		return answer(r, 200, "{}"), err
+	}), WithApplication("app", "1.2"))
+	r := endpoint(OpBatchExportsCreate)
+	r.query = url.Values{"limit": {"1"}, "a": {"b"}}
+	require.NoError(t, client.call(t.Context(), r, nil,
+		WithHeader("x-mine", "1"), WithHeader("X-Mine", "2"), WithHeader("User-Agent", "me"),
+		WithQuery(url.Values{"limit": {"2"}}), WithQuery(url.Values{"c": {"d", "e"}}), WithBody(map[string]int{"n": 1})))
+	require.Equal(t, []string{"1", "2"}, got.Header["X-Mine"])
+	require.Equal(t, "me", got.Header.Get("User-Agent"))
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	require.Equal(t, "application/json", got.Header.Get("Accept"))
+	require.Equal(t, "a=b&c=d&c=e&limit=2", got.URL.RawQuery)
+	require.Equal(t, `{"n":1}`, body)
+	require.Equal(t, url.Values{"limit": {"1"}, "a": {"b"}}, r.query, "what the caller gave is not changed")
+
+	require.NoError(t, client.call(t.Context(), endpoint(OpBatchExportsCreate), nil, WithBody(struct{}{})))
+	require.Equal(t, "app/1.2 hogapi-go/devel", got.Header.Get("User-Agent"))
+	require.Equal(t, "Bearer "+testPersonalKey, got.Header.Get("Authorization"))
+}
+
+// What the call sets itself cannot be replaced, an idempotency key would defeat the replay class, and a malformed header would
+// fail while sending.
+func TestHeadersThatAreRefused(t *testing.T) {
+	s := newScript(answers(200, "{}"))
+	client := newFakeClient(t, s)
+	for _, h := range [][2]string{
+		{"Authorization", "Bearer x"}, {"authorization", "Bearer x"}, {"AUTHORIZATION", ""}, {"Content-Type", "text/plain"}, {"content-length", "5"}, {"Host", "evil"},
+		{"Accept-Encoding", "br"}, {"Accept", "text/html"}, {"Transfer-Encoding", "chunked"}, {"Connection", "close"},
+		{"Idempotency-Key", "1"}, {"x-idempotency-key", "1"},
+		{"", "x"}, {"A B", "x"}, {"A:", "x"}, {"Ä", "x"}, {"A\r\nB", "x"}, {"X-A", "x\r\nHost: evil"}, {"X-A", "x\x00"}, {"X-A", "\x7f"},
+	} {
+		err := create(t.Context(), client, WithHeader(h[0], h[1]))
+		var input *InputError
+		require.ErrorAs(t, err, &input, h)
+		require.Equal(t, "header", input.Field)
+	}
+	require.Zero(t, s.tries.Load())
+	require.NoError(t, create(t.Context(), client, WithHeader("X-Fine", "täb\tand umlaut")))
+}
+
+// The clock is the caller's, and a nil logger is silence.
+func TestQuietOptions(t *testing.T) {
+	client := newFakeClient(t, newScript(answers(500, "")), WithLogger(nil))
+	require.Error(t, create(t.Context(), client))
+	require.Equal(t, RegionUS.IsKnown(), !Region("x").IsKnown())
+}
