@@ -149,26 +149,19 @@ type errorBody struct {
 // parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one. The texts are
 // redacted after parsing too, since JSON can write a key in ways that a search of the body does not find.
 func parseErrorBody(contentType string, body []byte, keys []string) errorBody {
-	var e errorBody
 	tidy := func(s string) string { return clean(redactText(s, keys)) }
 	trimmed := bytes.TrimSpace(body)
-	if len(trimmed) == 0 {
-		return e
+	switch {
+	case len(trimmed) == 0, trimmed[0] == '<', strings.Contains(contentType, "html"):
+		return errorBody{}
+	case trimmed[0] != '{':
+		return errorBody{Detail: tidy(string(trimmed))}
 	}
-	if trimmed[0] == '{' {
-		var raw struct {
-			Type, Code, Attr *string
-			Detail           json.RawMessage
-		}
-		if json.Unmarshal(trimmed, &raw) == nil {
-			return errorBody{Type: tidy(deref(raw.Type)), Code: tidy(deref(raw.Code)), Attr: tidy(deref(raw.Attr)), Detail: tidy(jsonText(raw.Detail))}
-		}
-		return e
+	var raw struct{ Type, Code, Detail, Attr json.RawMessage }
+	if json.Unmarshal(trimmed, &raw) != nil {
+		return errorBody{}
 	}
-	if trimmed[0] == '<' || strings.Contains(contentType, "html") {
-		return e
-	}
-	return errorBody{Detail: tidy(string(trimmed))}
+	return errorBody{Type: tidy(jsonText(raw.Type)), Code: tidy(jsonText(raw.Code)), Attr: tidy(jsonText(raw.Attr)), Detail: tidy(jsonText(raw.Detail))}
 }
 
 func deref(p *string) string {

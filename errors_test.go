@@ -1,0 +1,308 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var sentinels = []error{
+	ErrUnauthorized, ErrForbidden, ErrNotFound, ErrInvalid, ErrConflict, ErrRateLimited, ErrQuota, ErrTooManyBackfills, ErrServer,
+	ErrOutcomeUnknown, ErrFull, ErrClosed, ErrNoRuns,
+}
+
+// The service's real error bodies, those of proxies before it, and none at all.
+func TestErrorBodies(t *testing.T) {
+	const html, text = "text/html; charset=utf-8", "text/plain"
+	for name, tt := range map[string]struct {
+		status      int
+		body        string
+		contentType string // JSON if empty
+		headers     []string
+		want        APIError // of the fields that the body fills
+		is          error    // the only sentinel; nil for none
+		says        string
+	}{
+		"required": {
+			status: 400, body: `{"type":"validation_error","code":"required","detail":"This field is required.","attr":"destination__type"}`,
+			want: APIError{Type: "validation_error", Code: "required", Detail: "This field is required.", Attr: "destination__type"}, is: ErrInvalid,
+			says: "hogapi: batch_exports.get: 400 required: This field is required. (field destination__type)",
+		},
+		"malformed": {
+			status: 400, body: `{"type":"invalid_request","code":"parse_error","detail":"JSON parse error - Expecting value","attr":null}`,
+			want: APIError{Type: "invalid_request", Code: "parse_error", Detail: "JSON parse error - Expecting value"}, is: ErrInvalid,
+			says: "hogapi: batch_exports.get: 400 parse_error: JSON parse error - Expecting value",
+		},
+		"unauthorized": {
+			status: 401, body: `{"type":"authentication_error","code":"authentication_failed","detail":"Personal API key found in request Authorization header is invalid.","attr":null}`,
+			want: APIError{Type: "authentication_error", Code: "authentication_failed", Detail: "Personal API key found in request Authorization header is invalid."}, is: ErrUnauthorized,
+			says: "check the personal API key (phx_…) and that it belongs to this region",
+		},
+		"quota": {
+			status: 402, body: `{"type":"server_error","code":"payment_required","detail":"Plan limit."}`,
+			want: APIError{Type: "server_error", Code: "payment_required", Detail: "Plan limit."}, is: ErrQuota, says: "402 payment_required: Plan limit.",
+		},
+		"scope": {
+			status: 403, body: `{"type":"authentication_error","code":"permission_denied","detail":"API key missing required scope 'batch_export:read'","attr":null}`,
+			want: APIError{Type: "authentication_error", Code: "permission_denied", Detail: "API key missing required scope 'batch_export:read'"}, is: ErrForbidden,
+			says: "the personal API key needs the scope batch_export:read and access to this project",
+		},
+		"region block": {
+			status: 403, body: "Forbidden in your region\n", contentType: text, want: APIError{Detail: "Forbidden in your region"}, is: ErrForbidden,
+			says: "403 Forbidden: Forbidden in your region; the personal API key needs",
+		},
+		"not found": {
+			status: 404, body: `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`,
+			want: APIError{Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}, is: ErrNotFound, says: "404 not_found: Endpoint not found.",
+		},
+		"method": {status: 405, body: `{"type":"invalid_request","code":"method_not_allowed"}`, want: APIError{Type: "invalid_request", Code: "method_not_allowed"}, says: "405 method_not_allowed"},
+		"conflict": {
+			status: 409, body: `{"type":"server_error","code":"conflict","detail":"Conflict."}`,
+			want: APIError{Type: "server_error", Code: "conflict", Detail: "Conflict."}, is: ErrConflict, says: "409 conflict: Conflict.",
+		},
+		"unprocessable": {status: 422, body: `{}`, is: ErrInvalid, says: "422 Unprocessable Entity"},
+		"throttled": {
+			status: 429, body: `{"type":"throttled_error","code":"throttled","detail":"Request was throttled. Expected available in 3600 seconds.","attr":null}`,
+			headers: []string{"Retry-After", "3600"},
+			want:    APIError{Type: "throttled_error", Code: "throttled", Detail: "Request was throttled. Expected available in 3600 seconds.", RetryAfter: time.Hour}, is: ErrRateLimited,
+			says: "the service asks to wait 1h0m0s",
+		},
+		"too many backfills": {
+			status: 429, body: `{"type":"server_error","code":"too_many_concurrent_backfills","detail":"Too many."}`,
+			want: APIError{Type: "server_error", Code: "too_many_concurrent_backfills", Detail: "Too many."}, is: ErrTooManyBackfills, says: "wait until a running backfill has ended",
+		},
+		"not implemented": {status: 501, is: ErrServer, says: "hogapi: batch_exports.get: 501 Not Implemented"},
+		"query too slow":  {status: 512, body: `{"type":"server_error","code":"query_timeout","detail":"Too slow."}`, want: APIError{Type: "server_error", Code: "query_timeout", Detail: "Too slow."}, is: ErrServer, says: "512 query_timeout"},
+		"out of memory":   {status: 513, is: ErrServer, says: "hogapi: batch_exports.get: 513"},
+		"HTML":            {status: 500, body: "<!DOCTYPE html><h1>Bad gateway</h1>", contentType: html, is: ErrServer, says: "500 Internal Server Error"},
+		"HTML by type":    {status: 500, body: "Bad gateway", contentType: html, is: ErrServer, says: "500 Internal Server Error"},
+		"empty":           {status: 500, is: ErrServer, says: "500 Internal Server Error"},
+		"blank":           {status: 500, body: " \n", is: ErrServer, says: "500 Internal Server Error"},
+		"broken JSON":     {status: 400, body: `{"detail":`, is: ErrInvalid, says: "400 Bad Request"},
+		"another JSON":    {status: 400, body: `{"type":5,"detail":"x"}`, want: APIError{Type: "5", Detail: "x"}, is: ErrInvalid, says: "400 Bad Request: x"},
+		"array":           {status: 400, body: `["x"]`, want: APIError{Detail: `["x"]`}, is: ErrInvalid, says: `400 Bad Request: ["x"]`},
+		"detail object":   {status: 400, body: `{"detail":{"a":["b"]}}`, want: APIError{Detail: `{"a":["b"]}`}, is: ErrInvalid, says: `400 Bad Request: {"a":["b"]}`},
+		"nulls":           {status: 400, body: `{"type":null,"code":null,"detail":null,"attr":null}`, is: ErrInvalid, says: "400 Bad Request"},
+		"lines":           {status: 400, body: "{\"detail\":\"a\\nb\\u001b[31mc\"}", want: APIError{Detail: "a b [31mc"}, is: ErrInvalid, says: "a b [31mc"},
+		"redirect":        {status: 302, headers: []string{"Location", "/login"}, says: "302 Found; redirects are not followed: check the base URL"},
+		"request id": {
+			status: 404, headers: []string{"X-Correlation-Id", "corr", "Cf-Ray", "ray"}, want: APIError{RequestID: "corr"}, is: ErrNotFound, says: "404 Not Found [request corr]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			headers := tt.headers
+			if tt.contentType != "" {
+				headers = append(headers, "Content-Type", tt.contentType)
+			}
+			r := endpoint(OpBatchExportsGet, "0190a0d0-0000-0000-0000-000000000000")
+			err := newFakeClient(t, newScript(answers(tt.status, tt.body, headers...)), WithRetryPolicy(RetryPolicy{MaxTries: 1})).call(t.Context(), r, nil)
+			var got *APIError
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, tt.body, string(got.Body()))
+			want := tt.want
+			want.Op, want.Method, want.Route, want.StatusCode, want.Attempts = OpBatchExportsGet, "GET", "/batch_exports/{id}/", tt.status, 1
+			want.scope, want.ids, want.body = got.scope, got.ids, got.body
+			require.Equal(t, want, *got)
+			for _, sentinel := range sentinels {
+				assert.Equal(t, sentinel == tt.is, errors.Is(err, sentinel), "%v", sentinel)
+			}
+			require.Contains(t, err.Error(), tt.says)
+			require.NotContains(t, err.Error(), "\n")
+			require.NotContains(t, err.Error(), "posthog.com")
+		})
+	}
+}
+
+// Long texts of the service are cut, and cut between characters.
+func TestErrorTextIsBounded(t *testing.T) {
+	err := get(t.Context(), newFakeClient(t, newScript(answers(400, `{"detail":"`+strings.Repeat("ä", 10_000)+`"}`))))
+	require.Less(t, len(err.Error()), 700)
+	require.True(t, strings.HasSuffix(err.Error(), "ä…"))
+	require.Equal(t, "a b", clean("a\tb"))
+	require.Equal(t, "a�b", clean("a\xffb"))
+	transport := &TransportError{Op: OpDo, Err: errors.New(strings.Repeat("x", 10_000) + "\n")}
+	require.Less(t, len(transport.Error()), 700)
+	input := &InputError{Op: OpDo, Field: "Path", Value: strings.Repeat("ä", 100), Want: "less"}
+	require.Less(t, len(input.Error()), 200)
+}
+
+// Two ids in a 404 may be swapped; a capture's 401 speaks of the other key; tries are counted.
+func TestHints(t *testing.T) {
+	for _, tt := range []struct {
+		err  APIError
+		says string
+	}{
+		{APIError{Op: OpRunsGet, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
+		{APIError{Op: OpBatchExportsGet, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
+		{APIError{Op: OpCapture, StatusCode: 401}, "check the project API key (phc_…)"},
+		{APIError{Op: OpDo, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
+		{APIError{Op: OpDo, StatusCode: 503, Attempts: 4}, "[4 tries]"},
+	} {
+		require.Contains(t, tt.err.Error(), tt.says)
+	}
+	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{Op: OpDo, StatusCode: 403}).Error())
+}
+
+// Every operation that needs a scope names it.
+func TestEveryScopeIsNamed(t *testing.T) {
+	for op, row := range operations {
+		err := newFakeClient(t, newScript(answers(403, `{"code":"permission_denied"}`))).call(t.Context(), endpoint(op, slicesOf(strings.Count(row.path, "{"))...), nil)
+		require.ErrorIs(t, err, ErrForbidden)
+		require.Contains(t, err.Error(), row.scope)
+		require.NotEmpty(t, row.scope)
+		require.True(t, strings.HasSuffix(row.path, "/"), "the service's routes end so: %s", row.path)
+	}
+}
+
+// The error of a call that was tried several times tells how often, and is logged as fields.
+func TestErrorFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		err := get(t.Context(), newFakeClient(t, newScript(answers(503, `{"code":"busy","detail":"d"}`, "X-Request-Id", "req1")), WithLogger(logger)))
+		require.ErrorContains(t, err, "503 busy: d [request req1] [4 tries]")
+		for _, want := range []string{
+			`level=DEBUG msg="hogapi: try" op=do route=/things/ try=4 status=503`, `level=WARN msg="hogapi: retry" op=do route=/things/ try=3 reason="status 503"`,
+			`level=ERROR msg="hogapi: failed" op=do route=/things/ try=4 status=503`, "error.op=do error.route=/things/ error.status=503 error.code=busy error.detail=d error.request_id=req1 error.attempts=4",
+		} {
+			require.Contains(t, log.String(), want)
+		}
+		require.Equal(t, 4, strings.Count(log.String(), "DEBUG"))
+		require.Equal(t, 3, strings.Count(log.String(), "WARN"))
+		require.Equal(t, 1, strings.Count(log.String(), "ERROR"))
+
+		log.Reset()
+		require.NoError(t, get(t.Context(), newFakeClient(t, newScript(fails(errCut), answers(200, "")), WithLogger(logger))))
+		require.Contains(t, log.String(), `error="the connection was cut"`)
+		require.Contains(t, log.String(), `reason="no answer"`)
+		require.NotContains(t, log.String(), "ERROR")
+
+		log.Reset()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		require.Error(t, get(ctx, newFakeClient(t, newScript(hangs), WithLogger(logger))))
+		require.NotContains(t, log.String(), "ERROR", "the caller's own wish")
+	})
+}
+
+// Every kind of error names the operation, keeps its cause, and nothing else.
+func TestErrorTexts(t *testing.T) {
+	api := &APIError{Op: OpBatchExportsCreate, StatusCode: 502}
+	for _, tt := range []struct {
+		err    error
+		text   string
+		causes []error
+	}{
+		{&TransportError{Op: OpRunsList, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
+		{&TransportError{Op: OpRunsList, Err: errCut, Attempts: 3}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
+		{&DecodeError{Op: OpRunsList, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
+		{&OutcomeUnknownError{Op: OpBatchExportsCreate, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: look before trying again: hogapi: batch_exports.create: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
+		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: hogapi: batch_exports.create: 502 Bad Gateway; go on from offset 200", []error{api, ErrServer}},
+		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or go on from here; go on from its cursor", []error{errPageLimit}},
+		{&InputError{Op: OpDo, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
+		{&InputError{Field: "region", Want: "us"}, "hogapi: region: want us", []error{ErrInvalid}},
+	} {
+		require.EqualError(t, tt.err, tt.text)
+		for _, cause := range tt.causes {
+			require.ErrorIs(t, tt.err, cause)
+		}
+		require.NotErrorIs(t, tt.err, context.Canceled)
+	}
+}
+
+// A panic in a hook is the hook's affair: the call goes on, and the log names the kind of panic only.
+func TestPanicInAHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var told []string
+		tell := func(name string, info CallInfo) {
+			told = append(told, fmt.Sprint(name, info.Try))
+			panic("secret text")
+		}
+		hooks := Hooks{
+			OnTry:    func(_ context.Context, e TryEvent) { tell("try", e.CallInfo) },
+			OnRetry:  func(_ context.Context, e RetryEvent) { tell("retry", e.CallInfo) },
+			OnResult: func(_ context.Context, e ResultEvent) { tell("result", e.CallInfo) },
+		}
+		client := newFakeClient(t, newScript(answers(503, ""), answers(200, "")), WithHooks(hooks), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		require.NoError(t, get(t.Context(), client))
+		require.Equal(t, []string{"try1", "retry1", "try2", "result2"}, told)
+		require.Equal(t, 4, strings.Count(log.String(), "a hook panicked"))
+		require.NotContains(t, log.String(), "secret text")
+	})
+}
+
+// What hooks and transports are told.
+func TestHookEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries []TryEvent
+		var retries []RetryEvent
+		var results []ResultEvent
+		var infos []CallInfo
+		slow := func(then step) step {
+			return func(r *http.Request) (*http.Response, error) {
+				info, ok := CallInfoFrom(r.Context())
+				require.True(t, ok)
+				infos = append(infos, info)
+				time.Sleep(time.Second)
+				return then(r)
+			}
+		}
+		client := newFakeClient(t, newScript(slow(answers(503, "", "Retry-After", "2")), slow(fails(errCut)), slow(answers(404, ""))), WithHooks(Hooks{
+			OnTry:    func(_ context.Context, e TryEvent) { tries = append(tries, e) },
+			OnRetry:  func(_ context.Context, e RetryEvent) { retries = append(retries, e) },
+			OnResult: func(_ context.Context, e ResultEvent) { results = append(results, e) },
+		}))
+		start := time.Now()
+		err := client.call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil)
+		require.ErrorIs(t, err, ErrNotFound)
+		info := func(try int) CallInfo {
+			return CallInfo{Op: OpBatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Try: try}
+		}
+		require.Equal(t, []CallInfo{info(1), info(2), info(3)}, infos)
+		require.Equal(t, []TryEvent{
+			{CallInfo: info(1), StatusCode: 503, Duration: time.Second}, {CallInfo: info(2), Err: errCut, Duration: time.Second}, {CallInfo: info(3), StatusCode: 404, Duration: time.Second},
+		}, tries)
+		require.Len(t, retries, 2)
+		require.Equal(t, RetryEvent{CallInfo: info(1), StatusCode: 503, Reason: "status 503", Wait: 2 * time.Second}, retries[0])
+		require.Equal(t, "no answer", retries[1].Reason)
+		require.Equal(t, []ResultEvent{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start)}}, results)
+
+		require.ErrorIs(t, client.ForProject("x").call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil), ErrInvalid)
+		require.Len(t, results, 1, "a call that is refused is none")
+	})
+	_, ok := CallInfoFrom(t.Context())
+	require.False(t, ok)
+}
+
+// An id never leaves its segment.
+func FuzzPathIDs(f *testing.F) {
+	for _, id := range []string{"", ".", "..", "a/b", "a?x", "a#x", "%2e%2e/x", "a\\b", "a b", "a\x00", "ä", "0190a0d0-0000-0000-0000-000000000000", "@current", strings.Repeat("a", 300)} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		s := newScript(answers(200, ""))
+		var path string
+		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			path = r.URL.EscapedPath()
+			return s.RoundTrip(r)
+		}))
+		err := client.call(t.Context(), endpoint(OpRunsLogs, id, "run"), nil)
+		if err != nil {
+			require.ErrorIs(t, err, ErrInvalid)
+			require.Zero(t, s.tries.Load())
+			return
+		}
+		require.Equal(t, "/api/environments/12345/batch_exports/"+id+"/runs/run/logs/", path)
+	})
+}
