@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -137,7 +138,12 @@ func TestOrigins(t *testing.T) {
 	client, err := NewClient(WithCaptureURL("https://example.com"), WithProjectAPIKey(testProjectKey))
 	require.NoError(t, err, "events only")
 	require.Nil(t, client.core.api)
-	require.Equal(t, "hogapi.Client{project: none, api: none, capture: example.com}", client.String())
+	const name = "hogapi.Client{project: none, api: none, capture: example.com}"
+	text, err := client.MarshalText()
+	require.NoError(t, err)
+	for _, got := range []string{client.String(), client.GoString(), client.LogValue().String(), string(text), fmt.Sprintf("%d", client)} {
+		require.Equal(t, name, got)
+	}
 	require.ErrorContains(t, get(t.Context(), client), "WithPersonalAPIKey")
 }
 
