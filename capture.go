@@ -1,66 +1,17 @@
 package hogapi
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/gzip"
-	"golang.org/x/time/rate"
 
 	"github.com/hogapi/hogapi/internal/window"
-)
-
-// Unpaced, as a rate, sends as fast as the service answers.
-const Unpaced = -1
-
-// CaptureOptions set up a [Capture].
-type CaptureOptions struct {
-	// ID names the import. Uuids are derived from it and the positions of events, and every event carries it as the property
-	// $import_job_id. It may be empty where every event has a uuid of its own.
-	ID string
-	// Rate is the most events per second, resent ones included: default 1,000, as the service's own importer; or Unpaced.
-	Rate int
-	// Rejects takes the events that the service refuses, each sent alone. Without it the first one stops the Capture.
-	Rejects RejectHandler
-	// OnSettled is told the position up to which every event is settled, for sources that commit offsets. Calls come one at a
-	// time, in order; it must not call back into the Capture.
-	OnSettled func(Position)
-	Gate      GateOptions
-	Delivery  DeliveryOptions
-}
-
-// DeliveryOptions say how events are sent. Zero fields take the default.
-type DeliveryOptions struct {
-	Lanes          int           // how many requests can be under way at once; events of one person share a lane; default 8, at most 64
-	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more over a slow line when unpaced
-	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, at most 18 MiB
-	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
-	Linger         time.Duration // how long an event waits for company; default 250 ms
-	MaxInFlight    int           // events read and not yet settled; default 2,000, or 65,536 when unpaced
-	MaxBytes       int           // bytes of events held; default 16 MiB, when unpaced 24 MiB
-	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
-	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
-	NoCompression  bool          // send plain JSON
-	Preflight      Preflight     // whether the key is checked before the first event
-}
-
-// Preflight says whether a wrong project key is looked for before the first event: the capture endpoint takes events
-// for an unknown key and drops them without a word.
-type Preflight uint8
-
-// Preflight settings.
-const (
-	PreflightCloud Preflight = iota // on the cloud hosts only
-	PreflightOn
-	PreflightOff
 )
 
 // A Capture holds what it has not sent in memory: a kill of the process loses it. Where that must not happen, use
@@ -186,77 +137,6 @@ func (p *Capture) resume(s *savedState) {
 	p.stats.Position = s.Place.After
 }
 
-// deliverySettings are the delivery options with every default filled in.
-type deliverySettings struct {
-	DeliveryOptions
-
-	hasID    bool
-	contents bool
-	pace     *rate.Limiter // nil: unpaced
-	prefix   func() []byte // of every request's body; a closure, since fmt prints bytes at any depth and the key is in it
-}
-
-const (
-	defaultRate     = 1000
-	mostLanes       = 64
-	mostBatchBytes  = 18 << 20 // of the 20 MiB that the service takes
-	mostBatchEvents = 10_000
-)
-
-// settings checks the options and fills in the defaults.
-func (o CaptureOptions) settings(c *core) (s deliverySettings, err error) {
-	if c.capture == nil || c.projectKey == nil {
-		return s, &InputError{Op: OpCapture, Field: "client", Want: "a client with WithProjectAPIKey and a region or capture URL"}
-	}
-	d := o.Delivery
-	if o.Rate < Unpaced {
-		return s, &InputError{Op: OpCapture, Field: "Rate", Value: strconv.Itoa(o.Rate), Want: "events per second, 0 for the default of 1,000, or Unpaced"}
-	}
-	err = errors.Join(
-		o.Gate.check(OpCapture),
-		firstNegative(OpCapture, map[string]int{
-			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
-			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,
-			"Delivery.MaxBatchSpan": int(d.MaxBatchSpan), "Delivery.Linger": int(d.Linger), "Delivery.NoProgress": int(d.NoProgress),
-		}),
-		mostIs("Delivery.Lanes", d.Lanes, mostLanes), mostIs("Delivery.MaxBatchBytes", d.MaxBatchBytes, mostBatchBytes),
-		mostIs("Delivery.MaxBatchEvents", d.MaxBatchEvents, mostBatchEvents))
-	if err != nil {
-		return s, err
-	}
-	unpaced := o.Rate == Unpaced
-	perSecond := cmp.Or(o.Rate, defaultRate)
-	s = deliverySettings{DeliveryOptions: d, hasID: o.ID != "", contents: o.Gate.ContentIDs > 0}
-	s.Lanes = cmp.Or(d.Lanes, 8)
-	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
-	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
-	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
-	if unpaced {
-		s.MaxInFlight = cmp.Or(d.MaxInFlight, 65_536)
-		s.MaxBytes = cmp.Or(d.MaxBytes, 24<<20)
-		s.MaxBatchEvents = cmp.Or(d.MaxBatchEvents, 1000)
-	} else {
-		s.MaxInFlight = cmp.Or(d.MaxInFlight, 2000)
-		s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
-		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
-		s.MaxBatchEvents = min(cmp.Or(d.MaxBatchEvents, 1000), max(perSecond/4, 1))
-		s.pace = rate.NewLimiter(rate.Limit(perSecond), s.MaxBatchEvents)
-	}
-	// One event of the largest size must always fit.
-	s.MaxBytes = max(s.MaxBytes, maxEventBytes)
-	s.MaxBatchBytes = max(s.MaxBatchBytes, maxEventBytes)
-	prefix := []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
-	s.prefix = func() []byte { return prefix }
-	return s, nil
-}
-
-func mostIs(field string, n, most int) error {
-	if n > most {
-		return &InputError{Op: OpCapture, Field: field, Value: strconv.Itoa(n), Want: fmt.Sprintf("at most %d", most)}
-	}
-	return nil
-}
-
 // Enqueue takes one event. It makes the event's bytes at once, so later changes of its maps change nothing, and blocks
 // while the buffer is full. An error means that the event was not taken: *EventError where it is refused, the *StopError that has ended
 // the sending, ErrClosed, or ctx's.
@@ -330,7 +210,7 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) error {
 	p.begin.Do(p.start)
 	p.bytes += len(out.wire)
 	seq := p.push(entry{
-		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)), //nolint:gosec // bounded by the gate
+		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
 		tally: p.books.tally(out.name, out.time),
 	})
 	for _, w := range out.warn {
@@ -362,7 +242,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
 		reject.UUID = p.identity.at(ev.Position, number)
 	}
-	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject} //nolint:gosec // bounded by memory
+	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject}
 	if ev.Name != "" && !ev.Timestamp.IsZero() {
 		e.tally = p.books.tally(ev.Name, ev.Timestamp)
 	}

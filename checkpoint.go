@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until it closes it, and
@@ -45,7 +46,7 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 	}
 	switch {
 	case s.Version != stateVersion:
-		return nil, refuse("version", fmt.Sprint(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
+		return nil, refuse("version", strconv.Itoa(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
 	case s.Import != importID:
 		return nil, refuse("import", s.Import, fmt.Sprintf("%q: each import has a checkpoint of its own", importID))
 	case s.Source != source:

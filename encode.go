@@ -3,7 +3,6 @@ package hogapi
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"hash/maphash"
 	"maps"
@@ -44,7 +43,9 @@ type encoder struct {
 	stamps stamps
 	seen   special
 	visit  jsonb.Visitor // of seen, bound once
-	warn   []Warning
+
+	visitMember func(key string, value []byte) // the same, for maps
+	warn        []Warning
 
 	buf, props, rewritten []byte // scratch
 }
@@ -60,8 +61,8 @@ type stamps struct {
 
 func newStamps(importID string) (s stamps) {
 	member := func(key, value string) []byte {
-		b, _ := json.Marshal(value) // a string always marshals
-		return append([]byte(`,"`+key+`":`), b...)
+		b, _ := jsonb.AppendString([]byte(`,"`+key+`":`), value) // visible ASCII
+		return b
 	}
 	s.lib = member("$lib", libraryName)
 	s.version = member("$lib_version", libraryVersion())
@@ -75,67 +76,8 @@ func newStamps(importID string) (s stamps) {
 
 func newEncoder(g gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
 	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
-	e.visit = e.seen.visit
+	e.visit, e.visitMember = e.seen.noteRaw, e.seen.note
 	return e
-}
-
-// special is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
-type special struct {
-	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
-	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
-}
-
-// visit notes one top-level property.
-func (s *special) visit(key, value []byte) {
-	if field := s.field(string(key)); field != nil {
-		*field = append((*field)[:0], value...)
-	}
-}
-
-// field is where a property's value is noted, or nil for an ordinary one.
-func (s *special) field(key string) *[]byte {
-	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' {
-		return nil
-	}
-	switch key {
-	case "distinct_id":
-		return &s.distinctID
-	case "alias":
-		return &s.alias
-	case "$lib":
-		return &s.lib
-	case "$lib_version":
-		return &s.version
-	case "$geoip_disable":
-		return &s.geoip
-	case "$import_job_id":
-		return &s.importJob
-	case "$set":
-		return &s.set
-	case "$set_once":
-		return &s.setOnce
-	case "$process_person_profile":
-		return &s.processProfile
-	case "$cookieless_mode":
-		return &s.cookieless
-	case "$group_type":
-		return &s.groupType
-	case "$group_key":
-		return &s.groupKey
-	case "$group_set":
-		return &s.groupSet
-	}
-	return nil
-}
-
-// reset forgets the values and keeps their room.
-func (s *special) reset() {
-	for _, field := range []*[]byte{
-		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce,
-		&s.processProfile, &s.cookieless, &s.groupType, &s.groupKey, &s.groupSet, &s.alias,
-	} {
-		*field = (*field)[:0]
-	}
 }
 
 // encode checks an event and makes its bytes, or says why it is refused.
@@ -207,9 +149,7 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 	var err error
 	switch {
 	case ev.RawProperties == nil:
-		if e.props, err = e.json.AppendMembers(e.props[:0], ev.Properties); err == nil {
-			err = e.noteSpecials(ev.Properties)
-		}
+		e.props, err = e.json.AppendVisited(e.props[:0], ev.Properties, e.visitMember)
 		members = e.props
 	case ev.Properties != nil:
 		return nil, &EventError{Reason: ReasonBadProperties, Field: "properties", Want: "either Properties or RawProperties, not both"}
@@ -225,18 +165,6 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 		return nil, jsonRefusal("properties", err)
 	}
 	return members, nil
-}
-
-// noteSpecials notes the special ones of a map's properties.
-func (e *encoder) noteSpecials(properties map[string]any) (err error) {
-	for key, value := range properties {
-		if field := e.seen.field(key); field != nil {
-			if *field, err = e.json.AppendValue((*field)[:0], value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // inner is what stands between the braces of an object.
@@ -311,37 +239,6 @@ func distinctIDText(raw []byte) (string, bool) {
 	digits := bytes.TrimPrefix(raw, []byte("-"))
 	return string(raw), len(bytes.Trim(digits, "0123456789")) == 0
 }
-
-// check refuses values of special properties for which the service drops the event, or the whole batch.
-func (s *special) check(name string) *EventError {
-	bad := func(field, want string) *EventError {
-		return &EventError{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
-	}
-	switch {
-	case len(s.processProfile) > 0 && !isBool(s.processProfile):
-		return bad("$process_person_profile", "true or false")
-	case string(s.processProfile) == "false" && isIdentityEvent(name) && name != "$set":
-		return bad("$process_person_profile", "no false on an event that changes persons or groups: the service drops it")
-	case len(s.cookieless) > 0 && !isBool(s.cookieless):
-		return bad("$cookieless_mode", "true or false")
-	case len(s.set) > 0 && s.set[0] != '{':
-		return bad("$set", "an object")
-	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
-		return bad("$set_once", "an object")
-	case name == eventGroupIdentify && !isFilledText(s.groupType):
-		return bad("$group_type", "a text")
-	case name == eventGroupIdentify && (!isFilledText(s.groupKey) || len(s.groupKey) > 400):
-		return bad("$group_key", "a text of at most 400 bytes")
-	case name == eventGroupIdentify && len(s.groupSet) > 0 && s.groupSet[0] != '{' && string(s.groupSet) != "null":
-		return bad("$group_set", "an object")
-	case (name == eventAlias || name == eventMerge) && !isFilledText(s.alias):
-		return bad("alias", "the other id, a text")
-	}
-	return nil
-}
-
-func isBool(raw []byte) bool       { return string(raw) == "true" || string(raw) == "false" }
-func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
 
 // assemble writes the event. A uuid that is not known yet is all zeros.
 func (e *encoder) assemble(ev *Event, person string, members []byte) ([]byte, *EventError) {
@@ -446,8 +343,7 @@ func putUUID(wire []byte, id uuid.UUID) {
 // jsonRefusal says why a value cannot be sent.
 func jsonRefusal(field string, err error) *EventError {
 	refusal := &EventError{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
-	var e *jsonb.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jsonb.Error](err); ok {
 		if e.Path != "" {
 			refusal.Field += "." + e.Path
 		}
@@ -456,6 +352,7 @@ func jsonRefusal(field string, err error) *EventError {
 			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
 		case jsonb.KindNumber:
 			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+		default:
 		}
 	}
 	return refusal

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,7 +54,7 @@ func (p Position) IsZero() bool { return p == Position{} }
 func (p Position) String() string {
 	switch {
 	case p.Key == "":
-		return fmt.Sprint(p.Offset)
+		return strconv.FormatInt(p.Offset, 10)
 	case p.Offset == 0:
 		return p.Key
 	}
@@ -127,7 +128,7 @@ func (d *identity) at(p Position, n uint64) uuid.UUID {
 	b = append(b, 'p')
 	b = binary.BigEndian.AppendUint64(b, uint64(len(p.Key)))
 	b = append(b, p.Key...)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Offset)) //nolint:gosec // all 64 bits, whatever the sign
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Offset))
 	b = binary.BigEndian.AppendUint64(b, n)
 	d.buf = b
 	return version5(b)

@@ -72,6 +72,9 @@ func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) e
 	f.wanted++
 	defer func() { f.wanted-- }()
 	for {
+		if err := ended(ctx, stopped); err != nil {
+			return err
+		}
 		wait, ok := f.admit()
 		if ok {
 			f.inUse++
@@ -89,7 +92,7 @@ func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) e
 
 // admit reports whether a request may go out now, or how long it must wait at the most.
 func (f *flow) admit() (wait time.Duration, ok bool) {
-	if wait = f.notBefore.Sub(time.Now()); wait > 0 {
+	if wait = time.Until(f.notBefore); wait > 0 {
 		return wait, false
 	}
 	if f.inUse >= int(f.permits) {
@@ -102,6 +105,16 @@ func (f *flow) admit() (wait time.Duration, ok bool) {
 		f.probing = true
 	}
 	return 0, true
+}
+
+// ended reports whether no further request shall begin.
+func ended(ctx context.Context, stopped <-chan struct{}) error {
+	select {
+	case <-stopped:
+		return errStopped
+	default:
+		return ctx.Err()
+	}
 }
 
 // pause waits for a change, or for a time to pass.
@@ -161,9 +174,9 @@ func (f *flow) grow() {
 	f.clean = 0
 	slow := f.latency > slowAnswer
 	switch {
-	case slow && f.wanted > 0:
+	case f.wanted > 0 && (slow || f.permits < firstPermits):
 		f.permits = min(f.permits+1, float64(f.set.Lanes))
-		if f.set.pace == nil && int(f.permits) == f.set.Lanes {
+		if slow && f.set.pace == nil && int(f.permits) == f.set.Lanes {
 			f.events = min(f.events*2, max(slowBatch, f.set.MaxBatchEvents))
 		}
 	case !slow && f.permits > firstPermits:

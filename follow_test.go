@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +127,11 @@ func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
 				joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-20 * 24 * time.Hour)})
 				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
 				require.NoError(t, err)
+				for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
+					require.NoError(t, err)
+					require.True(t, slices.ContainsFunc(state.Runs, func(r hogapi.Run) bool { return r.ID == joined }), "from the first look on")
+					break
+				}
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 				require.Len(t, state.Runs, 6)
 				require.Equal(t, joined, state.Runs[3].ID)
@@ -147,7 +153,8 @@ func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 		client, project := s.Client(t), defaultProject(s)
 		export := project.AddExport(hogapitest.Export{})
 		from, to := anHourOf(1, 3)
-		project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to})
+		project.NextRuns(hogapitest.Outcome{Polls: 30})
+		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
@@ -163,6 +170,7 @@ func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, state.Runs, 6)
 		require.Equal(t, 6, state.Completed)
+		require.Equal(t, joined, state.Runs[3].ID)
 	})
 }
 
@@ -288,39 +296,22 @@ func TestBackfillIsCancelled(t *testing.T) {
 	})
 }
 
-// Dates are days of the export's own zone. Without the service's record only the runs say when such a range is covered, also in a
-// month with a day of 25 hours.
-func TestBackfillByDatesWithoutARecord(t *testing.T) {
+// Following costs about two requests a look, however many runs the export has had.
+func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
-		client := s.Client(t)
-		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Nil(t, state.Backfill)
-		require.Equal(t, 31, state.Completed)
-	})
-}
-
-// On a service without records a backfill that stops halfway looks like a slow one: that is said, not taken for the end.
-func TestBackfillThatStopsHalfway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithOldService())
+		s := hogapitest.New()
 		client, project := s.Client(t), defaultProject(s)
 		export := project.AddExport(hogapitest.Export{})
-		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(december), EndAt: hogapi.At(december.Add(2 * time.Hour)), RequestedAt: time.Now()}
-		from, to := anHourOf(1, 0)
-		project.AddRun(export, hogapitest.Run{Start: from, End: to})
-		start := time.Now()
-		state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Settle: 10 * time.Minute})
-		var failed *hogapi.BackfillError
-		require.ErrorAs(t, err, &failed)
-		require.ErrorContains(t, err, "a part of the range has none")
-		require.InDelta(t, 0.5, state.Progress, 0.001)
-		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
-		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
+		for i := range 500 {
+			project.AddRun(export, hogapitest.Run{Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
+		}
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		looks := len(s.Calls(hogapi.OpBackfillsGet))
+		require.Greater(t, looks, 6)
+		require.LessOrEqual(t, len(s.Calls(hogapi.OpRunsList)), looks+1)
 	})
 }
 

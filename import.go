@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 )
 
@@ -101,7 +102,8 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Checkpoint != nil {
 		saver = run
 	}
-	run.capture, err = c.newCapture(CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}, resumed, saver)
+	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
+	run.capture, err = c.newCapture(settings, resumed, saver) //nolint:contextcheck // what is under way may end after ctx: see close
 	if err != nil {
 		return nil, errors.Join(err, run.closeFiles())
 	}
@@ -122,7 +124,7 @@ func (o ImportOptions) check(source Source) error {
 	case source == nil:
 		return &InputError{Op: OpCapture, Field: "source", Want: "a source, not nil"}
 	case o.Total < 0:
-		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: fmt.Sprint(o.Total), Want: "0 or more"}
+		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
 	}
 	return nil
 }

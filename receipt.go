@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,8 +99,7 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 // HogQL is a query for the project's SQL editor that counts this import's events per day and name. Its rows shall
 // equal Days. It finds the events by their property $import_job_id.
 func (r Receipt) HogQL() string {
-	id, _ := json.Marshal(r.ID) // a string always marshals
-	literal := "'" + strings.ReplaceAll(strings.Trim(string(id), `"`), "'", `\'`) + "'"
+	literal := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(r.ID) + "'"
 	return "SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events\n" +
 		"FROM events\nWHERE properties.$import_job_id = " + literal +
 		fmt.Sprintf("\n  AND timestamp >= toDateTime('%s', 'UTC') AND timestamp < toDateTime('%s', 'UTC')",

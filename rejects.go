@@ -69,7 +69,7 @@ func describe(ev *Event) json.RawMessage {
 	raw, err := json.Marshal(line)
 	if err != nil {
 		line.Properties, line.Set, line.SetOnce = nil, nil, nil
-		raw, _ = json.Marshal(line) // texts always marshal
+		raw, _ = json.Marshal(line) //nolint:errchkjson // texts always marshal
 	}
 	return raw
 }

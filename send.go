@@ -127,7 +127,7 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	if err != nil {
 		return 0, nil, nil, redactError(noURL(err), []string{c.projectKey()})
 	}
-	defer resp.Body.Close()            //nolint:errcheck // in memory
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body) // in memory
 	return resp.StatusCode, resp.Header, body, err
 }

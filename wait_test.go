@@ -103,8 +103,9 @@ func TestWaitReportsItsCancellation(t *testing.T) {
 		require.NotNil(t, run)
 		require.Equal(t, 7*time.Second, time.Since(p.times[0]), "at once, not at the next look")
 
-		run, err = client.Runs.Wait(ctx, exportA, runA, nil)
+		run, err = client.Runs.Wait(ctx, exportA, runA, &WatchOptions{MaxFailures: 1})
 		require.ErrorIs(t, err, shutdown)
+		require.ErrorContains(t, err, "stopped watching")
 		require.Nil(t, run, "never seen")
 	})
 }

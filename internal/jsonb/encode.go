@@ -13,6 +13,7 @@ type Encoder struct {
 	members []entry // of the objects that are being written, outermost first
 	order   []rank  // their order by key
 	plans   [32]plan
+	visit   func(key string, value []byte) // of the object at hand; nil for none
 	foreign *bytes.Buffer
 	marshal *json.Encoder // writes to foreign
 }
@@ -33,6 +34,15 @@ func (e *Encoder) AppendMembers(dst []byte, m map[string]any) ([]byte, error) {
 	}
 	out, err := e.object(dst, m, 1)
 	return e.done(dst, out, err)
+}
+
+// AppendVisited is AppendMembers and shows visit each member of m itself, as it was written. What it is shown is only valid
+// during the call.
+func (e *Encoder) AppendVisited(dst []byte, m map[string]any, visit func(key string, value []byte)) ([]byte, error) {
+	e.visit = visit
+	out, err := e.AppendMembers(dst, m)
+	e.visit = nil
+	return out, err
 }
 
 // done ends a call. Scratch space must not stay huge after one huge value, nor keep the caller's values alive.
@@ -229,13 +239,20 @@ func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appe
 
 // object appends the members of m, whose values are inside depth arrays and objects.
 func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error) {
+	visit := e.visit
+	e.visit = nil // not for the maps inside
 	first, start := len(e.members), len(e.order)
 	p := e.plan(len(m))
 	if p != nil && e.fetch(p, m) {
 		for i, text := range p.texts {
+			dst = append(dst, text...)
+			before := len(dst)
 			var err error
-			if dst, err = e.value(append(dst, text...), e.members[first+i].value, depth); err != nil {
+			if dst, err = e.value(dst, e.members[first+i].value, depth); err != nil {
 				return dst, within(keyStep(e.members[first+i].key), err)
+			}
+			if visit != nil {
+				visit(p.keys[i], dst[before:])
 			}
 		}
 		e.drop(first, start)
@@ -256,8 +273,12 @@ func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error
 		if learn = learn && len(member.key) <= longestKey; learn {
 			next.note(member.key, dst[before:])
 		}
+		before = len(dst)
 		if dst, err = e.value(dst, member.value, depth); err != nil {
 			return dst, within(keyStep(member.key), err)
+		}
+		if visit != nil {
+			visit(member.key, dst[before:])
 		}
 	}
 	if learn {

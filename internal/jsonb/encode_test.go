@@ -442,3 +442,17 @@ func TestGolden(t *testing.T) {
 	}
 	assert.False(t, lines.Scan(), "nothing is left")
 }
+
+func TestAppendVisited(t *testing.T) {
+	var e jsonb.Encoder
+	m := map[string]any{"b": 1, "a": map[string]any{"inner": true}, "c": "x"}
+	for range 3 { // sorted first, then by the plan
+		var seen []string
+		out, err := e.AppendVisited(nil, m, func(key string, value []byte) { seen = append(seen, key+"="+string(value)) })
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"a":{"inner":true},"b":1,"c":"x"}`, "{"+string(out)+"}")
+		assert.Equal(t, []string{`a={"inner":true}`, "b=1", `c="x"`}, seen)
+	}
+	_, err := e.AppendMembers(nil, m)
+	require.NoError(t, err)
+}

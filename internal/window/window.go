@@ -35,7 +35,7 @@ func (w *Window[T]) Pop() T {
 }
 
 // Len is the number of elements.
-func (w *Window[T]) Len() int { return int(w.next - w.first) } //nolint:gosec // bounded by memory
+func (w *Window[T]) Len() int { return int(w.next - w.first) }
 
 // First is the sequence number of the first element.
 func (w *Window[T]) First() uint64 { return w.first }

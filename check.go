@@ -1,0 +1,265 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/estimate"
+)
+
+// CheckReport says what an import would send, and what it would refuse.
+type CheckReport struct {
+	Read    int64     `json:"read"`
+	Good    int64     `json:"good"`    // would be sent
+	Refused int64     `json:"refused"` // would go to the reject handler
+	Oldest  time.Time `json:"oldest"`  // of the good events
+	Newest  time.Time `json:"newest"`
+	Bytes   int64     `json:"bytes"`   // of the good events as JSON
+	Largest int       `json:"largest"` // bytes of the largest one
+	Persons int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
+
+	Days     []CheckCount             `json:"days"` // good events by day of UTC and name
+	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"`
+	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
+
+	DoubleUUIDs  CheckFinding  `json:"double_uuids"`            // events whose uuid an earlier event has
+	UUIDsPartial bool          `json:"uuids_partial,omitempty"` // more than 1,000,000 uuids: those after them were compared with the first million only
+	Backwards    CheckFinding  `json:"backwards"`               // events older than the one before
+	LargestJump  time.Duration `json:"largest_jump"`            // the furthest that time runs backwards
+	WideSpans    int64         `json:"wide_spans"`              // of each thousand events in a row, how often they span more than a day
+}
+
+// CheckCount counts the good events of one name on one day.
+type CheckCount struct {
+	Day    string `json:"day"` // 2006-01-02; "other" for what did not fit the table
+	Event  string `json:"event"`
+	Events int64  `json:"events"`
+}
+
+// CheckFinding is how often something was found, and where first.
+type CheckFinding struct {
+	Count    int64          `json:"count"`
+	Examples []CheckExample `json:"examples,omitempty"` // the first five
+}
+
+// CheckExample is one place where something was found.
+type CheckExample struct {
+	Position Position `json:"position"`
+	Text     string   `json:"text,omitempty"`
+}
+
+const (
+	mostExamples  = 5
+	mostCheckIDs  = 1_000_000
+	spanOfCheck   = 1000
+	uuidMixFactor = 0x9E3779B97F4A7C15
+)
+
+func (f *CheckFinding) add(p Position, text string) {
+	f.Count++
+	if len(f.Examples) < mostExamples {
+		f.Examples = append(f.Examples, CheckExample{p, text})
+	}
+}
+
+// Check walks a whole source and sends nothing: it needs no client and no key. What it calls good, the import's gate lets pass; of
+// the options only ID and Gate matter. The report is valid beside an error too, as far as it came.
+func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
+	if err := errors.Join(o.check(source), o.Gate.check(OpCapture)); err != nil {
+		return CheckReport{}, err
+	}
+	c := newChecker(o)
+	for ev, err := range source.Events(ctx, Position{}) {
+		if err != nil {
+			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", err)
+		}
+		c.look(&ev)
+		if ctx.Err() != nil {
+			return c.finish(), context.Cause(ctx)
+		}
+	}
+	return c.finish(), nil
+}
+
+// checker is the state of a Check. Its memory does not grow with the source.
+type checker struct {
+	report   CheckReport
+	encoder  *encoder
+	identity *identity
+	contents bool
+	books    *books
+	persons  estimate.Distinct
+	uuids    map[uint64]struct{}
+	last     time.Time
+	span     struct {
+		events         int
+		oldest, newest time.Time
+	}
+}
+
+func newChecker(o ImportOptions) *checker {
+	return &checker{
+		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Warnings: map[Warning]CheckFinding{}},
+		encoder:  newEncoder(newGate(o.Gate, time.Now), o.Gate.SetPolicy, newStamps(o.ID), maphash.MakeSeed()),
+		identity: newIdentity(o.ID, o.Gate.ContentIDs),
+		contents: o.Gate.ContentIDs > 0,
+		books:    newBooks(o.ID, ""),
+		uuids:    map[uint64]struct{}{},
+	}
+}
+
+func (c *checker) look(ev *Event) {
+	c.report.Read++
+	out, refusal := c.encoder.encode(ev)
+	if refusal == nil {
+		refusal = c.identify(ev, &out)
+	}
+	if refusal != nil {
+		c.report.Refused++
+		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
+		return
+	}
+	c.report.Good++
+	c.report.Bytes += int64(len(out.wire))
+	c.report.Largest = max(c.report.Largest, len(out.wire))
+	c.books.tally(out.name, out.time).acknowledged++
+	c.persons.Add(out.person)
+	for _, w := range out.warn {
+		note(c.report.Warnings, w, ev.Position, "")
+	}
+	c.lookAtUUID(&out)
+	c.lookAtTime(&out)
+}
+
+// note adds to one finding of a map.
+func note[K comparable](findings map[K]CheckFinding, key K, p Position, text string) {
+	f := findings[key]
+	f.add(p, text)
+	findings[key] = f
+}
+
+// identify gives the event the uuid that the import would give it.
+func (c *checker) identify(ev *Event, out *encoded) *EventError {
+	number := c.identity.number(ev.Position)
+	c.identity.n++
+	switch {
+	case out.id != uuid.Nil:
+		return nil
+	case !ev.Position.IsZero():
+		out.id = c.identity.at(ev.Position, number)
+		return nil
+	case c.contents:
+		id, known := c.identity.ofContent(out.wire)
+		if out.id = id; known {
+			return nil
+		}
+		return &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: "fewer different contents (GateOptions.ContentIDs)"}
+	}
+	return &EventError{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
+}
+
+func (c *checker) lookAtUUID(out *encoded) {
+	mark := binary.BigEndian.Uint64(out.id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.id[8:])
+	if _, double := c.uuids[mark]; double {
+		c.report.DoubleUUIDs.add(out.pos, out.id.String())
+		return
+	}
+	if len(c.uuids) >= mostCheckIDs {
+		c.report.UUIDsPartial = true
+		return
+	}
+	c.uuids[mark] = struct{}{}
+}
+
+func (c *checker) lookAtTime(out *encoded) {
+	r := &c.report
+	if r.Oldest.IsZero() || out.time.Before(r.Oldest) {
+		r.Oldest = out.time
+	}
+	if out.time.After(r.Newest) {
+		r.Newest = out.time
+	}
+	if jump := c.last.Sub(out.time); jump > 0 && !c.last.IsZero() {
+		r.Backwards.add(out.pos, jump.String())
+		r.LargestJump = max(r.LargestJump, jump)
+	}
+	c.last = out.time
+	s := &c.span
+	if s.events == 0 {
+		s.oldest, s.newest = out.time, out.time
+	}
+	if out.time.Before(s.oldest) {
+		s.oldest = out.time
+	}
+	if out.time.After(s.newest) {
+		s.newest = out.time
+	}
+	if s.events++; s.events == spanOfCheck {
+		c.endSpan()
+	}
+}
+
+func (c *checker) endSpan() {
+	if c.span.events > 0 && c.span.newest.Sub(c.span.oldest) > day {
+		c.report.WideSpans++
+	}
+	c.span.events = 0
+}
+
+func (c *checker) finish() CheckReport {
+	c.endSpan()
+	r := c.report
+	r.Persons = c.persons.Count()
+	for _, d := range c.books.receipt().Days {
+		r.Days = append(r.Days, CheckCount{d.Day, d.Event, d.Acknowledged})
+	}
+	return r
+}
+
+// String is the report as a short text.
+func (r CheckReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "read %d = good %d + refused %d", r.Read, r.Good, r.Refused)
+	if r.Good > 0 {
+		fmt.Fprintf(&b, "\nfrom %s to %s, about %d distinct ids, %d bytes, the largest event %d",
+			r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Persons, r.Bytes, r.Largest)
+	}
+	names := map[string]int64{}
+	for _, d := range r.Days {
+		names[d.Event] += d.Events
+	}
+	for _, name := range sortedKeys(names) {
+		fmt.Fprintf(&b, "\n  %-40s %12d", name, names[name])
+	}
+	finding := func(text string, f CheckFinding) {
+		if f.Count == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n%s: %d", text, f.Count)
+		for _, e := range f.Examples {
+			fmt.Fprintf(&b, "\n  %s %s", e.Position, e.Text)
+		}
+	}
+	for _, reason := range sortedKeys(r.Reasons) {
+		finding("refused, "+string(reason), r.Reasons[reason])
+	}
+	for _, w := range sortedKeys(r.Warnings) {
+		finding("warning, "+string(w), r.Warnings[w])
+	}
+	finding("the uuid of an earlier event", r.DoubleUUIDs)
+	finding("older than the event before", r.Backwards)
+	if r.LargestJump > 0 {
+		fmt.Fprintf(&b, "\nthe furthest jump backwards: %v", r.LargestJump)
+	}
+	if r.WideSpans > 0 {
+		fmt.Fprintf(&b, "\na thousand events in a row span more than a day: %d times", r.WideSpans)
+	}
+	return b.String()
+}

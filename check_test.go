@@ -1,0 +1,104 @@
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+func events(list ...hogapi.Event) hogapi.Source {
+	return hogapi.SourceFunc("list", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for _, ev := range list {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func TestCheckCountsAndSendsNothing(t *testing.T) {
+	report, err := hogapi.Check(t.Context(), numbered(25_000), hogapi.ImportOptions{ID: "check"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 25_000, report.Read)
+	assert.EqualValues(t, 25_000, report.Good)
+	assert.Zero(t, report.Refused)
+	assert.EqualValues(t, 17, report.Persons)
+	assert.Equal(t, []hogapi.CheckCount{{Day: "1998-01-01", Event: "order placed", Events: 25_000}}, report.Days)
+	assert.Equal(t, longAgo.Add(time.Second), report.Oldest)
+	assert.Equal(t, longAgo.Add(25_000*time.Second), report.Newest)
+	assert.Zero(t, report.DoubleUUIDs.Count)
+	assert.Zero(t, report.Backwards.Count)
+	assert.Zero(t, report.WideSpans)
+}
+
+func TestCheckFinds(t *testing.T) {
+	at := func(i int, change func(*hogapi.Event)) hogapi.Event {
+		ev := numberedEvent(i)
+		change(&ev)
+		return ev
+	}
+	report, err := hogapi.Check(t.Context(), events(
+		numberedEvent(100_000),
+		at(2, func(e *hogapi.Event) { e.UUID = numberedUUID(100_000) }), // double, and backwards by over a day
+		at(3, func(e *hogapi.Event) { e.Name = "" }),
+		at(4, func(e *hogapi.Event) { e.DistinctID = "null" }),
+		at(5, func(e *hogapi.Event) { e.UUID, e.Position = uuid.Nil, hogapi.Position{} }),
+		at(6, func(e *hogapi.Event) { e.Timestamp = time.Now() }),
+		hogapi.BadEvent(hogapi.Position{Offset: 7}, []byte("{"), errors.New("line 7 is no JSON")),
+	), hogapi.ImportOptions{ID: "check"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, report.Read)
+	assert.EqualValues(t, 3, report.Good)
+	assert.EqualValues(t, 4, report.Refused)
+	for reason, offset := range map[hogapi.Reason]int64{hogapi.ReasonNoName: 3, hogapi.ReasonNoIdentity: 0, hogapi.ReasonTooYoung: 6, hogapi.ReasonBadRecord: 7} {
+		require.Len(t, report.Reasons[reason].Examples, 1, reason)
+		assert.Equal(t, offset, report.Reasons[reason].Examples[0].Position.Offset)
+		assert.EqualValues(t, 1, report.Reasons[reason].Count)
+	}
+	assert.EqualValues(t, 1, report.Warnings[hogapi.WarnSuspectID].Count)
+	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
+	assert.EqualValues(t, 1, report.Backwards.Count)
+	assert.Equal(t, 99_998*time.Second, report.LargestJump)
+	assert.EqualValues(t, 1, report.WideSpans)
+	text := report.String()
+	for _, want := range []string{"read 7 = good 3 + refused 4", "no_name", "line 7 is no JSON", "suspect_distinct_id"} {
+		assert.Contains(t, text, want)
+	}
+}
+
+func TestCheckRefusesBadOptions(t *testing.T) {
+	for name, o := range map[string]hogapi.ImportOptions{
+		"no id":        {},
+		"blank id":     {ID: "a b"},
+		"content ids":  {ID: "x", Gate: hogapi.GateOptions{ContentIDs: -1}},
+		"a set policy": {ID: "x", Gate: hogapi.GateOptions{SetPolicy: 9}},
+	} {
+		_, err := hogapi.Check(t.Context(), numbered(1), o)
+		var input *hogapi.InputError
+		require.ErrorAs(t, err, &input, name)
+	}
+	_, err := hogapi.Check(t.Context(), nil, hogapi.ImportOptions{ID: "x"})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+}
+
+func TestCheckReportsAsFarAsItCame(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	source := hogapi.SourceFunc("broken", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			_ = yield(numberedEvent(1), nil) && yield(hogapi.Event{}, broken)
+		}
+	})
+	report, err := hogapi.Check(t.Context(), source, hogapi.ImportOptions{ID: "x"})
+	require.ErrorIs(t, err, broken)
+	assert.EqualValues(t, 1, report.Good)
+}

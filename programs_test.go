@@ -1,0 +1,42 @@
+package hogapi_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A user's test of RetryFailed: the service asks it to slow down, and the connection is cut twice, once after the service has acted.
+func TestRetryFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		for _, id := range []string{"1", "2", "3"} {
+			project := server.Project(id)
+			export := project.AddExport(hogapitest.Export{})
+			monthAgo := time.Now().AddDate(0, -1, 0)
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: monthAgo})
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: monthAgo.Add(time.Hour)})
+		}
+		server.Script(hogapi.OpRunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
+
+		retried, err := RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Equal(t, 3, retried)
+		require.Len(t, server.Calls(hogapi.OpRunsRetry), 5, "three, one more for the 429 and one for the request that had no effect")
+		for _, id := range []string{"1", "2", "3"} {
+			runs := server.Project(id).Runs(server.Project(id).Exports()[0].ID)
+			require.Len(t, runs, 3, "each failed run is retried once")
+			require.Equal(t, hogapi.RunStatusCompleted, runs[2].Status)
+		}
+
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Zero(t, retried, "nothing is left to retry")
+	})
+}

@@ -1,0 +1,99 @@
+package hogapi
+
+// special is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
+type special struct {
+	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
+	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
+}
+
+// note notes one top-level property of a map.
+func (s *special) note(key string, value []byte) {
+	if field := s.field(key); field != nil {
+		*field = append((*field)[:0], value...)
+	}
+}
+
+// noteRaw notes one top-level property of a raw object.
+func (s *special) noteRaw(key, value []byte) {
+	const longest = len("$process_person_profile")
+	if len(key) <= longest {
+		s.note(string(key), value)
+	}
+}
+
+// field is where a property's value is noted, or nil for an ordinary one.
+func (s *special) field(key string) *[]byte {
+	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' {
+		return nil
+	}
+	switch key {
+	case "distinct_id":
+		return &s.distinctID
+	case "alias":
+		return &s.alias
+	case "$lib":
+		return &s.lib
+	case "$lib_version":
+		return &s.version
+	case "$geoip_disable":
+		return &s.geoip
+	case "$import_job_id":
+		return &s.importJob
+	case "$set":
+		return &s.set
+	case "$set_once":
+		return &s.setOnce
+	case "$process_person_profile":
+		return &s.processProfile
+	case "$cookieless_mode":
+		return &s.cookieless
+	case "$group_type":
+		return &s.groupType
+	case "$group_key":
+		return &s.groupKey
+	case "$group_set":
+		return &s.groupSet
+	}
+	return nil
+}
+
+// reset forgets the values and keeps their room.
+func (s *special) reset() {
+	for _, field := range []*[]byte{
+		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce,
+		&s.processProfile, &s.cookieless, &s.groupType, &s.groupKey, &s.groupSet, &s.alias,
+	} {
+		*field = (*field)[:0]
+	}
+}
+
+// check refuses values of special properties for which the service drops the event, or the whole batch.
+func (s *special) check(name string) *EventError {
+	bad := func(field, want string) *EventError {
+		return &EventError{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
+	}
+	switch {
+	case len(s.processProfile) > 0 && !isBool(s.processProfile):
+		return bad("$process_person_profile", "true or false")
+	case string(s.processProfile) == "false" && isIdentityEvent(name) && name != "$set":
+		return bad("$process_person_profile", "no false on an event that changes persons or groups: the service drops it")
+	case len(s.cookieless) > 0 && !isBool(s.cookieless):
+		return bad("$cookieless_mode", "true or false")
+	case len(s.set) > 0 && s.set[0] != '{':
+		return bad("$set", "an object")
+	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
+		return bad("$set_once", "an object")
+	case name == eventGroupIdentify && !isFilledText(s.groupType):
+		return bad("$group_type", "a text")
+	case name == eventGroupIdentify && (!isFilledText(s.groupKey) || len(s.groupKey) > 400):
+		return bad("$group_key", "a text of at most 400 bytes")
+	case name == eventGroupIdentify && len(s.groupSet) > 0 && s.groupSet[0] != '{' && string(s.groupSet) != "null":
+		return bad("$group_set", "an object")
+	case (name == eventAlias || name == eventMerge) && !isFilledText(s.alias):
+		return bad("alias", "the other id, a text")
+	}
+	return nil
+}
+
+func isBool(raw []byte) bool       { return string(raw) == "true" || string(raw) == "false" }
+func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
