@@ -1,3 +1,73 @@
 // Package hogapi is an unofficial client for a part of PostHog's API: batch exports and their runs, app metrics,
-// dashboards, and the import of past events.
+// dashboards, and the import of past events. It is not affiliated with PostHog.
+//
+//	client, err := hogapi.NewClient(hogapi.WithRegion(hogapi.RegionEU), hogapi.WithProject("12345"),
+//		hogapi.WithPersonalAPIKey(os.Getenv("POSTHOG_PERSONAL_API_KEY")))
+//	if err != nil {
+//		return err
+//	}
+//	for export, err := range client.BatchExports.All(ctx, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		for run, err := range client.Runs.Failed(ctx, export.ID, nil) {
+//			if err != nil {
+//				return err
+//			}
+//			fmt.Println(export.Name, run.DataIntervalEnd, run.Status)
+//		}
+//	}
+//
+// # What there is
+//
+//   - [Client.BatchExports]: list, get, create, update, delete, pause and unpause exports, backfill them, read their logs
+//   - [Client.Backfills]: the newer resource of backfills, and following a backfill or a retry to its end
+//   - [Client.Runs]: list, get, cancel, retry, watch and wait for runs; the failed ones that still matter; their logs
+//   - [Client.AppMetrics]: counts and errors of apps and of batch exports, historical exports
+//   - [Client.Dashboards]: list
+//   - [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
+//   - [Client.NewCapture]: past events that are pushed
+//   - [Client.Do]: any other endpoint of the project
+//
+// Each method names its endpoint and the scope that the personal API key needs. [Client.ForProject] turns to another
+// project. Tests use the fake service of the package hogapitest.
+//
+// # Lists
+//
+// List is one page, Pages walks over pages, All over items. A walk ends with an error, once and last, or it was complete:
+// a list is never quietly partial. The error is a [*PageError] and says where to go on. Lists of runs have no hidden
+// window of time, unlike the service's own.
+//
+// # Errors
+//
+// Bad input is an [*InputError] before anything is sent. An answer that is not a success is an [*APIError]; match its kind
+// with [errors.Is] and sentinels such as [ErrNotFound], and take its fields with [errors.As]. No usable answer is a
+// [*TransportError], and an answer that cannot be read a [*DecodeError]. No error holds a key.
+//
+// # Retries
+//
+// Calls that change nothing, or may be carried out twice without harm, are tried up to four times when the failure can
+// pass: lost connections, 408, 429, 500, 502, 503, 504. Waits are random and grow; Retry-After is obeyed up to a minute. Calls that act
+// anew each time (create, backfill, retry and cancel of a run) are sent again only when the service provably did not act.
+// Where it may have, the error is an [*OutcomeUnknownError]: look before you try again. See [RetryPolicy].
+//
+// # Imports
+//
+// Events cannot be deleted from the service, so what an import sends is checked first. What is promised:
+//
+//   - Each event that the source gives is acknowledged at least once, or handed to the reject handler, or the import ends
+//     with an error. With a checkpoint, the next run goes on there, whatever ended the one before.
+//   - An event has the same uuid, name, distinct id, timestamp and properties each time that it is sent, in every process. So the
+//     service can tell a repeated event from a new one.
+//   - The [Receipt] accounts for all: read = acknowledged + rejected + pending, by day and by name.
+//   - Events of one distinct id are sent in the order of the source.
+//   - Every request is marked as historical migration, and there is no way to send without that mark.
+//
+// What an acknowledgement does not prove is that an event is visible: compare with [Receipt.HogQL] some hours later.
+// Imports keep a pace of 1,000 events a second unless told otherwise.
+//
+// # Keys
+//
+// The personal API key ("phx_…") is for management calls, the project API key ("phc_…") for events. Each travels to its own
+// origin only, and prints nowhere.
 package hogapi
