@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,7 +82,7 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 	}
 	x.answer = nil
 	if resp != nil && err == nil {
-		body, _ := io.ReadAll(resp.Body) // in memory
+		body := bodyOf(resp)
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
 		o.status = resp.StatusCode
 		if !isSuccess(o.status) {

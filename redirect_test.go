@@ -186,3 +186,30 @@ func TestOriginOf(t *testing.T) {
 		require.Equal(t, want, originOf(u))
 	}
 }
+
+// FuzzLocation: whatever a redirect says, nothing leaves the origin, and the call ends.
+func FuzzLocation(f *testing.F) {
+	for _, to := range []string{
+		"", "/x", "//evil/", "https://us.posthog.com/x", "https://us.posthog.com:443/x", "https://us.posthog.com@evil/", "https://us.posthog.com:8443/", "http://us.posthog.com/",
+		"https://US.posthog.com/x", "https://us.posthog.com./", "https:us.posthog.com", "https:///evil", "\\\\evil", "/\\evil", "http://[::1", "%zz", "\x00", "javascript:x", "?x", "#x", "..", "/../..//evil",
+	} {
+		f.Add(to, uint8(7))
+		f.Add(to, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, to string, code uint8) {
+		status, tries := 300+int(code%100), 0
+		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			tries++
+			require.Equal(t, "https://us.posthog.com:443", originOf(r.URL))
+			require.Equal(t, "us.posthog.com", r.URL.Host)
+			require.Equal(t, "Bearer "+testPersonalKey, r.Header.Get("Authorization"))
+			return answer(r, status, "", "Location", to), nil
+		}))
+		err := create(t.Context(), client)
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		require.Equal(t, status, api.StatusCode)
+		require.LessOrEqual(t, tries, 1+maxRedirects)
+		require.NotContains(t, err.Error(), "evil")
+	})
+}

@@ -221,7 +221,7 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) 
 	if tooBig {
 		body = body[:limit]
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = &readBody{*bytes.NewReader(body), body}
 	if !isNeeded {
 		return nil // the status is known, and it is what counts
 	}
@@ -237,11 +237,23 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) 
 	return nil
 }
 
+// readBody is the body of an answer, read already.
+type readBody struct {
+	bytes.Reader
+
+	whole []byte
+}
+
+func (*readBody) Close() error { return nil }
+
+// bodyOf returns the bytes of an answer that a tryTransport has read.
+func bodyOf(resp *http.Response) []byte { return resp.Body.(*readBody).whole }
+
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// readBounded reads up to limit+1 bytes.
+// readBounded reads up to limit+1 bytes. From its first size the buffer doubles to little more than the limit.
 func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
-	buf := bytes.NewBuffer(make([]byte, 0, max(min(expected, limit, 1<<20), 0)+bytes.MinRead))
+	buf := bytes.NewBuffer(make([]byte, 0, max(min(expected, limit, 1<<20), 4<<10)+bytes.MinRead))
 	_, err := buf.ReadFrom(io.LimitReader(r, limit+1))
 	return buf.Bytes(), err
 }

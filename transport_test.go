@@ -1,10 +1,14 @@
 package hogapi
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -317,6 +321,39 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.ErrorAs(t, err, &api)
 	require.Len(t, api.Body(), maxErrorBody)
 	require.Len(t, reply.Body, maxErrorBody)
+}
+
+// A gzip bomb is unpacked up to the limit only.
+func TestBombIsNotUnpacked(t *testing.T) {
+	var bomb bytes.Buffer
+	zip := gzip.NewWriter(&bomb)
+	_, err := io.Copy(zip, io.LimitReader(zeros{}, 256<<20))
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	client, _ := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	}))
+	var c cost
+	c.add(func() {
+		require.ErrorIs(t, client.Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any)), errAnswerTooBig)
+	})
+	require.Less(t, c.bytes, uint64(3*maxAnswer), "all that was ever allocated; half of it is held at the same time")
+}
+
+// A server that speaks nothing newer than TLS 1.1 is not spoken to.
+func TestOldTLSIsRefused(t *testing.T) {
+	for version, says := range map[uint16]string{tls.VersionTLS11: "protocol version", tls.VersionTLS12: "certificate"} {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version} //nolint:gosec // that is the point
+		server.StartTLS()
+		client := newFakeClient(t, defaultTransport(), WithRegion(""), WithBaseURL(server.URL), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+		err := create(t.Context(), client)
+		require.ErrorContains(t, err, says)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, "nothing but the handshake was sent")
+		server.Close()
+	}
 }
 
 type zeros struct{}
