@@ -57,7 +57,7 @@ func inspect(root, file string) ([]string, error) {
 		found = append(found, fmt.Sprintf("%s:%d: %s: %s", file, line, what, text))
 	}
 	recorded := strings.Contains(file, "testdata/") || strings.HasSuffix(file, ".jsonl") // other people's words
-	n := 0
+	n, code := 0, false
 	for line := range strings.Lines(string(data)) {
 		n++
 		if m := leftOpen.FindString(line); m != "" && !recorded {
@@ -68,6 +68,12 @@ func inspect(root, file string) ([]string, error) {
 		}
 		if !strings.HasSuffix(file, ".md") {
 			continue
+		}
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		if code {
+			continue // f[T](x) is no link
 		}
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
 			if target := m[1]; !strings.Contains(target, ":") {
