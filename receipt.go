@@ -17,7 +17,7 @@ import (
 
 // Stats is a snapshot of a running import. Read = Acknowledged + Rejected + Pending.
 type Stats struct {
-	Read         int64 // events taken, in this run
+	Read         int64 // events taken; this and the next two include what earlier runs of a resumed import have settled
 	Acknowledged int64 // answered with a success
 	Rejected     int64 // refused by the service or, in an import, by the gate
 	Refused      int64 // by Enqueue's gate: not taken
