@@ -1,0 +1,80 @@
+// Package durable keeps files that survive a crash of the machine: one that is replaced as a whole, and one that grows by
+// lines. An error means that the newest change may be lost. Nothing is tried again after a failed sync: the system may
+// then have dropped what it could not write, and a second sync would succeed all the same.
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrLocked is the error of Lock where somebody else holds it.
+var ErrLocked = errors.New("locked by another owner")
+
+// FS is what this package needs of a file system. A crash keeps no more than what has been synced.
+type FS interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	// MakeFolder makes a folder and those above it that are missing, for this user only, and makes them durable.
+	MakeFolder(name string) error
+	// SyncFolder makes durable which files a folder holds.
+	SyncFolder(name string) error
+	// Lock makes the caller the one owner of a name until it closes the lock or its process ends, in whatever way.
+	Lock(name string) (io.Closer, error)
+}
+
+// File is an open file.
+type File interface {
+	io.ReadWriteSeeker
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+}
+
+const private = 0o600
+
+// Read returns the content of a file.
+func Read(fsys FS, path string) ([]byte, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Replace gives a file a new content: after a crash it has the old or the new one, and once Replace has returned nil the new
+// one. It uses a second file, path.tmp, so one caller at a time may work on a path.
+func Replace(fsys FS, path string, content []byte) error {
+	temp := path + ".tmp"
+	err := create(fsys, temp, content)
+	if err == nil {
+		err = fsys.Rename(temp, path)
+	}
+	if err != nil {
+		_ = fsys.Remove(temp) // the next Replace does it otherwise
+		return err
+	}
+	return fsys.SyncFolder(filepath.Dir(path))
+}
+
+// create writes a new file and syncs its content, but not the folder.
+func create(fsys FS, path string, content []byte) error {
+	// What a crash has left is removed rather than opened: it could be anything, even a link to elsewhere.
+	if err := fsys.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := fsys.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,322 @@
+package durable_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+)
+
+// The workload is an import in small: lines go to a log, the log is synced, and a state that holds the log's length
+// replaces the one before.
+const (
+	statePath = "folder/state"
+	logPath   = "folder/log"
+)
+
+// line is a long one, so that it can be torn.
+func line(i int) []byte { return fmt.Appendf(nil, "%d %s", i, bytes.Repeat([]byte{'x'}, i%50)) }
+
+// state is i lines in a log of length bytes, with padding that can be torn.
+func state(i int, length int64) []byte {
+	return fmt.Appendf(nil, "%d %d %s end", i, length, bytes.Repeat([]byte{'s'}, 200))
+}
+
+func parseState(raw []byte) (i int, length int64, err error) {
+	if raw == nil {
+		return 0, 0, nil
+	}
+	if _, err := fmt.Sscanf(string(raw), "%d %d", &i, &length); err != nil {
+		return 0, 0, err
+	}
+	if !bytes.Equal(raw, state(i, length)) {
+		return 0, 0, errors.New("the state is torn")
+	}
+	return i, length, nil
+}
+
+func read(d durable.FS, path string) ([]byte, error) {
+	raw, err := durable.Read(d, path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+// work goes on from the state on disk, up to a few lines further, and returns the number that was saved last.
+func work(d durable.FS, random *rand.Rand) (saved int, err error) {
+	raw, err := read(d, statePath)
+	if err != nil {
+		return 0, err
+	}
+	i, length, err := parseState(raw)
+	if err != nil {
+		return 0, err
+	}
+	saved = i
+	log, err := durable.OpenLog(d, logPath, length)
+	if err != nil {
+		return saved, err
+	}
+	for range 4 {
+		for range random.IntN(4) {
+			i++
+			if err := log.Append(line(i)); err != nil {
+				return saved, err
+			}
+		}
+		if length, err = log.Sync(); err != nil {
+			return saved, err
+		}
+		if err := durable.Replace(d, statePath, state(i, length)); err != nil {
+			return saved, err
+		}
+		saved = i
+	}
+	return saved, log.Close()
+}
+
+// checkDisk says what is wrong with a disk after a crash, where a state with at least saved lines was there.
+func checkDisk(d durable.FS, saved int) error {
+	raw, err := read(d, statePath)
+	if err != nil {
+		return err
+	}
+	i, length, err := parseState(raw)
+	if err != nil {
+		return err
+	}
+	if i < saved {
+		return fmt.Errorf("state %d is older than the saved one, %d", i, saved)
+	}
+	log, err := durable.OpenLog(d, logPath, length)
+	if err != nil {
+		return err
+	}
+	if err := log.Close(); err != nil {
+		return err
+	}
+	text, err := durable.Read(d, logPath)
+	if err != nil {
+		return err
+	}
+	var want []byte
+	for n := range i {
+		want = append(append(want, line(n+1)...), '\n')
+	}
+	if !bytes.Equal(want, text) {
+		return fmt.Errorf("the log differs at state %d", i)
+	}
+	return nil
+}
+
+// power cuts the power at random moments, several times in a row, and returns the first thing that is wrong.
+func power(seed uint64, sabotage func(*simdisk.Disk)) error {
+	random := rand.New(rand.NewPCG(seed, 1))
+	d := new(simdisk.Disk)
+	for round := range 3 {
+		sabotage(d)
+		d.CrashAt(1 + random.IntN(36))
+		saved, err := work(d, random)
+		if err != nil && !errors.Is(err, simdisk.ErrCrashed) {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		d = d.Crashed(random.Uint64())
+		if err := checkDisk(d, saved); err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+	}
+	return nil
+}
+
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(10_000) // three crashes each
+	if os.Getenv("HOGAPI_TEST") == "nightly" || os.Getenv("HOGAPI_TEST") == "deep" {
+		seeds = 100_000
+	}
+	for seed := range seeds {
+		require.NoError(t, power(seed, func(*simdisk.Disk) {}), "seed %d", seed)
+	}
+}
+
+// The simulated disk must notice what the syncs are for; otherwise the test above proves nothing.
+func TestPowerLossIsNoticedWithoutSyncs(t *testing.T) {
+	t.Parallel()
+	for name, sabotage := range map[string]func(*simdisk.Disk){
+		"files":  func(d *simdisk.Disk) { d.IgnoreSync = true },
+		"folder": func(d *simdisk.Disk) { d.IgnoreSyncFolder = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			failed := 0
+			for seed := range uint64(100) {
+				if power(seed, sabotage) != nil {
+					failed++
+				}
+			}
+			assert.Greater(t, failed, 50)
+		})
+	}
+}
+
+// Every operation fails once. The work ends with that error, what was saved is still there after a loss of power, and it can
+// go on once the disk is well again.
+func TestEveryOperationFailsOnce(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no space left")
+	for n := 1; ; n++ {
+		d := new(simdisk.Disk)
+		random := rand.New(rand.NewPCG(7, 7))
+		_, err := work(d, random)
+		require.NoError(t, err)
+		before, _, err := parseState(d.Content(statePath))
+		require.NoError(t, err)
+
+		end := d.Operations()
+		d.FailAt(n, broken)
+		saved, err := work(d, random)
+		if d.Operations()-end < n {
+			require.Greater(t, n, 20, "the failure was never met")
+			return
+		}
+		require.ErrorIs(t, err, broken, "operation %d", n)
+		require.GreaterOrEqual(t, saved, before)
+		require.NoError(t, checkDisk(d, saved), "operation %d, without a crash", n)
+		for seed := range uint64(20) {
+			require.NoError(t, checkDisk(d.Crashed(seed), saved), "operation %d, seed %d", n, seed)
+		}
+	}
+}
+
+// After a failed sync a later one succeeds on Linux although the data are lost.
+func TestALogTakesNothingAfterAFailure(t *testing.T) {
+	t.Parallel()
+	d := new(simdisk.Disk)
+	log, err := durable.OpenLog(d, logPath, 0)
+	require.NoError(t, err)
+	require.NoError(t, log.Append([]byte("one")))
+	broken := errors.New("input/output error")
+	d.FailAt(1, broken)
+	_, err = log.Sync()
+	require.ErrorIs(t, err, broken)
+	_, err = log.Sync()
+	require.ErrorIs(t, err, broken)
+	require.ErrorIs(t, log.Append([]byte("two")), broken)
+	require.ErrorIs(t, log.Close(), broken)
+}
+
+func TestAFailedAppendLeavesNoHalfLine(t *testing.T) {
+	t.Parallel()
+	d := new(simdisk.Disk)
+	log, err := durable.OpenLog(d, logPath, 0)
+	require.NoError(t, err)
+	require.NoError(t, log.Append([]byte("one")))
+	d.FailAt(1, errors.New("no space left"))
+	require.ErrorContains(t, log.Append([]byte("two")), "no space left")
+	assert.Equal(t, "one\n", string(d.Content(logPath)))
+}
+
+func TestOpenLog(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, content string
+		length        int64
+		want, err     string
+	}{
+		{name: "new", length: 0, want: "next\n"},
+		{name: "all of it", content: "one\ntwo\n", length: 8, want: "one\ntwo\nnext\n"},
+		{name: "one line less", content: "one\ntwo\n", length: 4, want: "one\nnext\n"},
+		{name: "half a line less", content: "one\ntw", length: 4, want: "one\nnext\n"},
+		{name: "nothing", content: "one\ntwo\n", length: 0, want: "next\n"},
+		{name: "whole", content: "one\ntwo\n", length: durable.Whole, want: "one\ntwo\nnext\n"},
+		{name: "whole and empty", length: durable.Whole, want: "next\n"},
+		{name: "whole, last line without its end", content: "one\ntw", length: durable.Whole, want: "one\ntw\nnext\n"},
+		{name: "shorter", content: "one\n", length: 8, err: "the file has 4 bytes and should have at least 8"},
+		{name: "missing", length: 8, err: "the file has 0 bytes"},
+		{name: "changed", content: "one two\n", length: 4, err: "no line ends at byte 4"},
+		{name: "changed, same length", content: "one two", length: 7, err: "no line ends at byte 7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "log")
+			if tt.content != "" {
+				require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
+			}
+			log, err := durable.OpenLog(durable.OS{}, path, tt.length)
+			if tt.err != "" {
+				require.ErrorContains(t, err, tt.err)
+				content, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, tt.content, string(content), "a refused file stays as it is")
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, log.Append([]byte("next")))
+			require.Error(t, log.Append([]byte("two\nlines")))
+			length, err := log.Sync()
+			require.NoError(t, err)
+			require.NoError(t, log.Close())
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, string(content))
+			assert.EqualValues(t, len(tt.want), length)
+		})
+	}
+}
+
+func TestReplaceOnTheMachine(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	require.NoError(t, durable.OS{}.MakeFolder(folder))
+	require.NoError(t, durable.OS{}.MakeFolder(folder), "it is there already")
+	info, err := os.Stat(folder)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	path := filepath.Join(folder, "state")
+	// What a crash has left, even a link to elsewhere, is not written through.
+	victim := filepath.Join(folder, "victim")
+	require.NoError(t, os.WriteFile(victim, []byte("mine"), 0o600))
+	require.NoError(t, os.Symlink(victim, path+".tmp"))
+	for i := range 3 {
+		require.NoError(t, durable.Replace(durable.OS{}, path, []byte(strconv.Itoa(i))))
+		content, err := durable.Read(durable.OS{}, path)
+		require.NoError(t, err)
+		assert.Equal(t, strconv.Itoa(i), string(content))
+	}
+	content, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(content))
+	info, err = os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Len(t, entries, 2, "no second file is left")
+
+	require.Error(t, durable.Replace(durable.OS{}, filepath.Join(folder, "missing", "state"), nil))
+	require.NoError(t, os.Mkdir(path+"2", 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(path+"2", "x"), nil, 0o600))
+	require.Error(t, durable.Replace(durable.OS{}, path+"2", []byte("new")), "a folder is not replaced")
+	_, err = os.Stat(path + "2.tmp")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestMakeFolderFails(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Error(t, durable.OS{}.MakeFolder(file))
+	require.Error(t, durable.OS{}.MakeFolder(filepath.Join(file, "below")))
+}

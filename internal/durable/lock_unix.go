@@ -1,0 +1,49 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// lock holds a lock of the system on a file. It ends with the process, however that ends.
+func lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the caller names its own files
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func flock(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var lockErr error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			lockErr = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
+			if !errors.Is(lockErr, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(lockErr, syscall.EWOULDBLOCK):
+		return ErrLocked
+	case lockErr != nil:
+		return &fs.PathError{Op: "flock", Path: f.Name(), Err: lockErr}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const sharingViolation syscall.Errno = 32
+
+// lock opens a file so that nobody else can. The system closes it with the process, however that ends.
+func lock(name string) (io.Closer, error) {
+	path, err := syscall.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	const shareNothing = 0
+	h, err := syscall.CreateFile(path, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shareNothing, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	switch {
+	case errors.Is(err, sharingViolation):
+		return nil, ErrLocked
+	case err != nil:
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(h), name), nil
+}

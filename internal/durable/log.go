@@ -1,0 +1,140 @@
+package durable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Log is a file that grows by whole lines. Its length can be noted elsewhere, and a later OpenLog takes it back to there.
+// After an error it takes nothing more.
+type Log struct {
+	file   File
+	length int64
+	buf    []byte
+	failed error
+}
+
+// Whole is the length that keeps everything.
+const Whole = -1
+
+// OpenLog opens a log, or makes one for this user only, and cuts what stands behind length. It fails where the file is
+// shorter or has no end of a line there. With Whole, a last line that was left without its end gets one: to whom it
+// belongs is not known, so it is not cut.
+func OpenLog(fsys FS, path string, length int64) (*Log, error) {
+	f, err := open(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{file: f}
+	if err := l.start(length); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// open opens the file for reading and writing. A new one is in its folder durably.
+func open(fsys FS, path string) (File, error) {
+	f, err := fsys.OpenFile(path, os.O_RDWR, 0)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if f, err = fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private); err != nil {
+		return nil, err
+	}
+	if err := fsys.SyncFolder(filepath.Dir(path)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// start brings the file to its length and goes there.
+func (l *Log) start(length int64) error {
+	size, err := l.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	whole := length == Whole
+	if whole {
+		length = size
+	}
+	if size < length {
+		return fmt.Errorf("the file has %d bytes and should have at least %d", size, length)
+	}
+	ended, err := l.lineEndsAt(length)
+	switch {
+	case err != nil:
+		return err
+	case !ended && !whole:
+		return fmt.Errorf("the file has been changed: no line ends at byte %d", length)
+	case length < size:
+		err = l.file.Truncate(length)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := l.file.Seek(length, io.SeekStart); err != nil {
+		return err
+	}
+	l.length = length
+	if !ended {
+		return l.append([]byte{'\n'})
+	}
+	return nil
+}
+
+func (l *Log) lineEndsAt(offset int64) (bool, error) {
+	if offset == 0 {
+		return true, nil
+	}
+	if _, err := l.file.Seek(offset-1, io.SeekStart); err != nil {
+		return false, err
+	}
+	var last [1]byte
+	_, err := io.ReadFull(l.file, last[:])
+	return last[0] == '\n', err
+}
+
+// Append adds a line, which has no newline of its own. It is durable after the next Sync.
+func (l *Log) Append(line []byte) error {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return errors.New("a newline inside a line")
+	}
+	l.buf = append(append(l.buf[:0], line...), '\n')
+	return l.append(l.buf)
+}
+
+func (l *Log) append(text []byte) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	n, err := l.file.Write(text)
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		l.failed = err
+		_ = l.file.Truncate(l.length) // no half a line if it can be helped; OpenLog deals with one
+		return err
+	}
+	l.length += int64(n)
+	return nil
+}
+
+// Sync makes durable what was appended, and returns the length to note.
+func (l *Log) Sync() (length int64, err error) {
+	if l.failed == nil {
+		l.failed = l.file.Sync()
+	}
+	return l.length, l.failed
+}
+
+// Close syncs and closes.
+func (l *Log) Close() error {
+	_, err := l.Sync()
+	return errors.Join(err, l.file.Close())
+}

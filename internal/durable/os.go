@@ -1,0 +1,61 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// OS is the file system of the machine.
+type OS struct{}
+
+// OpenFile is os.OpenFile.
+func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm) //nolint:gosec // the caller names its own files
+	if err != nil {
+		return nil, err // not f: a nil *os.File would be a File that is not nil
+	}
+	return f, nil
+}
+
+// Rename is os.Rename.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove is os.Remove.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// MakeFolder implements FS.
+func (o OS) MakeFolder(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	err := os.Mkdir(name, 0o700)
+	if above := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) && above != name {
+		if err := o.MakeFolder(above); err != nil {
+			return err
+		}
+		err = os.Mkdir(name, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return o.SyncFolder(filepath.Dir(name))
+}
+
+// SyncFolder implements FS. Windows has no such thing: there the journal of the file system must do.
+func (OS) SyncFolder(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(name) //nolint:gosec // the caller names its own folders
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Lock implements FS. The file stays behind: to remove it would let two owners lock two files of one name.
+func (OS) Lock(name string) (io.Closer, error) { return lock(name) }
