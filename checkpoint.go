@@ -1,10 +1,20 @@
 package hogapi
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
 	"strconv"
+	"sync"
+
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until it closes it, and
@@ -24,7 +34,7 @@ type savedState struct {
 	Import  string       `json:"import"`
 	Source  string       `json:"source"`
 	Place   settledPlace `json:"place"`
-	Rejects int64        `json:"rejects"` // length of the reject file that belongs to this place
+	Rejects *int64       `json:"rejects,omitempty"` // length of the reject file that belongs to this place; nil without one
 	Receipt Receipt      `json:"receipt"`
 
 	books *books
@@ -57,4 +67,112 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 		return nil, refuse("receipt", "", "a receipt that this package has saved: "+clean(err.Error()))
 	}
 	return &s, nil
+}
+
+// FileCheckpoint keeps the state of an import in a file. Its folder is made where it is missing, the file is replaced as a
+// whole each time, and whatever a crash does, of process or machine, it holds the newest state that was saved. A file that is
+// torn, empty or changed is refused with an *InputError.
+//
+// One import at a time owns it, by a lock on the file path.lock beside it; another gets [ErrHeld] at once. The lock ends with the
+// process, also by a kill, and the file that was locked stays. On systems without such locks (neither Unix nor Windows), the
+// lock file of a killed process has to be removed by hand. The folder must be on a disk of this machine or on a file system that
+// keeps locks and syncs as a local one does.
+func FileCheckpoint(path string) Checkpointer { return &fileCheckpoint{fs: durable.OS{}, path: path} }
+
+type fileCheckpoint struct {
+	fs   durable.FS
+	path string
+
+	mu     sync.Mutex
+	lock   io.Closer // nil: not open
+	failed error     // of the first Save that failed
+}
+
+// Open implements Checkpointer.
+func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lock, err := ownFile(c.fs, c.path)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.load()
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	c.lock, c.failed = lock, nil
+	return state, nil
+}
+
+// ownFile takes the lock on a file that belongs to an import, whose folder it makes.
+func ownFile(fsys durable.FS, path string) (io.Closer, error) {
+	if path == "" {
+		return nil, &InputError{Op: OpCapture, Field: "path", Want: "the name of a file"}
+	}
+	if err := fsys.MakeFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	lock, err := fsys.Lock(path + ".lock")
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
+	}
+	return lock, err
+}
+
+func (c *fileCheckpoint) load() ([]byte, error) {
+	content, err := durable.Read(c.fs, c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, ok := unsealState(content)
+	if !ok {
+		return nil, &InputError{Op: OpCapture, Field: "checkpoint: file", Value: filepath.Base(c.path),
+			Want: "the file as this package saved it; this one is torn, empty or changed. " +
+				"Put a copy back, or remove it to import again from the start: events keep their uuids"}
+	}
+	return state, nil
+}
+
+// Save implements Checkpointer.
+func (c *fileCheckpoint) Save(_ context.Context, state []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock == nil {
+		return errors.New("hogapi: the checkpoint is not open")
+	}
+	if c.failed == nil { // what a failed sync has left can look sound: nothing is built upon it
+		c.failed = durable.Replace(c.fs, c.path, sealState(state))
+	}
+	return c.failed
+}
+
+// Close implements Checkpointer.
+func (c *fileCheckpoint) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock == nil {
+		return nil
+	}
+	lock := c.lock
+	c.lock = nil
+	return lock.Close()
+}
+
+// A checkpoint file is a line with the checksum of the state, and the state as the second line.
+const sealBegin = "hogapi checkpoint, sha256 "
+
+func sealState(state []byte) []byte {
+	sum := sha256.Sum256(state)
+	file := hex.AppendEncode([]byte(sealBegin), sum[:])
+	file = append(file, '\n')
+	return append(append(file, state...), '\n')
+}
+
+func unsealState(file []byte) (state []byte, ok bool) {
+	_, rest, _ := bytes.Cut(file, []byte{'\n'})
+	state, ok = bytes.CutSuffix(rest, []byte{'\n'})
+	return state, ok && bytes.Equal(file, sealState(state))
 }

@@ -27,6 +27,7 @@ var (
 	ErrOutcomeUnknown   = errors.New("hogapi: the call may or may not have taken effect")              // *OutcomeUnknownError
 	ErrFull             = errors.New("hogapi: the buffer is full")                                     // Capture.TryEnqueue
 	ErrClosed           = errors.New("hogapi: closed")                                                 // a Capture after Close
+	ErrHeld             = errors.New("hogapi: another import is using it")                             // a checkpoint or a reject file
 	ErrNoRuns           = errors.New("hogapi: nothing ran: the range held no records to export")       // Backfills.Wait
 	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or go on from here")   // in a *PageError
 	errRepeatedLink     = errors.New("the service's link to the next page does not lead onwards")      // in a *PageError

@@ -83,7 +83,7 @@ type importRun struct {
 // rejectJournal is a reject handler that can be taken back to an earlier length, so that a crash leaves no record twice.
 type rejectJournal interface {
 	RejectHandler
-	open(length int64) error // keeps so many bytes
+	open(length int64) error // keeps so many bytes; all where it is negative
 	sync() (length int64, err error)
 	close() error
 }
@@ -111,8 +111,26 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	run.capture.stats.Total = o.Total
 	run.skip = run.capture.settled.Count
 	run.encoder, _ = run.capture.encoders.Get().(*encoder)
+	if saver != nil {
+		if err := run.saveStart(ctx); err != nil {
+			return nil, err
+		}
+	}
 	run.ticker = startProgress(run.capture, o.OnProgress)
 	return run, nil
+}
+
+// saveStart saves where this run begins, before anything is sent: a checkpoint that cannot be written shows at once, and it is
+// known which part of the reject file was there before.
+func (r *importRun) saveStart(ctx context.Context) error {
+	err := r.save(ctx, r.capture.settled, r.capture.receipt())
+	if err == nil {
+		return nil
+	}
+	err = &StopError{Reason: StopCheckpoint, Err: err}
+	r.capture.stop(err)
+	_, _ = r.capture.Close(ctx) // it holds nothing
+	return errors.Join(err, r.closeFiles())
 }
 
 func (o ImportOptions) check(source Source) error {
@@ -141,12 +159,15 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 			return nil, errors.Join(err, r.options.Checkpoint.Close())
 		}
 	}
+	if resumed != nil {
+		r.state.Rejects = resumed.Rejects // a run without the reject file does not forget it
+	}
 	if r.journal == nil {
 		return resumed, nil
 	}
-	var length int64
-	if resumed != nil {
-		length = resumed.Rejects
+	length := int64(-1) // no run has noted a length yet: what is there is not ours to remove
+	if r.state.Rejects != nil {
+		length = *r.state.Rejects
 	}
 	if err := r.journal.open(length); err != nil {
 		r.journal = nil
@@ -174,7 +195,7 @@ func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receip
 		if err != nil {
 			return err
 		}
-		r.state.Rejects = length
+		r.state.Rejects = &length
 	}
 	raw, err := json.Marshal(r.state)
 	if err != nil {

@@ -1,9 +1,12 @@
 package hogapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,11 +17,13 @@ import (
 // made no event.
 type Reject struct {
 	Event    json.RawMessage // as it was, or would have been, sent; nil where there is none
-	Raw      []byte          // the source's record, of a BadEvent
+	Raw      []byte          // the source's record, of a BadEvent; or properties that are no JSON
 	UUID     uuid.UUID
 	Position Position
 	Status   int // of the service's answer; 0 where the gate refused
 	Err      *EventError
+
+	leftOut []string // what Event lacks, since JSON cannot hold it
 }
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the event is
@@ -40,36 +45,80 @@ func newReject(ev *Event, refusal *EventError) *Reject {
 		r.Raw = slices.Clone(ev.bad.raw)
 		return r
 	}
-	r.Event = describe(ev)
+	d := describe(ev)
+	r.Event, r.Raw, r.leftOut = d.line, d.raw, d.leftOut
 	return r
 }
 
-// describe writes a refused event in the form of a line, so that it can be mended and imported again. What JSON cannot hold is
-// left out: the reason says what it was.
-func describe(ev *Event) json.RawMessage {
-	line := struct {
-		Event      string          `json:"event"`
-		DistinctID string          `json:"distinct_id"`
-		Timestamp  string          `json:"timestamp,omitzero"`
-		UUID       string          `json:"uuid,omitzero"`
-		Properties json.RawMessage `json:"properties,omitzero"`
-		Set        map[string]any  `json:"$set,omitzero"`
-		SetOnce    map[string]any  `json:"$set_once,omitzero"`
-	}{Event: ev.Name, DistinctID: ev.DistinctID, Set: ev.Set, SetOnce: ev.SetOnce}
-	if !ev.Timestamp.IsZero() {
-		line.Timestamp = string(jsonb.AppendTime(nil, ev.Timestamp))
-	}
+// description is a refused event in the form of a line, so that it can be mended and imported again. It holds no value that
+// differs from the event's: what JSON cannot hold is named instead.
+type description struct {
+	line    []byte
+	raw     []byte // properties that are no JSON
+	leftOut []string
+	json    jsonb.Encoder
+}
+
+func describe(ev *Event) *description {
+	d := &description{line: []byte{'{'}}
 	if ev.UUID != uuid.Nil {
-		line.UUID = ev.UUID.String()
+		d.member("", "uuid", ev.UUID.String())
 	}
-	line.Properties = ev.RawProperties
-	if raw, err := json.Marshal(ev.Properties); err == nil && ev.Properties != nil {
-		line.Properties = raw
+	d.member("", "event", ev.Name)
+	if !ev.Timestamp.IsZero() {
+		d.member("", "timestamp", ev.Timestamp.UTC().Format(time.RFC3339Nano))
 	}
-	raw, err := json.Marshal(line)
+	d.member("", "distinct_id", ev.DistinctID)
+	d.object("properties", ev.Properties)
+	if ev.RawProperties != nil && (ev.Properties != nil || !d.member("", "properties", ev.RawProperties)) {
+		d.raw = slices.Clone(ev.RawProperties)
+	}
+	d.object("$set", ev.Set)
+	d.object("$set_once", ev.SetOnce)
+	d.line = append(d.line, '}')
+	return d
+}
+
+// member adds a member, or names it as left out.
+func (d *description) member(within, key string, value any) bool {
+	line, err := appendMember(&d.json, d.line, key, value)
 	if err != nil {
-		line.Properties, line.Set, line.SetOnce = nil, nil, nil
-		raw, _ = json.Marshal(line) //nolint:errchkjson // texts always marshal
+		d.leftOut = append(d.leftOut, within+clean(key))
+		return false
 	}
-	return raw
+	d.line = line
+	return true
+}
+
+// object adds an object, where need be without the members that JSON cannot hold.
+func (d *description) object(key string, members map[string]any) {
+	if members == nil {
+		return
+	}
+	if line, err := appendMember(&d.json, d.line, key, members); err == nil {
+		d.line = line
+		return
+	}
+	d.line, _ = appendMember(&d.json, d.line, key, json.RawMessage("{}"))
+	d.line = d.line[:len(d.line)-1]
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		d.member(key+".", name, members[name])
+	}
+	d.line = append(d.line, '}')
+}
+
+// appendMember adds a member to an object that is still open. On an error the object stays as it was.
+func appendMember(enc *jsonb.Encoder, object []byte, key string, value any) ([]byte, error) {
+	out := object
+	if !bytes.HasSuffix(out, []byte{'{'}) {
+		out = append(out, ',')
+	}
+	out, err := jsonb.AppendString(out, key)
+	if err == nil {
+		out, err = enc.AppendValue(append(out, ':'), value)
+	}
+	if err != nil {
+		return object, err
+	}
+	return out, nil
 }

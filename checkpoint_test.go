@@ -1,0 +1,168 @@
+package hogapi_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+)
+
+func TestFileCheckpoint(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "a", "b", "import.ckpt")
+	c := hogapi.FileCheckpoint(path)
+	require.ErrorContains(t, c.Save(ctx, []byte("{}")), "not open")
+	require.NoError(t, c.Close())
+
+	state, err := c.Open(ctx)
+	require.NoError(t, err)
+	assert.Nil(t, state)
+	info, err := os.Stat(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	// One owner at a time, also in one process and through one value.
+	for _, other := range []hogapi.Checkpointer{c, hogapi.FileCheckpoint(path)} {
+		_, err = other.Open(ctx)
+		require.ErrorIs(t, err, hogapi.ErrHeld)
+		require.ErrorContains(t, err, path)
+	}
+	for _, want := range []string{`{"a":1}`, `{}`, strings.Repeat("x", 1<<20)} {
+		require.NoError(t, c.Save(ctx, []byte(want)))
+	}
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close())
+
+	again := hogapi.FileCheckpoint(path)
+	state, err = again.Open(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat("x", 1<<20), string(state))
+	require.NoError(t, again.Close())
+	info, err = os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestFileCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "import.ckpt")
+	c := hogapi.FileCheckpoint(path)
+	_, err := c.Open(ctx)
+	require.NoError(t, err)
+	require.NoError(t, c.Save(ctx, []byte(`{"place":"somewhere"}`)))
+	require.NoError(t, c.Close())
+	good, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	refused := func(content []byte) {
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err := c.Open(ctx)
+		var bad *hogapi.InputError
+		require.ErrorAs(t, err, &bad)
+		require.ErrorContains(t, err, "torn, empty or changed")
+	}
+	for n := range good { // cut anywhere, a bit turned anywhere
+		refused(good[:n])
+		changed := append([]byte{}, good...)
+		changed[n] ^= 4
+		refused(changed)
+	}
+	refused(append(append([]byte{}, good...), '\n'))
+	refused(make([]byte, len(good)))
+	require.NoError(t, os.WriteFile(path, good, 0o600))
+	state, err := c.Open(ctx)
+	require.NoError(t, err, "a refusal gives the lock back")
+	assert.JSONEq(t, `{"place":"somewhere"}`, string(state))
+	require.NoError(t, c.Close())
+
+	_, err = hogapi.FileCheckpoint(filepath.Dir(path)).Open(ctx)
+	require.ErrorContains(t, err, "is a directory")
+	_, err = hogapi.FileCheckpoint("").Open(ctx)
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+}
+
+// A sync that has failed is not tried again: on Linux the second would succeed, and the data would be lost.
+func TestFileCheckpointSavesNothingAfterAFailure(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("input/output error")
+	saves := 0
+	for n := 1; n < 20; n++ {
+		d := new(simdisk.Disk)
+		c := hogapi.FileCheckpointOn(d, "folder/ckpt")
+		_, err := c.Open(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, c.Save(t.Context(), []byte("old")))
+		d.FailAt(n, broken)
+		if err := c.Save(t.Context(), []byte("new")); err == nil {
+			break
+		}
+		saves++
+		require.ErrorIs(t, c.Save(t.Context(), []byte("newer")), broken)
+		after := hogapi.FileCheckpointOn(d.Crashed(uint64(n)), "folder/ckpt")
+		state, err := after.Open(t.Context())
+		require.NoError(t, err)
+		assert.Contains(t, []string{"old", "new"}, string(state))
+	}
+	assert.Equal(t, 5, saves, "create, write, sync, rename, sync of the folder")
+}
+
+// FuzzFileCheckpoint: no file makes an import go on from a state that was not saved.
+func FuzzFileCheckpoint(f *testing.F) {
+	f.Add([]byte("hogapi checkpoint, sha256 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a\n{}\n"))
+	f.Add([]byte("hogapi checkpoint, sha256 44136FA355B3678A1146AD16F7E8649E94FB4FC21FE77E8310C060F61CAAFF8A\n{}\n"))
+	f.Add([]byte("{}"))
+	path := filepath.Join(f.TempDir(), "ckpt")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		c := hogapi.FileCheckpoint(path)
+		state, err := c.Open(t.Context())
+		if err != nil {
+			return
+		}
+		require.NoError(t, c.Save(t.Context(), state))
+		require.NoError(t, c.Close())
+		saved, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, content, saved, "only what Save writes is read")
+	})
+}
+
+func TestImportRefusesACheckpointInUse(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "import.ckpt")
+	owner := hogapi.FileCheckpoint(path)
+	_, err := owner.Open(t.Context())
+	require.NoError(t, err)
+	defer owner.Close()
+	server := hogapitest.New()
+	_, err = server.Client(t).Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "held", Checkpoint: hogapi.FileCheckpoint(path)})
+	require.ErrorIs(t, err, hogapi.ErrHeld)
+	assert.Zero(t, server.Ledger().Len())
+}
+
+// A checkpoint that cannot be written shows before the first event is sent.
+func TestImportTriesItsCheckpointFirst(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	d := new(simdisk.Disk)
+	broken := errors.New("no space left")
+	d.FailAt(2, broken)
+	_, err := server.Client(t).Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "full", Checkpoint: hogapi.FileCheckpointOn(d, "ckpt")})
+	require.ErrorIs(t, err, broken)
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	assert.Equal(t, hogapi.StopCheckpoint, stop.Reason)
+	assert.Zero(t, server.Ledger().Len())
+	_, err = d.Lock("ckpt.lock")
+	assert.NoError(t, err, "the lock is given back")
+}

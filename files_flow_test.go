@@ -1,0 +1,316 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+)
+
+const commitsFile = "testdata/commits.jsonl.gz"
+
+// commit is a line of the real file, read by encoding/json.
+type commit struct {
+	Event      string         `json:"event"`
+	DistinctID string         `json:"distinct_id"`
+	Timestamp  time.Time      `json:"timestamp"`
+	UUID       uuid.UUID      `json:"uuid"`
+	Properties map[string]any `json:"properties"`
+}
+
+func readCommits(t *testing.T) (commits []commit, plain []byte) {
+	t.Helper()
+	f, err := os.Open(commitsFile)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	plain, err = io.ReadAll(z)
+	require.NoError(t, err)
+	d := json.NewDecoder(bytes.NewReader(plain))
+	d.UseNumber()
+	for {
+		var c commit
+		err := d.Decode(&c)
+		if errors.Is(err, io.EOF) {
+			return commits, plain
+		}
+		require.NoError(t, err)
+		commits = append(commits, c)
+	}
+}
+
+// The real file arrives as it is: every event, every instant whatever its zone, every property with its digits.
+func TestImportOfRealCommits(t *testing.T) {
+	t.Parallel()
+	commits, _ := readCommits(t)
+	require.Len(t, commits, 11_576)
+	server := hogapitest.New()
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(commitsFile), hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+	assert.EqualValues(t, len(commits), receipt.Read)
+	assert.EqualValues(t, len(commits), receipt.Acknowledged)
+	ledger := server.Ledger()
+	require.Equal(t, len(commits), ledger.Len())
+	added := map[string]bool{"$lib": true, "$lib_version": true, "$geoip_disable": true, "$import_job_id": true, "distinct_id": true}
+	for _, want := range commits {
+		stored := ledger.Find(want.UUID)
+		require.Len(t, stored, 1)
+		got := stored[0]
+		require.Equal(t, want.Event, got.Event)
+		require.Equal(t, want.DistinctID, got.DistinctID)
+		require.True(t, want.Timestamp.Equal(got.Time), "%s became %s", want.Timestamp, got.Timestamp)
+		properties, _ := decoded(t, got.Properties).(map[string]any)
+		for key := range properties {
+			if _, own := want.Properties[key]; !own && added[key] {
+				delete(properties, key)
+			}
+		}
+		require.Equal(t, want.Properties, properties)
+	}
+}
+
+// Without uuids in the file, a second run from the start sends the same events again and no new ones. Zipped or not is no matter
+// where the name is the same.
+func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
+	t.Parallel()
+	commits, plain := readCommits(t)
+	var stripped strings.Builder
+	for line := range strings.Lines(string(plain)) {
+		i := strings.Index(line, `"uuid":`)
+		stripped.WriteString(line[:i] + line[i+len(`"uuid":"`)+36+len(`",`):])
+	}
+	server := hogapitest.New()
+	for _, content := range []string{stripped.String(), zipped(t, stripped.String())} {
+		receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "commits", content)), hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+		require.NoError(t, err)
+		assert.EqualValues(t, len(commits), receipt.Acknowledged)
+		assert.Equal(t, len(commits), server.Ledger().Unique())
+	}
+	assert.Equal(t, 2*len(commits), server.Ledger().Len())
+	assert.Empty(t, server.Ledger().Changed())
+}
+
+// User program: three files with progress and receipt.
+func TestImportOfThreeFilesWithProgress(t *testing.T) {
+	t.Parallel()
+	_, plain := readCommits(t)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(plain), "\n"), "\n")
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	paths := []string{
+		write("2012.jsonl.gz", zipped(t, strings.Join(lines[:4000], ""))),
+		write("2018.jsonl", strings.Join(lines[4000:8000], "")),
+		write("2022.jsonl", strings.ReplaceAll(strings.Join(lines[8000:], ""), "\n", "\r\n")),
+	}
+	server := hogapitest.New()
+	var last hogapi.Stats
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), hogapi.ImportOptions{
+		ID: "three-files", Rate: hogapi.Unpaced, Total: int64(len(lines)),
+		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "state", "three.ckpt")),
+		Rejects:    hogapi.RejectFile(filepath.Join(folder, "state", "rejects.jsonl")),
+		OnProgress: func(s hogapi.Stats) {
+			assert.Equal(t, s.Read, s.Acknowledged+s.Rejected+s.Pending)
+			last = s
+		},
+	})
+	require.NoError(t, err)
+	assert.EqualValues(t, len(lines), last.Acknowledged, "the last call of OnProgress tells the end")
+	assert.EqualValues(t, len(lines), last.Total)
+	assert.EqualValues(t, len(lines), receipt.Acknowledged)
+	assert.Equal(t, "2012.jsonl.gz,2018.jsonl,2022.jsonl", receipt.Source)
+	assert.Equal(t, "2022.jsonl", receipt.Last.Key)
+	assert.Equal(t, len(lines), server.Ledger().Len())
+	total := int64(0)
+	for _, d := range receipt.Days {
+		total += d.Acknowledged
+	}
+	assert.EqualValues(t, len(lines), total)
+}
+
+// mixedLines are n lines: most are good, every seventh is bad in its form, every eleventh for the gate, every thirteenth is poison.
+func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
+	var b strings.Builder
+	for i := range n {
+		id := numberedUUID(i + 1)
+		at := longAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
+		switch {
+		case i%7 == 6:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"n\":%d\n", i)
+		case i%11 == 10:
+			fmt.Fprintf(&b, "{\"event\":\"\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		case i%13 == 12:
+			fmt.Fprintf(&b, "{\"event\":\"poison\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		default:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q,\"properties\":{\"n\":%d}}\n\n", i%17, at, id, i)
+			good = append(good, id)
+			continue
+		}
+		rejects++
+	}
+	return b.String(), good, rejects
+}
+
+// requireExactRejects demands one line for each reject, in the order of the source.
+func requireExactRejects(t *testing.T, content []byte, want int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	require.Len(t, lines, want)
+	before := int64(0)
+	for _, line := range lines {
+		var r struct {
+			Reject struct {
+				Position hogapi.Position `json:"position"`
+			} `json:"$reject"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &r), "%s", line)
+		require.Greater(t, r.Reject.Position.Offset, before, "no record twice, none out of order")
+		before = r.Reject.Position.Offset
+	}
+}
+
+func refusePoison(server *hogapitest.Server) {
+	server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
+			return 400
+		}
+		return 0
+	})
+}
+
+// Stopped again and again in the middle, an import of a file loses nothing, changes nothing and lists each reject once.
+func TestImportOfAFileStoppedAtRandom(t *testing.T) {
+	t.Parallel()
+	const n = 2500
+	content, good, rejects := mixedLines(n)
+	for name, text := range map[string]string{"e.jsonl": content, "e.jsonl.gz": zipped(t, content)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := writeFile(t, name, text)
+			rejectsPath := filepath.Join(t.TempDir(), "rejects.jsonl")
+			checkpoint := checkpointOnly(t)
+			server := hogapitest.New()
+			refusePoison(server)
+			client := server.Client(t)
+			random := rand.New(rand.NewPCG(uint64(len(name)), 2))
+			stops := 0
+			for {
+				receipt, err := stoppedImport(t, client, hogapi.JSONLinesFile(path), random.IntN(200), hogapi.ImportOptions{
+					ID: "stopped", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejectsPath), Rate: hogapi.Unpaced,
+					Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, Lanes: 3, MaxInFlight: 200, NoCompression: true},
+				})
+				assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
+				if err == nil {
+					assert.EqualValues(t, n, receipt.Read)
+					assert.EqualValues(t, rejects, receipt.Rejected)
+					break
+				}
+				require.ErrorIs(t, err, context.Canceled)
+				stops++
+			}
+			assert.Greater(t, stops, 10)
+			ledger := server.Ledger()
+			require.Empty(t, ledger.Missing(good))
+			require.Empty(t, ledger.Changed())
+			require.Equal(t, len(good), ledger.Unique())
+			require.Zero(t, ledger.Inversions(good))
+			file, err := os.ReadFile(rejectsPath)
+			require.NoError(t, err)
+			requireExactRejects(t, file, rejects)
+		})
+	}
+}
+
+// stoppedImport cancels an import after it has read some events.
+func stoppedImport(t *testing.T, client *hogapi.Client, source hogapi.Source, after int, o hogapi.ImportOptions) (hogapi.Receipt, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	return client.Import(ctx, &stoppingSource{source, after, cancel}, o)
+}
+
+type stoppingSource struct {
+	hogapi.Source
+
+	after int
+	stop  func()
+}
+
+func (s *stoppingSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		for ev, err := range s.Source.Events(ctx, after) {
+			if s.after--; s.after < 0 {
+				s.stop()
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// The power fails at random moments, again and again: the import goes on each time, nothing is lost or changed, and the
+// reject file is exact in the end.
+func TestImportSurvivesPowerLoss(t *testing.T) {
+	t.Parallel()
+	imports := 40
+	if long := os.Getenv("HOGAPI_TEST"); long == "nightly" || long == "deep" {
+		imports = 1000
+	}
+	const n = 500
+	content, good, rejects := mixedLines(n)
+	path := writeFile(t, "e.jsonl", content)
+	crashes := 0
+	for seed := range uint64(imports) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		server := hogapitest.New()
+		refusePoison(server)
+		client := server.Client(t)
+		disk := new(simdisk.Disk)
+		for {
+			disk.CrashAt(1 + random.IntN(40))
+			receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{
+				ID: "power", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpointOn(disk, "d/ckpt"), Rejects: hogapi.RejectFileOn(disk, "d/rejects"),
+				Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10, Lanes: 2, MaxInFlight: 40, NoCompression: true},
+			})
+			if err == nil {
+				require.EqualValues(t, n, receipt.Read)
+				break
+			}
+			require.ErrorIs(t, err, simdisk.ErrCrashed, "seed %d", seed)
+			disk = disk.Crashed(random.Uint64())
+			crashes++
+		}
+		ledger := server.Ledger()
+		require.Empty(t, ledger.Missing(good), "seed %d", seed)
+		require.Empty(t, ledger.Changed(), "seed %d", seed)
+		require.Equal(t, len(good), ledger.Unique(), "seed %d", seed)
+		file, err := durable.Read(disk.Crashed(random.Uint64()), "d/rejects")
+		require.NoError(t, err)
+		requireExactRejects(t, file, rejects)
+	}
+	assert.Greater(t, crashes, 2*imports)
+}

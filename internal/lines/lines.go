@@ -1,0 +1,155 @@
+// Package lines reads the lines of a text of any size in bounded memory, and knows where each of them ends.
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Reader reads lines. It is not safe for concurrent use.
+type Reader struct {
+	source  io.Reader
+	longest int
+
+	buf             []byte
+	start, seen, to int   // the rest of the text starts here; no newline before seen; the buffer is filled up to here
+	offset          int64 // of start in the text
+	number          int64 // of the line before
+	failed          error
+}
+
+// Line is one line of a text. Its bytes are valid until the next call of its reader.
+type Line struct {
+	Text   []byte // without its newline; of a line that is too long only the beginning
+	Length int64  // of the line without its newline
+	Number int64  // from 1, counted from where the reader began
+	End    int64  // offset behind the newline, also where the text ends without one
+	Long   bool   // longer than allowed
+	Open   bool   // the text ends without a newline
+}
+
+const (
+	firstBuffer = 256 << 10
+	beginning   = 4 << 10 // what is kept of a line that is too long
+)
+
+// NewReader reads lines of at most longest bytes from a text that begins at offset.
+func NewReader(source io.Reader, offset int64, longest int) *Reader {
+	return &Reader{source: source, longest: longest, offset: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
+}
+
+// Next returns the next line. At the end of the text the error is io.EOF; any other is the source's, and what stands
+// between the last newline and the fault is not returned.
+func (r *Reader) Next() (Line, error) {
+	for {
+		if i := bytes.IndexByte(r.buf[r.seen:r.to], '\n'); i >= 0 {
+			return r.line(r.seen+i, false), nil
+		}
+		r.seen = r.to
+		if r.to-r.start > r.longest {
+			return r.longLine()
+		}
+		if r.failed != nil {
+			if errors.Is(r.failed, io.EOF) && r.to > r.start {
+				return r.line(r.to, true), nil
+			}
+			return Line{}, r.failed
+		}
+		r.fill()
+	}
+}
+
+// Number is how many lines have been read.
+func (r *Reader) Number() int64 { return r.number }
+
+// line takes the line that ends at an index of the buffer.
+func (r *Reader) line(end int, open bool) Line {
+	text := r.buf[r.start:end]
+	l := Line{Text: text, Length: int64(len(text)), Open: open}
+	r.start = end
+	if !open {
+		r.start++
+	}
+	r.seen = r.start
+	return r.finish(l)
+}
+
+// finish counts a line. Its end is the same whether or not it has a newline.
+func (r *Reader) finish(l Line) Line {
+	if l.Long = l.Length > int64(r.longest); l.Long {
+		l.Text = l.Text[:min(len(l.Text), beginning)]
+	}
+	r.number++
+	r.offset += l.Length + 1
+	l.Number, l.End = r.number, r.offset
+	return l
+}
+
+// longLine passes over a line that does not fit.
+func (r *Reader) longLine() (Line, error) {
+	l := Line{Text: bytes.Clone(r.buf[r.start:][:min(beginning, r.to-r.start)])}
+	for {
+		i := bytes.IndexByte(r.buf[r.start:r.to], '\n')
+		if i >= 0 {
+			l.Length += int64(i)
+			r.start += i + 1
+			r.seen = r.start
+			return r.finish(l), nil
+		}
+		l.Length += int64(r.to - r.start)
+		r.start, r.seen, r.to = 0, 0, 0
+		if r.failed != nil {
+			if errors.Is(r.failed, io.EOF) {
+				l.Open = true
+				return r.finish(l), nil
+			}
+			return Line{}, r.failed
+		}
+		r.fill()
+	}
+}
+
+// fill reads more behind the rest, for which it makes room.
+func (r *Reader) fill() {
+	r.to = copy(r.buf, r.buf[r.start:r.to])
+	r.seen -= r.start
+	r.start = 0
+	if r.to == len(r.buf) {
+		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	}
+	const patience = 100
+	for range patience {
+		n, err := r.source.Read(r.buf[r.to:])
+		r.to += n
+		r.failed = err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	r.failed = io.ErrNoProgress
+}
+
+// Skip passes over the text up to an offset, at which a line must begin. It is for sources that cannot seek, and counts
+// the lines on its way.
+func (r *Reader) Skip(offset int64) error {
+	for r.offset < offset {
+		l, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return ErrShort
+		}
+		if err != nil {
+			return err
+		}
+		if l.End > offset {
+			return ErrInside
+		}
+	}
+	return nil
+}
+
+// The errors of Skip.
+var (
+	ErrShort  = errors.New("the text ends before the offset")
+	ErrInside = errors.New("no line begins at the offset")
+)

@@ -1,0 +1,233 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/lines"
+)
+
+// lineParser makes events of lines. It is not safe for concurrent use.
+type lineParser struct {
+	line    lineFields
+	visit   jsonb.Visitor // of line, bound once
+	names   interner
+	ids     interner
+	scratch []byte // unquoted text
+	merged  []byte // properties with $set and $set_once
+}
+
+func newLineParser() *lineParser {
+	p := &lineParser{names: newInterner(1 << 8), ids: newInterner(1 << 12)}
+	p.visit = p.line.visit
+	return p
+}
+
+// lineFields are the members of a line, as raw JSON; nil where absent or null.
+type lineFields struct {
+	event, uuid, timestamp, distinctID, properties, set, setOnce, reject []byte
+
+	unknown string // the first key that no event has
+}
+
+func (l *lineFields) visit(key, value []byte) {
+	if string(value) == "null" {
+		value = nil
+	}
+	switch string(key) {
+	case "event":
+		l.event = value
+	case "uuid":
+		l.uuid = value
+	case "timestamp":
+		l.timestamp = value
+	case "distinct_id":
+		l.distinctID = value
+	case "properties":
+		l.properties = value
+	case "$set":
+		l.set = value
+	case "$set_once":
+		l.setOnce = value
+	case rejectKey:
+		l.reject = value
+	default:
+		if l.unknown == "" {
+			l.unknown = clean(fmt.Sprintf("%.64q", key))
+		}
+	}
+}
+
+// event makes the event of a line, which is valid until the next call. Its error says what a mended line needs.
+func (p *lineParser) event(text []byte, l lines.Line) (Event, error) {
+	if l.Long {
+		return Event{}, fmt.Errorf("it has %d bytes, and no more than %d are read; what is kept of it is its beginning", l.Length, longestLine)
+	}
+	ev, err := p.parse(text)
+	if err != nil && l.Open {
+		err = fmt.Errorf("the file ends within it: %w", err)
+	}
+	return ev, err
+}
+
+func (p *lineParser) parse(text []byte) (ev Event, err error) {
+	p.line = lineFields{}
+	if err := jsonb.Object(text, p.visit); err != nil {
+		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
+			return ev, errors.New("want one JSON object a line")
+		}
+		return ev, err
+	}
+	l := &p.line
+	if l.unknown != "" {
+		return ev, fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, $set and $set_once only", l.unknown)
+	}
+	if l.reject != nil {
+		if err := l.checkMended(); err != nil {
+			return ev, err
+		}
+	}
+	if ev.Name, err = p.text("event", l.event, &p.names); err != nil {
+		return ev, err
+	}
+	if ev.DistinctID, err = p.distinctID(); err != nil {
+		return ev, err
+	}
+	if ev.UUID, err = p.uuid(); err != nil {
+		return ev, err
+	}
+	if l.timestamp != nil {
+		if ev.Timestamp, err = jsonb.ParseTime(p.unquoted(l.timestamp)); err != nil {
+			return ev, fmt.Errorf("timestamp: %w", err)
+		}
+	}
+	ev.RawProperties, err = p.properties()
+	return ev, err
+}
+
+// text reads a member that must be a text.
+func (p *lineParser) text(key string, raw []byte, known *interner) (string, error) {
+	if raw == nil {
+		return "", nil
+	}
+	if raw[0] != '"' {
+		return "", fmt.Errorf("%s: want a text", key)
+	}
+	return known.intern(p.unquoted(raw)), nil
+}
+
+// unquoted is the text of a raw string, valid until the next call; of another value it is its JSON.
+func (p *lineParser) unquoted(raw []byte) []byte {
+	if raw[0] != '"' {
+		return raw
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	p.scratch, _ = jsonb.AppendUnquoted(p.scratch[:0], raw) // valid: the line is
+	return p.scratch
+}
+
+func (p *lineParser) distinctID() (string, error) {
+	raw := p.line.distinctID
+	if raw != nil && raw[0] != '"' {
+		if _, ok := distinctIDText(raw); !ok {
+			return "", errors.New("distinct_id: want a text, or a whole number")
+		}
+		return p.ids.intern(raw), nil
+	}
+	return p.text("distinct_id", raw, &p.ids)
+}
+
+func (p *lineParser) uuid() (id uuid.UUID, err error) {
+	raw := p.line.uuid
+	if raw == nil || string(raw) == `""` {
+		return id, nil
+	}
+	text := p.unquoted(raw)
+	if raw[0] == '"' {
+		id, err = uuid.ParseBytes(text)
+	}
+	if err != nil || id == uuid.Nil {
+		return uuid.Nil, errors.New(`uuid: want a UUID other than zero, or none`)
+	}
+	return id, nil
+}
+
+// properties are the line's own, with $set and $set_once moved into them: the service takes them there as well.
+func (p *lineParser) properties() (json.RawMessage, error) {
+	l := &p.line
+	for _, member := range []struct {
+		key string
+		raw []byte
+	}{{"properties", l.properties}, {"$set", l.set}, {"$set_once", l.setOnce}} {
+		if member.raw != nil && member.raw[0] != '{' {
+			return nil, fmt.Errorf("%s: want an object", member.key)
+		}
+	}
+	if l.set == nil && l.setOnce == nil {
+		return l.properties, nil
+	}
+	b := append(p.merged[:0], '{')
+	if own := bytes.TrimSpace(trimBraces(l.properties)); len(own) > 0 {
+		b = append(append(b, own...), ',')
+	}
+	if l.set != nil {
+		b = append(append(append(b, `"$set":`...), l.set...), ',')
+	}
+	if l.setOnce != nil {
+		b = append(append(append(b, `"$set_once":`...), l.setOnce...), ',')
+	}
+	b[len(b)-1] = '}'
+	p.merged = b
+	return b, nil
+}
+
+func trimBraces(object []byte) []byte {
+	if object == nil {
+		return nil
+	}
+	return object[1 : len(object)-1]
+}
+
+// checkMended refuses a line of a reject file that still lacks something.
+func (l *lineFields) checkMended() error {
+	var note rejectNote
+	ours := json.Unmarshal(l.reject, &note) == nil
+	if ours && len(note.LeftOut) > 0 {
+		return errors.New("a reject that lacks what $reject names as left_out: add it and remove $reject")
+	}
+	if ours && l.event == nil && l.distinctID == nil && l.timestamp == nil && l.properties == nil {
+		return errors.New("a rejected record that made no event: write the event beside $reject")
+	}
+	return nil
+}
+
+// interner keeps texts that come again and again, so that they are made once. It is a table of fixed size: a new text takes the
+// place of another.
+type interner struct {
+	seed  maphash.Seed
+	table []string // its length is a power of two
+}
+
+func newInterner(size int) interner {
+	return interner{seed: maphash.MakeSeed(), table: make([]string, size)}
+}
+
+func (n *interner) intern(text []byte) string {
+	const longest = 256 // bounds the memory
+	if len(text) > longest {
+		return string(text)
+	}
+	place := &n.table[maphash.Bytes(n.seed, text)&uint64(len(n.table)-1)]
+	if *place != string(text) {
+		*place = string(text)
+	}
+	return *place
+}

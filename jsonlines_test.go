@@ -1,0 +1,460 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// writeFile makes a file in a folder of the test.
+func writeFile(t testing.TB, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func zipped(t testing.TB, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, content)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// record is what a source gave, with values of their own.
+type record struct {
+	Name, DistinctID, Time, Properties string
+	UUID                               uuid.UUID
+	Position                           hogapi.Position
+	Raw, Bad                           string
+}
+
+// readSource takes the records behind a position.
+func readSource(ctx context.Context, source hogapi.Source, after hogapi.Position) (records []record, err error) {
+	for ev, err := range source.Events(ctx, after) {
+		if err != nil {
+			return records, err
+		}
+		r := record{
+			Name: ev.Name, DistinctID: ev.DistinctID, Properties: string(ev.RawProperties), UUID: ev.UUID, Position: ev.Position,
+		}
+		if !ev.Timestamp.IsZero() {
+			r.Time = ev.Timestamp.Format(time.RFC3339Nano)
+		}
+		if raw, bad := hogapi.BadRecord(ev); bad != nil {
+			r.Raw, r.Bad = string(raw), bad.Error()
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+func TestJSONLinesEvents(t *testing.T) {
+	t.Parallel()
+	const id = "0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01"
+	tests := []struct {
+		name, line string
+		want       record
+	}{
+		{
+			name: "the managed migration's form", line: `{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00.123456+02:00","uuid":"` + id + `","properties":{"n":12345678901234567890.10}}`,
+			want: record{Name: "a", DistinctID: "ann", Time: "2024-05-01T10:30:00.123456Z", UUID: uuid.MustParse(id), Properties: `{"n":12345678901234567890.10}`},
+		},
+		{
+			name: "the spec's form", line: `{"event":"a","properties":{"distinct_id":"ann"},"timestamp":"2024-05-01T12:30:00Z"}`,
+			want: record{Name: "a", Time: "2024-05-01T12:30:00Z", Properties: `{"distinct_id":"ann"}`},
+		},
+		{name: "a number as id", line: `{"event":"a","distinct_id":9007199254740993}`, want: record{Name: "a", DistinctID: "9007199254740993"}},
+		{name: "spaces", line: ` { "event" : "a" , "properties" : { "x" : [ 1 ] } } `, want: record{Name: "a", Properties: `{ "x" : [ 1 ] }`}},
+		{name: "escapes", line: `{"\u0065vent":"caf\u00e9 \"a\"","timestamp":"2024-05-01T12:30:00\u005a","distinct_id":"\ud83e\udd94"}`, want: record{Name: `café "a"`, DistinctID: "🦔", Time: "2024-05-01T12:30:00Z"}},
+		{name: "empty and null", line: `{"event":"a","uuid":"","distinct_id":null,"timestamp":null,"properties":null,"$set":null}`, want: record{Name: "a"}},
+		{name: "null uuid", line: `{"event":"a","uuid":null}`, want: record{Name: "a"}},
+		{name: "set", line: `{"event":"a","$set":{"x":1},"$set_once":{"y":2},"properties":{"p":3}}`, want: record{Name: "a", Properties: `{"p":3,"$set":{"x":1},"$set_once":{"y":2}}`}},
+		{name: "set alone", line: `{"event":"a","$set":{"x":1}}`, want: record{Name: "a", Properties: `{"$set":{"x":1}}`}},
+		{name: "set and empty properties", line: `{"event":"a","$set_once":{"x":1},"properties":{ }}`, want: record{Name: "a", Properties: `{"$set_once":{"x":1}}`}},
+		{name: "a mended reject", line: `{"event":"a","$reject":{"reason":"bad_record","raw":"{"}}`, want: record{Name: "a"}},
+		{name: "somebody else's $reject", line: `{"event":"a","$reject":"yes"}`, want: record{Name: "a"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.want.Position = hogapi.Position{Key: "e.jsonl", Offset: int64(len(tt.line)) + 1}
+			got, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", tt.line+"\n")), hogapi.Position{})
+			require.NoError(t, err)
+			require.Equal(t, []record{tt.want}, got)
+		})
+	}
+}
+
+func TestJSONLinesBadLines(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, line, want string }{
+		{"no JSON", `event=a`, "line 2: want one JSON object a line"},
+		{"an array", `[{"event":"a"}]`, "line 2: want one JSON object a line"},
+		{"cut off", `{"event":"a"`, "line 2: bad JSON"},
+		{"two values", `{"event":"a"} {"event":"b"}`, "line 2: bad JSON"},
+		{"unknown key", `{"event":"a","ip":"127.0.0.1"}`, `line 2: unknown key "ip": want event`},
+		{"a long unknown key", `{"` + strings.Repeat("k", 1000) + `":1}`, `kkk`},
+		{"double key", `{"event":"a","event":"b"}`, "line 2: duplicate key in event"},
+		{"bad UTF-8", "{\"event\":\"\xff\"}", "line 2: bad UTF-8"},
+		{"half a surrogate pair", `{"event":"\ud800"}`, "line 2: lone surrogate"},
+		{"a number beyond float64", `{"event":"a","properties":{"n":1e999}}`, "line 2: not a finite JSON number in properties.n"},
+		{"event", `{"event":1}`, "line 2: event: want a text"},
+		{"id with a fraction", `{"event":"a","distinct_id":1.5}`, "line 2: distinct_id: want a text, or a whole number"},
+		{"id true", `{"event":"a","distinct_id":true}`, "line 2: distinct_id: want a text, or a whole number"},
+		{"uuid", `{"event":"a","uuid":"yes"}`, "line 2: uuid: want a UUID"},
+		{"uuid of zeros", `{"event":"a","uuid":"00000000-0000-0000-0000-000000000000"}`, "line 2: uuid: want a UUID other than zero"},
+		{"uuid as number", `{"event":"a","uuid":7}`, "line 2: uuid: want a UUID"},
+		{"time as number", `{"event":"a","timestamp":1714566600}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
+		{"time as digits", `{"event":"a","timestamp":"1714566600"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
+		{"time without a zone", `{"event":"a","timestamp":"2024-05-01T12:30:00"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
+		{"time without a T", `{"event":"a","timestamp":"2024-05-01 12:30:00Z"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
+		{"properties", `{"event":"a","properties":[]}`, "line 2: properties: want an object"},
+		{"set", `{"event":"a","$set":"x"}`, "line 2: $set: want an object"},
+		{"set once", `{"event":"a","$set_once":1}`, "line 2: $set_once: want an object"},
+		{"a reject that is not mended", `{"$reject":{"reason":"bad_record","raw":"{"}}`, "line 2: a rejected record that made no event"},
+		{"a reject that lacks something", `{"event":"a","$reject":{"left_out":["properties.n"]}}`, "line 2: a reject that lacks what $reject names"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			const good = `{"event":"good"}`
+			path := writeFile(t, "e.jsonl", good+"\n"+tt.line+"\n"+good)
+			got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+			require.NoError(t, err)
+			require.Len(t, got, 3)
+			assert.Equal(t, "good", got[0].Name)
+			assert.Equal(t, "good", got[2].Name, "the rest of the file goes on")
+			assert.Contains(t, got[1].Bad, tt.want)
+			assert.Less(t, len(got[1].Bad), 300)
+			assert.Equal(t, tt.line, got[1].Raw)
+			assert.EqualValues(t, len(good)+1+len(tt.line)+1, got[1].Position.Offset)
+		})
+	}
+}
+
+// A file in all the forms that lines can have.
+const oddLines = "\xef\xbb\xbf{\"event\":\"1\"}\r\n\r\n  \t\n{\"event\":\"2\"}\n\n{\"bad\"\n{\"event\":\"3\"}\r\n{\"event\":\"4\"}"
+
+func TestJSONLinesForms(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(t, oddLines), "named-otherwise": zipped(t, oddLines[:20]) + zipped(t, oddLines[20:])} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := writeFile(t, name, content)
+			all, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+			require.NoError(t, err)
+			require.Len(t, all, 5)
+			assert.Equal(t, []string{"1", "2", "", "3", "4"}, []string{all[0].Name, all[1].Name, all[2].Name, all[3].Name, all[4].Name})
+			assert.Contains(t, all[2].Bad, "line 6: ")
+			assert.Equal(t, `{"bad"`, all[2].Raw)
+			assert.EqualValues(t, len(oddLines)+1, all[4].Position.Offset, "as if the last line had its end")
+
+			// From every position on, the rest comes, with the right numbers.
+			for i, r := range all {
+				rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), r.Position)
+				require.NoError(t, err)
+				assert.Equal(t, all[i+1:], append([]record{}, rest...))
+			}
+		})
+	}
+}
+
+func TestJSONLinesLastLine(t *testing.T) {
+	t.Parallel()
+	const cut = `{"event":"a"}` + "\n" + `{"event":"b","prop`
+	got, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", cut)), hogapi.Position{})
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	assert.Contains(t, got[1].Bad, "line 2: the file ends within it: bad JSON")
+	assert.Equal(t, `{"event":"b","prop`, got[1].Raw)
+
+	// The uuid of a whole last line does not depend on its newline, and the file may grow behind it.
+	path := writeFile(t, "e.jsonl", `{"event":"a"}`)
+	open, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(`{"event":"a"}`+"\n"+`{"event":"b"}`), 0o600))
+	grown, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	require.NoError(t, err)
+	assert.Equal(t, open[0].Position, grown[0].Position)
+	rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), open[0].Position)
+	require.NoError(t, err)
+	assert.Equal(t, grown[1:], rest)
+}
+
+func TestJSONLinesLongLine(t *testing.T) {
+	t.Parallel()
+	fits := `{"event":"fits","properties":{"x":"` + strings.Repeat("x", 1<<20-38) + `"}}`
+	require.Len(t, fits, 1<<20)
+	long := `{"event":"long","properties":{"x":"` + strings.Repeat("x", 5<<20) + `"}}`
+	path := writeFile(t, "e.jsonl", fits+"\n"+long+"\n"+`{"event":"next"}`+"\n"+long)
+	got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	require.NoError(t, err)
+	require.Len(t, got, 4)
+	assert.Equal(t, "fits", got[0].Name)
+	assert.Contains(t, got[1].Bad, "line 2: it has 5242918 bytes, and no more than 1048576 are read")
+	assert.True(t, strings.HasPrefix(long, got[1].Raw))
+	assert.Less(t, len(got[1].Raw), 5000)
+	assert.Equal(t, "next", got[2].Name)
+	assert.Contains(t, got[3].Bad, "line 4: ")
+}
+
+func TestJSONLinesFatal(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat(`{"event":"a"}`+"\n", 1000)
+	packed := zipped(t, lines)
+	damaged := []byte(packed)
+	damaged[len(damaged)-6]++ // of the checksum
+	tests := []struct {
+		name, file, content string
+		events              int
+		want                string
+	}{
+		{"gzip cut in its header", "e.gz", packed[:6], 0, "e.gz: the gzip stream is cut off or damaged"},
+		{"gzip cut in its trailer", "e.gz", packed[:len(packed)-4], 1000, "e.gz: line 1001: the gzip stream is cut off or damaged"},
+		{"gzip with a wrong checksum", "e.gz", string(damaged), 1000, "e.gz: line 1001: the gzip stream is cut off or damaged"},
+		{"gzip with something behind", "e.gz", packed + "more", 1000, "e.gz: line 1001: the gzip stream"},
+		{"an empty gz", "e.gz", "", 0, "e.gz: the file is empty"},
+		{"gzip in gzip", "e.gz", zipped(t, packed), 0, "compressed twice"},
+		{"zip", "e.jsonl", "PK\x03\x04..", 0, "zip file"},
+		{"zstd", "e.jsonl", "\x28\xb5\x2f\xfd..", 0, "zstd"},
+		{"bzip2", "e.jsonl", "BZh91AY", 0, "bzip2"},
+		{"xz", "e.jsonl", "\xfd7zXZ\x00", 0, "xz"},
+		{"UTF-16", "e.jsonl", "\xff\xfe{\x00", 0, "UTF-16"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, tt.file, tt.content)), hogapi.Position{})
+			require.ErrorContains(t, err, tt.want)
+			assert.Len(t, got, tt.events)
+		})
+	}
+	t.Run("gzip cut anywhere", func(t *testing.T) {
+		t.Parallel()
+		packed := zipped(t, oddLines)
+		for n := 2; n < len(packed); n++ {
+			_, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", packed[:n])), hogapi.Position{})
+			require.ErrorContains(t, err, "the gzip stream is cut off or damaged", "at byte %d", n)
+		}
+	})
+}
+
+func TestJSONLinesFiles(t *testing.T) {
+	t.Parallel()
+	one, two := writeFile(t, "1.jsonl", "{\"event\":\"a\"}\n"), writeFile(t, "2.jsonl", "{\"event\":\"b\"}\n{\"event\":\"c\"}\n")
+	empty := writeFile(t, "empty.jsonl", "")
+	source := hogapi.JSONLinesFile(one, empty, two)
+	assert.Equal(t, "1.jsonl,empty.jsonl,2.jsonl", source.Name())
+	all, err := readSource(t.Context(), source, hogapi.Position{})
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	assert.Equal(t, hogapi.Position{Key: "2.jsonl", Offset: 14}, all[1].Position)
+	for i, r := range all {
+		rest, err := readSource(t.Context(), source, r.Position)
+		require.NoError(t, err)
+		assert.Equal(t, all[i+1:], append([]record{}, rest...))
+	}
+
+	for range source.Events(t.Context(), hogapi.Position{}) {
+		break // must not be asked again
+	}
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	n := 0
+	for _, err := range source.Events(ctx, hogapi.Position{}) {
+		if n++; n == 1 {
+			cancel(why)
+			continue
+		}
+		require.ErrorIs(t, err, why)
+	}
+	assert.Equal(t, 2, n)
+}
+
+func TestJSONLinesNames(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = filepath.Join("folder", strings.Repeat("x", i%7)+uuid.NewString()+".jsonl")
+	}
+	name := hogapi.JSONLinesFile(many...).Name()
+	assert.Less(t, len(name), 150)
+	assert.Contains(t, name, "1000 files")
+	assert.Equal(t, name, hogapi.JSONLinesFile(many...).Name())
+	many[500] += "2"
+	assert.NotEqual(t, name, hogapi.JSONLinesFile(many...).Name())
+}
+
+func TestJSONLinesRefused(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "e.jsonl", "{\"event\":\"a\"}\n{\"event\":\"b\"}\n")
+	tests := []struct {
+		name   string
+		source hogapi.Source
+		after  hogapi.Position
+		want   string
+	}{
+		{"no file", hogapi.JSONLinesFile(), hogapi.Position{}, "at least one file"},
+		{"one name twice", hogapi.JSONLinesFile(path, writeFile(t, "e.jsonl", "")), hogapi.Position{}, "different base names"},
+		{"missing", hogapi.JSONLinesFile(path, path+"2"), hogapi.Position{}, "e.jsonl2: no such file"},
+		{"a folder", hogapi.JSONLinesFile(t.TempDir()), hogapi.Position{}, "is a directory"},
+		{"another file's position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "f.jsonl", Offset: 1}, "no position f.jsonl:1 in these files"},
+		{"a negative position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: -1}, "no position"},
+		{"shrunk", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 30}, "e.jsonl: the file has changed since the import began: the text ends before the offset"},
+		{"within a line", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 15}, "the file has changed since the import began: no line begins at the offset"},
+		{"the end of a line without a newline", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 29}, "the file has changed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readSource(t.Context(), tt.source, tt.after)
+			require.ErrorContains(t, err, tt.want)
+			assert.Empty(t, got)
+		})
+	}
+	packed := writeFile(t, "e.gz", zipped(t, "{\"event\":\"a\"}\n{\"event\":\"b\"}\n"))
+	for _, offset := range []int64{13, 15, 30, 1000} {
+		_, err := readSource(t.Context(), hogapi.JSONLinesFile(packed), hogapi.Position{Key: "e.gz", Offset: offset})
+		require.ErrorContains(t, err, "e.gz: the file has changed since the import began")
+	}
+}
+
+// Events of a line are the same as encoding/json would read, or the line is refused.
+func FuzzJSONLines(f *testing.F) {
+	f.Add([]byte(oddLines))
+	f.Add([]byte(`{"event":"a","distinct_id":12,"timestamp":"2024-05-01T12:30:00.5+02:00","uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","properties":{"n":1.50}}`))
+	f.Add([]byte(`{"event":"a","$set":{"x":1},"$set_once":{},"properties":{"a":"\ud83e\udd94"},"$reject":{"left_out":[]}}`))
+	folder := f.TempDir()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(folder, "e.jsonl")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+		if err != nil {
+			require.Empty(t, got, "a plain file is refused as a whole or not at all")
+			return
+		}
+		checkLines(t, content, got)
+		for i, r := range got {
+			rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), r.Position)
+			require.NoError(t, err)
+			require.Equal(t, got[i+1:], append([]record{}, rest...))
+		}
+	})
+}
+
+// checkLines compares records with the lines of a file, read in another way.
+func checkLines(t *testing.T, content []byte, got []record) {
+	t.Helper()
+	offset := int64(0)
+	for i, line := range strings.Split(string(content), "\n") {
+		offset += int64(len(line)) + 1
+		if i == 0 {
+			line = strings.TrimPrefix(line, "\xef\xbb\xbf")
+		}
+		line = strings.TrimSuffix(line, "\r")
+		if strings.Trim(line, " \t\r") == "" {
+			continue
+		}
+		require.NotEmpty(t, got, "line %d vanished", i+1)
+		r := got[0]
+		got = got[1:]
+		require.Equal(t, offset, r.Position.Offset)
+		if r.Bad != "" {
+			require.Contains(t, r.Bad, "line ")
+			require.Equal(t, line, r.Raw)
+			continue
+		}
+		var want struct {
+			Event      *string         `json:"event"`
+			DistinctID any             `json:"distinct_id"`
+			Timestamp  *time.Time      `json:"timestamp"`
+			UUID       *string         `json:"uuid"`
+			Properties map[string]any  `json:"properties"`
+			Set        json.RawMessage `json:"$set"`
+			SetOnce    json.RawMessage `json:"$set_once"`
+			Reject     any             `json:"$reject"`
+		}
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber()
+		require.NoError(t, d.Decode(&want), "what is taken is good JSON: %s", line)
+		if want.Event == nil {
+			require.Empty(t, r.Name)
+		} else {
+			require.Equal(t, *want.Event, r.Name)
+		}
+		switch id := want.DistinctID.(type) {
+		case nil:
+			require.Empty(t, r.DistinctID)
+		case string:
+			require.Equal(t, id, r.DistinctID)
+		case json.Number:
+			require.Equal(t, id.String(), r.DistinctID)
+		default:
+			require.Fail(t, "an id that is neither text nor number")
+		}
+		if want.Timestamp == nil {
+			require.Empty(t, r.Time)
+		} else {
+			at, err := time.Parse(time.RFC3339Nano, r.Time)
+			require.NoError(t, err)
+			require.True(t, want.Timestamp.Equal(at))
+		}
+		if want.UUID == nil || *want.UUID == "" {
+			require.Equal(t, uuid.Nil, r.UUID)
+		} else {
+			require.Equal(t, uuid.MustParse(*want.UUID), r.UUID)
+		}
+		checkProperties(t, want.Properties, want.Set, want.SetOnce, r.Properties)
+	}
+	require.Empty(t, got, "records that no line has")
+}
+
+func checkProperties(t *testing.T, properties map[string]any, set, setOnce json.RawMessage, got string) {
+	t.Helper()
+	if got == "" {
+		require.Nil(t, properties)
+		return
+	}
+	want := map[string]any{}
+	maps.Copy(want, properties)
+	for key, raw := range map[string]json.RawMessage{"$set": set, "$set_once": setOnce} {
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
+		if _, double := properties[key]; double {
+			return // the gate refuses it
+		}
+		want[key] = decoded(t, raw)
+	}
+	require.Equal(t, any(want), decoded(t, []byte(got)))
+}
+
+// decoded is JSON with its numbers digit for digit.
+func decoded(t *testing.T, raw []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&v), "%s", raw)
+	return v
+}

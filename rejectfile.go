@@ -1,0 +1,156 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was or would have been
+// sent, and the key "$reject" with
+//
+//   - reason, field, want, detail and status: why it was refused
+//   - position: where it stands in the source
+//   - raw, or raw_base64 where it is not UTF-8: the record that made no event
+//   - left_out: what the line lacks, because JSON cannot hold it
+//
+// Mend the lines and import the file with [JSONLinesFile], which ignores "$reject"; it takes no line that has left_out still. Give that
+// import an ID of its own.
+//
+// New lines go to the end of what the file holds. With a checkpoint the file is exact, whatever crashed: it has each reject once,
+// since each run takes it back to the length that the checkpoint knows; so leave it alone until the import has ended. Without
+// one, a second run adds its rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets
+// [ErrHeld].
+//
+// A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash.
+func RejectFile(path string) RejectHandler { return &rejectFile{fs: durable.OS{}, path: path} }
+
+type rejectFile struct {
+	fs   durable.FS
+	path string
+
+	mu   sync.Mutex
+	lock io.Closer
+	log  *durable.Log // nil: not open
+	json jsonb.Encoder
+}
+
+// Reject implements RejectHandler.
+func (f *rejectFile) Reject(_ context.Context, r Reject) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line, err := f.line(r)
+	if err != nil {
+		return err
+	}
+	if f.log == nil { // nobody will close it
+		if err := f.start(durable.Whole); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.end()) }()
+	}
+	return f.log.Append(line)
+}
+
+// open implements rejectJournal.
+func (f *rejectFile) open(length int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.start(length)
+}
+
+func (f *rejectFile) start(length int64) error {
+	lock, err := ownFile(f.fs, f.path)
+	if err != nil {
+		return err
+	}
+	log, err := durable.OpenLog(f.fs, f.path, length)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	f.lock, f.log = lock, log
+	return nil
+}
+
+// sync implements rejectJournal.
+func (f *rejectFile) sync() (length int64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.Sync()
+}
+
+// close implements rejectJournal.
+func (f *rejectFile) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end()
+}
+
+func (f *rejectFile) end() error {
+	err := errors.Join(f.log.Close(), f.lock.Close())
+	f.log, f.lock = nil, nil
+	return err
+}
+
+// rejectNote is what stands under "$reject" in a line.
+type rejectNote struct {
+	Reason    Reason   `json:"reason,omitempty"`
+	Field     string   `json:"field,omitempty"`
+	Want      string   `json:"want,omitempty"`
+	Detail    string   `json:"detail,omitempty"`
+	Status    int      `json:"status,omitempty"`
+	Position  Position `json:"position,omitzero"`
+	Raw       string   `json:"raw,omitempty"`
+	RawBase64 []byte   `json:"raw_base64,omitempty"`
+	LeftOut   []string `json:"left_out,omitempty"`
+}
+
+// rejectKey is the key of a line that the import passes over.
+const rejectKey = "$reject"
+
+// line is what the file holds of a reject.
+func (f *rejectFile) line(r Reject) ([]byte, error) {
+	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut}
+	if e := r.Err; e != nil {
+		note.Reason, note.Field, note.Want = e.Reason, clean(e.Field), clean(e.Want)
+		if e.Err != nil {
+			note.Detail = clean(e.Err.Error())
+		}
+	}
+	if utf8.Valid(r.Raw) {
+		note.Raw = string(r.Raw)
+	} else {
+		note.RawBase64 = r.Raw
+	}
+	line, err := f.event(r)
+	if err != nil {
+		return nil, err
+	}
+	line, err = appendMember(&f.json, line, rejectKey, note)
+	return append(line, '}'), err
+}
+
+// event is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again.
+func (f *rejectFile) event(r Reject) ([]byte, error) {
+	if r.Event == nil {
+		return []byte{'{'}, nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, r.Event); err != nil {
+		return nil, err
+	}
+	line := compact.Bytes()[:compact.Len()-1]
+	if r.UUID == uuid.Nil || bytes.HasPrefix(line, []byte(`{"uuid":`)) {
+		return line, nil
+	}
+	return appendMember(&f.json, line, "uuid", r.UUID.String())
+}

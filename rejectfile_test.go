@@ -1,0 +1,306 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// eventsOf is a source of these events, each at its own position.
+func eventsOf(events ...hogapi.Event) hogapi.Source {
+	return hogapi.SourceFunc("events", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i, ev := range events {
+				ev.Position = hogapi.Position{Key: "row", Offset: int64(i) + 1}
+				if ev.Position.Offset > after.Offset && !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// rejectLines imports events into a reject file and returns its lines.
+func rejectLines(t *testing.T, source hogapi.Source) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	client := hogapitest.New().Client(t)
+	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "rejects", Rejects: hogapi.RejectFile(path)})
+	require.NoError(t, err)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.EqualValues(t, bytes.Count(content, []byte("\n")), receipt.Rejected)
+	return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+}
+
+func TestRejectFileLines(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2024, 5, 1, 12, 30, 0, 5000, time.FixedZone("", 7200))
+	id := uuid.MustParse("0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01")
+	tests := []struct {
+		name  string
+		event hogapi.Event
+		want  string // without uuid where the event has none, and without want
+		note  string
+	}{
+		{
+			"no name", hogapi.Event{DistinctID: "ann", Timestamp: at, UUID: id, Properties: map[string]any{"a": "<&>", "n": json.Number("1.50")}, Set: map[string]any{"s": 1}, SetOnce: map[string]any{"o": nil}},
+			`{"uuid":"0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01","event":"","timestamp":"2024-05-01T10:30:00.000005Z","distinct_id":"ann","properties":{"a":"<&>","n":1.50},"$set":{"s":1},"$set_once":{"o":null}}`,
+			`{"reason":"no_name","field":"event"}`,
+		},
+		{
+			"raw properties on several lines", hogapi.Event{Name: "a", Timestamp: at, RawProperties: json.RawMessage("{\n \"big\": 12345678901234567890.00\n}")},
+			`{"event":"a","timestamp":"2024-05-01T10:30:00.000005Z","distinct_id":"","properties":{"big":12345678901234567890.00}}`,
+			`{"reason":"no_distinct_id","field":"distinct_id"}`,
+		},
+		{
+			"NaN", hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, Properties: map[string]any{"bad": math.NaN(), "deep": map[string]any{"c": make(chan int)}, "good": 1}},
+			`{"event":"a","timestamp":"2024-05-01T10:30:00.000005Z","distinct_id":"ann","properties":{"good":1}}`,
+			`{"reason":"bad_number","field":"properties.bad","detail":"not a finite JSON number in bad","left_out":["properties.bad","properties.deep"]}`,
+		},
+		{
+			"bad UTF-8", hogapi.Event{Name: "a", DistinctID: "ann\xff", Timestamp: at},
+			`{"event":"a","timestamp":"2024-05-01T10:30:00.000005Z"}`,
+			`{"reason":"bad_utf8","field":"distinct_id","detail":"bad UTF-8 (byte 3)","left_out":["distinct_id"]}`,
+		},
+		{
+			"raw properties that are no JSON", hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, RawProperties: json.RawMessage(`{"x":`)},
+			`{"event":"a","timestamp":"2024-05-01T10:30:00.000005Z","distinct_id":"ann"}`,
+			`{"reason":"bad_properties","field":"properties.x","detail":"bad JSON in x (byte 5)","raw":"{\"x\":","left_out":["properties"]}`,
+		},
+		{
+			"a bad record", hogapi.BadEvent(hogapi.Position{}, []byte("no\tJSON <&>"), errors.New("line 7: want JSON")),
+			`{}`, `{"reason":"bad_record","detail":"line 7: want JSON","raw":"no\tJSON <&>"}`,
+		},
+		{
+			"a bad record of any bytes", hogapi.BadEvent(hogapi.Position{}, []byte{0xff, 0}, errors.New("a\nb")),
+			`{}`, `{"reason":"bad_record","detail":"a b","raw_base64":"/wA="}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			lines := rejectLines(t, eventsOf(tt.event))
+			require.Len(t, lines, 1)
+			begin, end, found := strings.Cut(lines[0], `"$reject":`)
+			require.True(t, found, lines[0])
+			var note map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal([]byte(strings.TrimSuffix(end, "}")), &note))
+			assert.JSONEq(t, `{"key":"row","offset":1}`, string(note["position"]))
+			delete(note, "position")
+			delete(note, "want")
+			rest, err := json.Marshal(note)
+			require.NoError(t, err)
+			assert.JSONEq(t, tt.note, string(rest))
+
+			event := strings.TrimSuffix(begin, ",") + "}"
+			if !strings.Contains(tt.want, `"uuid"`) && tt.want != "{}" {
+				i := strings.Index(event, `,"uuid":`) // of import and position
+				require.Positive(t, i)
+				_, err := uuid.Parse(event[i+9 : i+9+36])
+				require.NoError(t, err)
+				event = event[:i] + event[i+9+37:]
+			}
+			assert.Equal(t, tt.want, event)
+		})
+	}
+}
+
+func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "rejects.jsonl")
+	server := hogapitest.New()
+	client := server.Client(t)
+	var poison uuid.UUID
+	server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(`"poison":true`)) {
+			return 400
+		}
+		return 0
+	})
+	at := time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC)
+	source := eventsOf(
+		hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, Properties: map[string]any{"n": 1}},
+		hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, RawProperties: json.RawMessage(`{"poison":true,"price":1.10}`)},
+		hogapi.BadEvent(hogapi.Position{}, []byte(`{"event":"a",timestamp}`), errors.New("line 3")),
+		hogapi.Event{Name: "a", DistinctID: "bea", Timestamp: at, Properties: map[string]any{"bad": math.Inf(1), "good": 1}},
+	)
+	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "first", Rejects: hogapi.RejectFile(path)})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, receipt.Rejected)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.Split(string(content), "\n")
+	require.Contains(t, lines[0], `"reason":"answer_400"`)
+	require.Contains(t, lines[0], `"status":400`)
+	poison = uuid.MustParse(lines[0][9:45])
+
+	// As it is, nothing of it is taken.
+	again := filepath.Join(folder, "again.jsonl")
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", Rejects: hogapi.RejectFile(again)})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, receipt.Rejected)
+
+	mended := strings.Replace(lines[0], `"poison":true`, `"poison":false`, 1) + "\n" +
+		strings.Replace(lines[1], `{"$reject"`, `{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","$reject"`, 1) + "\n" +
+		strings.Replace(lines[2], `"left_out"`, `"added"`, 1) + "\n"
+	require.NoError(t, os.WriteFile(path, []byte(mended), 0o600))
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", Rejects: hogapi.RejectFile(again)})
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, receipt.Acknowledged)
+	stored := server.Ledger().Find(poison)
+	require.Len(t, stored, 1, "it has kept its uuid")
+	assert.Contains(t, string(stored[0].Properties), `"price":1.10`)
+	assert.Contains(t, string(stored[0].Properties), `"$import_job_id":"first"`)
+	assert.NotContains(t, string(stored[0].Raw), "$reject")
+}
+
+func TestRejectFileDestroysNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "folder", "rejects.jsonl")
+	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")))
+	client := hogapitest.New().Client(t)
+	run := func(id string, checkpoint hogapi.Checkpointer) error {
+		_, err := client.Import(t.Context(), bad, hogapi.ImportOptions{ID: id, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+		return err
+	}
+	lines := func() int {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return bytes.Count(content, []byte(`"bad"`))
+	}
+	checkpoint := hogapi.FileCheckpoint(path + ".ckpt")
+	require.NoError(t, run("one", nil))
+	require.NoError(t, run("one", nil))
+	assert.Equal(t, 2, lines(), "without a checkpoint each run adds its own")
+	require.NoError(t, run("two", checkpoint))
+	assert.Equal(t, 3, lines(), "a new import keeps the rejects of others")
+	require.NoError(t, run("two", checkpoint))
+	assert.Equal(t, 3, lines(), "with a checkpoint none comes twice")
+
+	require.NoError(t, os.Truncate(path, 10))
+	require.ErrorContains(t, run("two", checkpoint), "the reject file cannot be opened: the file has 10 bytes and should have at least")
+	require.NoError(t, run("two", checkpointOnly(t)), "another checkpoint knows no length")
+}
+
+func checkpointOnly(t *testing.T) hogapi.Checkpointer {
+	return hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+}
+
+// A run without a reject file says nothing about one: a later run with one keeps what it holds.
+func TestRejectFileThatComesLater(t *testing.T) {
+	t.Parallel()
+	checkpoint := checkpointOnly(t)
+	path := writeFile(t, "rejects.jsonl", "of another import\n")
+	client := hogapitest.New().Client(t)
+	for _, handler := range []hogapi.RejectHandler{nil, hogapi.RejectFile(path)} {
+		_, err := client.Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "later", Checkpoint: checkpoint, Rejects: handler})
+		require.NoError(t, err)
+	}
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "of another import\n", string(content))
+}
+
+func TestRejectFileHasOneOwner(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	server := hogapitest.New()
+	client := server.Client(t)
+	inner := func() error {
+		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(path)})
+		return err
+	}
+	var held error
+	source := hogapi.SourceFunc("outer", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(func(hogapi.Event, error) bool) { held = inner() }
+	})
+	_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "outer", Rejects: hogapi.RejectFile(path)})
+	require.NoError(t, err)
+	require.ErrorIs(t, held, hogapi.ErrHeld)
+	require.NoError(t, inner())
+}
+
+// A Capture, or a handler around the file, opens and closes it for each line.
+func TestRejectFileOutsideAnImport(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	file := hogapi.RejectFile(path)
+	for range 2 {
+		require.NoError(t, file.Reject(t.Context(), hogapi.Reject{Raw: []byte("bad"), Status: 400}))
+	}
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat(`{"$reject":{"status":400,"raw":"bad"}}`+"\n", 2), string(content))
+	require.Error(t, file.Reject(t.Context(), hogapi.Reject{Event: json.RawMessage("{")}))
+	require.Error(t, hogapi.RejectFile("").Reject(t.Context(), hogapi.Reject{}))
+}
+
+// FuzzRejectFile: whatever a record was, its line can be read again, holds the record byte for byte, and is one line.
+func FuzzRejectFile(f *testing.F) {
+	f.Add([]byte("no JSON"), "name", "id")
+	f.Add([]byte{0xff, '\n', 0}, "\xff", "\u2028\ufffd")
+	f.Add([]byte(`{"a":"\ud800"}`), "a\nb", "")
+	path := filepath.Join(f.TempDir(), "rejects.jsonl")
+	f.Fuzz(func(t *testing.T, raw []byte, name, id string) {
+		_ = os.Remove(path)
+		client := hogapitest.New().Client(t)
+		source := eventsOf(
+			hogapi.BadEvent(hogapi.Position{}, raw, errors.New(name)),
+			hogapi.Event{Name: name, DistinctID: id, RawProperties: raw}, // without a time
+		)
+		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "fuzz", Rejects: hogapi.RejectFile(path)})
+		require.NoError(t, err)
+		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+		require.NoError(t, err)
+		require.Len(t, got, 2)
+		checkRaw(t, got[0].Raw, raw)
+		if got[1].Bad == "" {
+			require.Equal(t, name, got[1].Name)
+			require.Equal(t, id, got[1].DistinctID)
+			if got[1].Properties != "" {
+				require.Equal(t, decoded(t, raw), decoded(t, []byte(got[1].Properties)))
+			}
+			return
+		}
+		if strings.Contains(got[1].Bad, "left_out") && strings.Contains(got[1].Raw, `"left_out":["properties"]`) {
+			checkRaw(t, got[1].Raw, raw)
+		}
+	})
+}
+
+// checkRaw demands that a line has the record under $reject.
+func checkRaw(t *testing.T, line string, raw []byte) {
+	t.Helper()
+	var note struct {
+		Reject struct {
+			Raw       *string `json:"raw"`
+			RawBase64 []byte  `json:"raw_base64"`
+		} `json:"$reject"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(line), &note))
+	got := note.Reject.RawBase64
+	if note.Reject.Raw != nil {
+		got = []byte(*note.Reject.Raw)
+	}
+	require.Equal(t, string(raw), string(got))
+}

@@ -1,0 +1,158 @@
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// table is a table of numbered events with a key; some keys are missing, as after deletes.
+type table struct{ rows []hogapi.Event }
+
+func newTable(n int) *table {
+	t := &table{}
+	for i := range n {
+		ev := numberedEvent(i + 1)
+		ev.Position = hogapi.Position{Offset: int64(3*i + 7)}
+		t.rows = append(t.rows, ev)
+	}
+	return t
+}
+
+// page is SELECT … WHERE id > after ORDER BY id LIMIT size.
+func (t *table) page(size int) func(context.Context, hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+	return func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+		for _, row := range t.rows {
+			if row.Position.Offset > after.Offset && len(events) < size {
+				events = append(events, row)
+				upTo = row.Position
+			}
+		}
+		return events, upTo, nil
+	}
+}
+
+// User program: import from a table, stopped at random moments, with pages of other sizes in each run.
+func TestImportFromATable(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	rows := newTable(n)
+	server := hogapitest.New()
+	client := server.Client(t)
+	checkpoint := checkpointOnly(t)
+	random := rand.New(rand.NewPCG(4, 4))
+	for run := 1; ; run++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		left := random.IntN(1000)
+		source := hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+			events, upTo, err := rows.page(1+random.IntN(200))(ctx, after)
+			if left -= len(events); left < 0 && run < 8 {
+				cancel()
+			}
+			return events, upTo, err
+		})
+		receipt, err := client.Import(ctx, source, hogapi.ImportOptions{ID: "orders", Checkpoint: checkpoint, Rate: hogapi.Unpaced})
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+			continue
+		}
+		assert.EqualValues(t, n, receipt.Acknowledged)
+		break
+	}
+	requireWhole(t, server, n)
+}
+
+func TestPagedSource(t *testing.T) {
+	t.Parallel()
+	row := func(i int64) hogapi.Event { return hogapi.Event{Name: "a", Position: hogapi.Position{Offset: i}} }
+	own := hogapi.Event{Name: "a", UUID: uuid.MustParse("0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01")}
+	at := func(i int64) hogapi.Position { return hogapi.Position{Offset: i} }
+	broken := errors.New("broken")
+	type page struct {
+		events []hogapi.Event
+		upTo   hogapi.Position
+		err    error
+	}
+	tests := []struct {
+		name  string
+		after hogapi.Position
+		pages map[hogapi.Position]page
+		want  []hogapi.Position
+		err   string
+	}{
+		{name: "nothing", pages: map[hogapi.Position]page{{}: {}}},
+		{
+			name: "two pages", want: []hogapi.Position{at(1), at(2), at(5)},
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1), row(2)}, upTo: at(2)}, at(2): {events: []hogapi.Event{row(5)}, upTo: at(5)}, at(5): {upTo: at(5)}},
+		},
+		{
+			name: "a page without events", want: []hogapi.Position{at(9)},
+			pages: map[hogapi.Position]page{{}: {upTo: at(5)}, at(5): {events: []hogapi.Event{row(9)}, upTo: at(10)}, at(10): {}},
+		},
+		{
+			name: "resumed", after: at(2), want: []hogapi.Position{at(3)},
+			pages: map[hogapi.Position]page{at(2): {events: []hogapi.Event{row(3)}, upTo: at(3)}, at(3): {}},
+		},
+		{
+			name: "uuids of their own", want: []hogapi.Position{at(7), at(7)},
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{own, own}, upTo: at(7)}, at(7): {}},
+		},
+		{
+			name: "a bad record", want: []hogapi.Position{at(7)},
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{hogapi.BadEvent(hogapi.Position{}, nil, broken)}, upTo: at(7)}, at(7): {}},
+		},
+		{
+			name: "an error", want: []hogapi.Position{at(1)}, err: "broken",
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(2)}, upTo: at(2), err: broken}},
+		},
+		{name: "no end", err: "the page after the start has events, but its end (upTo) is not behind it", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}}}},
+		{name: "the same end", after: at(3), err: "the page after 3 has events, but its end", pages: map[hogapi.Position]page{at(3): {events: []hogapi.Event{row(4)}, upTo: at(3)}}},
+		{
+			name: "the same event again", want: []hogapi.Position{at(1)}, err: "the page after 1 has an event at that very position",
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(1), row(2)}, upTo: at(2)}},
+		},
+		{name: "no identity", err: "neither Position nor UUID", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{{Name: "a"}}, upTo: at(1)}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source := hogapi.PagedSource("name", func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+				p, known := tt.pages[after]
+				require.True(t, known, "no page after %s was expected", after)
+				return p.events, p.upTo, p.err
+			})
+			assert.Equal(t, "name", source.Name())
+			for range 2 { // a source can be read again
+				got, err := readSource(t.Context(), source, tt.after)
+				if tt.err == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, tt.err)
+				}
+				var positions []hogapi.Position
+				for _, r := range got {
+					positions = append(positions, r.Position)
+				}
+				assert.Equal(t, tt.want, positions)
+			}
+			for range source.Events(t.Context(), tt.after) {
+				break
+			}
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(broken)
+	_, err := readSource(ctx, hogapi.PagedSource("name", func(context.Context, hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+		panic("not after the end")
+	}), hogapi.Position{})
+	require.ErrorIs(t, err, broken)
+}
