@@ -36,7 +36,7 @@ const (
 
 // encoder turns events into bytes. Not safe for concurrent use.
 type encoder struct {
-	gate   gate
+	gate   *gate
 	policy SetPolicy
 	json   jsonb.Encoder
 	seed   maphash.Seed
@@ -74,7 +74,7 @@ func newStamps(importID string) (s stamps) {
 	return s
 }
 
-func newEncoder(g gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
+func newEncoder(g *gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
 	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
 	e.visit, e.visitMember = e.seen.noteRaw, e.seen.note
 	return e
@@ -333,11 +333,13 @@ func mergeOnce(once, set map[string]any) map[string]any {
 // putUUID writes the uuid into an event's bytes.
 func putUUID(wire []byte, id uuid.UUID) {
 	text := wire[uuidOffset : uuidOffset+uuidLength]
-	hex.Encode(text[0:8], id[0:4])
-	hex.Encode(text[9:13], id[4:6])
-	hex.Encode(text[14:18], id[6:8])
-	hex.Encode(text[19:23], id[8:10])
-	hex.Encode(text[24:36], id[10:16])
+	var digits [2 * len(id)]byte
+	hex.Encode(digits[:], id[:])
+	copy(text[0:8], digits[0:8])
+	copy(text[9:13], digits[8:12])
+	copy(text[14:18], digits[12:16])
+	copy(text[19:23], digits[16:20])
+	copy(text[24:36], digits[20:32])
 }
 
 // jsonRefusal says why a value cannot be sent.

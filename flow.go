@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // flow decides when a request may go out: it keeps the pace, hands out permits, and holds everybody back during an outage.
 type flow struct {
 	set deliverySettings
+
+	// Read for every event, so not under the lock.
+	events atomic.Int64 // of a batch, at most
+	bytes  atomic.Int64 // of a batch, at most: less once the service has called one too large
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when a waiting lane should look again
@@ -18,8 +23,6 @@ type flow struct {
 	wanted  int     // lanes that wait for a permit
 	clean   int     // answers since the permits last changed
 	latency float64 // seconds, smoothed
-	events  int     // of a batch, at most
-	bytes   int     // of a batch, at most: less once the service has called one too large
 
 	failures  int       // in a row, of all lanes
 	since     time.Time // of the first of them
@@ -42,17 +45,15 @@ const (
 var errStopped = errors.New("stopped")
 
 func newFlow(set deliverySettings) *flow {
-	return &flow{
-		set: set, changed: make(chan struct{}),
-		permits: float64(min(firstPermits, set.Lanes)), events: set.MaxBatchEvents, bytes: set.MaxBatchBytes,
-	}
+	f := &flow{set: set, changed: make(chan struct{}), permits: float64(min(firstPermits, set.Lanes))}
+	f.events.Store(int64(set.MaxBatchEvents))
+	f.bytes.Store(int64(set.MaxBatchBytes))
+	return f
 }
 
 // batchLimits is how many events and bytes a batch may hold now.
 func (f *flow) batchLimits() (events, bytes int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.events, f.bytes
+	return int(f.events.Load()), int(f.bytes.Load())
 }
 
 // look is for Stats.
@@ -177,11 +178,11 @@ func (f *flow) grow() {
 	case f.wanted > 0 && (slow || f.permits < firstPermits):
 		f.permits = min(f.permits+1, float64(f.set.Lanes))
 		if slow && f.set.pace == nil && int(f.permits) == f.set.Lanes {
-			f.events = min(f.events*2, max(slowBatch, f.set.MaxBatchEvents))
+			f.events.Store(min(f.events.Load()*2, int64(max(slowBatch, f.set.MaxBatchEvents))))
 		}
 	case !slow && f.permits > firstPermits:
 		f.permits--
-		f.events = max(f.events/2, f.set.MaxBatchEvents)
+		f.events.Store(max(f.events.Load()/2, int64(f.set.MaxBatchEvents)))
 	}
 }
 
@@ -229,7 +230,7 @@ func later(a, b time.Time) time.Time {
 func (f *flow) tooLarge(size int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bytes = max(min(f.bytes, size/2), maxEventBytes)
+	f.bytes.Store(int64(max(min(int(f.bytes.Load()), size/2), maxEventBytes)))
 }
 
 func (f *flow) wake() {

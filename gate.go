@@ -127,17 +127,18 @@ func (o GateOptions) check(op Op) error {
 type gate struct {
 	minAge time.Duration // negative: any
 	now    func() time.Time
+	old    time.Time // events up to this time were old enough at the last look at the clock, and age only grows
 }
 
-func newGate(o GateOptions, now func() time.Time) gate {
+func newGate(o GateOptions, now func() time.Time) *gate {
 	if o.MinAge == 0 {
 		o.MinAge = defaultMinAge
 	}
-	return gate{minAge: o.MinAge, now: now}
+	return &gate{minAge: o.MinAge, now: now}
 }
 
 // name checks an event's name.
-func (g gate) name(s string) *EventError {
+func (g *gate) name(s string) *EventError {
 	switch {
 	case s == "":
 		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
@@ -148,7 +149,7 @@ func (g gate) name(s string) *EventError {
 }
 
 // distinctID checks an event's person.
-func (g gate) distinctID(s string) *EventError {
+func (g *gate) distinctID(s string) *EventError {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Want: "the id of a person, not blank"}
@@ -163,17 +164,19 @@ func tooLong(s string) bool {
 }
 
 // timestamp checks an event's time against the clock.
-func (g gate) timestamp(t time.Time) *EventError {
+func (g *gate) timestamp(t time.Time) *EventError {
 	if t.IsZero() {
 		return &EventError{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
 	if year := t.UTC().Year(); year < 1 || year > 9999 {
 		return &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Want: "a year from 1 to 9999"}
 	}
-	if g.minAge < 0 {
+	if g.minAge < 0 || !t.After(g.old) {
 		return nil
 	}
-	age := g.now().Sub(t)
+	now := g.now()
+	g.old = now.Add(-g.minAge)
+	age := now.Sub(t)
 	switch {
 	case age < 0:
 		return &EventError{Reason: ReasonFuture, Field: "timestamp", Want: "a time in the past"}
@@ -184,7 +187,7 @@ func (g gate) timestamp(t time.Time) *EventError {
 }
 
 // size checks an encoded event as the service counts it: as text inside another JSON text.
-func (g gate) size(wire []byte) *EventError {
+func (g *gate) size(wire []byte) *EventError {
 	if 2*len(wire)+eventEnvelope <= maxEventBytes {
 		return nil
 	}
@@ -211,13 +214,17 @@ var suspectIDs = map[string]bool{
 	"00000000-0000-0000-0000-000000000000": true,
 }
 
+// suspectLengths are the lengths of suspectIDs, since nearly every id can be told by its length.
+var suspectLengths = func() (lengths [64]bool) {
+	for id := range suspectIDs {
+		lengths[len(id)] = true
+	}
+	return lengths
+}()
+
 func isSuspectID(id string) bool {
-	if len(id) > 38 { // the longest, in quotes
-		return false
+	if id[0] == '"' || id[0] == '\'' {
+		id = strings.Trim(id, `"'`)
 	}
-	if len(id) > 22 && len(id) < 36 {
-		return false
-	}
-	id = strings.Trim(id, `"'`)
-	return suspectIDs[id] || suspectIDs[strings.ToLower(id)]
+	return len(id) < len(suspectLengths) && suspectLengths[len(id)] && suspectIDs[strings.ToLower(id)]
 }
