@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -161,7 +162,16 @@ func (q *quickstart) pause(ctx context.Context) error {
 // importEvents sends the embedded events. Their uuids are fixed, so a second run sends the same events, not new ones.
 func (q *quickstart) importEvents(ctx context.Context) (err error) {
 	q.begin(fmt.Sprintf("Import %d past events", commits.Count))
-	q.receipt, err = q.Client.Import(ctx, commits.Source(), hogapi.ImportOptions{
+	folder, err := os.MkdirTemp("", "quickstart-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	file, err := commits.WriteFile(folder)
+	if err != nil {
+		return err
+	}
+	q.receipt, err = q.Client.Import(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{
 		ID:    "hogapi-quickstart",
 		Rate:  q.Rate(),
 		Total: commits.Count,

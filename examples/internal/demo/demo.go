@@ -88,9 +88,10 @@ func (s *Site) Rate() int {
 	return hogapi.Unpaced
 }
 
-// Main runs a program until it is done or interrupted. An error becomes advice and exit code 1.
+// Main runs a program until it is done or interrupted. An error becomes advice and exit code 1. A second interrupt ends it at once.
 func Main(run func(ctx context.Context, out io.Writer, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	err := run(ctx, os.Stdout, os.Args[1:])
 	stop()
 	if err == nil || errors.Is(err, flag.ErrHelp) {

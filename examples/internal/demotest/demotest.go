@@ -2,10 +2,11 @@
 package demotest
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"maps"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,24 +22,43 @@ type Program func(ctx context.Context, out io.Writer, args []string) error
 func Run(t *testing.T, program Program, args ...string) string {
 	t.Helper()
 	env(t, nil)
-	var out bytes.Buffer
-	require.NoError(t, program(t.Context(), &out, args), "it printed:\n%s", &out)
-	return out.String()
+	var out screen
+	err := program(t.Context(), &out, args)
+	require.NoError(t, err, "it printed:\n%s", out.text.String())
+	return out.text.String()
 }
 
 // RunAt runs a program as if the server were the real service. Variables in more win.
 func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, program Program, args ...string) (string, error) {
 	t.Helper()
-	t.Cleanup(server.Close)
-	values := map[string]string{
-		"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject,
-		demo.PersonalKey: hogapitest.DefaultPersonalKey, demo.ProjectKey: hogapitest.DefaultProjectKey,
-	}
+	values := Service(t, server)
 	maps.Copy(values, more)
 	env(t, values)
-	var out bytes.Buffer
+	var out screen
 	err := program(t.Context(), &out, args)
-	return out.String(), err
+	return out.text.String(), err
+}
+
+// screen takes what several goroutines print.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// Service is the environment of a program that takes the server for the real service.
+func Service(t *testing.T, server *hogapitest.Server) map[string]string {
+	t.Helper()
+	t.Cleanup(server.Close)
+	return map[string]string{
+		"POSTHOG_HOST": server.URL(), "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": hogapitest.DefaultProject,
+		demo.PersonalKey: hogapitest.DefaultPersonalKey, demo.ProjectKey: hogapitest.DefaultProjectKey,
+	}
 }
 
 func env(t *testing.T, values map[string]string) {

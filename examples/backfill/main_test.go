@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestWithoutKeys(t *testing.T) {
+	out := demotest.Run(t, run)
+	assert.Contains(t, out, "11576 rows acknowledged, up to row 11576")
+	assert.Contains(t, out, "read 11576 = acknowledged 11576 + rejected 0 + pending 0")
+	assert.Contains(t, out, "The fake holds 11576 events.")
+}
+
+// table is a database with the first rows of the examples' events.
+func table(t *testing.T, rows int) (path string, db *sql.DB) {
+	t.Helper()
+	folder := t.TempDir()
+	path = filepath.Join(folder, "app.sqlite")
+	require.NoError(t, fill(t.Context(), folder, path))
+	db, err := open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	_, err = db.ExecContext(t.Context(), `DELETE FROM events WHERE id > ?`, rows)
+	require.NoError(t, err)
+	return path, db
+}
+
+func TestARunThatStoppedGoesOn(t *testing.T) {
+	path, db := table(t, 900)
+	_, err := db.ExecContext(t.Context(), `UPDATE events SET happened_at = 'yesterday' WHERE id = 700`)
+	require.NoError(t, err)
+	server := hogapitest.New()
+	server.Script(hogapi.OpCapture, hogapitest.Repeat(2, hogapitest.Slow(0)), hogapitest.Status(401))
+	_, err = demotest.RunAt(t, server, nil, run, "-db", path)
+	require.ErrorIs(t, err, hogapi.ErrUnauthorized)
+	held := server.Ledger().Unique()
+	require.Positive(t, held)
+	require.Less(t, held, 899)
+
+	out, err := demotest.RunAt(t, server, nil, run, "-db", path)
+	require.NoError(t, err)
+	assert.Contains(t, out, "read 900 = acknowledged 899 + rejected 1 + pending 0")
+	assert.Contains(t, out, "row 700 is rejected")
+	ledger := server.Ledger()
+	assert.Equal(t, 899, ledger.Unique())
+	assert.Empty(t, ledger.Changed())
+
+	_, err = demotest.RunAt(t, server, nil, run, "-db", path)
+	require.NoError(t, err)
+	assert.Equal(t, ledger.Len(), server.Ledger().Len(), "what is done is not sent again")
+}
+
+func TestTheCheckpointHasOneOwner(t *testing.T) {
+	_, db := table(t, 0)
+	ctx := t.Context()
+	take := func() (*sqlCheckpoint, string, error) {
+		c := &sqlCheckpoint{db: db, id: "shop"}
+		state, err := c.Open(ctx)
+		return c, string(state), err
+	}
+	first, state, err := take()
+	require.NoError(t, err)
+	assert.Empty(t, state)
+	require.NoError(t, first.Save(ctx, []byte("one")))
+	_, _, err = take()
+	require.ErrorContains(t, err, "another process holds the checkpoint")
+	require.NoError(t, first.Close())
+
+	second, state, err := take()
+	require.NoError(t, err, "it was given up")
+	assert.Equal(t, "one", state)
+
+	silence(ctx, t, db)
+	third, state, err := take()
+	require.NoError(t, err, "its owner was silent for too long")
+	assert.Equal(t, "one", state)
+	require.ErrorContains(t, second.Save(ctx, []byte("two")), "another process has taken the checkpoint")
+	require.NoError(t, second.Close(), "and gives nothing up that is not its own")
+	require.NoError(t, third.Save(ctx, []byte("three")))
+	_, _, err = take()
+	require.ErrorContains(t, err, "another process holds the checkpoint")
+}
+
+// silence lets the owner's time pass.
+func silence(ctx context.Context, t *testing.T, db *sql.DB) {
+	t.Helper()
+	_, err := db.ExecContext(ctx, `UPDATE import_checkpoints SET held_until = 1`)
+	require.NoError(t, err)
+}
