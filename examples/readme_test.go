@@ -1,0 +1,126 @@
+package examples_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// The README's code is compiled, and its first program is run: what drifts away from the package fails here.
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+func blocks(t *testing.T) (program string, fragments []string) {
+	t.Helper()
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	for _, found := range goBlock.FindAllSubmatch(readme, -1) {
+		if code := string(found[1]); strings.HasPrefix(code, "package main\n") {
+			require.Empty(t, program, "one whole program")
+			program = code
+		} else {
+			fragments = append(fragments, code)
+		}
+	}
+	require.NotEmpty(t, program)
+	return program, fragments
+}
+
+func TestTheProgramOfTheREADMERuns(t *testing.T) {
+	program, _ := blocks(t)
+	binary := build(t, program)
+
+	server := hogapitest.New()
+	defer server.Close()
+	project := server.Project(hogapitest.DefaultProject)
+	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed})
+	folder := t.TempDir()
+	events := `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl.gz"), []byte(events), 0o600))
+
+	cmd := exec.CommandContext(t.Context(), binary)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "POSTHOG_HOST="+server.URL(), "POSTHOG_REGION=", "POSTHOG_PROJECT_ID="+hogapitest.DefaultProject,
+		"POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY="+hogapitest.DefaultProjectKey)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, `(?m)^nightly .* Failed$`, string(out))
+	assert.Contains(t, string(out), "read 1 = acknowledged 1 + rejected 0 + pending 0")
+	assert.Equal(t, 1, server.Ledger().Unique())
+}
+
+func TestTheFragmentsOfTheREADMECompile(t *testing.T) {
+	_, fragments := blocks(t)
+	require.NotEmpty(t, fragments)
+	var file bytes.Buffer
+	file.WriteString(`package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+var _ = errors.New
+var _ = fmt.Sprint
+var _ = hogapitest.New
+var _ = require.NoError
+
+func main() {}
+`)
+	for i, code := range fragments {
+		fmt.Fprintf(&file, "\nfunc fragment%d(ctx context.Context, t *testing.T, client *hogapi.Client, export hogapi.BatchExport, run hogapi.Run) (receipt hogapi.Receipt, ticket *hogapi.BackfillTicket, err error) {\n", i)
+		file.WriteString("{\n" + withResults(code) + "}\nreturn\n}\n")
+	}
+	build(t, file.String())
+}
+
+// Names in the README's text and tables are those of the package.
+func TestTheNamesOfTheREADMEExist(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	snapshot, err := os.ReadFile("../api/hogapi.txt")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`\b(?:hogapi|client|client\.[A-Z]\w+)\.([A-Z]\w+)`).FindAllSubmatch(readme, -1)
+	require.Greater(t, len(names), 30)
+	for _, name := range names {
+		assert.True(t, regexp.MustCompile(`\b`+string(name[1])+`\b`).Match(snapshot), "%s", name[0])
+	}
+}
+
+// withResults gives a fragment the results of the function around it, and uses what it only shows.
+func withResults(code string) string {
+	code = regexp.MustCompile(`(?m)^(\t*)return (.+)$`).ReplaceAllString(code, "${1}return receipt, ticket, $2")
+	if strings.Contains(code, "receipt, err := ") {
+		code += "_ = receipt\n"
+	}
+	return code
+}
+
+// build compiles a program within this module, and returns the path of the binary.
+func build(t *testing.T, program string) string {
+	t.Helper()
+	folder := t.TempDir()
+	source, binary := filepath.Join(folder, "main.go"), filepath.Join(folder, "program")
+	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, program)
+	return binary
+}
