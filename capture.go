@@ -50,9 +50,8 @@ type Capture struct {
 	stats    Stats
 	seen     map[Warning]int64
 
-	stopOnce sync.Once
-	stopped  chan struct{}
-	stopErr  error
+	stopped chan struct{} // closed under the lock
+	stopErr error         // why; set before
 
 	closed    sync.Once
 	result    Receipt
@@ -156,13 +155,17 @@ func (p *Capture) enqueue(ctx context.Context, ev *Event, wait bool) error {
 	if refusal == nil {
 		refusal = p.identified(ev)
 	}
+	var err error
+	if refusal == nil {
+		refusal, err = p.accept(ctx, out, wait)
+	}
 	if refusal != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.stats.Refused++
 		return refusal
 	}
-	return p.accept(ctx, out, wait)
+	return err
 }
 
 // identified refuses an event that a second sending would double.
@@ -178,31 +181,29 @@ func (p *Capture) identified(ev *Event) *EventError {
 	return nil
 }
 
-// accept waits for room and gives the event to its lane.
-func (p *Capture) accept(ctx context.Context, out encoded, wait bool) error {
+// accept waits for room and gives the event to its lane, or refuses it for want of an identity.
+func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *EventError, err error) {
 	l := p.lanes[out.person%uint64(len(p.lanes))]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
 		if err := p.refusing(); err != nil {
-			return err
+			return nil, err
 		}
 		if p.hasRoom(len(out.wire)) && l.takes(out) {
 			break
 		}
 		if !wait {
-			return ErrFull
+			return nil, ErrFull
 		}
 		if err := p.waitForRoom(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	number := p.identity.number(out.pos)
 	if out.id == uuid.Nil {
-		var refusal *EventError
 		if out.id, refusal = p.deriveID(out, number); refusal != nil {
-			p.stats.Refused++
-			return refusal
+			return refusal, nil
 		}
 		putUUID(out.wire, out.id)
 	}
@@ -217,7 +218,7 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) error {
 		p.seen[w]++
 	}
 	l.add(out, seq)
-	return nil
+	return nil, nil
 }
 
 // acceptReject takes an event that the gate of an import has refused. It waits its turn to be handed to the reject handler.
@@ -229,11 +230,14 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	size := len(reject.Event) + len(reject.Raw)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !p.hasRoom(size) {
-		if err := p.waitForRoom(ctx); err != nil {
+	for {
+		if err := p.refusing(); err != nil {
 			return err
 		}
-		if err := p.refusing(); err != nil {
+		if p.hasRoom(size) {
+			break
+		}
+		if err := p.waitForRoom(ctx); err != nil {
 			return err
 		}
 	}
@@ -242,12 +246,11 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
 		reject.UUID = p.identity.at(ev.Position, number)
 	}
-	e := entry{pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject}
-	if ev.Name != "" && !ev.Timestamp.IsZero() {
-		e.tally = p.books.tally(ev.Name, ev.Timestamp)
-	}
 	p.bytes += size
-	p.push(e)
+	p.push(entry{
+		pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject,
+		tally: p.books.tallyReject(ev),
+	})
 	p.wakeCommitter()
 	return nil
 }

@@ -115,15 +115,16 @@ func (p *Capture) commitFront(front []entry) error {
 		r = p.receipt()
 	}
 	p.mu.Unlock()
+	var saveErr error
 	if p.saver != nil && done > 0 {
-		if err := p.saveState(place, r); err != nil {
-			return err
-		}
+		saveErr = p.saveState(place, r)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.settled = place
-	for range done {
+	if saveErr == nil {
+		p.settled = place
+	}
+	for range done { // also when they were not saved: they are in the books, which count each event once
 		e := p.entries.Pop()
 		if e.state == entryRejected {
 			p.bytes -= int(e.size)
@@ -131,6 +132,9 @@ func (p *Capture) commitFront(front []entry) error {
 		}
 	}
 	p.makeRoom()
+	if saveErr != nil {
+		return saveErr
+	}
 	return handlerErr
 }
 
@@ -144,7 +148,7 @@ func (p *Capture) handOver(front []entry) (done int, err error) {
 		if p.rejects == nil {
 			return i, &StopError{Reason: StopRejected, Status: e.reject.Status, Err: e.reject.Err}
 		}
-		if err := p.rejects.Reject(p.ctx, *e.reject); err != nil {
+		if err := p.core.guard(func() error { return p.rejects.Reject(p.ctx, *e.reject) }); err != nil {
 			return i, &StopError{Reason: StopHandler, Err: err}
 		}
 	}
@@ -153,7 +157,7 @@ func (p *Capture) handOver(front []entry) (done int, err error) {
 
 func (p *Capture) saveState(place settledPlace, r Receipt) error {
 	start := time.Now()
-	if err := p.saver.save(context.WithoutCancel(p.ctx), place, r); err != nil {
+	if err := p.core.guard(func() error { return p.saver.save(context.WithoutCancel(p.ctx), place, r) }); err != nil {
 		return &StopError{Reason: StopCheckpoint, Err: err}
 	}
 	p.saveTime = time.Since(start)
@@ -178,9 +182,7 @@ func (p *Capture) report() {
 	fresh := at != p.stats.Position
 	p.stats.Position = at
 	p.mu.Unlock()
-	if fresh && !at.IsZero() && p.onSettled != nil {
-		p.onSettled(at)
-	}
+	p.core.hook(p.ctx, fresh && !at.IsZero() && p.onSettled != nil, func() { p.onSettled(at) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reported = p.entries.First()
@@ -216,18 +218,17 @@ func (e *UnsettledError) Unwrap() error { return e.Err }
 func (p *Capture) conclude(ctx context.Context) (Receipt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.receipt()
 	unsettled := &UnsettledError{Err: p.endedBy(ctx)}
 	for seq := p.entries.First(); seq < p.entries.Next(); seq++ {
-		e := p.entries.At(seq)
-		r.Read++
-		if e.state == entryAcknowledged {
-			r.Acknowledged++ // behind a gap: taken by the service, and not committed
-			continue
+		if e := p.entries.At(seq); e.state == entryAcknowledged {
+			p.books.count(e) // behind a gap: taken by the service, and not committed
+		} else {
+			unsettled.list(e)
 		}
-		r.Pending++
-		unsettled.list(e)
 	}
+	r := p.receipt()
+	r.Pending = int64(unsettled.Count)
+	r.Read += r.Pending
 	if unsettled.Count > 0 {
 		return r, unsettled
 	}

@@ -23,7 +23,7 @@ type CaptureOptions struct {
 	// Rejects takes the events that the service refuses, each sent alone. Without it the first one stops the Capture.
 	Rejects RejectHandler
 	// OnSettled is told the position up to which every event is settled, for sources that commit offsets. Calls come one at a
-	// time, in order; it must not call back into the Capture.
+	// time, in order; it must not call back into the Capture. A panic in it is caught and logged.
 	OnSettled func(Position)
 	Gate      GateOptions
 	Delivery  DeliveryOptions
@@ -86,7 +86,9 @@ func (o CaptureOptions) settings(c *core) (s deliverySettings, err error) {
 		firstNegative(OpCapture, map[string]int{
 			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
 			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,
-			"Delivery.MaxBatchSpan": int(d.MaxBatchSpan), "Delivery.Linger": int(d.Linger), "Delivery.NoProgress": int(d.NoProgress),
+		}),
+		firstNegative(OpCapture, map[string]time.Duration{
+			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
 		}),
 		mostIs("Delivery.Lanes", d.Lanes, mostLanes), mostIs("Delivery.MaxBatchBytes", d.MaxBatchBytes, mostBatchBytes),
 		mostIs("Delivery.MaxBatchEvents", d.MaxBatchEvents, mostBatchEvents))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -140,6 +141,17 @@ func (c *core) hook(ctx context.Context, set bool, f func()) {
 		}
 	}()
 	f()
+}
+
+// guard runs a user's function whose word counts: its panic is an error.
+func (c *core) guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.logger.Error("hogapi: a function of the caller panicked", "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
 }
 
 // logBatch writes one line about a request of an import.

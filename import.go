@@ -47,7 +47,7 @@ type ImportOptions struct {
 	Rate int
 	// Total is how many events the source has, where known, for progress.
 	Total int64
-	// OnProgress is called twice a second and once at the end, one call at a time.
+	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught and logged.
 	OnProgress func(Stats)
 	Gate       GateOptions
 	Delivery   DeliveryOptions
@@ -204,27 +204,52 @@ func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receip
 	return r.options.Checkpoint.Save(ctx, raw)
 }
 
-// read takes the events of the source until it ends or the import stops.
-func (r *importRun) read(ctx context.Context) error {
+// read takes the events of the source until it ends or the import stops. The source's context ends with either.
+func (r *importRun) read(ctx context.Context) (err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-r.capture.stopped:
+			end(r.capture.stopErr)
+		case <-ctx.Done():
+		}
+	}()
+	returned := false
+	defer func() {
+		if !returned { // the source has panicked, and the panic goes on
+			r.abandon(ctx)
+		}
+	}()
+	err = r.readAll(ctx)
+	returned = true
+	return err
+}
+
+func (r *importRun) readAll(ctx context.Context) error {
 	for ev, err := range r.source.Events(ctx, r.capture.settled.After) {
-		if err != nil {
-			return r.sourceError(ctx, err)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx) // whatever the source says of it
+		case err != nil:
+			return &StopError{Reason: StopSource, Err: err}
 		}
 		if err := r.take(ctx, &ev); err != nil {
 			return err
 		}
 	}
-	if r.skip > 0 {
+	if ctx.Err() == nil && r.skip > 0 {
 		return r.changedSource()
 	}
 	return context.Cause(ctx)
 }
 
-func (r *importRun) sourceError(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return err
-	}
-	return &StopError{Reason: StopSource, Err: err}
+// abandon ends an import whose source has panicked. What is under way is broken off: the next run sends it again.
+func (r *importRun) abandon(ctx context.Context) {
+	err := &StopError{Reason: StopSource, Err: errors.New("the source panicked")}
+	r.capture.stop(err)
+	r.capture.cancel()
+	_, _ = r.close(ctx, err)
 }
 
 func (r *importRun) changedSource() error {
@@ -247,10 +272,14 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	if refusal == nil {
 		refusal = r.capture.identified(ev)
 	}
+	var err error
+	if refusal == nil {
+		refusal, err = r.capture.accept(ctx, out, true)
+	}
 	if refusal != nil {
 		return r.capture.acceptReject(ctx, ev, refusal)
 	}
-	return r.capture.accept(ctx, out, true)
+	return err
 }
 
 // close settles what was taken and makes the result. When ctx has ended, only what is under way may still end, so that less
@@ -258,6 +287,9 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 	patience := ctx
 	if ctx.Err() != nil {
+		if readErr == nil {
+			readErr = context.Cause(ctx)
+		}
 		r.capture.stop(readErr)
 		var cancel context.CancelFunc
 		patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
@@ -299,9 +331,9 @@ func startProgress(p *Capture, f func(Stats)) *progressTicker {
 		for {
 			select {
 			case <-tick.C:
-				f(p.Stats())
+				p.core.hook(p.ctx, true, func() { f(p.Stats()) })
 			case <-t.end:
-				f(p.Stats())
+				p.core.hook(p.ctx, true, func() { f(p.Stats()) })
 				return
 			}
 		}

@@ -147,6 +147,7 @@ func (l *lane) next() bool {
 		case <-l.p.stopped:
 			return false
 		case <-l.p.ctx.Done():
+			l.p.stop(l.p.ctx.Err())
 			return false
 		}
 	}
@@ -295,11 +296,14 @@ func (p *Capture) settle(b *batch, r part, reject *Reject) {
 
 // stop ends the sending for good; the first reason stays.
 func (p *Capture) stop(err error) {
-	p.stopOnce.Do(func() {
-		if errors.Is(err, context.Canceled) && p.ctx.Err() != nil {
-			err = &StopError{Reason: StopCanceled, Err: err}
-		}
-		p.stopErr = err
-		close(p.stopped)
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ended(p.ctx, p.stopped) == errStopped { //nolint:errorlint // it is never wrapped
+		return
+	}
+	if errors.Is(err, context.Canceled) && p.ctx.Err() != nil {
+		err = &StopError{Reason: StopCanceled, Err: err}
+	}
+	p.stopErr = err
+	close(p.stopped)
 }

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // OffsetPage is one page of a list that counts its items.
@@ -52,10 +54,10 @@ func (o CursorOptions) check(op Op) error {
 	return firstNegative(op, map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
 }
 
-func firstNegative(op Op, fields map[string]int) error {
+func firstNegative[T int | time.Duration](op Op, fields map[string]T) error {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if n := fields[field]; n < 0 {
-			return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: "0 or more"}
+			return &InputError{Op: op, Field: field, Value: fmt.Sprint(n), Want: "0 or more"}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -138,6 +139,15 @@ func newBooks(id, source string) *books {
 	return &books{total: Receipt{ID: id, Source: source, Warnings: map[Warning]int64{}}, tallies: map[tallyKey]*tally{}}
 }
 
+// tallyReject finds the line for an event that the gate has refused, nil where no line can have its name and time.
+func (k *books) tallyReject(ev *Event) *tally {
+	anyAge := gate{minAge: -1}
+	if ev.bad != nil || anyAge.name(ev.Name) != nil || !utf8.ValidString(ev.Name) || anyAge.timestamp(ev.Timestamp) != nil {
+		return nil
+	}
+	return k.tally(ev.Name, ev.Timestamp)
+}
+
 // tally finds the line for an event. Neighbours mostly share it.
 func (k *books) tally(name string, at time.Time) *tally {
 	seconds := at.Unix()
@@ -156,6 +166,7 @@ func (k *books) line(key tallyKey) *tally {
 	switch {
 	case t != nil:
 	case len(k.tallies) < mostTallies:
+		key.name = strings.Clone(key.name) // it may be a part of something larger
 		t = &tally{tallyKey: key}
 		k.tallies[key] = t
 	default:
@@ -170,12 +181,20 @@ func (k *books) line(key tallyKey) *tally {
 
 // enter books one committed event.
 func (k *books) enter(e *entry) {
-	r := &k.total
-	if r.Read == 0 {
-		r.First = e.pos
+	if k.total.Read == 0 {
+		k.total.First = e.pos
 	}
+	k.total.Last = e.pos
+	k.count(e)
+}
+
+// count adds one settled event, wherever it stands.
+func (k *books) count(e *entry) {
+	r := &k.total
 	r.Read++
-	r.Last = e.pos
+	if e.tally != nil && e.tally == k.overflow {
+		r.Warnings[WarnManyNames]++
+	}
 	if e.state == entryRejected {
 		r.Rejected++
 		if e.tally != nil {
