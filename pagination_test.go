@@ -481,7 +481,7 @@ func TestPrefetchedErrorComesInItsPlace(t *testing.T) {
 func TestHostileCounts(t *testing.T) {
 	const huge = int(^uint(0) >> 1)
 	for _, count := range []int{huge, huge - 1, -huge - 1, -1, 0} {
-		for _, offset := range []int{huge, huge/2 + 1, 3, 1 << 62} {
+		for _, offset := range []int{huge, huge/2 + 1, 3, huge - 3} {
 			synctest.Test(t, func(t *testing.T) {
 				l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", offset)}, serve: func(_ int, p *listPage) { p.Count = count }}
 				items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))

@@ -79,7 +79,7 @@ func requireBalanced(t *testing.T, r hogapi.Receipt) {
 // A checkpoint that fails at its n-th save, for every n, stops the import within one batch. The receipt stays true, and the
 // next run loses nothing and says the same in the end.
 func TestCheckpointFailsAtEverySave(t *testing.T) {
-	const n, batch, window = 1000, 25, 100
+	const n, batch, window = 500, 25, 100
 	full := errors.New("no space left on device")
 	for nth := 1; ; nth++ {
 		failed := false
@@ -124,7 +124,7 @@ func TestCheckpointFailsAtEverySave(t *testing.T) {
 			require.LessOrEqual(t, server.Ledger().Duplicates(), window)
 		})
 		if !failed {
-			require.Greater(t, nth, 5, "there were saves to fail")
+			require.Greater(t, nth, 3, "there were saves to fail")
 			return
 		}
 	}
@@ -345,7 +345,7 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 
 // Flush returns when Close is broken off beside it, whatever comes first.
 func TestFlushBesideABrokenClose(t *testing.T) {
-	for range 200 {
+	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(true)
@@ -372,7 +372,9 @@ func TestFlushBesideABrokenClose(t *testing.T) {
 // A checkpoint must be readable whatever was rejected: times that no calendar has, names that are no text.
 func TestResumeAfterStrangeRejects(t *testing.T) {
 	strange := []func(*hogapi.Event){
-		func(ev *hogapi.Event) { ev.Timestamp = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)) },
+		func(ev *hogapi.Event) {
+			ev.Timestamp = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))
+		},
 		func(ev *hogapi.Event) { ev.Timestamp = time.Date(12024, 1, 1, 0, 0, 0, 0, time.UTC) },
 		func(ev *hogapi.Event) { ev.Timestamp = time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC) },
 		func(ev *hogapi.Event) { ev.Timestamp = time.Time{} },
@@ -481,7 +483,7 @@ func TestLongDurations(t *testing.T) {
 
 // One capture, used by many at once in every way: each event is acknowledged once, or its Enqueue has said no.
 func TestManyProducers(t *testing.T) {
-	const producers, each = 8, 500
+	const producers, each = 8, 150
 	server := hogapitest.New()
 	server.Chaos(hogapi.OpCapture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
 	capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
