@@ -26,12 +26,10 @@ func table(t *testing.T, rows int) (path string, db *sql.DB) {
 	t.Helper()
 	folder := t.TempDir()
 	path = filepath.Join(folder, "app.sqlite")
-	require.NoError(t, fill(t.Context(), folder, path))
+	require.NoError(t, fill(t.Context(), folder, path, rows))
 	db, err := open(path)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = db.ExecContext(t.Context(), `DELETE FROM events WHERE id > ?`, rows)
-	require.NoError(t, err)
 	return path, db
 }
 

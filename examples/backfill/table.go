@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/commits"
@@ -16,13 +17,14 @@ func makeTable(ctx context.Context, path *string) (remove func(), err error) {
 		return nil, err
 	}
 	*path = filepath.Join(folder, "app.sqlite")
-	if err := fill(ctx, folder, *path); err != nil {
+	if err := fill(ctx, folder, *path, commits.Count); err != nil {
 		return nil, err
 	}
 	return func() { _ = os.RemoveAll(folder) }, nil
 }
 
-func fill(ctx context.Context, folder, path string) error {
+// fill makes the table with the first events.
+func fill(ctx context.Context, folder, path string, rows int) error {
 	file, err := commits.WriteFile(folder)
 	if err != nil {
 		return err
@@ -50,7 +52,10 @@ func fill(ctx context.Context, folder, path string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := insert.ExecContext(ctx, ev.Name, ev.DistinctID, ev.Timestamp.Format("2006-01-02T15:04:05.999999999Z07:00"), string(ev.RawProperties)); err != nil {
+		if rows--; rows < 0 {
+			break
+		}
+		if _, err := insert.ExecContext(ctx, ev.Name, ev.DistinctID, ev.Timestamp.Format(time.RFC3339Nano), string(ev.RawProperties)); err != nil {
 			return err
 		}
 	}

@@ -44,10 +44,9 @@ func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
 }
 
 func TestADifferenceBetweenBothSidesIsAnError(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithQuota(hogapitest.QuotaSilent)) // answers 200 and throws all away
 	q := &quickstart{out: t.Output(), state: &hogapi.BackfillState{}}
-	q.Site = site(t, server)
-	require.NoError(t, q.importEvents(t.Context()))
+	q.Site = site(t, hogapitest.New())
+	q.receipt.Days = []hogapi.DayCount{{Day: "2024-05-01", Event: "commit authored", Acknowledged: 1}}
 	require.ErrorContains(t, q.report(), "holds other events")
 }
 
