@@ -114,7 +114,7 @@ func TestErrorBodies(t *testing.T) {
 			want.scope, want.ids, want.body = got.scope, got.ids, got.body
 			require.Equal(t, want, *got)
 			for _, sentinel := range sentinels {
-				assert.Equal(t, sentinel == tt.is, errors.Is(err, sentinel), "%v", sentinel)
+				assert.Equal(t, errors.Is(tt.is, sentinel), errors.Is(err, sentinel), "%v", sentinel)
 			}
 			require.Contains(t, err.Error(), tt.says)
 			require.NotContains(t, err.Error(), "\n")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -200,10 +201,7 @@ func TestFromEnv(t *testing.T) {
 
 // with is a map with other values.
 func with(m map[string]string, pairs ...string) map[string]string {
-	changed := map[string]string{}
-	for k, v := range m {
-		changed[k] = v
-	}
+	changed := maps.Clone(m)
 	for i := 0; i < len(pairs); i += 2 {
 		changed[pairs[i]] = pairs[i+1]
 	}
