@@ -143,6 +143,8 @@ func (o ImportOptions) check(source Source) error {
 		return &InputError{Op: OpCapture, Field: "source", Want: "a source, not nil"}
 	case o.Total < 0:
 		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
+	case readsItsRejects(source, o.Rejects):
+		return &InputError{Op: OpCapture, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"unicode/utf8"
 
@@ -153,4 +154,23 @@ func (f *rejectFile) event(r Reject) ([]byte, error) {
 		return line, nil
 	}
 	return appendMember(&f.json, line, "uuid", r.UUID.String())
+}
+
+// readsItsRejects reports whether rejects would be written to a file that is being read.
+func readsItsRejects(source Source, handler RejectHandler) bool {
+	from, ok := source.(*jsonLines)
+	to, ok2 := handler.(*rejectFile)
+	if !ok || !ok2 {
+		return false
+	}
+	rejects, err := os.Stat(to.path)
+	if err != nil {
+		return false // not there yet
+	}
+	for _, path := range from.paths {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, rejects) {
+			return true
+		}
+	}
+	return false
 }

@@ -240,6 +240,23 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 	require.NoError(t, inner())
 }
 
+// A reject file that is imported with itself as reject file would grow as it is read.
+func TestRejectFileIsNotItsOwnSource(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "rejects.jsonl", "bad\n")
+	link := filepath.Join(t.TempDir(), "link.jsonl")
+	require.NoError(t, os.Symlink(path, link))
+	client := hogapitest.New().Client(t)
+	for _, source := range []string{path, link, filepath.Dir(path) + "/./rejects.jsonl"} {
+		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: "again", Rejects: hogapi.RejectFile(path)})
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+		require.ErrorContains(t, err, "another file than those that are read")
+	}
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "bad\n", string(content))
+}
+
 // A Capture, or a handler around the file, opens and closes it for each line.
 func TestRejectFileOutsideAnImport(t *testing.T) {
 	t.Parallel()
