@@ -286,7 +286,7 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: look before trying again: %v", e.Op, e.Err)
+	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: look before trying again: %s", e.Op, within(e.Op, e.Err))
 }
 
 // Unwrap returns the cause.
@@ -310,10 +310,15 @@ func (e *PageError) Error() string {
 	if e.Cursor != "" {
 		where = "its cursor"
 	}
-	return fmt.Sprintf("hogapi: %s: page %d: %v; go on from %s", e.Op, e.Page, e.Err, where)
+	return fmt.Sprintf("hogapi: %s: page %d: %s; go on from %s", e.Op, e.Page, within(e.Op, e.Err), where)
 }
 
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
+
+// within is the text of an error inside another one of the same operation, which need not be named twice.
+func within(op Op, err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
+}
 
 func isCaptureOp(op Op) bool { return op == OpCapture || op == OpPreflight }

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,9 @@ type flow struct {
 	changed chan struct{} // closed and replaced when a waiting lane should look again
 	permits float64
 	inUse   int
-	wanted  int     // lanes that wait for a permit
-	clean   int     // answers since the permits last changed
-	latency float64 // seconds, smoothed
+	waiting []uint64 // for a permit: the oldest event of each lane that does
+	clean   int      // answers since the permits last changed
+	latency float64  // seconds, smoothed
 
 	failures  int       // in a row, of all lanes
 	since     time.Time // of the first of them
@@ -63,20 +64,26 @@ func (f *flow) look() (permits int, throttled time.Duration, failingSince time.T
 	return int(f.permits), f.throttled, f.since
 }
 
-// enter waits until a request of so many events may go out, and takes a permit. after gives it back.
-func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) error {
+// enter waits until a request of so many events may go out, and takes a permit. after gives it back. Of the lanes that
+// wait, the one with the oldest event goes first: it is what holds up the low watermark.
+func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, oldest uint64, events int) error {
 	if err := f.keepPace(ctx, stopped, events); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wanted++
-	defer func() { f.wanted-- }()
+	f.waiting = append(f.waiting, oldest)
+	defer func() {
+		f.waiting = slices.DeleteFunc(f.waiting, func(seq uint64) bool { return seq == oldest })
+		if len(f.waiting) > 0 {
+			f.wake() // there may be a permit for the next one
+		}
+	}()
 	for {
 		if err := ended(ctx, stopped); err != nil {
 			return err
 		}
-		wait, ok := f.admit()
+		wait, ok := f.admit(oldest)
 		if ok {
 			f.inUse++
 			return nil
@@ -92,11 +99,11 @@ func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, events int) e
 }
 
 // admit reports whether a request may go out now, or how long it must wait at the most.
-func (f *flow) admit() (wait time.Duration, ok bool) {
+func (f *flow) admit(oldest uint64) (wait time.Duration, ok bool) {
 	if wait = time.Until(f.notBefore); wait > 0 {
 		return wait, false
 	}
-	if f.inUse >= int(f.permits) {
+	if f.inUse >= int(f.permits) || slices.Min(f.waiting) < oldest {
 		return time.Hour, false
 	}
 	if f.failures >= outageAfter {
@@ -175,7 +182,7 @@ func (f *flow) grow() {
 	f.clean = 0
 	slow := f.latency > slowAnswer
 	switch {
-	case f.wanted > 0 && (slow || f.permits < firstPermits):
+	case len(f.waiting) > 0 && (slow || f.permits < firstPermits):
 		f.permits = min(f.permits+1, float64(f.set.Lanes))
 		if slow && f.set.pace == nil && int(f.permits) == f.set.Lanes {
 			f.events.Store(min(f.events.Load()*2, int64(max(slowBatch, f.set.MaxBatchEvents))))

@@ -22,10 +22,10 @@ func crowd(t *testing.T, f *flow, latency, last time.Duration, verdict answerVer
 	ctx, cancel := context.WithTimeout(t.Context(), last)
 	defer cancel()
 	done := make(chan struct{})
-	for range 8 {
+	for lane := range uint64(8) {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			for f.enter(ctx, nil, 1) == nil {
+			for f.enter(ctx, nil, lane, 1) == nil {
 				time.Sleep(latency)
 				_, err := f.after(captureAnswer{verdict: verdict, duration: latency}, 1)
 				assert.NoError(t, err)
@@ -65,18 +65,18 @@ func TestOneProbeAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testFlow(DeliveryOptions{})
 		for range outageAfter {
-			require.NoError(t, f.enter(t.Context(), nil, 1))
+			require.NoError(t, f.enter(t.Context(), nil, 0, 1))
 			_, err := f.after(captureAnswer{verdict: answerWait}, 1)
 			require.NoError(t, err)
 		}
-		require.NoError(t, f.enter(t.Context(), nil, 1), "the probe")
+		require.NoError(t, f.enter(t.Context(), nil, 0, 1), "the probe")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.ErrorIs(t, f.enter(ctx, nil, 1), context.DeadlineExceeded, "a second one")
+		require.ErrorIs(t, f.enter(ctx, nil, 1, 1), context.DeadlineExceeded, "a second one")
 		_, err := f.after(captureAnswer{verdict: answerSettled}, 1)
 		require.NoError(t, err)
 		begin := time.Now()
-		require.NoError(t, f.enter(t.Context(), nil, 1))
+		require.NoError(t, f.enter(t.Context(), nil, 0, 1))
 		assert.Zero(t, time.Since(begin), "over: nobody waits any more")
 	})
 }
@@ -84,7 +84,7 @@ func TestOneProbeAtATime(t *testing.T) {
 func TestFailuresHoldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testFlow(DeliveryOptions{})
-		enter := func() { require.NoError(t, f.enter(t.Context(), nil, 1)) }
+		enter := func() { require.NoError(t, f.enter(t.Context(), nil, 0, 1)) }
 		enter()
 		wait, err := f.after(captureAnswer{verdict: answerWait}, 1)
 		require.NoError(t, err)
@@ -121,4 +121,30 @@ func TestMaxTries(t *testing.T) {
 		_, err := f.after(captureAnswer{verdict: answerWait}, try)
 		assert.Equal(t, try == 4, err != nil, try)
 	}
+}
+
+// The lane with the oldest event is let in first, whatever the order of arrival.
+func TestOldestGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFlow(DeliveryOptions{})
+		f.set.Lanes, f.permits = 1, 1
+		require.NoError(t, f.enter(t.Context(), nil, 100, 1))
+		order := make(chan uint64, 5)
+		for _, oldest := range []uint64{7, 3, 9, 1, 5} {
+			go func() {
+				assert.NoError(t, f.enter(t.Context(), nil, oldest, 1))
+				order <- oldest
+				time.Sleep(time.Second)
+				_, err := f.after(captureAnswer{verdict: answerSettled}, 1)
+				assert.NoError(t, err)
+			}()
+		}
+		synctest.Wait()
+		_, err := f.after(captureAnswer{verdict: answerSettled}, 1)
+		require.NoError(t, err)
+		for _, want := range []uint64{1, 3, 5, 7, 9} {
+			assert.Equal(t, want, <-order)
+		}
+		time.Sleep(time.Second) // virtual: the last one ends
+	})
 }

@@ -220,7 +220,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 	}
 	defer l.unpack(body)
 	for try := 1; ; try++ {
-		if err := p.await(r.len()); err != nil {
+		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
 			return captureAnswer{}, err
 		}
 		a := p.post(body)
@@ -253,7 +253,7 @@ func (l *lane) bodyOf(r part) []byte {
 }
 
 // await waits for everything that a request needs: the preflight, the end of an outage, the pace, and a permit.
-func (p *Capture) await(events int) error {
+func (p *Capture) await(oldest uint64, events int) error {
 	select {
 	case <-p.cleared:
 	case <-p.stopped:
@@ -261,7 +261,7 @@ func (p *Capture) await(events int) error {
 	case <-p.ctx.Done():
 		return p.ctx.Err()
 	}
-	return p.why(p.flow.enter(p.ctx, p.stopped, events))
+	return p.why(p.flow.enter(p.ctx, p.stopped, oldest, events))
 }
 
 // why replaces the mark of a stop by its reason.
