@@ -123,7 +123,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 // saveStart saves where this run begins, before anything is sent: a checkpoint that cannot be written shows at once, and it is
 // known which part of the reject file was there before.
 func (r *importRun) saveStart(ctx context.Context) error {
-	err := r.save(ctx, r.capture.settled, r.capture.receipt())
+	err := r.capture.core.guard(func() error { return r.save(ctx, r.capture.settled, r.capture.receipt()) })
 	if err == nil {
 		return nil
 	}
