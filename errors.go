@@ -306,9 +306,12 @@ type PageError struct {
 }
 
 func (e *PageError) Error() string {
-	where := fmt.Sprintf("offset %d", e.Offset)
-	if e.Cursor != "" {
+	where := "the start"
+	switch {
+	case e.Cursor != "":
 		where = "its cursor"
+	case e.Offset > 0:
+		where = fmt.Sprintf("offset %d", e.Offset)
 	}
 	return fmt.Sprintf("hogapi: %s: page %d: %s; go on from %s", e.Op, e.Page, within(e.Op, e.Err), where)
 }

@@ -209,6 +209,7 @@ func TestErrorTexts(t *testing.T) {
 		{&OutcomeUnknownError{Op: OpBatchExportsCreate, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: look before trying again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
 		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; go on from offset 200", []error{api, ErrServer}},
 		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or go on from here; go on from its cursor", []error{errPageLimit}},
+		{&PageError{Op: OpRunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; go on from the start", []error{errCut}},
 		{&InputError{Op: OpDo, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
 		{&InputError{Field: "region", Want: "us"}, "hogapi: region: want us", []error{ErrInvalid}},
 	} {

@@ -30,6 +30,7 @@ const (
 var (
 	errForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
 	errPace          = errors.New("the pace leaves no room before the deadline")
+	errNoAnswer      = errors.New("the transport of the HTTP client returned neither an answer nor an error")
 	errAnswerTooBig  = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
 )
 
@@ -149,6 +150,9 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx = context.WithValue(ctx, callInfoKey{}, plan.begin())
 	start := time.Now()
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	if err == nil && resp == nil {
+		err = errNoAnswer
+	}
 	if err == nil {
 		dropBadLocation(resp, req.URL)
 		err = readAnswer(cancel, resp, plan.needsBody)
@@ -208,6 +212,9 @@ func (tryTimeoutError) Unwrap() error   { return errTryTimeout }
 
 // readAnswer replaces the body by its bytes, bounded in size and time.
 func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) error {
+	if resp.Body == nil { // as transports for tests leave it
+		resp.Body = http.NoBody
+	}
 	defer resp.Body.Close()
 	isNeeded := needsBody && isSuccess(resp.StatusCode)
 	limit := int64(maxAnswer)

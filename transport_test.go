@@ -387,6 +387,18 @@ func TestUnsentNeedsAProof(t *testing.T) {
 	}
 }
 
+// Transports for tests leave things out that net/http's own fills in.
+func TestSparseTransport(t *testing.T) {
+	require.NoError(t, create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 204}, nil
+	}))))
+	err := create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, nil //nolint:nilnil // what is tested
+	})))
+	require.ErrorIs(t, err, errNoAnswer)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
+}
+
 // The caller's http.Client is copied: neither its transport nor its redirect policy is touched.
 func TestHTTPClientIsCopied(t *testing.T) {
 	own := &http.Client{Timeout: time.Second}
