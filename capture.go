@@ -355,6 +355,9 @@ func (p *Capture) Flush(ctx context.Context) error {
 // too. When ctx ends first, what is under way is broken off and the error is an *UnsettledError that lists what may or may not
 // have arrived; a Capture that was stopped says so by its *StopError. A second Close returns the same.
 func (p *Capture) Close(ctx context.Context) (Receipt, error) {
+	if ctx.Err() != nil {
+		p.cancel() // before lanes that linger are woken: they shall not send any more
+	}
 	p.mu.Lock()
 	p.closing = true
 	p.flushTo = p.entries.Next()

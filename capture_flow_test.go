@@ -269,6 +269,36 @@ func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
 	})
 }
 
+// Who closes with a context that has ended wants nothing more sent, not even what only waited for company.
+func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+		require.NoError(t, err)
+		for i := range 10 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		receipt, err := capture.Close(lateContext{ctx})
+		var unsettled *hogapi.UnsettledError
+		require.ErrorAs(t, err, &unsettled)
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, 10, unsettled.Count)
+		assert.EqualValues(t, 10, receipt.Pending)
+		assert.Empty(t, server.Calls(hogapi.OpCapture))
+	})
+}
+
+// lateContext gives everybody else time to run before its end is waited for.
+type lateContext struct{ context.Context }
+
+func (c lateContext) Done() <-chan struct{} {
+	time.Sleep(time.Second) // virtual
+	return c.Context.Done()
+}
+
 // The official client loses what waits for a retry when it is closed. Close waits, or says what is unsettled: never nil
 // with something lost.
 func TestCloseDuringARetryWait(t *testing.T) {
