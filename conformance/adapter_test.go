@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// The harness counts what arrives in its next test: after a reset nothing may, and the reset must not wait for anything.
+func TestResetStopsAtOnce(t *testing.T) {
+	for name, always := range map[string]reply{
+		"between tries":     {status: http.StatusServiceUnavailable},
+		"in a long wait":    {status: http.StatusTooManyRequests, retryAfter: "600"},
+		"amidst a request":  {},
+		"before any answer": {status: http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.service.always = always
+				if name == "amidst a request" {
+					r.service.queue = make([]reply, 1000)
+				}
+				r.init(`"flush_interval_ms":50`)
+				r.event("test_event")
+				if name != "before any answer" {
+					r.wait(time.Second)
+					r.wantRequestsAtLeast(1)
+				}
+				before, start := len(r.service.got()), time.Now()
+				r.call("POST /reset", "")
+				if took := time.Since(start); took > 0 {
+					r.Errorf("the reset took %v", took)
+				}
+				r.wait(time.Hour)
+				r.wantRequests(before)
+			})
+		})
+	}
+}
+
+// A second init replaces the session as a reset does.
+func TestInitEndsTheOldSession(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.service.always = reply{status: http.StatusServiceUnavailable}
+		r.init()
+		r.event("test_event")
+		r.wait(time.Second)
+		r.init()
+		before := len(r.service.got())
+		r.wait(time.Hour)
+		r.wantRequests(before)
+	})
+}
+
+func TestHealthDeclaresCapabilities(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		health := r.call("GET /health", "")
+		if got := fmt.Sprint(health["capabilities"]); got != "[capture_v0 encoding_gzip]" {
+			r.Errorf("capabilities %s", got)
+		}
+		for _, name := range []string{"sdk_name", "sdk_version", "adapter_version"} {
+			if text, _ := health[name].(string); text == "" {
+				r.Errorf("no %s", name)
+			}
+		}
+	})
+}
+
+func TestStateTellsWhatHappened(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		if got := r.call("GET /state", ""); got["total_events_captured"] != 0.0 || got["last_error"] != nil {
+			r.Errorf("before init: %v", got)
+		}
+		r.service.queue = statuses(503, 200, 400)
+		r.init(`"flush_at":1`)
+		r.event("taken")
+		if got := r.flush()["events_flushed"]; got != 1.0 {
+			r.Errorf("events_flushed %v", got)
+		}
+		r.event("refused")
+		r.flush()
+		r.wait(time.Second)
+		got := r.call("GET /state", "")
+		for name, want := range map[string]float64{"pending_events": 0, "total_events_captured": 2, "total_events_sent": 1, "total_retries": 1} {
+			if got[name] != want {
+				r.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		if made, _ := got["requests_made"].([]any); len(made) != 3 {
+			r.Errorf("requests_made: %v", made)
+		}
+		if text, _ := got["last_error"].(string); !strings.Contains(text, "answer_400") {
+			r.Errorf("last_error %q", text)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	const key = `"api_key":"phc_test_key",`
+	for name, call := range map[string][2]string{
+		"real service":        {"POST /init", "{" + key + `"host":"https://us.i.posthog.com"}`},
+		"other machine":       {"POST /init", "{" + key + `"host":"http://192.0.2.1:8191"}`},
+		"no host":             {"POST /init", "{" + key + `"host":""}`},
+		"not historical":      {"POST /init", "{" + key + `"host":"http://127.0.0.1:8191","historical_migration":false}`},
+		"located by address":  {"POST /init", "{" + key + `"host":"http://127.0.0.1:8191","disable_geoip":false}`},
+		"personal key":        {"POST /init", `{"api_key":"phx_key","host":"http://127.0.0.1:8191"}`},
+		"no JSON":             {"POST /init", "{"},
+		"capture before init": {"POST /capture", `{"distinct_id":"test_user","event":"test_event","properties":null,"timestamp":null}`},
+		"flush before init":   {"POST /flush", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				status, answer := r.try(call[0], call[1])
+				if text, _ := answer["error"].(string); status != http.StatusBadRequest || text == "" {
+					r.Errorf("status %d, %v", status, answer)
+				}
+			})
+		})
+	}
+}
+
+// What follows is what an importer does and the harness does not ask.
+
+func TestNoLimitOfTriesUnlessAsked(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.service.queue = statuses(503, 503, 503, 503, 503, 503, 503, 503, 503, 503)
+		r.init()
+		r.event("test_event")
+		if flushed := r.flush(); flushed["success"] != true {
+			r.Errorf("flush: %v", flushed)
+		}
+		r.wantRequests(11)
+		r.wantSame("uuid")
+	})
+}
+
+func TestBatchTooLargeIsHalved(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.service.queue = statuses(413, 200, 413, 200, 413)
+		r.init(`"flush_at":10`)
+		r.events(4)
+		r.flush()
+		r.wait(time.Minute)
+		var sizes []int
+		for _, got := range r.service.got() {
+			sizes = append(sizes, len(got.events))
+		}
+		if fmt.Sprint(sizes) != "[4 2 2 1 1]" {
+			r.Errorf("events of the requests: %v", sizes)
+		}
+	})
+}
+
+func TestPlainWhenCompressionIsOff(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.send(nil, 0, `"enable_compression":false`)
+		r.wantField("event", "test_event")
+		if got := r.service.got()[0].header.Get("Content-Encoding"); got != "" {
+			r.Errorf("Content-Encoding %q", got)
+		}
+	})
+}
+
+// Why the adapter opens the age gate: with the default an importer refuses what the harness sends.
+func TestLiveEventsNeedAnOpenGate(t *testing.T) {
+	client, err := hogapi.NewClient(hogapi.WithCaptureURL("http://127.0.0.1:8191"), hogapi.WithProjectAPIKey("phc_test_key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	capture, err := client.NewCapture(hogapi.CaptureOptions{ID: "gate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := hogapi.Event{Name: "test_event", DistinctID: "test_user", Timestamp: time.Now(), Position: hogapi.Position{Offset: 1}}
+	refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), live))
+	if !refused || refusal.Reason != hogapi.ReasonTooYoung {
+		t.Errorf("a live event: %v", refusal)
+	}
+	if _, err := capture.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The program itself, over real connections.
+func TestProgram(t *testing.T) {
+	remote := &service{}
+	server := httptest.NewServer(remote)
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, ended := newLine(), make(chan error, 1)
+	go func() { ended <- run(ctx, out, "0") }()
+	url, found := strings.CutPrefix(<-out.written, "listening on ")
+	if !found || !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("listens on %q", url)
+	}
+	post := func(path, body string) {
+		t.Helper()
+		resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"success":true`)) {
+			t.Errorf("%s: status %d, %s", path, resp.StatusCode, text)
+		}
+	}
+	post("/init", `{"api_key":"phc_test_key","host":"`+server.URL+`","enable_compression":true}`)
+	post("/capture", `{"distinct_id":"test_user","event":"test_event","properties":null,"timestamp":null}`)
+	post("/flush", "")
+	post("/reset", "")
+	if got := remote.got(); len(got) != 1 || len(got[0].events) != 1 || got[0].header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("the service got %v", got)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// line is a writer that hands on what is written to it first.
+type line struct {
+	once    sync.Once
+	written chan string
+}
+
+func newLine() *line { return &line{written: make(chan string, 1)} }
+
+func (l *line) Write(p []byte) (int, error) {
+	l.once.Do(func() { l.written <- strings.TrimSpace(string(p)) })
+	return len(p), nil
+}

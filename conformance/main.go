@@ -1,0 +1,48 @@
+// Command conformance puts the package behind the HTTP protocol of PostHog's public SDK harness, so that the harness can drive it and
+// look at what arrives. It is a tool of tests: it sends live events, which no import should, and to this machine only.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const defaultPort = "8190"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Stdout, cmp.Or(os.Getenv("PORT"), defaultPort))
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves the protocol on the loopback address until ctx ends.
+func run(ctx context.Context, out io.Writer, port string) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "listening on http://%s\n", listener.Addr())
+
+	a := &adapter{}
+	defer a.replace(nil) //nolint:contextcheck // it must work after ctx has ended
+	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// initRequest is the configuration of an SDK. What a test does not set is null or absent, and is the package's default here.
+type initRequest struct {
+	APIKey              string `json:"api_key"`
+	Host                string `json:"host"`
+	FlushAt             int    `json:"flush_at"`
+	FlushIntervalMS     int    `json:"flush_interval_ms"`
+	MaxRetries          *int   `json:"max_retries"`
+	EnableCompression   *bool  `json:"enable_compression"`
+	DisableGeoIP        *bool  `json:"disable_geoip"`
+	HistoricalMigration *bool  `json:"historical_migration"`
+}
+
+// check refuses what would put live events into a real project, and what an import cannot do.
+func (r initRequest) check() error {
+	u, err := url.Parse(r.Host)
+	if err != nil || !isLoopback(u.Hostname()) {
+		return errors.New("host: want a server on this machine: the adapter sends live events as historical ones")
+	}
+	if isFalse(r.HistoricalMigration) {
+		return errors.New("historical_migration: an import always says true")
+	}
+	if isFalse(r.DisableGeoIP) {
+		return errors.New("disable_geoip: an import always says true, unless the event's properties say otherwise")
+	}
+	return nil
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b }
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+func (r initRequest) delivery() hogapi.DeliveryOptions {
+	d := hogapi.DeliveryOptions{
+		MaxBatchEvents: r.FlushAt,
+		Linger:         time.Duration(r.FlushIntervalMS) * time.Millisecond,
+		NoCompression:  isFalse(r.EnableCompression),
+		Preflight:      hogapi.PreflightOff,
+	}
+	if r.MaxRetries != nil {
+		d.MaxTries = max(*r.MaxRetries, 0) + 1
+	}
+	return d
+}
+
+// session is one Capture and what has happened to it.
+type session struct {
+	sink *hogapi.Capture
+	last atomic.Int64 // position of the newest event
+
+	mu       sync.Mutex
+	requests []requestMade
+	lastErr  string
+}
+
+func newSession(r initRequest, transport http.RoundTripper) (*session, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	s := &session{}
+	options := []hogapi.Option{
+		hogapi.WithCaptureURL(r.Host), hogapi.WithProjectAPIKey(r.APIKey),
+		hogapi.WithHooks(hogapi.Hooks{OnBatch: s.answered}),
+	}
+	if transport != nil {
+		options = append(options, hogapi.WithHTTPClient(&http.Client{Transport: transport}))
+	}
+	client, err := hogapi.NewClient(options...)
+	if err != nil {
+		return nil, err
+	}
+	s.sink, err = client.NewCapture(hogapi.CaptureOptions{
+		ID:       "conformance-" + rand.Text(), // with the positions it makes the uuids
+		Rejects:  hogapi.RejectFunc(s.rejected),
+		Gate:     hogapi.GateOptions{MinAge: -1}, // the harness sends live events
+		Delivery: r.delivery(),
+	})
+	return s, err
+}
+
+func (s *session) enqueue(ctx context.Context, r captureRequest) error {
+	event := hogapi.Event{
+		Name: r.Event, DistinctID: r.DistinctID, Timestamp: time.Now(),
+		Position: hogapi.Position{Offset: s.last.Add(1)},
+	}
+	if r.Timestamp != nil {
+		event.Timestamp = *r.Timestamp
+	}
+	if string(r.Properties) != "null" {
+		event.RawProperties = r.Properties
+	}
+	return s.sink.Enqueue(ctx, event)
+}
+
+const mostFlush = 60 * time.Second // without a limit of tries a failure may last
+
+// flush reports how many events were acknowledged meanwhile.
+func (s *session) flush(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, mostFlush)
+	defer cancel()
+	before := s.sink.Stats().Acknowledged
+	err := s.sink.Flush(ctx)
+	if err != nil {
+		s.failed(err)
+	}
+	return s.sink.Stats().Acknowledged - before, err
+}
+
+// end breaks off what is under way. No request is made after it.
+func (s *session) end() {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _ = s.sink.Close(over) // what is unsettled is of no interest any more
+}
+
+// rejected swallows an event that the service refuses, so that the session goes on.
+func (s *session) rejected(_ context.Context, r hogapi.Reject) error {
+	s.failed(r.Err)
+	return nil
+}
+
+func (s *session) failed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastErr = err.Error()
+}
+
+// requestMade is one try, as the harness wants it told.
+type requestMade struct {
+	TimestampMS  int64 `json:"timestamp_ms"`
+	StatusCode   int   `json:"status_code"`
+	RetryAttempt int   `json:"retry_attempt"`
+	EventCount   int   `json:"event_count"`
+}
+
+func (s *session) answered(e hogapi.BatchEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, requestMade{
+		TimestampMS: time.Now().Add(-e.Duration).UnixMilli(), StatusCode: e.StatusCode, RetryAttempt: e.Try - 1, EventCount: e.Events,
+	})
+}
+
+// state is the answer of GET /state.
+type state struct {
+	PendingEvents       int64         `json:"pending_events"`
+	TotalEventsCaptured int64         `json:"total_events_captured"`
+	TotalEventsSent     int64         `json:"total_events_sent"`
+	TotalRetries        int           `json:"total_retries"`
+	LastError           *string       `json:"last_error"`
+	RequestsMade        []requestMade `json:"requests_made"`
+}
+
+func (s *session) state() state {
+	stats := s.sink.Stats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := state{
+		PendingEvents: stats.Pending, TotalEventsCaptured: stats.Read, TotalEventsSent: stats.Acknowledged,
+		RequestsMade: append([]requestMade{}, s.requests...),
+	}
+	for _, r := range s.requests {
+		if r.RetryAttempt > 0 {
+			out.TotalRetries++
+		}
+	}
+	if s.lastErr != "" {
+		out.LastError = new(s.lastErr)
+	}
+	return out
+}
