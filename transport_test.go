@@ -111,6 +111,11 @@ func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
 		require.EqualValues(t, 4, s.tries.Load())
 		require.Less(t, time.Since(start), 4*defaultTry+3*30*time.Second)
 	})
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		require.ErrorIs(t, create(t.Context(), newFakeClient(t, newScript(hangs), WithTryTimeout(2*time.Second))), errTryTimeout)
+		require.Equal(t, 2*time.Second, time.Since(start))
+	})
 }
 
 // The same over real sockets: connected, nothing ever sent back.
@@ -123,7 +128,7 @@ func TestSilentSocketIsGivenUp(t *testing.T) {
 	err := create(t.Context(), client)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, errTryTimeout)
-	require.Less(t, time.Since(start), 300*time.Millisecond)
+	require.Less(t, time.Since(start), time.Second) // on a busy machine
 }
 
 // trickle is a body that gives a byte at a time until its request ends.
@@ -180,7 +185,7 @@ func TestTrickledErrorBodyOverSockets(t *testing.T) {
 	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 	start := time.Now()
 	require.ErrorIs(t, get(t.Context(), client), ErrServer)
-	require.Less(t, time.Since(start), errorBodyTime+300*time.Millisecond)
+	require.Less(t, time.Since(start), errorBodyTime+time.Second) // on a busy machine
 }
 
 // T11: with a handler of one's own for errors the last body stays open, and its connection with it.
