@@ -1,0 +1,191 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Some proofs need a process of its own to kill, freeze or weigh: this test program, started again with a task in its environment.
+
+const taskVariable = "HOGAPI_PROOF_TASK"
+
+// task is what a child does.
+type task struct {
+	Do    string // key of childTasks
+	URL   string // of the capture origin
+	File  string // to import
+	State string // folder of checkpoint and reject file
+	N     int
+	For   time.Duration
+
+	MaxInFlight, MaxBatchEvents, Lanes int
+}
+
+// childReport is what a child says on its standard output before it ends.
+type childReport struct {
+	Receipt  hogapi.Receipt
+	Error    string
+	Canceled bool
+	Rejects  int
+	Values   map[string]float64
+}
+
+var childTasks = map[string]func(task) childReport{"import": importFile}
+
+func init() {
+	text := os.Getenv(taskVariable)
+	if text == "" {
+		return
+	}
+	var t task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		panic(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(childTasks[t.Do](t)); err != nil {
+		panic(err)
+	}
+	os.Exit(0)
+}
+
+// child is a started child.
+type child struct {
+	*exec.Cmd
+
+	out strings.Builder
+}
+
+func startChild(t *testing.T, work task, environment ...string) *child {
+	t.Helper()
+	text, err := json.Marshal(work)
+	require.NoError(t, err)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	c := &child{Cmd: exec.Command(program)}
+	c.Env = append(append(os.Environ(), taskVariable+"="+string(text)), environment...)
+	c.Stdout, c.Stderr = &c.out, os.Stderr
+	require.NoError(t, c.Start())
+	return c
+}
+
+// report waits for a child's ordinary end.
+func (c *child) report(t *testing.T) (r childReport) {
+	t.Helper()
+	require.NoError(t, c.Wait())
+	require.NoError(t, json.Unmarshal([]byte(c.out.String()), &r), c.out.String())
+	return r
+}
+
+// runChild starts a child and waits for its report.
+func runChild(t *testing.T, work task, environment ...string) childReport {
+	t.Helper()
+	return startChild(t, work, environment...).report(t)
+}
+
+func childClient(url string, options ...hogapi.Option) *hogapi.Client {
+	client, err := hogapi.NewClient(append([]hogapi.Option{hogapi.WithCaptureURL(url), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey)}, options...)...)
+	if err != nil {
+		panic(err)
+	}
+	return client
+}
+
+// importFile imports a file until its end or an interrupt.
+func importFile(w task) (report childReport) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	o := hogapi.ImportOptions{
+		ID: "proof", Rate: hogapi.Unpaced,
+		Delivery: hogapi.DeliveryOptions{MaxInFlight: w.MaxInFlight, MaxBatchEvents: w.MaxBatchEvents, Lanes: w.Lanes},
+	}
+	if w.State != "" {
+		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
+		o.Rejects = hogapi.RejectFile(w.rejects())
+	}
+	receipt, err := childClient(w.URL).Import(ctx, hogapi.JSONLinesFile(w.File), o)
+	report.Receipt = receipt
+	if err != nil {
+		report.Error = err.Error()
+		report.Canceled = errors.Is(err, context.Canceled)
+	}
+	return report
+}
+
+func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }
+func (w task) rejects() string    { return filepath.Join(w.State, "rejects.jsonl") }
+
+// settledIn is how many events a checkpoint covers; 0 where there is none.
+func (w task) settledIn(t *testing.T) int {
+	t.Helper()
+	raw, err := os.ReadFile(w.checkpoint())
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	_, state, _ := bytes.Cut(raw, []byte{'\n'}) // the first line is a checksum
+	return int(savedReceipt(t, state).Read)
+}
+
+// slowly serves each request a little later, and knows when no request is under way.
+type slowly struct {
+	http.Handler
+
+	delay    time.Duration
+	underWay atomic.Int64
+}
+
+func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.underWay.Add(1)
+	defer s.underWay.Add(-1)
+	time.Sleep(s.delay)
+	s.Handler.ServeHTTP(w, r)
+}
+
+// quiet waits until what a dead client has sent is done with.
+func (s *slowly) quiet() {
+	for s.underWay.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func proofLevel() string {
+	if level := os.Getenv("HOGAPI_TEST"); level != "" {
+		return level
+	}
+	return "gate"
+}
+
+// short is the gate's figure, long the nightly run's; the deep run has its own where it is given.
+func sized[T any](short, long T, deep ...T) T {
+	switch level := proofLevel(); {
+	case level == "deep" && len(deep) > 0:
+		return deep[0]
+	case level == "gate":
+		return short
+	}
+	return long
+}
+
+// serve opens a loopback port for a handler and returns its URL.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}

@@ -1,0 +1,259 @@
+//go:build unix
+
+package hogapi_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// killBench is an import of a file with bad, refused and poisonous lines by children, to a fake in this process.
+type killBench struct {
+	task
+
+	server  *hogapitest.Server
+	slow    *slowly
+	good    []uuid.UUID
+	rejects int
+}
+
+func newKillBench(t *testing.T, n int) *killBench {
+	t.Helper()
+	content, good, rejects := mixedLines(n)
+	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
+	refusePoison(b.server)
+	b.slow = &slowly{Handler: b.server, delay: time.Millisecond}
+	b.task = task{
+		Do: "import", URL: serve(t, b.slow), File: writeFile(t, "e.jsonl", content), State: filepath.Join(t.TempDir(), "state"), N: n,
+		MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4,
+	}
+	return b
+}
+
+// requireExact demands of the last run's receipt, of the fake and of the reject file that they tell the same story.
+func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
+	t.Helper()
+	ledger := b.server.Ledger()
+	require.Empty(t, ledger.Missing(b.good), "lost")
+	require.Equal(t, len(b.good), ledger.Unique(), "events that nobody sent")
+	require.Empty(t, ledger.Changed(), "duplicates that are not the same")
+	require.Zero(t, ledger.Inversions(b.good), "order per person by the last commit")
+	for _, request := range ledger.Requests() {
+		require.True(t, request.Historical)
+	}
+	require.EqualValues(t, b.N, r.Read)
+	require.EqualValues(t, len(b.good), r.Acknowledged)
+	require.EqualValues(t, b.rejects, r.Rejected)
+	require.Zero(t, r.Pending)
+	require.Equal(t, digestOf(b.good), r.Digest)
+	requireCounts(t, ledger, r)
+	file, err := os.ReadFile(b.task.rejects())
+	require.NoError(t, err)
+	requireExactRejects(t, file, b.rejects)
+}
+
+// requireCounts compares a receipt's days with the ledger.
+func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
+	t.Helper()
+	booked := map[hogapitest.EventDay]int{}
+	for _, d := range r.Days {
+		if d.Acknowledged > 0 {
+			booked[hogapitest.EventDay{Event: d.Event, Day: d.Day}] += int(d.Acknowledged)
+		}
+	}
+	require.Equal(t, ledger.Counts(), booked)
+}
+
+// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
+func digestOf(ids []uuid.UUID) string {
+	var high, low, carry uint64
+	for _, id := range ids {
+		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
+		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
+	}
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
+}
+
+// K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
+func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	kills := sized(12, 200, 1000)
+	bench := newKillBench(t, sized(3000, 20_000))
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	between, most := 0, 0
+	for k := range kills {
+		before := bench.server.Ledger().Duplicates()
+		c := startChild(t, bench.task)
+		// The moment is a place in the import and a little time, which may fall into anything.
+		place := int(float64(bench.N) * (float64(k) + random.Float64()) / float64(kills+1))
+		for bench.settledIn(t) < place {
+			time.Sleep(200 * time.Microsecond)
+		}
+		time.Sleep(time.Duration(random.IntN(6000)) * time.Microsecond)
+		require.NoError(t, c.Process.Kill())
+		require.Error(t, c.Wait(), "killed in time: %s", c.out.String())
+		bench.slow.quiet()
+		if settled := bench.settledIn(t); settled > 0 && settled < bench.N {
+			between++
+		}
+		resent := bench.server.Ledger().Duplicates() - before
+		require.LessOrEqual(t, resent, bench.MaxInFlight, "resent after a kill")
+		most = max(most, resent)
+	}
+	report := runChild(t, bench.task)
+	require.Empty(t, report.Error)
+	bench.requireExact(t, report.Receipt)
+	assert.GreaterOrEqual(t, between*10, kills*9, "kills between the first and the last checkpoint")
+	t.Logf("%d kills, %d of them between the first and the last checkpoint; %d events sent twice, at most %d after one kill", kills, between, bench.server.Ledger().Duplicates(), most)
+}
+
+// The same while the service fails too: nothing is lost either.
+func TestKilledDuringFaults(t *testing.T) {
+	t.Parallel()
+	kills := sized(3, 50)
+	bench := newKillBench(t, sized(400, 10_000))
+	bench.server.Chaos(hogapi.OpCapture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for k := range kills {
+		c := startChild(t, bench.task)
+		place := bench.N * k / (kills + 1)
+		for bench.settledIn(t) < place {
+			time.Sleep(200 * time.Microsecond)
+		}
+		time.Sleep(time.Duration(random.IntN(40_000)) * time.Microsecond)
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait()
+		bench.slow.quiet()
+	}
+	report := runChild(t, bench.task)
+	require.Empty(t, report.Error)
+	bench.requireExact(t, report.Receipt)
+}
+
+// An interrupt ends the import with a state from which another process goes on. Nothing that has no uuid in the file gets a new one.
+func TestInterruptedAndResumed(t *testing.T) {
+	t.Parallel()
+	for _, withUUIDs := range []bool{true, false} {
+		bench := newKillBench(t, sized(1500, 5000))
+		if !withUUIDs {
+			bench.File = withoutUUIDs(t, bench.File)
+		}
+		interrupts := 0
+		var report childReport
+		for {
+			c := startChild(t, bench.task)
+			if from := bench.settledIn(t); interrupts < 5 {
+				for bench.settledIn(t) == from {
+					time.Sleep(200 * time.Microsecond)
+				}
+				require.NoError(t, c.Process.Signal(os.Interrupt))
+			}
+			report = c.report(t)
+			requireBalanced(t, report.Receipt)
+			require.NoFileExists(t, bench.checkpoint()+".tmp")
+			if report.Error == "" {
+				break
+			}
+			require.True(t, report.Canceled, report.Error)
+			interrupts++
+			require.LessOrEqual(t, bench.settledIn(t), int(report.Receipt.Acknowledged+report.Receipt.Rejected))
+		}
+		require.GreaterOrEqual(t, interrupts, 2)
+		if withUUIDs {
+			bench.requireExact(t, report.Receipt)
+			continue
+		}
+		ledger := bench.server.Ledger()
+		require.Equal(t, len(bench.good), ledger.Unique(), "0 new uuids")
+		require.Empty(t, ledger.Changed())
+		again := bench.task
+		again.State = filepath.Join(t.TempDir(), "from the start")
+		report = runChild(t, again)
+		require.Empty(t, report.Error)
+		require.Equal(t, len(bench.good), bench.server.Ledger().Unique(), "0 new uuids in a run from the start")
+		require.Empty(t, bench.server.Ledger().Changed())
+	}
+}
+
+func withoutUUIDs(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var b strings.Builder
+	for line := range strings.Lines(string(content)) {
+		if i := strings.Index(line, `,"uuid":"`); i >= 0 {
+			line = line[:i] + line[i+len(`,"uuid":"`)+36+1:]
+		}
+		b.WriteString(line)
+	}
+	return writeFile(t, "e.jsonl", b.String())
+}
+
+// Frozen and thawed in the middle, again and again: the import goes on as if nothing had been, and
+// does not spin.
+func TestFrozenAndThawed(t *testing.T) {
+	t.Parallel()
+	bench := newKillBench(t, sized(1500, 5000))
+	bench.slow.delay = 2 * time.Millisecond
+	c := startChild(t, bench.task)
+	for k := range 4 {
+		for bench.settledIn(t) < bench.N*(k+1)/6 {
+			time.Sleep(time.Millisecond)
+		}
+		require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
+		time.Sleep(sized(100*time.Millisecond, 5*time.Second))
+		require.NoError(t, c.Process.Signal(syscall.SIGCONT))
+	}
+	report := c.report(t)
+	require.Empty(t, report.Error)
+	bench.requireExact(t, report.Receipt)
+	used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	assert.Less(t, used, 5*time.Second, "processor time")
+	t.Logf("processor time %v, %d events sent twice", used, bench.server.Ledger().Duplicates())
+}
+
+// goldenBytes is the hash of all events of the real file as they are sent, without uuids and with a fixed version. It is the same in
+// every process, with any number of processors, and on 32 and 64 bit.
+const goldenBytes = "681c1cab0e434f8e1489e66190652f417ce76cd13b37278c7ab3ab8e07a2b3fa"
+
+func TestSameBytesEverywhere(t *testing.T) {
+	t.Parallel()
+	_, plain := readCommits(t)
+	var b strings.Builder
+	for line := range strings.Lines(string(plain)) {
+		i := strings.Index(line, `"uuid":"`)
+		line = line[:i] + line[i+len(`"uuid":"`)+36+len(`",`):]
+		b.WriteString(strings.Replace(line, `"properties":{`, `"properties":{"$lib_version":"any",`, 1))
+	}
+	path := writeFile(t, "commits.jsonl", b.String())
+	for _, processors := range []string{"1", "2", "8"} {
+		server := hogapitest.New()
+		report := runChild(t, task{Do: "import", URL: serve(t, server), File: path}, "GOMAXPROCS="+processors)
+		require.Empty(t, report.Error)
+		var events []string
+		for e := range server.Ledger().Events() {
+			events = append(events, string(e.Raw))
+		}
+		slices.Sort(events)
+		sum := sha256.Sum256([]byte(strings.Join(events, "\n")))
+		assert.Equal(t, goldenBytes, hex.EncodeToString(sum[:]), "%s processors, %s", processors, runtime.GOARCH)
+	}
+}
