@@ -171,7 +171,10 @@ func proofLevel() string {
 	return "gate"
 }
 
-// short is the gate's figure, long the nightly run's; the deep run has its own where it is given.
+// raceDetector tells that everything takes some ten times as long.
+var raceDetector bool
+
+// sized chooses the gate's figure or the nightly run's; the deep run has its own where it is given.
 func sized[T any](short, long T, deep ...T) T {
 	switch level := proofLevel(); {
 	case level == "deep" && len(deep) > 0:

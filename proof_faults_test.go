@@ -1,0 +1,236 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math/bits"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
+func TestThirtyPercentFaults(t *testing.T) {
+	t.Parallel()
+	n := sized(50_000, 1_000_000)
+	if raceDetector {
+		n = 5000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithCompactLedger())
+		client := server.Client(t)
+		server.Chaos(hogapi.OpCapture, 30, 0.3,
+			hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.RateLimit(""), hogapitest.RateLimit("1"),
+			hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutHeader(), hogapitest.CutBody(5), hogapitest.Truncated(),
+			hogapitest.Slow(2*time.Second), hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)))
+		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 8, MaxBatchEvents: 200},
+		})
+		require.NoError(t, err)
+		requireBalanced(t, receipt)
+		require.EqualValues(t, n, receipt.Acknowledged)
+		require.Equal(t, digestOf(numberedUUIDs(n)), receipt.Digest)
+		requireWhole(t, server, n)
+		requireCounts(t, server.Ledger(), receipt)
+		failed := 0
+		for _, r := range server.Ledger().Requests() {
+			if r.Status != http.StatusOK || !r.Delivered {
+				failed++
+			}
+		}
+		assert.Positive(t, failed)
+		t.Logf("%d events, %d of them sent again, %d stored twice, %v of virtual time", n, receipt.Resent, server.Ledger().Duplicates(), time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
+	})
+}
+
+// One event of a hundred is poison. At every checkpoint the counts agree with the service's ledger, and the search for the
+// culprits costs no more than it must.
+func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
+	t.Parallel()
+	n, batch := sized(20_000, 1_000_000), 1000
+	if raceDetector {
+		n = 5000
+	}
+	isPoison := func(i int) bool { return i*7919%100 == 3 }
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithCompactLedger())
+		client := server.Client(t)
+		server.RejectEvents(func(raw json.RawMessage) int {
+			var ev struct{ Properties struct{ N int } }
+			if json.Unmarshal(raw, &ev) == nil && isPoison(ev.Properties.N) {
+				return http.StatusBadRequest
+			}
+			return 0
+		})
+		var requests atomic.Int64
+		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
+		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+			ID: "poison", Rate: hogapi.Unpaced, Checkpoint: &memoryCheckpoint{before: audit.save}, Rejects: audit,
+			Delivery:   hogapi.DeliveryOptions{MaxBatchEvents: batch, MaxInFlight: 20_000},
+			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
+		})
+		require.NoError(t, err)
+		requireBalanced(t, receipt)
+		require.EqualValues(t, n, receipt.Read)
+		require.EqualValues(t, n/100, receipt.Rejected)
+		require.EqualValues(t, n-n/100, receipt.Acknowledged)
+		require.Equal(t, n-n/100, server.Ledger().Unique())
+		require.Zero(t, server.Ledger().Duplicates(), "a batch with a culprit stores nothing")
+		require.Greater(t, audit.saves, n/20_000)
+		// Every batch costs one request, and every culprit at most two more for each halving.
+		extra := 2 * bits.Len(uint(batch-1)) * n / 100
+		assert.LessOrEqual(t, int(requests.Load()), extra+n/batch+16*audit.saves)
+		t.Logf("%d checkpoints, %d requests for %d events and %d culprits", audit.saves, requests.Load(), n, n/100)
+	})
+}
+
+// audit compares every checkpoint with the service's ledger. Its state is built up as the ledger grows.
+type audit struct {
+	t        *testing.T
+	server   *hogapitest.Server
+	isPoison func(i int) bool
+
+	seen     int // rows of the ledger
+	stored   map[uuid.UUID]bool
+	place    int // events up to here have been looked at
+	good     int64
+	rejected int64 // by the handler
+	saves    int
+}
+
+func (a *audit) Reject(_ context.Context, r hogapi.Reject) error {
+	require.True(a.t, a.isPoison(int(r.Position.Offset)))
+	a.rejected++
+	return nil
+}
+
+func (a *audit) save(_ int, state []byte) error {
+	a.saves++
+	receipt := savedReceipt(a.t, state)
+	ledger := a.server.Ledger()
+	for ; a.seen < ledger.Len(); a.seen++ {
+		a.stored[ledger.Event(a.seen).UUID] = true
+	}
+	for ; a.place < int(receipt.Last.Offset); a.place++ {
+		poison := a.isPoison(a.place + 1)
+		require.NotEqual(a.t, poison, a.stored[numberedUUID(a.place+1)], "event %d", a.place+1)
+		if !poison {
+			a.good++
+		}
+	}
+	require.EqualValues(a.t, a.place, receipt.Read)
+	require.Equal(a.t, a.good, receipt.Acknowledged)
+	require.Equal(a.t, a.rejected, receipt.Rejected)
+	requireBalanced(a.t, receipt)
+	return nil
+}
+
+// The caller's clock jumps a day forth and back in the middle, while answers ask to wait until a date: nothing is lost, and
+// neither a standstill nor a spin comes of it.
+func TestClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * 365 * 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 2000
+			var shift atomic.Int64
+			clock := func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }
+			server := hogapitest.New()
+			client := server.Client(t, hogapi.WithClock(clock))
+			server.Chaos(hogapi.OpCapture, 5, 0.2, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.RateLimit("1"))
+			server.Script(hogapi.OpCapture, hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+				w.Header().Set("Retry-After", time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat))
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			source := altered(numbered(n), func(ev *hogapi.Event) {
+				switch ev.Position.Offset {
+				case n / 4:
+					shift.Store(int64(jump))
+				case n / 2:
+					shift.Store(-int64(jump) / 2)
+				}
+			})
+			begin := time.Now()
+			receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "jumps", Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			require.NoError(t, err)
+			requireBalanced(t, receipt)
+			require.EqualValues(t, n, receipt.Acknowledged)
+			requireWhole(t, server, n)
+			assert.Less(t, time.Since(begin), 3*time.Minute, "no standstill")
+			assert.Less(t, len(server.Calls(hogapi.OpCapture)), 500, "no spin")
+		})
+	}
+}
+
+// sharing gives n events of which many stand at one position, in groups of growing size.
+func sharing(n int) hogapi.Source {
+	return hogapi.SourceFunc("sharing", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			group, end := int64(0), 0
+			for i := 1; i <= n; i++ {
+				if i > end {
+					group++
+					end += int(group*group) % 700
+				}
+				if group <= after.Offset {
+					continue
+				}
+				ev := numberedEvent(i)
+				ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: "rows", Offset: group}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// Many events at one position, more than the window holds: stopped anywhere and resumed, each is sent with the same uuid and
+// none is passed over.
+func TestSharedPositionsSurviveStops(t *testing.T) {
+	const n = 3000
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		var saves atomic.Int64
+		checkpoint := &memoryCheckpoint{before: func(int, []byte) error {
+			saves.Add(1)
+			return nil
+		}}
+		options := hogapi.ImportOptions{
+			ID: "sharing", Checkpoint: checkpoint, Rate: hogapi.Unpaced,
+			Delivery: hogapi.DeliveryOptions{Lanes: 3, MaxBatchEvents: 20, MaxInFlight: 60},
+		}
+		stops := 0
+		for {
+			until := saves.Load() + 1 + int64(stops%3)
+			ctx, cancel := context.WithCancel(t.Context())
+			receipt, err := client.Import(ctx, altered(sharing(n), func(*hogapi.Event) {
+				if saves.Load() >= until {
+					cancel()
+				}
+			}), options)
+			cancel()
+			requireBalanced(t, receipt)
+			if err == nil {
+				require.EqualValues(t, n, receipt.Acknowledged)
+				break
+			}
+			require.ErrorIs(t, err, context.Canceled)
+			stops++
+		}
+		ledger := server.Ledger()
+		require.Equal(t, n, ledger.Unique())
+		require.Empty(t, ledger.Changed())
+		require.Greater(t, stops, 10)
+	})
+}

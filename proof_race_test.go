@@ -1,0 +1,5 @@
+//go:build race
+
+package hogapi_test
+
+func init() { raceDetector = true }
