@@ -44,7 +44,7 @@ type StopError struct {
 // Error says why and what to do.
 func (e *StopError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: the import stopped: %s", e.Reason)
+	fmt.Fprintf(&b, "hogapi: stopped: %s", e.Reason)
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}
@@ -71,6 +71,7 @@ var stopHints = map[StopReason]string{
 	StopRejected:     "set a reject handler to go on past such events, or mend the event",
 	StopHandler:      "mend the handler's cause, such as a full disk, and run again",
 	StopCheckpoint:   "mend the cause, such as a full disk, and run again",
+	StopCanceled:     "run again: it goes on where it stopped",
 }
 
 // Unwrap returns the cause.

@@ -203,7 +203,7 @@ func (c *Client) backfill(ctx context.Context, op Op, exportID uuid.UUID, r Back
 	return c.begin(ctx, req, BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
 }
 
-// clockMargin is how far our clock may be ahead of the service's where only ours is known.
+// clockMargin is how far our clock may be ahead of the service's where no answer has told its time yet.
 const clockMargin = time.Minute
 
 // begin sends what starts a backfill or a retry, and completes its ticket. Where the outcome is unknown the ticket comes beside the error.
@@ -227,15 +227,26 @@ func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options
 		return nil, err
 	}
 	t.BackfillID = out.BackfillID
-	t.RequestedAt = requestedAt(reply.Header, time.Since(start), ours)
+	t.RequestedAt = c.core.requestedAt(reply.Header, time.Since(start), ours)
 	return &t, err
 }
 
 // requestedAt is no later than the moment at which the service got the request, by its own clock where the answer tells it:
 // Date is when it answered, in whole seconds, and the run may have begun before that.
-func requestedAt(h http.Header, took time.Duration, ours time.Time) time.Time {
+func (c *core) requestedAt(h http.Header, took time.Duration, ours time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		return date.UTC().Add(-took - time.Second)
 	}
+	if lead := c.serviceLead.Load(); lead != nil {
+		return ours.UTC().Add(*lead - time.Second)
+	}
 	return ours.UTC().Add(-clockMargin)
+}
+
+// noteServiceClock remembers how far the service's clock is ahead of ours, for calls whose answer is lost. Whole seconds
+// and the way of the answer make it a little too small.
+func (c *core) noteServiceClock(h http.Header) {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		c.serviceLead.Store(new(date.Sub(c.now())))
+	}
 }

@@ -94,7 +94,7 @@ func (c *Client) NewCapture(o CaptureOptions) (*Capture, error) {
 }
 
 func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSaver) (*Capture, error) {
-	set, err := o.settings(c.core)
+	set, err := o.settings(c.core, c.project)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +162,9 @@ func (p *Capture) enqueue(ctx context.Context, ev *Event, wait bool) error {
 	if refusal != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if err := p.refusing(); err != nil {
+			return err
+		}
 		p.stats.Refused++
 		return refusal
 	}

@@ -185,6 +185,7 @@ func TestAnswersThatStop(t *testing.T) {
 				assert.EqualValues(t, 3, receipt.Read)
 				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
 				require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
+				require.ErrorIs(t, capture.Enqueue(t.Context(), hogapi.Event{}), hogapi.ErrClosed, "closed, whatever the event")
 			})
 		})
 	}
@@ -479,6 +480,10 @@ func TestImportEndsWithItsContext(t *testing.T) {
 		time.AfterFunc(5*time.Second, func() { cancel(why) })
 		receipt, err := client.Import(ctx, numbered(50_000), hogapi.ImportOptions{ID: "canceled"})
 		require.ErrorIs(t, err, why)
+		require.ErrorIs(t, err, context.Canceled)
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopCanceled, stop.Reason)
 		assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
 		assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
 	})
@@ -531,4 +536,17 @@ func TestSourceErrorSettlesWhatCameBefore(t *testing.T) {
 		assert.Zero(t, receipt.Pending)
 		requireWhole(t, server, 300)
 	})
+}
+
+// Events go to the project of the key: a client for another project must not send them there without a word.
+func TestForProjectRefusesToImport(t *testing.T) {
+	server := hogapitest.New()
+	other := server.Client(t).ForProject("2")
+	_, err := other.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "trap"})
+	var input *hogapi.InputError
+	require.ErrorAs(t, err, &input)
+	assert.Equal(t, "project", input.Field)
+	_, err = other.NewCapture(hogapi.CaptureOptions{})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+	assert.Empty(t, server.Calls(hogapi.OpCapture))
 }

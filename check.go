@@ -72,7 +72,7 @@ func (f *CheckFinding) add(p Position, text string) {
 // Check walks a whole source and sends nothing: it needs no client and no key. What it calls good, the import's gate lets pass; of
 // the options only ID and Gate matter. The report is valid beside an error too, as far as it came.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
-	if err := errors.Join(o.check(source), o.Gate.check(OpCapture)); err != nil {
+	if err := errors.Join(o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
 	}
 	c := newChecker(o)

@@ -48,7 +48,7 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 		return nil, nil //nolint:nilnil // there is none yet
 	}
 	refuse := func(field, value, want string) error {
-		return &InputError{Op: OpCapture, Field: "checkpoint: " + field, Value: value, Want: want}
+		return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
 	}
 	var s savedState
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -58,9 +58,9 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 	case s.Version != stateVersion:
 		return nil, refuse("version", strconv.Itoa(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
 	case s.Import != importID:
-		return nil, refuse("import", s.Import, fmt.Sprintf("%q: each import has a checkpoint of its own", importID))
+		return nil, refuse("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
 	case s.Source != source:
-		return nil, refuse("source", s.Source, fmt.Sprintf("%q: a checkpoint goes on only with the source that it began with", source))
+		return nil, refuse("begun with the source", s.Source, fmt.Sprintf("one of the source %q: a checkpoint goes on only with the source that it began with", source))
 	}
 	var err error
 	if s.books, err = s.Receipt.restore(); err != nil {
@@ -107,7 +107,7 @@ func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
 // ownFile takes the lock on a file that belongs to an import, whose folder it makes.
 func ownFile(fsys durable.FS, path string) (io.Closer, error) {
 	if path == "" {
-		return nil, &InputError{Op: OpCapture, Field: "path", Want: "the name of a file"}
+		return nil, &InputError{Op: OpImport, Field: "path", Want: "the name of a file"}
 	}
 	if err := fsys.MakeFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *fileCheckpoint) load() ([]byte, error) {
 	}
 	state, ok := unsealState(content)
 	if !ok {
-		return nil, &InputError{Op: OpCapture, Field: "checkpoint: file", Value: filepath.Base(c.path),
+		return nil, &InputError{Op: OpImport, Field: "checkpoint: file", Value: filepath.Base(c.path),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
 				"Put a copy back, or remove it to import again from the start: events keep their uuids"}
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,6 +45,9 @@ type core struct {
 	logger    *slog.Logger
 	hooks     Hooks
 	now       func() time.Time
+
+	serviceLead atomic.Pointer[time.Duration] // of the service's clock over ours; nil before the first answer with a Date
+	project     string                        // that the project API key belongs to, as far as it is known
 }
 
 // service is what all services are made of.
@@ -74,6 +78,7 @@ func NewClient(options ...Option) (*Client, error) {
 		logger:      cfg.logger,
 		hooks:       cfg.hooks,
 		now:         cfg.clock,
+		project:     cfg.project,
 	}
 	c.http, c.ingest = newHTTPClients(&cfg)
 	return newProjectClient(c, cfg.project), nil
@@ -90,6 +95,7 @@ func newProjectClient(c *core, project string) *Client {
 }
 
 // ForProject returns a client for another project that shares everything else: keys, connections, retry budget, pace and hooks.
+// It refuses to import: events go to the project of the project API key, so an import needs a client made with that key.
 // A malformed id is reported by the calls, as an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))

@@ -73,21 +73,24 @@ const (
 )
 
 // settings checks the options and fills in the defaults.
-func (o CaptureOptions) settings(c *core) (s deliverySettings, err error) {
+func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, err error) {
 	if c.capture == nil || c.projectKey == nil {
-		return s, &InputError{Op: OpCapture, Field: "client", Want: "a client with WithProjectAPIKey and a region or capture URL"}
+		return s, &InputError{Op: OpImport, Field: "client", Want: "a client with WithProjectAPIKey and a region or capture URL"}
+	}
+	if project != c.project {
+		return s, &InputError{Op: OpImport, Field: "project", Value: project, Want: "the project that the project API key was given with (" + strconv.Quote(c.project) + "): events go where that key belongs, whatever ForProject says; make a client with the other project's key"}
 	}
 	d := o.Delivery
 	if o.Rate < Unpaced {
-		return s, &InputError{Op: OpCapture, Field: "Rate", Value: strconv.Itoa(o.Rate), Want: "events per second, 0 for the default of 1,000, or Unpaced"}
+		return s, &InputError{Op: OpImport, Field: "Rate", Value: strconv.Itoa(o.Rate), Want: "events per second, 0 for the default of 1,000, or Unpaced"}
 	}
 	err = errors.Join(
-		o.Gate.check(OpCapture),
-		firstNegative(OpCapture, map[string]int{
+		o.Gate.check(OpImport),
+		firstNegative(OpImport, map[string]int{
 			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
 			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,
 		}),
-		firstNegative(OpCapture, map[string]time.Duration{
+		firstNegative(OpImport, map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
 		}),
 		mostIs("Delivery.Lanes", d.Lanes, mostLanes), mostIs("Delivery.MaxBatchBytes", d.MaxBatchBytes, mostBatchBytes),
@@ -123,7 +126,7 @@ func (o CaptureOptions) settings(c *core) (s deliverySettings, err error) {
 
 func mostIs(field string, n, most int) error {
 	if n > most {
-		return &InputError{Op: OpCapture, Field: field, Value: strconv.Itoa(n), Want: fmt.Sprintf("at most %d", most)}
+		return &InputError{Op: OpImport, Field: field, Value: strconv.Itoa(n), Want: fmt.Sprintf("at most %d", most)}
 	}
 	return nil
 }

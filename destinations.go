@@ -72,7 +72,9 @@ type DestinationConfig interface {
 	fits(t DestinationType) bool
 }
 
-// S3Config is for S3, AwsS3 and S3Compatible.
+// S3Config is for S3, AwsS3 and S3Compatible. Older servers take DestinationS3 with the two AWS keys and, for other makers'
+// storage, EndpointURL. Newer ones refuse those: they take DestinationAwsS3 or DestinationS3Compatible with the id of an
+// integration of the project, which holds the credentials, in Destination.Integration.
 type S3Config struct {
 	BucketName                Opt[string]   `json:"bucket_name,omitzero"`
 	Region                    Opt[string]   `json:"region,omitzero"`

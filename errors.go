@@ -286,7 +286,12 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: look before trying again: %s", e.Op, within(e.Op, e.Err))
+	look := "look before trying again"
+	switch e.Op {
+	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
+		look += " (Backfills.Wait follows the ticket that came beside this error)"
+	}
+	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: %s: %s", e.Op, look, within(e.Op, e.Err))
 }
 
 // Unwrap returns the cause.

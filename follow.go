@@ -14,8 +14,13 @@ type BackfillState struct {
 	Runs      []Run     // the newest run of each interval, in the order of the intervals
 	Completed int       // of Runs: ended well
 	Failed    int       // of Runs: ended in any other way
-	Progress  float64   // 0 to 1: the part of the range whose runs have ended
+	Progress  float64   // 0 to 1: the part of the range whose runs have ended; Done, not Progress, says that it is over
 	Done      bool      // nothing more is expected
+}
+
+// String is the state in a few words.
+func (s *BackfillState) String() string {
+	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
 }
 
 // BackfillError is a backfill or a retry that is over and has not exported all of its range. It matches [ErrNoRuns] where

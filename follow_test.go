@@ -372,3 +372,37 @@ func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 		require.Equal(t, 6, state.Completed)
 	})
 }
+
+// A run that ended shortly before a retry is not taken for that retry: neither the retried run nor an earlier retry of it.
+func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
+	for _, age := range []time.Duration{0, 30 * time.Second, 2 * time.Minute} {
+		for name, fault := range map[string]hogapitest.Fault{"cut": hogapitest.CutBefore(), "failed": hogapitest.Status(503)} {
+			t.Run(age.String()+" "+name, func(t *testing.T) {
+				flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+					client, project := s.Client(t), defaultProject(s)
+					export := project.AddExport(hogapitest.Export{})
+					failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+					time.Sleep(age) // virtual
+					s.Script(hogapi.OpRunsRetry, fault)
+					ticket, err := client.Runs.Retry(t.Context(), export, failed)
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+					require.ErrorContains(t, err, "Backfills.Wait")
+					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+					require.Empty(t, state.Runs)
+
+					ticket, err = client.Runs.Retry(t.Context(), export, failed)
+					require.NoError(t, err)
+					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+					require.NoError(t, err)
+					time.Sleep(age + 10*time.Second)
+					s.Script(hogapi.OpRunsRetry, fault)
+					ticket, err = client.Runs.Retry(t.Context(), export, failed)
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown, "the good retry before is not this one")
+				})
+			})
+		}
+	}
+}

@@ -17,14 +17,15 @@ type follower struct {
 	watch   WatchOptions
 	options []CallOption
 
-	rowID  uuid.UUID // of the service's record, once known
-	row    *Backfill
-	noRows bool         // this server keeps no records of backfills
-	whole  *span        // what is to be covered, once known
-	joined bool         // runs that were under way at the request have been looked for
-	runs   map[span]Run // the newest of each interval
-	from   time.Time    // runs created earlier are not of this request
-	since  time.Time    // a look reads the runs created from then on
+	rowID   uuid.UUID // of the service's record, once known
+	row     *Backfill
+	noRows  bool         // this server keeps no records of backfills
+	whole   *span        // what is to be covered, once known
+	retried *Run         // as it was at the first look; nil for a backfill
+	joined  bool         // runs that were under way at the request have been looked for
+	runs    map[span]Run // the newest of each interval
+	from    time.Time    // runs created earlier are not of this request
+	since   time.Time    // a look reads the runs created from then on
 
 	changed   bool // since the last state
 	changedAt time.Time
@@ -134,6 +135,7 @@ func (f *follower) locate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		f.retried = run
 		f.whole = new(run.span())
 	case f.row != nil && f.row.EndAt != nil:
 		f.whole = new(spanOf(f.row.StartAt, *f.row.EndAt))
@@ -198,7 +200,15 @@ func (f *follower) join(ctx context.Context, x span, statuses ...RunStatus) erro
 	return nil
 }
 
+// wasUnderWay reports whether a run went on at the time of the request, or began later. A run that was retried and is over is
+// what the retry is to replace, however short before it ended.
 func (f *follower) wasUnderWay(r Run) bool {
+	if r.ID == f.ticket.RetriedRun && f.watch.Until(r) {
+		return false
+	}
+	if f.retried != nil && r.CreatedAt.Before(f.retried.CreatedAt) {
+		return false
+	}
 	ended := r.LastUpdatedAt
 	if r.FinishedAt != nil {
 		ended = *r.FinishedAt
@@ -229,7 +239,7 @@ func (f *follower) isOwn(r Run) bool {
 	if f.row != nil && r.Backfill != nil && *r.Backfill == f.row.ID {
 		return true
 	}
-	return !r.CreatedAt.Before(f.from) && f.wasUnderWay(r) && r.ID != f.ticket.RetriedRun && f.whole.holds(r.span())
+	return !r.CreatedAt.Before(f.from) && f.wasUnderWay(r) && f.whole.holds(r.span())
 }
 
 func (f *follower) take(r Run) {

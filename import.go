@@ -136,15 +136,15 @@ func (r *importRun) saveStart(ctx context.Context) error {
 func (o ImportOptions) check(source Source) error {
 	switch {
 	case o.ID == "":
-		return &InputError{Op: OpCapture, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
+		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
 	case !isVisibleASCII(o.ID) || len(o.ID) > maxNameLength:
-		return &InputError{Op: OpCapture, Field: "ImportOptions.ID", Value: o.ID, Want: "at most 200 visible ASCII characters without blanks"}
+		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Value: o.ID, Want: "at most 200 visible ASCII characters without blanks"}
 	case source == nil:
-		return &InputError{Op: OpCapture, Field: "source", Want: "a source, not nil"}
+		return &InputError{Op: OpImport, Field: "source", Want: "a source, not nil"}
 	case o.Total < 0:
-		return &InputError{Op: OpCapture, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
+		return &InputError{Op: OpImport, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
 	case readsItsRejects(source, o.Rejects):
-		return &InputError{Op: OpCapture, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
+		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
 	}
 	return nil
 }
@@ -289,9 +289,7 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 	patience := ctx
 	if ctx.Err() != nil {
-		if readErr == nil {
-			readErr = context.Cause(ctx)
-		}
+		readErr = canceled(ctx, readErr)
 		r.capture.stop(readErr)
 		var cancel context.CancelFunc
 		patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
@@ -309,6 +307,18 @@ func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 		err = errors.Join(err, fmt.Errorf("hogapi: closing the import's files: %w", closeErr))
 	}
 	return receipt, err
+}
+
+// canceled is the error of an import whose context has ended, unless it had stopped for a reason of its own before.
+func canceled(ctx context.Context, err error) error {
+	if _, stopped := errors.AsType[*StopError](err); stopped {
+		return err
+	}
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, ctx.Err()) {
+		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
+	}
+	return &StopError{Reason: StopCanceled, Err: cause}
 }
 
 const lastAnswers = 5 * time.Second

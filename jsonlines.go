@@ -83,11 +83,11 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 // begin finds the file to go on with, and looks whether all that are needed are there: better now than in the middle of the night.
 func (s *jsonLines) begin(after Position) (first int, err error) {
 	if len(s.paths) == 0 {
-		return 0, &InputError{Op: OpCapture, Field: "paths", Want: "at least one file"}
+		return 0, &InputError{Op: OpImport, Field: "paths", Want: "at least one file"}
 	}
 	for i, name := range s.names {
 		if slices.Contains(s.names[:i], name) {
-			return 0, &InputError{Op: OpCapture, Field: "paths", Value: name, Want: "files with different base names, which tell positions apart"}
+			return 0, &InputError{Op: OpImport, Field: "paths", Value: name, Want: "files with different base names, which tell positions apart"}
 		}
 	}
 	if !after.IsZero() {

@@ -41,6 +41,7 @@ const (
 
 	OpCapture   Op = "capture.batch"
 	OpPreflight Op = "capture.preflight"
+	OpImport    Op = "import" // options and sources of an import or a Capture: no request of its own
 	OpDo        Op = "do"
 )
 

@@ -222,6 +222,14 @@ func (c *config) readEnv() {
 	})
 }
 
+// orEnv names the variables beside the options, where FromEnv was asked for.
+func (c *config) orEnv(names string) string {
+	if !c.env {
+		return ""
+	}
+	return "; in the environment " + names
+}
+
 // regionOfHost returns the region whose API or capture origin u is, or "".
 func regionOfHost(u string) Region {
 	host := u
@@ -286,7 +294,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.locate()
 	if c.baseURL == "" && c.captureURL == "" {
-		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own")
+		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own"+c.orEnv("POSTHOG_REGION or POSTHOG_HOST"))
 	}
 	e.api = c.parseOrigin("base URL", c.baseURL)
 	e.capture = e.api
@@ -305,7 +313,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.checkProject()
 	if c.personalKey == nil && c.projectKey == nil {
-		c.problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both")
+		c.problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both"+c.orEnv("POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY"))
 	}
 	c.retry = c.retry.withDefaults(c)
 	return e, errors.Join(c.problems...)
@@ -342,7 +350,7 @@ func (c *config) checkProject() {
 	case c.project != "" && !isProjectID(c.project):
 		c.problem("project", unlessKey(c.project), wantProject)
 	case c.project == "" && !c.noProject && c.personalKey != nil:
-		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject")
+		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+c.orEnv("POSTHOG_PROJECT_ID"))
 	}
 }
 

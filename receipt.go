@@ -38,6 +38,15 @@ type Stats struct {
 	Position     Position  // settled up to here
 }
 
+// String is the snapshot in a few words.
+func (s Stats) String() string {
+	of := ""
+	if s.Total > 0 {
+		of = fmt.Sprintf(" of %d", s.Total)
+	}
+	return fmt.Sprintf("read %d%s, acknowledged %d, rejected %d, pending %d, resent %d", s.Read, of, s.Acknowledged, s.Rejected, s.Pending, s.Resent)
+}
+
 // Receipt accounts for every event of an import, over all its runs: Read = Acknowledged + Rejected + Pending.
 // Acknowledged means that the service has taken an event, not that it is visible: compare with [Receipt.HogQL] some hours later.
 type Receipt struct {
@@ -48,13 +57,13 @@ type Receipt struct {
 	Rejected     int64             `json:"rejected"`
 	Pending      int64             `json:"pending"` // not settled: they are sent again by the next run
 	Refused      int64             `json:"refused"` // by Enqueue, of this run: they were never taken
-	Resent       int64             `json:"resent"`
-	First        Position          `json:"first"`  // of the events that are settled
-	Last         Position          `json:"last"`   //
-	Oldest       time.Time         `json:"oldest"` // of the acknowledged events
-	Newest       time.Time         `json:"newest"` //
-	Digest       string            `json:"digest"` // of the acknowledged uuids, whatever their order
-	Days         []DayCount        `json:"days"`   // by day, then by name
+	Resent       int64             `json:"resent"`  // in repeated requests of one run; what a killed run had under way comes on top
+	First        Position          `json:"first"`   // of the events that are settled
+	Last         Position          `json:"last"`    //
+	Oldest       time.Time         `json:"oldest"`  // of the acknowledged events
+	Newest       time.Time         `json:"newest"`  //
+	Digest       string            `json:"digest"`  // of the acknowledged uuids, whatever their order
+	Days         []DayCount        `json:"days"`    // by day, then by name
 	Warnings     map[Warning]int64 `json:"warnings,omitempty"`
 }
 
