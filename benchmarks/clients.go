@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"time"
+)
+
+// prepare makes everything ready before the clock starts. The function that it returns sends all events of a job and returns
+// once they are acknowledged, with the digest of their uuids where the client knows it.
+type prepare func(job) (func() (digest string, err error), error)
+
+// client is one row of the table.
+type client struct {
+	name    string
+	prepare prepare
+	zipped  bool
+	derived bool // its uuids are its own
+}
+
+var clients = []client{
+	{name: "posthog", prepare: preparePostHog(false, false)},
+	{name: "posthog-gzip", prepare: preparePostHog(false, true), zipped: true},
+	{name: "posthog-tuned", prepare: preparePostHog(true, false)},
+	{name: "posthog-tuned-gzip", prepare: preparePostHog(true, true), zipped: true},
+	{name: "naive", prepare: prepareNaive},
+	{name: "limit", prepare: prepareLimit(false)},
+	{name: "limit-gzip", prepare: prepareLimit(true), zipped: true},
+	{name: "capture", prepare: prepareCapture(false, true)},
+	{name: "capture-derived", prepare: prepareCapture(false, false), derived: true},
+	{name: "capture-gzip", prepare: prepareCapture(true, true), zipped: true},
+	{name: "capture-derived-gzip", prepare: prepareCapture(true, false), zipped: true, derived: true},
+	{name: importClient, prepare: prepareImport, zipped: true},
+}
+
+const importClient = "import-gzip"
+
+func findClient(name string) (client, error) {
+	i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
+	if i < 0 {
+		return client{}, fmt.Errorf("there is no client %q", name)
+	}
+	return clients[i], nil
+}
+
+// peer and bound are what a client is compared with.
+func (c client) peer() string {
+	if c.zipped {
+		return "posthog-tuned-gzip"
+	}
+	return "posthog-tuned"
+}
+
+func (c client) bound() string {
+	if c.zipped {
+		return "limit-gzip"
+	}
+	return "limit"
+}
+
+// measurement is what one run of a client took, from its first event until the last was acknowledged.
+type measurement struct {
+	Wall   time.Duration
+	CPU    time.Duration // user and system, of the client's process
+	Allocs uint64
+	Bytes  uint64 // allocated
+	Base   int64  // resident memory before
+	Peak   int64
+	Digest string
+}
+
+func measure(c client, j job) (m measurement, err error) {
+	start, err := c.prepare(j)
+	if err != nil {
+		return m, err
+	}
+	runtime.GC()
+	if j.Profile != "" {
+		file, err := os.Create(j.Profile)
+		if err != nil {
+			return m, err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return m, err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	m.Base, _ = residentMemory()
+	before := usageNow()
+	if m.Digest, err = start(); err != nil {
+		return m, err
+	}
+	after := usageNow()
+	m.Wall, m.CPU = after.at.Sub(before.at), after.cpu-before.cpu
+	m.Allocs, m.Bytes = after.allocs-before.allocs, after.bytes-before.bytes
+	_, m.Peak = residentMemory()
+	return m, nil
+}

@@ -1,0 +1,87 @@
+// Command benchmarks sends the same events by several clients, each in a process of its own, to one sink on this machine, in
+// turns, and compares what they cost. See RESULTS.md.
+//
+//	go run -C benchmarks . [-rounds 5] [-n 200000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
+//	go run -C benchmarks . -adapt
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// role is the variable that makes a process of this program the sink or one client.
+const role = "HOGAPI_BENCHMARK"
+
+func main() {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "benchmarks:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, args []string) error {
+	if task := os.Getenv(role); task != "" {
+		return runTask(task)
+	}
+	var p plan
+	flags := flag.NewFlagSet("benchmarks", flag.ContinueOnError)
+	flags.IntVar(&p.rounds, "rounds", 5, "how often each client runs, in turns")
+	flags.IntVar(&p.events, "n", 200_000, "events a run")
+	flags.DurationVar(&p.latency, "latency", 0, "how long the sink waits before it answers")
+	only := flags.String("only", "", "names of clients, joined by commas; default all")
+	flags.StringVar(&p.profiles, "profile", "", "a folder for CPU profiles, one for each client")
+	adapt := flags.Bool("adapt", false, "one Capture through sinks of 0, 50, 500, 50 and 0 ms instead")
+	stage := flags.Duration("stage", 5*time.Second, "how long each of these lasts")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *adapt {
+		return runAdapt(out, *stage)
+	}
+	if *only != "" {
+		p.only = strings.Split(*only, ",")
+	}
+	return p.run(out)
+}
+
+// job is what a client's process is told.
+type job struct {
+	Client  string
+	URL     string
+	Events  int
+	File    string // of the events, for an import
+	Folder  string // for what a client writes
+	Profile string
+	Stages  []time.Duration // of the sink's latency, for -adapt
+	Stage   time.Duration
+}
+
+const sinkTask = "sink"
+
+func runTask(task string) error {
+	if task == sinkTask {
+		return serveSink()
+	}
+	var j job
+	if err := json.Unmarshal([]byte(task), &j); err != nil {
+		return err
+	}
+	if len(j.Stages) > 0 {
+		return adaptClient(os.Stdout, j)
+	}
+	c, err := findClient(j.Client)
+	if err != nil {
+		return err
+	}
+	m, err := measure(c, j)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(m)
+}

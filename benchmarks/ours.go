@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/hogapi/hogapi"
+)
+
+func newClient(url string) (*hogapi.Client, error) {
+	return hogapi.NewClient(hogapi.WithCaptureURL(url), hogapi.WithProjectAPIKey(apiKey))
+}
+
+// prepareCapture sends by Capture: events with uuids of their own, or with uuids that are derived.
+func prepareCapture(zipped, ownIDs bool) prepare {
+	return func(j job) (func() (string, error), error) {
+		client, err := newClient(j.URL)
+		if err != nil {
+			return nil, err
+		}
+		ring := newRing()
+		return func() (string, error) {
+			capture, err := client.NewCapture(hogapi.CaptureOptions{
+				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped},
+			})
+			if err != nil {
+				return "", err
+			}
+			ctx := context.Background()
+			for i := range j.Events {
+				if err := capture.Enqueue(ctx, ourEvent(&ring[i%len(ring)], i, ownIDs)); err != nil {
+					return "", err
+				}
+			}
+			receipt, err := capture.Close(ctx)
+			return receipt.Digest, err
+		}, nil
+	}
+}
+
+func ourEvent(ev *event, n int, ownID bool) hogapi.Event {
+	e := hogapi.Event{Name: ev.name, DistinctID: ev.person, Timestamp: ev.time, Properties: ev.properties}
+	if ownID {
+		e.UUID = eventID(n)
+	} else {
+		e.Position.Offset = int64(n + 1)
+	}
+	return e
+}
+
+// prepareImport sends a file by Import, with a checkpoint on disk.
+func prepareImport(j job) (func() (string, error), error) {
+	client, err := newClient(j.URL)
+	if err != nil {
+		return nil, err
+	}
+	return func() (string, error) {
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), hogapi.ImportOptions{
+			ID: "benchmark", Rate: hogapi.Unpaced,
+			Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
+			Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
+		})
+		return receipt.Digest, err
+	}, nil
+}
+
+// writeEvents writes the file for the import: n events in the line format of the service's managed migrations, with uuids.
+func writeEvents(path string, n int) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out := bufio.NewWriterSize(file, 1<<20)
+	ring := newRing()
+	var line []byte
+	for i := range n {
+		line = append(appendEvent(line[:0], &ring[i%len(ring)], eventID(i)), '\n')
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}

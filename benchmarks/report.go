@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// spread is the median and the range of one figure over the rounds.
+type spread struct{ median, least, most float64 }
+
+func spreadOf(n int, at func(i int) float64) spread {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = at(i)
+	}
+	slices.Sort(all)
+	return spread{(all[(n-1)/2] + all[n/2]) / 2, all[0], all[n-1]}
+}
+
+func (s spread) format(verb string) string {
+	return fmt.Sprintf(verb+" ("+verb+"–"+verb+")", s.median, s.least, s.most)
+}
+
+func (r result) rate(events int) float64 { return float64(events) / r.Wall.Seconds() }
+
+func micros(d time.Duration, events int) float64 {
+	return float64(d.Nanoseconds()) / 1e3 / float64(events)
+}
+
+// report prints the table. Ratios are taken round by round, so what slows the whole machine for a while does not count.
+func report(out io.Writer, chosen []client, all map[string][]result, events int) error {
+	head := []string{
+		"client", "events/s", "speed ÷ posthog", "speed ÷ posthog tuned", "CPU µs/event", "CPU ÷ limit", "allocs/event", "B/event", "peak MiB (before)",
+		"wire B/event", "requests", "connections", "at one time", "sink CPU µs/event", "sink got",
+	}
+	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat(" --- |", len(head)))
+	for _, c := range chosen {
+		rows := all[c.name]
+		n := len(rows)
+		median := func(f func(r result) float64) float64 {
+			return spreadOf(n, func(i int) float64 { return f(rows[i]) }).median
+		}
+		fmt.Fprintf(out, "| %s |\n", strings.Join([]string{
+			c.name,
+			spreadOf(n, func(i int) float64 { return rows[i].rate(events) }).format("%.0f"),
+			versus(rows, all["posthog"], faster(events)),
+			versus(rows, all[c.peer()], faster(events)),
+			spreadOf(n, func(i int) float64 { return micros(rows[i].measurement.CPU, events) }).format("%.2f"),
+			versus(rows, all[c.bound()], dearer),
+			fmt.Sprintf("%.2f", median(func(r result) float64 { return float64(r.Allocs) / float64(events) })),
+			fmt.Sprintf("%.0f", median(func(r result) float64 { return float64(r.Bytes) / float64(events) })),
+			fmt.Sprintf("%.0f (%.0f)", median(func(r result) float64 { return float64(r.Peak) / (1 << 20) }), median(func(r result) float64 { return float64(r.Base) / (1 << 20) })),
+			fmt.Sprintf("%.0f", median(func(r result) float64 { return float64(r.Wire) / float64(events) })),
+			fmt.Sprintf("%.0f", median(func(r result) float64 { return float64(r.Requests) })),
+			fmt.Sprintf("%.0f", median(func(r result) float64 { return float64(r.Conns) })),
+			fmt.Sprintf("%.0f", median(func(r result) float64 { return float64(r.Most) })),
+			fmt.Sprintf("%.2f", median(func(r result) float64 { return micros(r.tally.CPU, events) })),
+			"all",
+		}, " | "))
+	}
+	fmt.Fprintln(out)
+	for _, t := range targets {
+		t.check(out, all, events)
+	}
+	return nil
+}
+
+func faster(events int) func(a, b result) float64 {
+	return func(a, b result) float64 { return a.rate(events) / b.rate(events) }
+}
+
+func dearer(a, b result) float64 { return float64(a.measurement.CPU) / float64(b.measurement.CPU) }
+
+// versus is the ratio of two clients, round by round.
+func versus(a, b []result, ratio func(a, b result) float64) string {
+	if len(a) != len(b) {
+		return "–"
+	}
+	return spreadOf(len(a), func(i int) float64 { return ratio(a[i], b[i]) }).format("%.2f")
+}
+
+// target is what the medians of a client must reach without latency on two cores.
+type target struct {
+	client string
+	faster float64 // than its peer, at least
+	dearer float64 // in CPU than its bound, at most
+	allocs float64 // an event, at most
+}
+
+var targets = []target{
+	{"capture", 5, 1.8, 1},
+	{"capture-derived", 5, 1.8, 1},
+	{"capture-gzip", 6, 1.6, 1},
+	{"capture-derived-gzip", 6, 1.6, 1},
+	{importClient, 5, 2.2, 2},
+}
+
+func (t target) check(out io.Writer, all map[string][]result, events int) {
+	c, err := findClient(t.client)
+	own, peer, bound := all[t.client], all[c.peer()], all[c.bound()]
+	if err != nil || len(own) == 0 || len(peer) != len(own) || len(bound) != len(own) {
+		return
+	}
+	n := len(own)
+	speed := spreadOf(n, func(i int) float64 { return faster(events)(own[i], peer[i]) }).median
+	cost := spreadOf(n, func(i int) float64 { return dearer(own[i], bound[i]) }).median
+	allocs := spreadOf(n, func(i int) float64 { return float64(own[i].Allocs) / float64(events) }).median
+	verdict := "reached"
+	if speed < t.faster || cost > t.dearer || allocs > t.allocs {
+		verdict = "MISSED"
+	}
+	fmt.Fprintf(out, "%s: %s: %.1f× as fast as %s (at least %g), %.2f× the CPU of %s (at most %g), %.2f allocations an event (at most %g)\n",
+		verdict, t.client, speed, c.peer(), t.faster, cost, c.bound(), t.dearer, allocs, t.allocs)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
+)
+
+// tally is what the sink got since it was last asked.
+type tally struct {
+	Events   int
+	Digest   string // of the uuids
+	Wire     int64  // bytes of bodies
+	Requests int
+	Conns    int
+	Most     int // requests at one time, at most
+	CPU      time.Duration
+}
+
+// sink answers every request after reading its body to the end. It looks at bodies only when it is asked what it got, so that counting
+// takes no time from the clients.
+type sink struct {
+	latency atomic.Int64
+	active  atomic.Int64
+	conns   atomic.Int64
+
+	mu    sync.Mutex
+	arena []byte // holds the bodies; its pages stay with the process from one round to the next
+	used  int
+	kept  []kept
+	got   tally
+	sum   digest
+	cpu   time.Duration
+}
+
+type kept struct {
+	body []byte
+	gzip bool
+}
+
+const arenaSize = 384 << 20
+
+// serveSink is the sink's process. It prints its address and ends when standard input does.
+func serveSink() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for the life of the process
+	if err != nil {
+		return err
+	}
+	s := &sink{arena: make([]byte, arenaSize), cpu: processorTime()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /", s.take)
+	mux.HandleFunc("GET /tally", s.tell)
+	mux.HandleFunc("GET /forget", s.forget)
+	mux.HandleFunc("GET /latency/{duration}", s.setLatency)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.conns.Add(1)
+		}
+	}}
+	fmt.Println("http://" + listener.Addr().String())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = server.Close()
+	}()
+	if err := server.Serve(listener); err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}
+
+func (s *sink) take(w http.ResponseWriter, r *http.Request) {
+	active := s.active.Add(1)
+	defer s.active.Add(-1)
+	body, held := s.room(r.ContentLength)
+	var err error
+	if held {
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(r.Body)
+	}
+	if err != nil {
+		http.Error(w, "the body was cut off", http.StatusBadRequest)
+		return
+	}
+	if wait := time.Duration(s.latency.Load()); wait > 0 {
+		<-time.After(wait)
+	}
+	s.keep(body, r.Header.Get("Content-Encoding") == "gzip", held, int(active))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"status":"Ok"}`)
+}
+
+// room finds a place for a body, unless there is none.
+func (s *sink) room(size int64) (body []byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size < 0 || s.used+int(size) > len(s.arena) {
+		return nil, false
+	}
+	body = s.arena[s.used : s.used+int(size)]
+	s.used += int(size)
+	return body, true
+}
+
+func (s *sink) keep(body []byte, zipped, held bool, active int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got.Requests++
+	s.got.Wire += int64(len(body))
+	s.got.Most = max(s.got.Most, active)
+	if held {
+		s.kept = append(s.kept, kept{body, zipped})
+	} else {
+		s.count(kept{body, zipped})
+	}
+}
+
+// count looks for the uuids in a body. A body that is not what it says counts for nothing, which shows in the sum.
+func (s *sink) count(k kept) {
+	text := k.body
+	if k.gzip {
+		reader, err := gzip.NewReader(bytes.NewReader(k.body))
+		if err != nil {
+			return
+		}
+		if text, err = io.ReadAll(reader); err != nil {
+			return
+		}
+	}
+	mark := []byte(`"uuid":"`)
+	for {
+		i := bytes.Index(text, mark)
+		if i < 0 || i+len(mark)+36 > len(text) {
+			return
+		}
+		text = text[i+len(mark):]
+		if id, err := uuid.ParseBytes(text[:36]); err == nil {
+			s.got.Events++
+			s.sum.add(id)
+		}
+	}
+}
+
+// tell says what the sink got, and begins anew.
+func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got.CPU = processorTime() - s.cpu
+	for _, k := range s.kept {
+		s.count(k)
+	}
+	s.got.Digest = s.sum.String()
+	s.got.Conns = int(s.conns.Swap(0)) - 1 // one was for asking
+	_ = json.NewEncoder(w).Encode(s.got)
+	s.restart()
+}
+
+// forget begins anew without a look at what came.
+func (s *sink) forget(http.ResponseWriter, *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns.Store(0)
+	s.restart()
+}
+
+func (s *sink) restart() {
+	s.got, s.sum, s.kept, s.used = tally{}, digest{}, s.kept[:0], 0
+	s.cpu = processorTime()
+}
+
+func (s *sink) setLatency(w http.ResponseWriter, r *http.Request) {
+	d, err := time.ParseDuration(r.PathValue("duration"))
+	if err != nil {
+		http.Error(w, "no duration", http.StatusBadRequest)
+		return
+	}
+	s.latency.Store(int64(d))
+}
