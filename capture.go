@@ -57,12 +57,14 @@ type Capture struct {
 	result    Receipt
 	resultErr error
 
-	commits   chan struct{} // wakes the committer
-	committed chan struct{} // closed when it has ended
-	books     *books        // under the lock
-	settled   settledPlace  // of what is committed; under the lock
-	reported  uint64        // all before it has been reported to OnSettled; under the lock
-	saveTime  time.Duration // of the newest save; the committer's own
+	commits     chan struct{} // wakes the committer
+	crowded     chan struct{} // lets it not wait for the disk's sake
+	committed   chan struct{} // closed when it has ended
+	books       *books        // under the lock
+	settled     settledPlace  // of what is committed; under the lock
+	uncommitted int           // events that are settled and not committed; under the lock
+	reported    uint64        // all before it has been reported to OnSettled; under the lock
+	saveTime    time.Duration // of the newest save; the committer's own
 }
 
 // entry is one event from its acceptance until it is committed.
@@ -109,7 +111,7 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		room:     make(chan struct{}),
 		seen:     map[Warning]int64{},
 		stopped:  make(chan struct{}),
-		commits:  make(chan struct{}, 1), committed: make(chan struct{}),
+		commits:  make(chan struct{}, 1), crowded: make(chan struct{}, 1), committed: make(chan struct{}),
 	}
 	p.books = newBooks(o.ID, "")
 	if resumed != nil {

@@ -31,9 +31,6 @@ type stateSaver interface {
 	save(ctx context.Context, place settledPlace, r Receipt) error
 }
 
-// mostCommit bounds what is committed at once, so that memory and time of a commit are bounded.
-const mostCommit = 8192
-
 // commit lets go of the settled events at the front, in order: rejects are handed over, the place is saved, and then
 // there is room for more. It is the only one that does; it ends when the lanes have.
 func (p *Capture) commit() {
@@ -43,14 +40,12 @@ func (p *Capture) commit() {
 		p.running.Wait()
 		close(lanesEnded)
 	}()
-	var front []entry
 	for last := false; ; {
 		if p.saver != nil && !last {
 			p.spareDisk(lanesEnded)
 		}
-		front = p.settledFront(front[:0])
-		if len(front) > 0 {
-			if err := p.commitFront(front); err != nil {
+		if n, rejects := p.settledFront(); n > 0 {
+			if err := p.commitFront(n, rejects); err != nil {
 				p.stop(err)
 				<-lanesEnded
 				return
@@ -69,15 +64,39 @@ func (p *Capture) commit() {
 	}
 }
 
-// spareDisk waits a little between two saves, five times as long as the last one took, unless somebody waits for the end.
+// spareDisk waits a little between two saves, five times as long as the last one took, unless somebody waits for the end or much is
+// settled that only a save can let go of.
 func (p *Capture) spareDisk(lanesEnded <-chan struct{}) {
 	p.mu.Lock()
-	hurried := p.closing || p.flushTo > p.entries.First()
+	hurried := p.closing || p.flushTo > p.entries.First() || p.isCrowded()
 	p.mu.Unlock()
-	if wait := 5 * p.saveTime; !hurried && wait > 0 {
-		_ = pause(p.ctx, p.stopped, lanesEnded, wait) // whatever ends it, the next look at the front is due
+	if hurried || p.saveTime == 0 {
+		return
+	}
+	timer := time.NewTimer(5 * p.saveTime)
+	defer timer.Stop()
+	select { // whatever ends it, the next look at the front is due
+	case <-timer.C:
+	case <-p.crowded:
+	case <-lanesEnded:
+	case <-p.stopped:
+	case <-p.ctx.Done():
 	}
 }
+
+// addSettled counts events that are settled and not yet committed. The caller holds the lock.
+func (p *Capture) addSettled(n int) {
+	p.uncommitted += n
+	if p.isCrowded() {
+		select {
+		case p.crowded <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// isCrowded reports whether events that only wait for a commit take much of the room.
+func (p *Capture) isCrowded() bool { return p.uncommitted > p.set.MaxInFlight/2 }
 
 func (p *Capture) wakeCommitter() {
 	select {
@@ -86,77 +105,98 @@ func (p *Capture) wakeCommitter() {
 	}
 }
 
-// settledFront copies the settled events at the front. They stay in the window until they are committed.
-func (p *Capture) settledFront(front []entry) []entry {
+// settledReject is a rejected event among the settled ones.
+type settledReject struct {
+	place  int // of the event, from the front
+	reject *Reject
+}
+
+// settledFront counts the settled events at the front and picks out the rejected ones. They stay in the window until they are committed.
+func (p *Capture) settledFront() (n int, rejects []settledReject) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for seq := p.entries.First(); seq < p.entries.Next() && len(front) < mostCommit; seq++ {
-		e := p.entries.At(seq)
+	for ; n < p.entries.Len(); n++ {
+		e := p.entries.At(p.entries.First() + uint64(n))
 		if e.state == entryPending {
 			break
 		}
-		front = append(front, *e)
-	}
-	return front
-}
-
-// commitFront hands over rejects, books the events and saves the place. Where a reject cannot be handed over, what came before it is
-// committed all the same.
-func (p *Capture) commitFront(front []entry) error {
-	done, handlerErr := p.handOver(front)
-	p.mu.Lock()
-	place := p.settled
-	for i := range front[:done] {
-		p.books.enter(&front[i])
-		place.pass(&front[i])
-	}
-	var r Receipt
-	if p.saver != nil {
-		r = p.receipt()
-	}
-	p.mu.Unlock()
-	var saveErr error
-	if p.saver != nil && done > 0 {
-		saveErr = p.saveState(place, r)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if saveErr == nil {
-		p.settled = place
-	}
-	for range done { // also when they were not saved: they are in the books, which count each event once
-		e := p.entries.Pop()
 		if e.state == entryRejected {
-			p.bytes -= int(e.size)
-			p.stats.Rejected++
+			rejects = append(rejects, settledReject{n, e.reject})
 		}
 	}
-	p.makeRoom()
+	return n, rejects
+}
+
+// commitFront hands over rejects, books the first n events and saves the place. Where a reject cannot be handed over, what came
+// before it is committed all the same.
+func (p *Capture) commitFront(n int, rejects []settledReject) error {
+	done, handlerErr := p.handOver(n, rejects)
+	place := p.settled
+	first := p.entries.First() // only the committer moves it
+	p.bySteps(done, func(from, to int) {
+		for i := from; i < to; i++ {
+			e := p.entries.At(first + uint64(i))
+			p.books.enter(e)
+			place.pass(e)
+		}
+	})
+	var saveErr error
+	if p.saver != nil && done > 0 {
+		saveErr = p.saveState(place)
+	}
+	if saveErr == nil {
+		p.mu.Lock()
+		p.settled = place
+		p.mu.Unlock()
+	}
+	p.bySteps(done, p.release) // also when they were not saved: they are in the books, which count each event once
 	if saveErr != nil {
 		return saveErr
 	}
 	return handlerErr
 }
 
-// handOver gives the rejected events to the handler and reports how many events are done with.
-func (p *Capture) handOver(front []entry) (done int, err error) {
-	for i := range front {
-		e := &front[i]
-		if e.state != entryRejected {
-			continue
-		}
-		if p.rejects == nil {
-			return i, &StopError{Reason: StopRejected, Status: e.reject.Status, Err: e.reject.Err}
-		}
-		if err := p.core.guard(func() error { return p.rejects.Reject(p.ctx, *e.reject) }); err != nil {
-			return i, &StopError{Reason: StopHandler, Err: err}
+// release lets go of the events at the front that are committed. The caller holds the lock.
+func (p *Capture) release(from, to int) {
+	for range to - from {
+		e := p.entries.Pop()
+		if e.state == entryRejected {
+			p.bytes -= int(e.size)
+			p.stats.Rejected++
 		}
 	}
-	return len(front), nil
+	p.uncommitted -= to - from
+	p.makeRoom()
 }
 
-func (p *Capture) saveState(place settledPlace, r Receipt) error {
+// bySteps calls f for parts of the numbers below n, each under the lock, so that others can have it in between.
+func (p *Capture) bySteps(n int, f func(from, to int)) {
+	const step = 4096
+	for from := 0; from < n; from += step {
+		p.mu.Lock()
+		f(from, min(from+step, n))
+		p.mu.Unlock()
+	}
+}
+
+// handOver gives the rejects among the first n events to the handler and reports how many events are done with.
+func (p *Capture) handOver(n int, rejects []settledReject) (done int, err error) {
+	for _, r := range rejects {
+		if p.rejects == nil {
+			return r.place, &StopError{Reason: StopRejected, Status: r.reject.Status, Err: r.reject.Err}
+		}
+		if err := p.core.guard(func() error { return p.rejects.Reject(p.ctx, *r.reject) }); err != nil {
+			return r.place, &StopError{Reason: StopHandler, Err: err}
+		}
+	}
+	return n, nil
+}
+
+func (p *Capture) saveState(place settledPlace) error {
 	start := time.Now()
+	p.mu.Lock()
+	r := p.receipt()
+	p.mu.Unlock()
 	if err := p.core.guard(func() error { return p.saver.save(context.WithoutCancel(p.ctx), place, r) }); err != nil {
 		return &StopError{Reason: StopCheckpoint, Err: err}
 	}

@@ -290,6 +290,7 @@ func (p *Capture) settle(b *batch, r part, reject *Reject) {
 		p.stats.Acknowledged += int64(r.len())
 		p.stats.LastProgress = time.Now()
 	}
+	p.addSettled(r.len())
 	p.makeRoom()
 	p.wakeCommitter()
 }
