@@ -78,7 +78,7 @@ func adaptClient(out io.Writer, j job) error {
 }
 
 func feed(capture *hogapi.Capture, end *atomic.Bool) error {
-	ring := newRing()
+	ring := newRing(ringSize)
 	for i := 0; !end.Load(); i++ {
 		if err := capture.Enqueue(context.Background(), ourEvent(&ring[i%len(ring)], i, true)); err != nil {
 			return err

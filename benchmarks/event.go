@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -23,13 +22,14 @@ type event struct {
 
 const ringSize = 8192
 
-// newRing makes the events that are sent again and again, each time with another uuid. They are the same in every process.
-func newRing() []event {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same numbers in every process
+// newRing makes the events that are sent again and again, each time with another uuid: no more than are sent. They are the same in
+// every process.
+func newRing(events int) []event {
+	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"order placed", "order viewed", "invoice downloaded", "report opened"}
 	browsers := []string{"Chrome", "Firefox", "Safari", "Edge"}
 	plans := []string{"free", "team", "scale", "enterprise"}
-	ring := make([]event, ringSize)
+	ring := make([]event, min(events, ringSize))
 	for i := range ring {
 		ring[i] = event{
 			name:   names[random.IntN(len(names))],
@@ -136,8 +136,7 @@ func appendEvent(b []byte, ev *event, id uuid.UUID) []byte {
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			text, _ := json.Marshal(s) // a string
-			return append(b, text...)
+			return strconv.AppendQuote(b, s) // the ring has none of these
 		}
 	}
 	b = append(b, '"')

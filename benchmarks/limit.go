@@ -20,7 +20,7 @@ const limitSenders = 3
 
 func prepareLimit(zipped bool) prepare {
 	return func(j job) (func() (string, error), error) {
-		client, ring := pooledClient(), newRing()
+		client, ring := pooledClient(), newRing(j.Events)
 		return func() (string, error) { return "", sendLimit(j, client, ring, zipped) }, nil
 	}
 }
@@ -79,7 +79,7 @@ func prepareNaive(j job) (func() (string, error), error) {
 		Historical bool        `json:"historical_migration"`
 		Batch      []wireEvent `json:"batch"`
 	}
-	client, ring := pooledClient(), newRing()
+	client, ring := pooledClient(), newRing(j.Events)
 	return func() (string, error) {
 		batch := wireBatch{APIKey: apiKey, Historical: true}
 		for sent := range j.Events {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // Every client delivers all its events, and the table has a row for each.
 func TestComparison(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, run(&out, []string{"-n", "3000", "-rounds", "1"}), out.String())
+	require.NoError(t, run(&out, []string{"-n", "2000", "-rounds", "1"}), out.String())
 	for _, c := range clients {
 		require.Contains(t, out.String(), "| "+c.name+" | ")
 	}
@@ -36,7 +36,7 @@ func TestAdapt(t *testing.T) {
 }
 
 func TestEventSize(t *testing.T) {
-	ring := newRing()
+	ring := newRing(ringSize)
 	total := 0
 	for i := range ring {
 		text := appendEvent(nil, &ring[i], eventID(i))

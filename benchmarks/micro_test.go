@@ -20,7 +20,7 @@ import (
 // BenchmarkEncode is what one event costs as JSON. The checks of Check are the gate of an import: it reads, refuses and encodes
 // as an import does, and sends nothing.
 func BenchmarkEncode(b *testing.B) {
-	ring := newRing()
+	ring := newRing(ringSize)
 	b.Run("encoding-json", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
@@ -70,7 +70,7 @@ func BenchmarkParse(b *testing.B) {
 		}
 	})
 	b.Run("encoding-json", func(b *testing.B) {
-		ring := newRing()
+		ring := newRing(ringSize)
 		var line []byte
 		b.ReportAllocs()
 		for i := range b.N {
@@ -91,7 +91,7 @@ func BenchmarkParse(b *testing.B) {
 
 // BenchmarkGzip compresses bodies of 1,000 events.
 func BenchmarkGzip(b *testing.B) {
-	ring := newRing()
+	ring := newRing(ringSize)
 	var body []byte
 	for i := range batchSize {
 		body = append(appendEvent(body, &ring[i], eventID(i)), ',')

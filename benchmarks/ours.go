@@ -20,7 +20,7 @@ func prepareCapture(zipped, ownIDs bool) prepare {
 		if err != nil {
 			return nil, err
 		}
-		ring := newRing()
+		ring := newRing(j.Events)
 		return func() (string, error) {
 			capture, err := client.NewCapture(hogapi.CaptureOptions{
 				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped},
@@ -74,7 +74,7 @@ func writeEvents(path string, n int) error {
 	}
 	defer file.Close()
 	out := bufio.NewWriterSize(file, 1<<20)
-	ring := newRing()
+	ring := newRing(n)
 	var line []byte
 	for i := range n {
 		line = append(appendEvent(line[:0], &ring[i%len(ring)], eventID(i)), '\n')

@@ -39,7 +39,7 @@ func (p plan) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	file := filepath.Join(folder, "events.jsonl")
 	if err := writeEvents(file, p.events); err != nil {
 		return err
@@ -137,7 +137,7 @@ func command(task string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self) //nolint:gosec,noctx // this program; it ends by itself
+	cmd := exec.Command(self) //nolint:noctx // it ends by itself
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, role+"=") }), role+"="+task)
 	return cmd, nil
 }

@@ -31,7 +31,7 @@ func preparePostHog(tuned, zipped bool) prepare {
 		if err != nil {
 			return nil, err
 		}
-		ring := newRing()
+		ring := newRing(j.Events)
 		return func() (string, error) {
 			for i := range j.Events {
 				if err := enqueuePostHog(client, &ring[i%len(ring)], i); err != nil {

@@ -161,7 +161,9 @@ func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 	}
 	s.got.Digest = s.sum.String()
 	s.got.Conns = int(s.conns.Swap(0)) - 1 // one was for asking
-	_ = json.NewEncoder(w).Encode(s.got)
+	if err := json.NewEncoder(w).Encode(s.got); err != nil {
+		fmt.Fprintln(os.Stderr, "sink:", err)
+	}
 	s.restart()
 }
 
