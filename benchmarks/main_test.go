@@ -15,6 +15,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // many short processes
 	os.Exit(m.Run())
 }
 
