@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -76,12 +77,17 @@ func (w writer) qualify(p *types.Package) string {
 	return p.Name()
 }
 
-func (w writer) typ(t types.Type) string { return types.TypeString(t, w.qualify) }
+func (w writer) typ(t types.Type) string { return unnamed(types.TypeString(t, w.qualify)) }
+
+// unnamed removes the names that the compiler gives to results without one when it may inline the function.
+func unnamed(signature string) string { return resultName.ReplaceAllString(signature, "") }
+
+var resultName = regexp.MustCompile(`#rv\d+ `)
 
 func (w writer) signature(s *types.Signature) string {
 	var b bytes.Buffer
 	types.WriteSignature(&b, s, w.qualify)
-	return b.String()
+	return unnamed(b.String())
 }
 
 func (w writer) typeParams(list *types.TypeParamList) string {
