@@ -37,6 +37,8 @@ type Capture struct {
 	begin   sync.Once
 	flow    *flow
 	zippers chan *gzip.Writer // as many as processors
+	bodies  *spares           // of batches
+	zips    *spares           // of compressed bodies
 
 	mu       sync.Mutex
 	identity *identity
@@ -107,6 +109,8 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		cleared:  make(chan struct{}),
 		flow:     newFlow(set),
 		zippers:  newZippers(),
+		bodies:   &spares{most: set.MaxBytes / 4},
+		zips:     &spares{most: set.MaxBytes / 8},
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
 		room:     make(chan struct{}),
 		seen:     map[Warning]int64{},
@@ -189,13 +193,14 @@ func (p *Capture) identified(ev *Event) *EventError {
 // accept waits for room and gives the event to its lane, or refuses it for want of an identity.
 func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *EventError, err error) {
 	l := p.lanes[out.person%uint64(len(p.lanes))]
+	size := len(out.wire) + len(out.pos.Key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
 		if err := p.refusing(); err != nil {
 			return nil, err
 		}
-		if p.hasRoom(len(out.wire)) && l.takes(out) {
+		if p.hasRoom(size) && l.takes(out) {
 			break
 		}
 		if !wait {
@@ -214,7 +219,6 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *
 	}
 	p.identity.n++
 	p.begin.Do(p.start)
-	p.bytes += len(out.wire)
 	seq := p.push(entry{
 		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
 		tally: p.books.tally(out.name, out.time),
@@ -232,7 +236,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 		return &StopError{Reason: StopRejected, Err: refusal}
 	}
 	reject := newReject(ev, refusal)
-	size := len(reject.Event) + len(reject.Raw)
+	size := len(reject.Event) + len(reject.Raw) + len(ev.Position.Key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -251,9 +255,8 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
 		reject.UUID = p.identity.at(ev.Position, number)
 	}
-	p.bytes += size
 	p.push(entry{
-		pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size), reject: reject,
+		pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size - len(ev.Position.Key)), reject: reject,
 		tally: p.books.tallyReject(ev),
 	})
 	p.wakeCommitter()
@@ -262,6 +265,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 
 func (p *Capture) push(e entry) uint64 {
 	p.stats.Read++
+	p.bytes += int(e.size) + len(e.pos.Key)
 	return p.entries.Push(e)
 }
 

@@ -160,6 +160,7 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 func (p *Capture) release(from, to int) {
 	for range to - from {
 		e := p.entries.Pop()
+		p.bytes -= len(e.pos.Key)
 		if e.state == entryRejected {
 			p.bytes -= int(e.size)
 			p.stats.Rejected++

@@ -37,7 +37,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet settled; default 2,000, or 65,536 when unpaced
-	MaxBytes       int           // bytes of events held; default 16 MiB, when unpaced 24 MiB
+	MaxBytes       int           // bytes of events held, compressed requests included; default 16 MiB
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
@@ -103,15 +103,14 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	s = deliverySettings{DeliveryOptions: d, hasID: o.ID != "", contents: o.Gate.ContentIDs > 0}
 	s.Lanes = cmp.Or(d.Lanes, 8)
 	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
+	s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
 	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
 	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
 	if unpaced {
 		s.MaxInFlight = cmp.Or(d.MaxInFlight, 65_536)
-		s.MaxBytes = cmp.Or(d.MaxBytes, 24<<20)
 		s.MaxBatchEvents = cmp.Or(d.MaxBatchEvents, 1000)
 	} else {
 		s.MaxInFlight = cmp.Or(d.MaxInFlight, 2000)
-		s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
 		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
 		s.MaxBatchEvents = min(cmp.Or(d.MaxBatchEvents, 1000), max(perSecond/4, 1))
 		s.pace = rate.NewLimiter(rate.Limit(perSecond), s.MaxBatchEvents)

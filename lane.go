@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -17,11 +16,6 @@ type batch struct {
 	since  time.Time // when its first event came
 	oldest time.Time
 	newest time.Time
-}
-
-func (b *batch) reset(prefix []byte) {
-	b.body = append(b.body[:0], prefix...)
-	b.ends, b.seqs = b.ends[:0], b.seqs[:0]
 }
 
 func (b *batch) add(out encoded, seq uint64) (backwards bool) {
@@ -82,14 +76,11 @@ type lane struct {
 	open *batch // being filled; under the Capture's lock
 	busy *batch // being sent; the lane's own
 
-	part   []byte       // the body of a part that is not the whole batch
-	zipped bytes.Buffer // the compressed body
+	part []byte // the body of a part that is not the whole batch
 }
 
 func newLane(p *Capture, number int) *lane {
-	l := &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch), busy: new(batch)}
-	l.open.reset(p.set.prefix())
-	return l
+	return &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch), busy: new(batch)}
 }
 
 // takes reports whether the open batch has room for an event. The caller holds the lock.
@@ -109,6 +100,9 @@ func (l *lane) takes(out encoded) bool {
 
 // add appends an event. The caller holds the lock.
 func (l *lane) add(out encoded, seq uint64) {
+	if len(l.open.ends) == 0 {
+		l.open.body = append(l.p.bodies.take(), l.p.set.prefix()...)
+	}
 	if l.open.add(out, seq) {
 		l.p.seen[WarnBackwards]++
 	}
@@ -170,7 +164,6 @@ func (l *lane) take() (due bool, wait time.Duration, ended bool) {
 		p.seen[WarnWideBatch]++
 	}
 	l.open, l.busy = l.busy, l.open
-	l.open.reset(p.set.prefix())
 	p.makeRoom()
 	return true, 0, false
 }
@@ -178,6 +171,7 @@ func (l *lane) take() (due bool, wait time.Duration, ended bool) {
 // deliver settles the busy batch, or returns when the Capture has stopped. What the service refuses is halved until the
 // event that it refuses stands alone.
 func (l *lane) deliver() {
+	defer l.done()
 	work := []part{{0, len(l.busy.ends)}}
 	for len(work) > 0 {
 		r := work[0]
@@ -201,6 +195,13 @@ func (l *lane) deliver() {
 	}
 }
 
+// done makes the busy batch empty and gives its room to whoever needs it.
+func (l *lane) done() {
+	l.p.bodies.put(l.busy.body)
+	*l.busy = batch{ends: l.busy.ends[:0], seqs: l.busy.seqs[:0]}
+	l.part = nil
+}
+
 // rejected describes the one event of a part that the service refused.
 func (l *lane) rejected(r part, a captureAnswer) *Reject {
 	wire := slices.Clone(l.busy.events(r, len(l.p.set.prefix())))
@@ -219,6 +220,8 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		return captureAnswer{}, &StopError{Reason: StopInternal, Err: err}
 	}
 	defer l.unpack(body)
+	p.hold(body.extra())
+	defer p.hold(-body.extra())
 	for try := 1; ; try++ {
 		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
 			return captureAnswer{}, err
@@ -237,6 +240,16 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		if err := p.why(pause(p.ctx, p.stopped, nil, wait)); err != nil {
 			return a, err
 		}
+	}
+}
+
+// hold counts bytes that are held beside those of the events.
+func (p *Capture) hold(bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes += bytes
+	if bytes < 0 {
+		p.makeRoom()
 	}
 }
 

@@ -21,6 +21,14 @@ type parcel struct {
 	unread atomic.Int32 // readers that a transport has not closed yet
 }
 
+// extra is how many bytes the parcel holds beside the events themselves.
+func (b *parcel) extra() int {
+	if b.gzip {
+		return cap(b.bytes)
+	}
+	return 0
+}
+
 // open is a reader of the parcel for one try. Transports may close it after they have answered.
 func (b *parcel) open() io.ReadCloser {
 	b.unread.Add(1)
@@ -51,7 +59,7 @@ func newZippers() chan *gzip.Writer {
 	return zippers
 }
 
-// pack compresses a body into the lane's own buffer.
+// pack compresses a body.
 func (l *lane) pack(body []byte) (*parcel, error) {
 	b := &parcel{plain: len(body), bytes: body}
 	if l.p.set.NoCompression {
@@ -62,28 +70,35 @@ func (l *lane) pack(body []byte) (*parcel, error) {
 		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
 	}
 	defer func() { l.p.zippers <- w }()
-	l.zipped.Reset()
-	w.Reset(&l.zipped)
+	out := appender(l.p.zips.take())
+	w.Reset(&out)
 	if _, err := w.Write(body); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	b.bytes, b.gzip = l.zipped.Bytes(), true
+	b.bytes, b.gzip = out, true
 	return b, nil
 }
 
-// unpack gives the lane's buffers up where a transport may still read from them: another request must never fill them.
+// appender is a writer to a slice. A bytes.Buffer would take twice the room that it needs.
+type appender []byte
+
+func (a *appender) Write(p []byte) (int, error) {
+	*a = append(*a, p...)
+	return len(p), nil
+}
+
+// unpack gives a parcel's buffer back, unless a transport may still read from it: another request must never fill it.
 func (l *lane) unpack(b *parcel) {
-	if b.unread.Load() == 0 {
-		return
+	late := b.unread.Load() > 0
+	switch {
+	case b.gzip && !late:
+		l.p.zips.put(b.bytes)
+	case !b.gzip && late:
+		l.part, l.busy.body = nil, bytes.Clone(l.busy.body)
 	}
-	if b.gzip {
-		l.zipped = bytes.Buffer{}
-		return
-	}
-	l.part, l.busy.body = nil, bytes.Clone(l.busy.body)
 }
 
 // post makes one try.

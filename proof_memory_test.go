@@ -1,0 +1,320 @@
+//go:build linux
+
+package hogapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// An import needs a fixed amount of memory, whatever the source gives and the service does. Each form runs in a process of its
+// own, whose greatest resident size the system tells.
+
+const mostResident = 64 << 20
+
+// assertResident compares bytes of memory. The race detector needs several times as much.
+func assertResident(t *testing.T, most int, got float64) {
+	t.Helper()
+	if !raceDetector {
+		assert.LessOrEqual(t, got, float64(most))
+	}
+}
+
+var _ = addTask("hostile", importHostile) && addTask("feed", feedSlowSink) && addTask("large file", importLargeFile)
+
+// swallow takes every request and stores nothing.
+type swallow struct{ delay time.Duration }
+
+func (s swallow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	time.Sleep(s.delay)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"status":"Ok"}`)
+}
+
+// RoundTrip is swallow without a socket.
+func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	_ = r.Body.Close()
+	time.Sleep(s.delay)
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, ProtoMajor: 1, ContentLength: 15, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
+	}, nil
+}
+
+// resident is this process's resident size in bytes: now (VmRSS) or at its greatest (VmHWM). The figure that a parent gets when a
+// child ends (rusage) is no use: it begins with the parent's own size.
+func resident(what string) float64 {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), what+":")
+	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	if err != nil {
+		panic(err)
+	}
+	return kib * 1024
+}
+
+// A service that takes two seconds for each answer is fed as fast as it takes: memory reaches a plateau, and Enqueue blocks.
+func TestMemoryBehindASlowSink(t *testing.T) {
+	t.Parallel()
+	r := runChild(t, task{Do: "feed", For: sized(5*time.Second, 60*time.Second), N: sized(0, 1_000_000)})
+	require.Empty(t, r.Error)
+	requireBalanced(t, r.Receipt)
+	assert.Less(t, r.Values["held"], float64(17<<20), "bytes of events held")
+	assertResident(t, mostResident, r.Values["growth"])
+	assert.Greater(t, r.Values["blocked"], 0.5, "share of the time that Enqueue has blocked")
+	t.Logf("%d events, %.1f MiB over the start, %.0f %% of the time blocked", r.Receipt.Acknowledged, r.Values["growth"]/(1<<20), 100*r.Values["blocked"])
+}
+
+func feedSlowSink(w task) (report childReport) {
+	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second}}))
+	runtime.GC()
+	start := resident("VmRSS")
+	capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced})
+	if err != nil {
+		panic(err)
+	}
+	var blocked time.Duration
+	var held int
+	begin := time.Now()
+	for i := 1; time.Since(begin) < w.For || i <= w.N; i++ {
+		ev := wideEvent(i)
+		before := time.Now()
+		if err := capture.Enqueue(context.Background(), ev); err != nil {
+			panic(err)
+		}
+		if took := time.Since(before); took > time.Millisecond {
+			blocked += took
+		}
+		if i%1000 == 0 {
+			held = max(held, capture.Stats().Bytes)
+		}
+	}
+	feeding := time.Since(begin)
+	report.Receipt, err = capture.Close(context.Background())
+	if err != nil {
+		report.Error = err.Error()
+	}
+	report.Values = map[string]float64{
+		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds() / feeding.Seconds(),
+	}
+	return report
+}
+
+// wideEvent has about half a kilobyte, and its properties in a map.
+func wideEvent(i int) hogapi.Event {
+	return hogapi.Event{
+		Name: "page viewed", DistinctID: "person-" + strconv.Itoa(i%10_000), Timestamp: longAgo.Add(time.Duration(i) * time.Second),
+		UUID: uuid.UUID{6: 0x40, 8: 0x80, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)},
+		Properties: map[string]any{
+			"path": "/a/rather/long/path/of/a/page/" + strconv.Itoa(i), "referrer": "https://search.example/?q=historical+import", "n": i,
+			"price": 12.75, "tags": []string{"one", "two", "three"}, "nested": map[string]any{"deep": true, "list": []int{1, 2, 3}},
+			"agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36",
+		},
+	}
+}
+
+// One GiB of lines comes through a pipe, plain and zipped, with checkpoints: the process stays small.
+func TestMemoryOfALargeFile(t *testing.T) {
+	t.Parallel()
+	size := sized(int64(64<<20), 1<<30)
+	if raceDetector {
+		size = 8 << 20
+	}
+	for _, zip := range []bool{false, true} {
+		t.Run(fmt.Sprintf("zipped %t", zip), func(t *testing.T) {
+			t.Parallel()
+			pipe := filepath.Join(t.TempDir(), "e.jsonl")
+			require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+			c := startChild(t, task{Do: "large file", URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
+			n := writeLines(t, pipe, size, zip)
+			r := c.report(t)
+			require.Empty(t, r.Error)
+			requireBalanced(t, r.Receipt)
+			require.EqualValues(t, n, r.Receipt.Acknowledged)
+			assertResident(t, mostResident, r.Values["peak"])
+			t.Logf("%d MiB, %d events: at most %.1f MiB resident", size>>20, n, r.Values["peak"]/(1<<20))
+		})
+	}
+}
+
+func importLargeFile(w task) childReport {
+	report := importFile(w)
+	report.Values = map[string]float64{"peak": resident("VmHWM")}
+	return report
+}
+
+// writeLines writes lines into a pipe until their plain text has a size.
+func writeLines(t *testing.T, pipe string, size int64, zip bool) (n int) {
+	t.Helper()
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	var w io.Writer = f
+	if zip {
+		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, z.Close()) }()
+		w = z
+	}
+	var b bytes.Buffer
+	for written := int64(0); written < size; {
+		b.Reset()
+		for b.Len() < 1<<18 {
+			fmt.Fprintf(&b, `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)","referrer":"https://search.example/?q=historical+import","tags":["one","two","three"],"price":12.75}}`+"\n", n%50_000, n, n)
+			n++
+		}
+		_, err := w.Write(b.Bytes())
+		require.NoError(t, err)
+		written += int64(b.Len())
+	}
+	return n
+}
+
+// hostileEvents are streams that are made to be held in memory.
+var hostileEvents = map[string]func(i int) hogapi.Event{
+	"huge events": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.Properties = map[string]any{"text": noise(i, 700_000)}
+		return ev
+	},
+	"bad events of 1 MB": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.Properties = map[string]any{"text": noise(i, 1_000_000)}
+		return ev
+	},
+	"bad records of 1 MB": func(i int) hogapi.Event {
+		return hogapi.BadEvent(hogapi.Position{Offset: int64(i)}, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
+	},
+	"one position": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Offset: int64(1 + i/5000)}
+		return ev
+	},
+	"long positions": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: noise(i, 10_000)}
+		return ev
+	},
+	"names": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.Name = "event " + strconv.Itoa(i)
+		return ev
+	},
+	"huge names of bad events": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.Name = noise(i, 500_000)
+		return ev
+	},
+	"days": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.Timestamp = time.Date(1000, 1, i%300_000, 0, 0, 0, 0, time.UTC)
+		return ev
+	},
+	"persons": func(i int) hogapi.Event {
+		ev := numberedEvent(i)
+		ev.DistinctID = "person-" + strconv.Itoa(i)
+		return ev
+	},
+}
+
+// noise is text that no compression makes small, different for each i.
+func noise(i, size int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	b := make([]byte, size)
+	for x, at := uint64(i)*0x9e3779b97f4a7c15+1, 0; at < size; at++ {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		b[at] = letters[x%64]
+	}
+	return string(b)
+}
+
+func importHostile(w task) (report childReport) {
+	events := hostileEvents[w.File]
+	source := hogapi.SourceFunc("hostile", func(_ context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := range w.N {
+				if !yield(events(i+1), nil) {
+					return
+				}
+			}
+		}
+	})
+	receipt, err := childClient(w.URL).Import(context.Background(), source, hogapi.ImportOptions{
+		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
+		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+			report.Rejects++
+			return nil
+		}),
+	})
+	report.Receipt = receipt
+	if err != nil {
+		report.Error = err.Error()
+	}
+	report.Values = map[string]float64{"peak": resident("VmHWM")}
+	return report
+}
+
+// Streams that are made to be held in memory are not. The garbage collector is told of the limit, as one does where memory is scarce:
+// what counts is what the package holds on to.
+func TestMemoryOfHostileStreams(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{
+		"huge events": sized(80, 2000), "bad events of 1 MB": sized(80, 2000), "bad records of 1 MB": sized(100, 2000),
+		"one position": sized(5000, 20_000), "long positions": sized(5000, 100_000), "names": sized(60_000, 300_000), "huge names of bad events": sized(100, 2000),
+		"days": sized(60_000, 300_000), "persons": 100_000,
+	} {
+		if raceDetector {
+			n /= 5
+		}
+		t.Run(name, func(t *testing.T) {
+			c := startChild(t, task{Do: "hostile", URL: serve(t, swallow{20 * time.Millisecond}), File: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
+			r := c.report(t)
+			require.Empty(t, r.Error)
+			require.Equal(t, r.Receipt.Read, r.Receipt.Acknowledged+r.Receipt.Rejected+r.Receipt.Pending)
+			require.EqualValues(t, n, r.Receipt.Read)
+			require.EqualValues(t, r.Rejects, r.Receipt.Rejected)
+			var days int64
+			for _, d := range r.Receipt.Days {
+				days += d.Acknowledged
+			}
+			require.Equal(t, r.Receipt.Acknowledged, days)
+			assert.LessOrEqual(t, len(r.Receipt.Days), 50_001)
+			if len(r.Receipt.Days) > 50_000 {
+				assert.Positive(t, r.Receipt.Warnings[hogapi.WarnManyNames])
+			}
+			most := mostResident
+			if name == "huge events" {
+				most = 80 << 20 // each lane may hold one more, and its compressed form
+			}
+			assertResident(t, most, r.Values["peak"])
+			t.Logf("%d events: at most %.1f MiB resident; processor time %v", n, r.Values["peak"]/(1<<20), c.ProcessState.UserTime())
+		})
+	}
+}
