@@ -152,14 +152,14 @@ func (w task) settledIn(t *testing.T) int {
 type slowly struct {
 	http.Handler
 
-	delay    time.Duration
+	delay    atomic.Int64 // in nanoseconds; tests change it while requests come
 	underWay atomic.Int64
 }
 
 func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.underWay.Add(1)
 	defer s.underWay.Add(-1)
-	time.Sleep(s.delay)
+	time.Sleep(time.Duration(s.delay.Load()))
 	s.Handler.ServeHTTP(w, r)
 }
 

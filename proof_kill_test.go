@@ -40,7 +40,8 @@ func newKillBench(t *testing.T, n int) *killBench {
 	content, good, rejects := mixedLines(n)
 	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
 	refusePoison(b.server)
-	b.slow = &slowly{Handler: b.server, delay: time.Millisecond}
+	b.slow = &slowly{Handler: b.server}
+	b.slow.delay.Store(int64(time.Millisecond))
 	b.task = task{
 		Do: "import", URL: serve(t, b.slow), File: writeFile(t, "e.jsonl", content), State: filepath.Join(t.TempDir(), "state"), N: n,
 		MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4,
@@ -212,7 +213,7 @@ func withoutUUIDs(t *testing.T, path string) string {
 func TestFrozenAndThawed(t *testing.T) {
 	t.Parallel()
 	bench := newKillBench(t, sized(1500, 5000))
-	bench.slow.delay = 2 * time.Millisecond
+	bench.slow.delay.Store(int64(2 * time.Millisecond))
 	c := startChild(t, bench.task)
 	for k := range 4 {
 		for bench.settledIn(t) < bench.N*(k+1)/6 {

@@ -16,14 +16,23 @@ func lock(name string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f); err != nil {
+	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		return nil, err
 	}
-	return f, nil
+	return heldFile{f}, nil
 }
 
-func flock(f *os.File) error {
+// heldFile is a locked file.
+type heldFile struct{ *os.File }
+
+// Close gives the lock back before it closes the file: a program that is being started at this moment has a copy of the
+// descriptor, and would hold the lock a little longer.
+func (f heldFile) Close() error {
+	return errors.Join(flock(f.File, syscall.LOCK_UN), f.File.Close())
+}
+
+func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
@@ -31,7 +40,7 @@ func flock(f *os.File) error {
 	var lockErr error
 	err = conn.Control(func(fd uintptr) {
 		for {
-			lockErr = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
+			lockErr = syscall.Flock(int(fd), how)
 			if !errors.Is(lockErr, syscall.EINTR) {
 				return
 			}
