@@ -290,6 +290,7 @@ func (e *OutcomeUnknownError) Error() string {
 	switch e.Op {
 	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
 		look += " (Backfills.Wait follows the ticket that came beside this error)"
+	default:
 	}
 	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: %s: %s", e.Op, look, within(e.Op, e.Err))
 }
