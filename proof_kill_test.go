@@ -4,9 +4,7 @@ package hogapi_test
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
-	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -81,16 +79,6 @@ func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
 		}
 	}
 	require.Equal(t, ledger.Counts(), booked)
-}
-
-// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
-func digestOf(ids []uuid.UUID) string {
-	var high, low, carry uint64
-	for _, id := range ids {
-		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
-		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
-	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
 // K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
