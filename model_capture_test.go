@@ -1,0 +1,172 @@
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A program that pushes events from a queue and commits the positions that OnSettled reports, killed or stopped again and again. What
+// it has not committed it enqueues again: nothing is lost, changed or hidden.
+func TestModelOfCapture(t *testing.T) {
+	t.Parallel()
+	eachSeed(t, sized(300, 15_000, 300_000), func(t *testing.T, random *rand.Rand) {
+		w := &captureWorld{t: t, random: random, model: newModel(random, random.IntN(200), true), server: modelServer(random)}
+		var err error
+		w.client, err = hogapi.NewClient(w.server.ClientOptions("1")...)
+		require.NoError(t, err)
+		for range random.IntN(5) {
+			w.run(w.committed+random.IntN(150), random.IntN(3) > 0)
+		}
+		n := len(w.model.events)
+		w.run(n, false)
+		for _, e := range w.model.events[w.committed:] {
+			require.True(t, w.model.refused(e), "not committed")
+		}
+		w.model.requireLedger(t, w.server, n)
+		w.server.ClearScript(hogapi.OpCapture)
+		w.server.Verify(t)
+	})
+}
+
+// captureWorld is what outlives the Captures.
+type captureWorld struct {
+	t      *testing.T
+	random *rand.Rand
+	model  *model
+	server *hogapitest.Server
+	client *hogapi.Client
+
+	committed int // events of the queue
+}
+
+// captureRun is one Capture.
+type captureRun struct {
+	*captureWorld
+
+	capture *hogapi.Capture
+	dead    atomic.Bool // then nothing is committed any more
+	taken   []modelEvent
+	refused int
+	handed  map[uuid.UUID]bool // to the reject handler
+}
+
+// run pushes events up to an index. A killed one ends anywhere, with all that it has; one that is closed ends between two positions.
+func (w *captureWorld) run(end int, killed bool) {
+	r := &captureRun{captureWorld: w, handed: map[uuid.UUID]bool{}}
+	w.server.Chaos(hogapi.OpCapture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
+	var err error
+	r.capture, err = w.client.NewCapture(hogapi.CaptureOptions{
+		ID: modelID, Rate: hogapi.Unpaced, Delivery: modelDelivery(w.random), OnSettled: r.commit, Rejects: hogapi.RejectFunc(r.reject),
+	})
+	require.NoError(w.t, err)
+	for i := w.committed; i < len(w.model.events) && (i < end || !killed && !w.model.begins(i)); i++ {
+		r.push(i)
+	}
+	r.close(killed, end >= len(w.model.events))
+}
+
+// push gives one event to the Capture, and now and then rests or waits until all is settled.
+func (r *captureRun) push(i int) {
+	e := r.model.events[i]
+	err := hogapi.ErrFull
+	if r.random.IntN(2) == 0 {
+		err = r.capture.TryEnqueue(e.Event)
+	}
+	if errors.Is(err, hogapi.ErrFull) {
+		err = r.capture.Enqueue(r.t.Context(), e.Event)
+	}
+	if r.model.refused(e) {
+		var refusal *hogapi.EventError
+		require.ErrorAs(r.t, err, &refusal)
+		require.Equal(r.t, e.reason, refusal.Reason)
+		r.refused++
+		return
+	}
+	require.NoError(r.t, err)
+	r.taken = append(r.taken, e)
+	switch r.random.IntN(40) {
+	case 0:
+		time.Sleep(time.Duration(r.random.IntN(3000)) * time.Millisecond)
+	case 1:
+		if r.model.begins(i + 1) {
+			require.NoError(r.t, r.capture.Flush(r.t.Context()))
+			require.Empty(r.t, r.unsettled(r.taken))
+			require.Equal(r.t, i+1, r.committed)
+		}
+	}
+}
+
+// commit is OnSettled. What it reports must be settled, all that came before too.
+func (r *captureRun) commit(p hogapi.Position) {
+	if r.dead.Load() {
+		return
+	}
+	n := r.model.behind(p)
+	assert.Greater(r.t, n, r.committed)
+	assert.Empty(r.t, r.unsettled(r.model.events[r.committed:n]), "reported too early")
+	r.committed = n
+}
+
+func (r *captureRun) reject(_ context.Context, reject hogapi.Reject) error {
+	all := r.model.rejects(len(r.model.events))
+	assert.Contains(r.t, all, modelReject{reject.Position, reject.Err.Reason, reject.Status, reject.UUID})
+	assert.False(r.t, r.handed[reject.UUID], "handed over twice")
+	r.handed[reject.UUID] = true
+	return nil
+}
+
+// unsettled are those events that are neither stored nor handed over, nor refused by Enqueue.
+func (r *captureRun) unsettled(events []modelEvent) (ids []uuid.UUID) {
+	ledger := r.server.Ledger()
+	for _, e := range events {
+		if !r.model.refused(e) && !r.handed[e.id] && len(ledger.Find(e.id)) == 0 {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids
+}
+
+// close ends the Capture. The receipt and the error account for all that was taken.
+func (r *captureRun) close(killed, patient bool) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	if killed {
+		r.dead.Store(true)
+		cancel()
+	} else if !patient {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.random.IntN(2000))*time.Millisecond)
+	}
+	defer cancel()
+	receipt, err := r.capture.Close(ctx)
+	requireBalanced(r.t, receipt)
+	require.EqualValues(r.t, len(r.taken), receipt.Read)
+	require.EqualValues(r.t, r.refused, receipt.Refused)
+	require.EqualValues(r.t, len(r.handed), receipt.Rejected)
+	var rest hogapi.UnsettledError
+	if listed := new(hogapi.UnsettledError); errors.As(err, &listed) {
+		rest = *listed
+	} else {
+		require.True(r.t, err == nil || !patient || killed, "%v", err)
+	}
+	require.Equal(r.t, rest.Count, len(rest.UUIDs))
+	require.EqualValues(r.t, rest.Count, receipt.Pending)
+	require.Subset(r.t, rest.UUIDs, r.unsettled(r.taken), "neither settled nor listed")
+	var acknowledged []uuid.UUID
+	for _, e := range r.taken {
+		if !r.handed[e.id] && !slices.Contains(rest.UUIDs, e.id) {
+			acknowledged = append(acknowledged, e.id)
+		}
+	}
+	require.Equal(r.t, digestOf(acknowledged), receipt.Digest)
+}

@@ -1,0 +1,335 @@
+package hogapi_test
+
+import (
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// K6. Random programs of events, flushes, crashes, resumptions and faults run against a model that says what must come of each
+// event, with the ledger of the fake as second witness. This file is the model; the programs are in model_…_test.go.
+
+// modelEvent is an event and what must become of it.
+type modelEvent struct {
+	hogapi.Event
+
+	id     uuid.UUID
+	wire   string        // how the bytes begin that are stored
+	reason hogapi.Reason // of a reject; empty for an event that is stored
+	status int           // of the answer that rejects it
+	booked bool          // has a name and a day for the receipt
+	number int           // of its position, from 0
+}
+
+// model is the events of a source, and by them all that an import of them must do.
+type model struct {
+	pushed bool // to a Capture, which does not take what the gate refuses
+	events []modelEvent
+}
+
+const modelID = "model"
+
+// newModel makes n events: of some persons, some at one position, some with their own uuids, some bad, some refused by the service.
+func newModel(random *rand.Rand, n int, pushed bool) *model {
+	m := &model{pushed: pushed}
+	persons, crowd := 1+random.IntN(12), 1+random.IntN(30)
+	for offset := int64(1); len(m.events) < n; offset += 1 + random.Int64N(3) {
+		size := 1
+		if random.IntN(5) == 0 {
+			size += random.IntN(crowd)
+		}
+		number := 0
+		for range min(size, n-len(m.events)) {
+			e := randomEvent(random, len(m.events), "person-"+strconv.Itoa(random.IntN(persons)), hogapi.Position{Key: "rows", Offset: offset}, number)
+			m.events = append(m.events, e)
+			if !m.refused(e) {
+				number++
+			}
+		}
+	}
+	return m
+}
+
+// refused reports whether Enqueue takes an event not at all.
+func (m *model) refused(e modelEvent) bool { return m.pushed && e.reason != "" && e.status == 0 }
+
+func randomEvent(random *rand.Rand, i int, person string, at hogapi.Position, number int) modelEvent {
+	e := modelEvent{number: number, booked: true, Event: hogapi.Event{
+		Name: []string{"opened", "ordered", "paid"}[random.IntN(3)], DistinctID: person, Position: at,
+		Timestamp: longAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
+	}}
+	members := ""
+	switch random.IntN(3) {
+	case 0:
+		e.Properties, members = map[string]any{"n": i}, fmt.Sprintf(`"n":%d,`, i)
+	case 1:
+		members = fmt.Sprintf(`"n":%d.10, "t" : "\u00e9é"`, i)
+		e.RawProperties = json.RawMessage("{" + members + "}")
+		members += ","
+	}
+	switch random.IntN(30) {
+	case 0:
+		e.Name, e.reason, e.booked = "", hogapi.ReasonNoName, false
+	case 1:
+		e.DistinctID, e.reason = "", hogapi.ReasonNoDistinctID
+	case 2:
+		e.Event, e.reason, e.booked = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), hogapi.ReasonBadRecord, false
+	case 3:
+		e.Name, e.reason, e.status = "poison", hogapi.ReasonAnswer400, http.StatusBadRequest
+	case 4:
+		e.Name, e.reason, e.status = "too large", hogapi.ReasonAnswer413, http.StatusRequestEntityTooLarge
+	}
+	e.id = derivedUUID(modelID, at, number)
+	if random.IntN(3) == 0 && e.reason != hogapi.ReasonBadRecord {
+		e.id = numberedUUID(i)
+		e.UUID = e.id
+	}
+	e.wire = fmt.Sprintf(`{"uuid":"%s","event":"%s","timestamp":"%s","distinct_id":"%s","properties":{"distinct_id":"%[4]s",%s"$lib":"hogapi-go",`,
+		e.id, e.Name, e.Timestamp.UTC().Format(time.RFC3339Nano), e.DistinctID, members)
+	return e
+}
+
+// derivedUUID is the uuid of an event that brings none, made anew from its definition.
+func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) {
+	space := uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
+	inner := sha1.Sum([]byte(string(space[:]) + importID))
+	name := binary.BigEndian.AppendUint64(append(inner[:], 'p'), uint64(len(p.Key)))
+	name = binary.BigEndian.AppendUint64(append(name, p.Key...), uint64(p.Offset))
+	sum := sha1.Sum(binary.BigEndian.AppendUint64(name, uint64(number)))
+	copy(id[:], sum[:])
+	id[6], id[8] = id[6]&0x0f|0x50, id[8]&0x3f|0x80
+	return id
+}
+
+// behind is the index of the first event behind a position.
+func (m *model) behind(p hogapi.Position) int {
+	i := slices.IndexFunc(m.events, func(e modelEvent) bool { return e.Position.Offset > p.Offset })
+	if i < 0 {
+		return len(m.events)
+	}
+	return i
+}
+
+// begins reports whether the i-th event is the first at its position, or there is no such event.
+func (m *model) begins(i int) bool {
+	return i == 0 || i >= len(m.events) || m.events[i].Position != m.events[i-1].Position
+}
+
+// place is what a checkpoint must say once the first n events are settled.
+func (m *model) place(n int) (p modelPlace) {
+	if n == 0 {
+		return p
+	}
+	last := m.events[n-1]
+	p.At, p.Count = last.Position, last.number+1
+	if first := n - p.Count; first > 0 {
+		p.After = m.events[first-1].Position
+	}
+	return p
+}
+
+type modelPlace struct {
+	After, At hogapi.Position
+	Count     int
+}
+
+// receipt is what a receipt must say once the first n events are settled, except for what depends on the way there.
+func (m *model) receipt(n int) hogapi.Receipt {
+	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}}
+	var ids []uuid.UUID
+	days := map[hogapitest.EventDay]*hogapi.DayCount{}
+	for i, e := range m.events[:n] {
+		if i == 0 {
+			r.First = e.Position
+		}
+		r.Last = e.Position
+		at := e.Timestamp.UTC()
+		line := hogapitest.EventDay{Event: e.Name, Day: at.Format(time.DateOnly)}
+		if e.booked && days[line] == nil {
+			days[line] = &hogapi.DayCount{Day: line.Day, Event: line.Event}
+		}
+		switch {
+		case e.reason == "":
+			r.Acknowledged++
+			ids = append(ids, e.id)
+			days[line].Acknowledged++
+			if r.Oldest.IsZero() || at.Before(r.Oldest) {
+				r.Oldest = at
+			}
+			if at.After(r.Newest) {
+				r.Newest = at
+			}
+			continue
+		case e.booked:
+			days[line].Rejected++
+		}
+		r.Rejected++
+	}
+	for _, d := range days {
+		r.Days = append(r.Days, *d)
+	}
+	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
+	r.Digest = digestOf(ids)
+	return r
+}
+
+// fixed is a receipt without what depends on the way there, its times in UTC.
+func fixed(r hogapi.Receipt) hogapi.Receipt {
+	r.Resent, r.Warnings = 0, nil
+	r.Oldest, r.Newest = r.Oldest.UTC(), r.Newest.UTC()
+	return r
+}
+
+// stored are the uuids that must be in the ledger once the first n events are settled, in the order of the source.
+func (m *model) stored(n int) (ids []uuid.UUID) {
+	for _, e := range m.events[:n] {
+		if e.reason == "" {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids
+}
+
+// modelReject is a reject as it must be handed over.
+type modelReject struct {
+	Position hogapi.Position
+	Reason   hogapi.Reason
+	Status   int
+	UUID     uuid.UUID
+}
+
+// rejects are those among the first n events.
+func (m *model) rejects(n int) (all []modelReject) {
+	for _, e := range m.events[:n] {
+		if e.reason != "" {
+			r := modelReject{e.Position, e.reason, e.status, e.id}
+			if e.reason == hogapi.ReasonBadRecord {
+				r.UUID = uuid.Nil // the file has none
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// requireLedger demands that every commit is of one of the first n events with the bytes that it must have, and that none is
+// missing or out of its person's order.
+func (m *model) requireLedger(t *testing.T, server *hogapitest.Server, n int) {
+	t.Helper()
+	ledger := server.Ledger()
+	wires := map[uuid.UUID]string{}
+	for _, e := range m.events[:n] {
+		if e.reason == "" {
+			wires[e.id] = e.wire
+		}
+	}
+	for e := range ledger.Events() {
+		want, known := wires[e.UUID]
+		require.True(t, known, "an event that nobody sent: %s", e.Raw)
+		require.Equal(t, want, string(e.Raw[:min(len(want), len(e.Raw))]))
+		require.True(t, e.Historical)
+	}
+	ids := m.stored(n)
+	require.Empty(t, ledger.Missing(ids), "lost")
+	require.Empty(t, ledger.Changed())
+	require.Zero(t, ledger.Inversions(ids), "order per person by the last commit")
+	require.Empty(t, ledger.Dropped())
+	for _, r := range ledger.Requests() {
+		require.True(t, r.Historical)
+	}
+}
+
+// modelServer is a fake that refuses the poison of a model.
+func modelServer(random *rand.Rand) *hogapitest.Server {
+	var options []hogapitest.Option
+	if random.IntN(4) == 0 {
+		options = append(options, hogapitest.WithMaxBatchEvents(1+random.IntN(20)))
+	}
+	server := hogapitest.New(options...)
+	server.RejectEvents(func(raw json.RawMessage) int {
+		switch _, rest, _ := strings.Cut(string(raw), `"event":"`); {
+		case strings.HasPrefix(rest, "poison"):
+			return http.StatusBadRequest
+		case strings.HasPrefix(rest, "too large"):
+			return http.StatusRequestEntityTooLarge
+		}
+		return 0
+	})
+	return server
+}
+
+// modelFaults are up to three kinds of faults.
+func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
+	slowly := func() time.Duration { return time.Duration(random.IntN(3000)) * time.Millisecond }
+	for range 1 + random.IntN(3) {
+		all := append(slices.Clone(everyFault), hogapitest.CutHeader(), hogapitest.Status(503), hogapitest.PartialCommit(-1, 500),
+			hogapitest.Slow(slowly()), hogapitest.Slow(slowly(), hogapitest.CutAfter()), hogapitest.SlowAnswer(slowly()),
+			hogapitest.SlowAnswer(slowly(), hogapitest.PartialCommit(2, 503)))
+		faults = append(faults, all[random.IntN(len(all))])
+	}
+	return faults
+}
+
+func modelDelivery(random *rand.Rand) hogapi.DeliveryOptions {
+	d := hogapi.DeliveryOptions{
+		Lanes: 1 + random.IntN(8), MaxBatchEvents: 1 + random.IntN(30), MaxInFlight: 1 + random.IntN(120),
+		Linger: time.Duration(1+random.IntN(500)) * time.Millisecond, NoCompression: random.IntN(4) > 0,
+	}
+	if random.IntN(4) == 0 {
+		d.MaxBatchSpan = time.Duration(1+random.IntN(24)) * time.Hour
+	}
+	return d
+}
+
+// eachSeed runs a program for each of many seeds, each in a bubble of its own, on all processors. HOGAPI_SEED is a seed to try again.
+func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Rand)) {
+	try := func(t *testing.T, seed int) {
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d; the same program again, whose goroutines may take other turns: HOGAPI_SEED=%[1]d go test -run '^%s$' -count 20 .",
+						seed, strings.Split(t.Name(), "/")[0])
+				}
+			}()
+			run(t, rand.New(rand.NewPCG(uint64(seed), 6)))
+		})
+	}
+	if text := os.Getenv("HOGAPI_SEED"); text != "" {
+		seed, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		try(t, seed)
+		return
+	}
+	const workers = 2
+	if raceDetector {
+		programs /= 10
+	}
+	for worker := range workers {
+		t.Run(strconv.Itoa(worker), func(t *testing.T) {
+			t.Parallel()
+			for seed := worker; seed < programs; seed += workers {
+				try(t, seed)
+				if !assert.False(t, t.Failed()) {
+					return
+				}
+			}
+		})
+	}
+}
