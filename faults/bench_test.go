@@ -1,0 +1,243 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/faults/diskcalls"
+	"github.com/hogapi/hogapi/faults/importer"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// sized chooses the gate's figure or that of the long runs.
+func sized[T any](short, long T) T {
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		return long
+	}
+	return short
+}
+
+// program is the importer, built once: as users build theirs, without the race detector, which weighs ten times as much.
+var program = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "importer")
+	if err != nil {
+		return "", err
+	}
+	leftBehind = append(leftBehind, folder)
+	path := filepath.Join(folder, "importer")
+	if out, err := exec.Command("go", "build", "-o", path, "./cmd/importer").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// bench is an import of a file by children, to a fake in this process.
+type bench struct {
+	importer.Task
+
+	server  *hogapitest.Server
+	begun   atomic.Int64 // requests
+	lines   int
+	good    []uuid.UUID
+	rejects int
+}
+
+// newBench has n padded lines: most are good, every seventh is no JSON, every eleventh is refused by the gate, every thirteenth by
+// the service.
+func newBench(t *testing.T, n, padding int) *bench {
+	t.Helper()
+	b := &bench{server: hogapitest.New(), lines: n}
+	b.server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
+			return http.StatusBadRequest
+		}
+		return 0
+	})
+	folder := memoryFolder(t)
+	b.Task = importer.Task{
+		File: filepath.Join(folder, "e.jsonl"), Folder: filepath.Join(folder, "files"), Rate: hogapi.Unpaced,
+		Lanes: 2, MaxBatchEvents: 30, MaxInFlight: 60,
+	}
+	require.NoError(t, os.Mkdir(b.Folder, 0o700))
+	require.NoError(t, os.WriteFile(b.File, b.content(strings.Repeat("p", padding)), 0o600))
+	return b
+}
+
+// memoryFolder is a folder on a file system in memory, where there is one: what dies is the process, not the machine, so nothing has
+// to wait for a disk.
+func memoryFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "faults") //nolint:usetesting // t.TempDir is on a disk
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	return folder
+}
+
+func (b *bench) content(padding string) []byte {
+	var text bytes.Buffer
+	begin := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range b.lines {
+		id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
+		name := "page viewed"
+		switch {
+		case i%7 == 6:
+			fmt.Fprintf(&text, "{\"event\":\"%s\n", padding)
+			b.rejects++
+			continue
+		case i%11 == 10:
+			name = ""
+			b.rejects++
+		case i%13 == 12:
+			name = "poison"
+			b.rejects++
+		default:
+			b.good = append(b.good, id)
+		}
+		fmt.Fprintf(&text, `{"event":%q,"distinct_id":"p%d","timestamp":%q,"uuid":%q,"properties":{"n":%d,"padding":%q}}`+"\n",
+			name, i%17, begin.Add(time.Duration(i)*time.Second).Format(time.RFC3339), id, i, padding)
+	}
+	return text.Bytes()
+}
+
+// child is the importer, ready to start.
+type child struct {
+	*exec.Cmd
+
+	out bytes.Buffer
+}
+
+func newChild(t *testing.T, task importer.Task, environment ...string) *child {
+	t.Helper()
+	path, err := program()
+	require.NoError(t, err)
+	text, err := json.Marshal(task)
+	require.NoError(t, err)
+	c := &child{Cmd: exec.Command(path)}
+	c.Env = append(append(os.Environ(), importer.TaskVariable+"="+string(text)), environment...)
+	c.Stdout, c.Stderr = &c.out, &c.out
+	return c
+}
+
+func (c *child) report(t *testing.T) (r importer.Report) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(c.out.Bytes(), &r), "%s", c.out.String())
+	return r
+}
+
+// serve opens the server until close, which waits for the requests that are under way.
+func (b *bench) serve() (url string, end func()) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.begun.Add(1)
+		b.server.ServeHTTP(w, r)
+	}))
+	return s.URL, s.Close
+}
+
+// run runs the importer and waits for its report.
+func (b *bench) run(t *testing.T) importer.Report {
+	t.Helper()
+	task := b.Task
+	url, end := b.serve()
+	defer end()
+	task.URL = url
+	c := newChild(t, task)
+	require.NoError(t, c.Run(), "%s", c.out.String())
+	return c.report(t)
+}
+
+// judged runs the importer with its calls on files before a judge. The report is nil where it was killed.
+func (b *bench) judged(t *testing.T, judge func(diskcalls.Call) syscall.Errno) *importer.Report {
+	t.Helper()
+	task := b.Task
+	url, end := b.serve()
+	defer end()
+	task.URL, task.Submit = url, true
+	c := newChild(t, task)
+	err := diskcalls.Run(c.Cmd, task.Folder, judge)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil
+	}
+	require.NoError(t, err, "%s", c.out.String())
+	r := c.report(t)
+	return &r
+}
+
+// requireExact demands of the last run that receipt, ledger and reject file tell the same story: that of the input.
+func (b *bench) requireExact(t *testing.T, r importer.Report) {
+	t.Helper()
+	require.Empty(t, r.Error)
+	ledger := b.server.Ledger()
+	require.Empty(t, ledger.Missing(b.good), "lost")
+	require.Equal(t, len(b.good), ledger.Unique(), "events that nobody sent")
+	require.Empty(t, ledger.Changed(), "duplicates that are not the same")
+	require.Zero(t, ledger.Inversions(b.good), "order per person by the last commit")
+	require.EqualValues(t, b.lines, r.Receipt.Read)
+	require.EqualValues(t, len(b.good), r.Receipt.Acknowledged)
+	require.EqualValues(t, b.rejects, r.Receipt.Rejected)
+	require.Zero(t, r.Receipt.Pending)
+	b.requireRejects(t)
+	b.requirePrivate(t)
+}
+
+// requireRejects demands one line for each reject, in the order of the source.
+func (b *bench) requireRejects(t *testing.T) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(b.Folder, "state", "rejects.jsonl"))
+	require.NoError(t, err)
+	before, n := int64(0), 0
+	for line := range bytes.Lines(content) {
+		var r struct {
+			Reject struct {
+				Position hogapi.Position `json:"position"`
+			} `json:"$reject"`
+		}
+		require.NoError(t, json.Unmarshal(line, &r), "%s", line)
+		require.Greater(t, r.Reject.Position.Offset, before, "no record twice, none out of order")
+		before = r.Reject.Position.Offset
+		n++
+	}
+	require.Equal(t, b.rejects, n)
+}
+
+// requirePrivate demands that nobody else can look into the files, and that nothing is left of their replacement.
+func (b *bench) requirePrivate(t *testing.T) {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(b.Folder, func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		want := fs.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		} else {
+			names = append(names, d.Name())
+		}
+		assert.Equal(t, want, info.Mode().Perm(), path)
+		return nil
+	}))
+	require.Equal(t, []string{"checkpoint", "checkpoint.lock", "rejects.jsonl", "rejects.jsonl.lock"}, names)
+}

@@ -1,0 +1,8 @@
+//go:build linux && (amd64 || arm64)
+
+// Command importer is the program that the tests of this module kill, freeze, starve and break the files of.
+package main
+
+import "github.com/hogapi/hogapi/faults/importer"
+
+func main() { importer.Main() }

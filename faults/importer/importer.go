@@ -1,0 +1,115 @@
+//go:build linux && (amd64 || arm64)
+
+// Package importer is a program that imports a file of JSON lines, as the tests of this module want it: they kill it, freeze
+// it, starve it and break its files.
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/faults/diskcalls"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// TaskVariable is the variable of the environment that holds the task.
+const TaskVariable = "HOGAPI_FAULTS_TASK"
+
+// Task is what there is to do, and under what limits.
+type Task struct {
+	URL    string // of the capture origin
+	File   string // to import
+	Folder string // of checkpoint and reject file
+
+	Lanes, MaxBatchEvents, MaxInFlight, Rate int
+
+	TryTimeout, NoProgress time.Duration
+
+	Submit       bool   // the calls on files, to the parent
+	Cgroup       string // folder of a control group to join first
+	Descriptors  uint64 // most open files; 0: no limit
+	FileSize     uint64 // most bytes of a file; 0: no limit
+	IgnoreSignal bool   // that comes with a file that grows too large
+}
+
+// Report is how it went.
+type Report struct {
+	Receipt hogapi.Receipt
+	Error   string            // empty: the import has ended well
+	Reason  hogapi.StopReason // of a StopError
+	Errno   syscall.Errno     // that is the cause
+	Input   bool              // an InputError
+	Held    bool              // another import holds the files
+	Took    time.Duration
+}
+
+// Main reads a task from the environment, carries it out and says on standard output how it went.
+func Main() {
+	var t Task
+	try(json.Unmarshal([]byte(os.Getenv(TaskVariable)), &t))
+	prepare(t)
+	try(json.NewEncoder(os.Stdout).Encode(run(t)))
+}
+
+func try(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// prepare sets the limits. The calls on files are submitted last.
+func prepare(t Task) {
+	if t.Cgroup != "" {
+		try(os.WriteFile(filepath.Join(t.Cgroup, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
+	}
+	if t.IgnoreSignal {
+		signal.Ignore(syscall.SIGXFSZ)
+	}
+	for resource, limit := range map[int]uint64{syscall.RLIMIT_NOFILE: t.Descriptors, syscall.RLIMIT_FSIZE: t.FileSize} {
+		if limit > 0 {
+			try(syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit}))
+		}
+	}
+	if t.Submit {
+		try(diskcalls.Submit())
+	}
+}
+
+func run(t Task) (r Report) {
+	options := []hogapi.Option{hogapi.WithCaptureURL(t.URL), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey)}
+	if t.TryTimeout > 0 {
+		options = append(options, hogapi.WithTryTimeout(t.TryTimeout))
+	}
+	client, err := hogapi.NewClient(options...)
+	try(err)
+	begin := time.Now()
+	r.Receipt, err = client.Import(context.Background(), hogapi.JSONLinesFile(t.File), hogapi.ImportOptions{
+		ID:         "faults",
+		Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.Folder, "state", "checkpoint")),
+		Rejects:    hogapi.RejectFile(filepath.Join(t.Folder, "state", "rejects.jsonl")),
+		Rate:       t.Rate,
+		Delivery: hogapi.DeliveryOptions{
+			Lanes: t.Lanes, MaxBatchEvents: t.MaxBatchEvents, MaxInFlight: t.MaxInFlight, NoProgress: t.NoProgress, Linger: 5 * time.Millisecond,
+		},
+	})
+	r.Took = time.Since(begin)
+	if err == nil {
+		return r
+	}
+	r.Error = err.Error()
+	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
+		r.Reason = stop.Reason
+	}
+	errors.As(err, &r.Errno)
+	_, r.Input = errors.AsType[*hogapi.InputError](err)
+	r.Held = errors.Is(err, hogapi.ErrHeld)
+	return r
+}
