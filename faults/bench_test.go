@@ -30,14 +30,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// sized chooses the gate's figure or that of the long runs.
-func sized[T any](short, long T) T {
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		return long
-	}
-	return short
-}
-
 // program is the importer, built once: as users build theirs, without the race detector, which weighs ten times as much.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "importer")

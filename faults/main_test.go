@@ -11,10 +11,10 @@ import (
 var leftBehind []string
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(m, append(ignoreToxiproxy, goleak.Cleanup(func(code int) {
 		for _, folder := range leftBehind {
 			_ = os.RemoveAll(folder)
 		}
 		os.Exit(code)
-	}))
+	}))...)
 }
