@@ -36,9 +36,9 @@ type Capture struct {
 	cleared chan struct{} // closed when the preflight has passed
 	begin   sync.Once
 	flow    *flow
-	zippers chan *gzip.Writer // as many as processors
-	bodies  *spares           // of batches
-	zips    *spares           // of compressed bodies
+	zippers chan *gzip.Writer
+	bodies  *spares // of batches
+	zips    *spares // of compressed bodies
 
 	mu       sync.Mutex
 	identity *identity
@@ -109,8 +109,8 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		cleared:  make(chan struct{}),
 		flow:     newFlow(set),
 		zippers:  newZippers(),
-		bodies:   &spares{most: set.MaxBytes / 4},
-		zips:     &spares{most: set.MaxBytes / 8},
+		bodies:   &spares{most: set.MaxBytes / 2},
+		zips:     &spares{most: set.MaxBytes / 4},
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
 		room:     make(chan struct{}),
 		seen:     map[Warning]int64{},
@@ -159,7 +159,7 @@ func (p *Capture) enqueue(ctx context.Context, ev *Event, wait bool) error {
 	defer p.encoders.Put(enc)
 	out, refusal := enc.encode(ev)
 	if refusal == nil {
-		refusal = p.identified(ev)
+		refusal = p.identity.check(ev)
 	}
 	var err error
 	if refusal == nil {
@@ -177,48 +177,18 @@ func (p *Capture) enqueue(ctx context.Context, ev *Event, wait bool) error {
 	return err
 }
 
-// identified refuses an event that a second sending would double.
-func (p *Capture) identified(ev *Event) *EventError {
-	switch {
-	case ev.UUID != uuid.Nil || p.set.contents && ev.Position.IsZero():
-		return nil
-	case ev.Position.IsZero():
-		return &EventError{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
-	case !p.set.hasID:
-		return &EventError{Reason: ReasonNoIdentity, Position: ev.Position, Field: "uuid", Want: "a uuid, or an ID for the import"}
-	}
-	return nil
-}
-
 // accept waits for room and gives the event to its lane, or refuses it for want of an identity.
 func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *EventError, err error) {
-	l := p.lanes[out.person%uint64(len(p.lanes))]
-	size := len(out.wire) + len(out.pos.Key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for {
-		if err := p.refusing(); err != nil {
-			return nil, err
-		}
-		if p.hasRoom(size) && l.takes(out) {
-			break
-		}
-		if !wait {
-			return nil, ErrFull
-		}
-		if err := p.waitForRoom(ctx); err != nil {
-			return nil, err
-		}
+	if err := p.awaitRoom(ctx, len(out.wire)+len(out.pos.Key), wait); err != nil {
+		return nil, err
 	}
-	number := p.identity.number(out.pos)
-	if out.id == uuid.Nil {
-		if out.id, refusal = p.deriveID(out, number); refusal != nil {
-			return refusal, nil
-		}
-		putUUID(out.wire, out.id)
+	number, refusal := p.identity.assign(&out)
+	if refusal != nil {
+		return refusal, nil
 	}
-	p.identity.n++
-	p.begin.Do(p.start)
+	p.begin.Do(func() { p.running.Go(p.preflight) })
 	seq := p.push(entry{
 		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
 		tally: p.books.tally(out.name, out.time),
@@ -226,7 +196,7 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *
 	for _, w := range out.warn {
 		p.seen[w]++
 	}
-	l.add(out, seq)
+	p.lanes[out.person%uint64(len(p.lanes))].add(out, seq)
 	return nil, nil
 }
 
@@ -239,16 +209,8 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 	size := len(reject.Event) + len(reject.Raw) + len(ev.Position.Key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for {
-		if err := p.refusing(); err != nil {
-			return err
-		}
-		if p.hasRoom(size) {
-			break
-		}
-		if err := p.waitForRoom(ctx); err != nil {
-			return err
-		}
+	if err := p.awaitRoom(ctx, size, true); err != nil {
+		return err
 	}
 	number := p.identity.number(ev.Position)
 	p.identity.n++
@@ -279,6 +241,24 @@ func (p *Capture) refusing() error {
 		return p.stopErr
 	default:
 		return nil
+	}
+}
+
+// awaitRoom returns when an event of a size can be taken, or says why not. The caller holds the lock.
+func (p *Capture) awaitRoom(ctx context.Context, size int, wait bool) error {
+	for {
+		if err := p.refusing(); err != nil {
+			return err
+		}
+		if p.hasRoom(size) {
+			return nil
+		}
+		if !wait {
+			return ErrFull
+		}
+		if err := p.waitForRoom(ctx); err != nil {
+			return err
+		}
 	}
 }
 
@@ -318,22 +298,6 @@ func (p *Capture) wakeLanes() {
 	for _, l := range p.lanes {
 		l.signal()
 	}
-}
-
-func (p *Capture) deriveID(out encoded, number uint64) (uuid.UUID, *EventError) {
-	if !out.pos.IsZero() {
-		return p.identity.at(out.pos, number), nil
-	}
-	id, known := p.identity.ofContent(out.wire)
-	if !known {
-		return id, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", p.identity.most)}
-	}
-	return id, nil
-}
-
-// start begins with the first event: the committer and the preflight.
-func (p *Capture) start() {
-	p.running.Go(p.preflight)
 }
 
 // Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/hogapi/hogapi/internal/estimate"
 )
 
@@ -76,6 +74,7 @@ func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, er
 		return CheckReport{}, err
 	}
 	c := newChecker(o)
+	c.encoder.trust(source)
 	for ev, err := range source.Events(ctx, Position{}) {
 		if err != nil {
 			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", err)
@@ -93,7 +92,6 @@ type checker struct {
 	report   CheckReport
 	encoder  *encoder
 	identity *identity
-	contents bool
 	books    *books
 	persons  estimate.Distinct
 	uuids    map[uint64]struct{}
@@ -109,7 +107,6 @@ func newChecker(o ImportOptions) *checker {
 		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Warnings: map[Warning]CheckFinding{}},
 		encoder:  newEncoder(newGate(o.Gate, time.Now), o.Gate.SetPolicy, newStamps(o.ID), maphash.MakeSeed()),
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
-		contents: o.Gate.ContentIDs > 0,
 		books:    newBooks(o.ID, ""),
 		uuids:    map[uint64]struct{}{},
 	}
@@ -119,7 +116,10 @@ func (c *checker) look(ev *Event) {
 	c.report.Read++
 	out, refusal := c.encoder.encode(ev)
 	if refusal == nil {
-		refusal = c.identify(ev, &out)
+		refusal = c.identity.check(ev)
+	}
+	if refusal == nil {
+		_, refusal = c.identity.assign(&out)
 	}
 	if refusal != nil {
 		c.report.Refused++
@@ -143,26 +143,6 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 	f := findings[key]
 	f.add(p, text)
 	findings[key] = f
-}
-
-// identify gives the event the uuid that the import would give it.
-func (c *checker) identify(ev *Event, out *encoded) *EventError {
-	number := c.identity.number(ev.Position)
-	c.identity.n++
-	switch {
-	case out.id != uuid.Nil:
-		return nil
-	case !ev.Position.IsZero():
-		out.id = c.identity.at(ev.Position, number)
-		return nil
-	case c.contents:
-		id, known := c.identity.ofContent(out.wire)
-		if out.id = id; known {
-			return nil
-		}
-		return &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: "fewer different contents (GateOptions.ContentIDs)"}
-	}
-	return &EventError{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
 }
 
 func (c *checker) lookAtUUID(out *encoded) {

@@ -59,10 +59,8 @@ const (
 type deliverySettings struct {
 	DeliveryOptions
 
-	hasID    bool
-	contents bool
-	pace     *rate.Limiter // nil: unpaced
-	prefix   func() []byte // of every request's body; a closure, since fmt prints bytes at any depth and the key is in it
+	pace   *rate.Limiter // nil: unpaced
+	prefix func() []byte // of every request's body; a closure, since fmt prints bytes at any depth and the key is in it
 }
 
 const (
@@ -100,7 +98,7 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	}
 	unpaced := o.Rate == Unpaced
 	perSecond := cmp.Or(o.Rate, defaultRate)
-	s = deliverySettings{DeliveryOptions: d, hasID: o.ID != "", contents: o.Gate.ContentIDs > 0}
+	s = deliverySettings{DeliveryOptions: d}
 	s.Lanes = cmp.Or(d.Lanes, 8)
 	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
 	s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)

@@ -41,10 +41,12 @@ type encoder struct {
 	json   jsonb.Encoder
 	seed   maphash.Seed
 	stamps stamps
-	seen   special
-	visit  jsonb.Visitor // of seen, bound once
+	seen   *special // of the event at hand
+	own    special
+	visit  jsonb.Visitor // of own, bound once
 
 	visitMember func(key string, value []byte) // the same, for maps
+	trusting    bool                           // events come straight from a source that notes the special properties while it reads
 	warn        []Warning
 
 	buf, props, rewritten []byte // scratch
@@ -76,9 +78,12 @@ func newStamps(importID string) (s stamps) {
 
 func newEncoder(g *gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
 	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
-	e.visit, e.visitMember = e.seen.noteRaw, e.seen.note
+	e.visit, e.visitMember = e.own.noteRaw, e.own.note
 	return e
 }
+
+// trust spares the second reading of raw properties where no code of the user stands between the source and the encoder.
+func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (encoded, *EventError) {
@@ -145,18 +150,22 @@ func checkUUID(id uuid.UUID) *EventError {
 
 // properties makes the event's own properties, without the braces, and notes the special ones.
 func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
-	e.seen.reset()
 	var err error
 	switch {
 	case ev.RawProperties == nil:
+		e.begin()
 		e.props, err = e.json.AppendVisited(e.props[:0], ev.Properties, e.visitMember)
 		members = e.props
 	case ev.Properties != nil:
 		return nil, &EventError{Reason: ReasonBadProperties, Field: "properties", Want: "either Properties or RawProperties, not both"}
+	case e.trusting && ev.noted != nil:
+		e.seen, err = ev.noted, ev.noted.fault
 	default:
-		if err = jsonb.Object(ev.RawProperties, e.visit); err == nil {
-			members = inner(ev.RawProperties)
-		}
+		e.begin()
+		err = jsonb.Object(ev.RawProperties, e.visit)
+	}
+	if err == nil && ev.RawProperties != nil {
+		members = inner(ev.RawProperties)
 	}
 	if err == nil && e.policy != SetKeep && len(e.seen.set)+len(e.seen.setOnce) > 0 {
 		members, err = e.applyPolicy(ev.Name, members)
@@ -165,6 +174,12 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 		return nil, jsonRefusal("properties", err)
 	}
 	return members, nil
+}
+
+// begin makes the encoder note the special properties itself.
+func (e *encoder) begin() {
+	e.seen = &e.own
+	e.seen.reset()
 }
 
 // inner is what stands between the braces of an object.
@@ -280,7 +295,7 @@ func (e *encoder) assemble(ev *Event, person string, members []byte) ([]byte, *E
 
 // appendStamps adds the library's own properties where the event lacks them.
 func (e *encoder) appendStamps(b []byte) []byte {
-	s := &e.seen
+	s := e.seen
 	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 {
 		return append(b, e.stamps.all...)
 	}

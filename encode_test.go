@@ -294,3 +294,44 @@ func TestContentIdentity(t *testing.T) {
 	again, _ := newIdentity("one", 2).ofContent([]byte("a"))
 	assert.Equal(t, first, again)
 }
+
+// What a source notes while it reads a line stands for a second reading of the properties, whatever they are.
+func FuzzNotedProperties(f *testing.F) {
+	for _, properties := range []string{
+		`{}`, `null`, `{"a":1}`, ` { "distinct_id" : "ann" , "$lib":"web"}`, `{"a":1,"a":2}`, `{"$set":{"x":1},"$set_once":{}}`, `{"\u0024set":1}`,
+		`{"a":{"$lib":"x"}}`, `[1]`, `{"distinct_id":7,"$geoip_disable":false}`, `{"$process_person_profile":"no"}`, `{"a":"\ud800"}`,
+	} {
+		f.Add([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`}`), uint8(0))
+		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(SetStrip))
+	}
+	f.Fuzz(func(t *testing.T, line []byte, policy uint8) {
+		o := GateOptions{SetPolicy: SetPolicy(policy % 3)}
+		trusting, doubting := testEncoder(o), testEncoder(o)
+		trusting.trust(JSONLinesFile("any"))
+		parser := newLineParser()
+		for range 2 { // nothing may be left of an event before
+			ev, err := parser.parse(line)
+			if err != nil {
+				return
+			}
+			got, gotRefusal := trusting.encode(&ev)
+			want, wantRefusal := doubting.encode(&ev)
+			require.Equal(t, wantRefusal, gotRefusal)
+			require.Equal(t, string(want.wire), string(got.wire))
+			require.Equal(t, want.warn, got.warn)
+		}
+	})
+}
+
+// A program that changes the events of a file on their way to the import is not believed for what the file said.
+func TestNotesOfAWrappedSource(t *testing.T) {
+	t.Parallel()
+	e := testEncoder(GateOptions{})
+	e.trust(SourceFunc("wrapped", nil))
+	ev, err := newLineParser().parse([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
+	require.NoError(t, err)
+	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
+	_, refusal := e.encode(&ev)
+	require.NotNil(t, refusal)
+	assert.Equal(t, ReasonTwoDistinctIDs, refusal.Reason)
+}

@@ -25,7 +25,8 @@ type Event struct {
 	UUID     uuid.UUID // the event's identity: kept or refused, never replaced; nil: derived from import id and position
 	Position Position  // where the event stands in its source
 
-	bad *badRecord
+	bad   *badRecord
+	noted *special // what the special ones of RawProperties are, noted while they were read; see encoder.trusting
 }
 
 // badRecord is a record of a source that made no event.
@@ -95,6 +96,7 @@ func Alias(distinctID, alias string, at time.Time) Event {
 // identity derives the uuids of events that bring none. Not safe for concurrent use.
 type identity struct {
 	space [sha1.Size]byte // of the import
+	named bool            // the import has an id
 	last  Position
 	n     uint64 // number of the next event at the position last
 	buf   []byte
@@ -107,11 +109,41 @@ type identity struct {
 var hogapiSpace = uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 
 func newIdentity(importID string, contentIDs int) *identity {
-	d := &identity{space: sha1.Sum(append(hogapiSpace[:], importID...)), most: contentIDs} //nolint:gosec // see import
+	d := &identity{space: sha1.Sum(append(hogapiSpace[:], importID...)), named: importID != "", most: contentIDs} //nolint:gosec // see import
 	if contentIDs > 0 {
 		d.contents = make(map[[16]byte]uint64)
 	}
 	return d
+}
+
+// check refuses an event that a second sending would double. It is safe for concurrent use.
+func (d *identity) check(ev *Event) *EventError {
+	switch {
+	case ev.UUID != uuid.Nil || d.contents != nil && ev.Position.IsZero():
+		return nil
+	case ev.Position.IsZero():
+		return &EventError{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
+	case !d.named:
+		return &EventError{Reason: ReasonNoIdentity, Position: ev.Position, Field: "uuid", Want: "a uuid, or an ID for the import"}
+	}
+	return nil
+}
+
+// assign gives an event that has passed check the uuid that it lacks, and says how many events at its position came before it.
+func (d *identity) assign(out *encoded) (number uint64, refusal *EventError) {
+	number = d.number(out.pos)
+	if out.id == uuid.Nil && !out.pos.IsZero() {
+		out.id = d.at(out.pos, number)
+		putUUID(out.wire, out.id)
+	} else if out.id == uuid.Nil {
+		var known bool
+		if out.id, known = d.ofContent(out.wire); !known {
+			return 0, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most)}
+		}
+		putUUID(out.wire, out.id)
+	}
+	d.n++
+	return number, nil
 }
 
 // number counts the events at p that came before the next one. It must see every event, also those with a uuid of their own.

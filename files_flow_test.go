@@ -204,7 +204,7 @@ func refusePoison(server *hogapitest.Server) {
 // Stopped again and again in the middle, an import of a file loses nothing, changes nothing and lists each reject once.
 func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 	t.Parallel()
-	const n = 2500
+	const n, inFlight = 2500, 200 // a run that reads more than are in flight has settled some
 	content, good, rejects := mixedLines(n)
 	for name, text := range map[string]string{"e.jsonl": content, "e.jsonl.gz": zipped(t, content)} {
 		t.Run(name, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(len(name)), 2))
 			stops := 0
 			for {
-				receipt, err := stoppedImport(t, client, hogapi.JSONLinesFile(path), random.IntN(200), hogapi.ImportOptions{
+				receipt, err := stoppedImport(t, client, hogapi.JSONLinesFile(path), random.IntN(2*inFlight), hogapi.ImportOptions{
 					ID: "stopped", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejectsPath), Rate: hogapi.Unpaced,
-					Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, Lanes: 3, MaxInFlight: 200, NoCompression: true},
+					Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, Lanes: 3, MaxInFlight: inFlight, NoCompression: true},
 				})
 				assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
 				if err == nil {

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -206,25 +207,22 @@ func (g *gate) size(wire []byte) *EventError {
 	return &EventError{Reason: ReasonTooLarge, Field: "event", Want: fmt.Sprintf("at most %d bytes, it has %d as the service counts", maxEventBytes, n)}
 }
 
-// suspectIDs are what broken tracking code sends in place of a person's id. The service merges no persons by them.
-var suspectIDs = map[string]bool{
-	"0": true, "anonymous": true, "anonymous-user": true, "backend": true, "distinct_id": true, "distinctid": true, "email": true,
-	"false": true, "guest": true, "id": true, "nan": true, "none": true, "not_authenticated": true, "null": true, "system": true,
-	"true": true, "undefined": true, "user": true, "[object object]": true, "$posthog_cookieless": true,
-	"00000000-0000-0000-0000-000000000000": true,
-}
-
-// suspectLengths are the lengths of suspectIDs, since nearly every id can be told by its length.
-var suspectLengths = func() (lengths [64]bool) {
-	for id := range suspectIDs {
-		lengths[len(id)] = true
+// suspectIDs are what broken tracking code sends in place of a person's id, by their length, where upper and lower case are the same.
+// The service merges no persons by them.
+var suspectIDs = func() (byLength [64][]string) {
+	for _, id := range []string{
+		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest", "id", "nan", "none",
+		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]", "$posthog_cookieless",
+		"00000000-0000-0000-0000-000000000000",
+	} {
+		byLength[len(id)] = append(byLength[len(id)], id)
 	}
-	return lengths
+	return byLength
 }()
 
 func isSuspectID(id string) bool {
 	if id[0] == '"' || id[0] == '\'' {
 		id = strings.Trim(id, `"'`)
 	}
-	return len(id) < len(suspectLengths) && suspectLengths[len(id)] && suspectIDs[strings.ToLower(id)]
+	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], func(suspect string) bool { return strings.EqualFold(id, suspect) })
 }

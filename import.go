@@ -111,6 +111,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	run.capture.stats.Total = o.Total
 	run.skip = run.capture.settled.Count
 	run.encoder, _ = run.capture.encoders.Get().(*encoder)
+	run.encoder.trust(source)
 	if saver != nil {
 		if err := run.saveStart(ctx); err != nil {
 			return nil, err
@@ -272,7 +273,7 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	}
 	out, refusal := r.encoder.encode(ev)
 	if refusal == nil {
-		refusal = r.capture.identified(ev)
+		refusal = r.capture.identity.check(ev)
 	}
 	var err error
 	if refusal == nil {

@@ -17,6 +17,8 @@ import (
 type lineParser struct {
 	line    lineFields
 	visit   jsonb.Visitor // of line, bound once
+	noted   special       // among the properties
+	note    jsonb.Visitor // of noted, bound once
 	names   interner
 	ids     interner
 	scratch []byte // unquoted text
@@ -24,8 +26,8 @@ type lineParser struct {
 }
 
 func newLineParser() *lineParser {
-	p := &lineParser{names: newInterner(1 << 8), ids: newInterner(1 << 12)}
-	p.visit = p.line.visit
+	p := &lineParser{names: newInterner(1 << 8), ids: newInterner(1 << 14)}
+	p.visit, p.note = p.line.visit, p.noted.noteRaw
 	return p
 }
 
@@ -78,7 +80,8 @@ func (p *lineParser) event(text []byte, l lines.Line) (Event, error) {
 
 func (p *lineParser) parse(text []byte) (ev Event, err error) {
 	p.line = lineFields{}
-	if err := jsonb.Object(text, p.visit); err != nil {
+	p.noted.reset()
+	if p.noted.fault, err = jsonb.ObjectWithin(text, p.visit, "properties", p.note); err != nil {
 		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
 			return ev, errors.New("want one JSON object a line")
 		}
@@ -107,7 +110,9 @@ func (p *lineParser) parse(text []byte) (ev Event, err error) {
 			return ev, fmt.Errorf("timestamp: %w", err)
 		}
 	}
-	ev.RawProperties, err = p.properties()
+	if ev.RawProperties, err = p.properties(); err == nil && l.properties != nil && l.set == nil && l.setOnce == nil {
+		ev.noted = &p.noted
+	}
 	return ev, err
 }
 

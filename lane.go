@@ -73,18 +73,20 @@ type lane struct {
 	number int
 	wake   chan struct{}
 
-	open *batch // being filled; under the Capture's lock
-	busy *batch // being sent; the lane's own
+	open  *batch   // being filled; under the Capture's lock
+	queue []*batch // filled, to be sent in this order; under the lock
+	spare []*batch // empty; under the lock
+	busy  *batch   // being sent; the lane's own
 
 	part []byte // the body of a part that is not the whole batch
 }
 
 func newLane(p *Capture, number int) *lane {
-	return &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch), busy: new(batch)}
+	return &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch)}
 }
 
-// takes reports whether the open batch has room for an event. The caller holds the lock.
-func (l *lane) takes(out encoded) bool {
+// fits reports whether an event may join the open batch. The caller holds the lock.
+func (l *lane) fits(out encoded) bool {
 	b := l.open
 	if len(b.ends) == 0 {
 		return true
@@ -100,6 +102,10 @@ func (l *lane) takes(out encoded) bool {
 
 // add appends an event. The caller holds the lock.
 func (l *lane) add(out encoded, seq uint64) {
+	if !l.fits(out) {
+		l.seal()
+		l.signal()
+	}
 	if len(l.open.ends) == 0 {
 		l.open.body = append(l.p.bodies.take(), l.p.set.prefix()...)
 	}
@@ -108,6 +114,19 @@ func (l *lane) add(out encoded, seq uint64) {
 	}
 	if events, _ := l.p.flow.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
 		l.signal()
+	}
+}
+
+// seal queues the open batch and begins another. The caller holds the lock.
+func (l *lane) seal() {
+	if l.open.newest.Sub(l.open.oldest) > day {
+		l.p.seen[WarnWideBatch]++
+	}
+	l.queue = append(l.queue, l.open)
+	if last := len(l.spare) - 1; last >= 0 {
+		l.open, l.spare = l.spare[last], l.spare[:last]
+	} else {
+		l.open = new(batch)
 	}
 }
 
@@ -147,24 +166,24 @@ func (l *lane) next() bool {
 	}
 }
 
-// take swaps the batches when the open one is due; otherwise it says how long that may last.
+// take makes the oldest batch that is due the busy one; otherwise it says how long that may last.
 func (l *lane) take() (due bool, wait time.Duration, ended bool) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(l.open.ends)
-	if n == 0 {
-		return false, time.Hour, p.closing
+	if len(l.queue) == 0 {
+		n := len(l.open.ends)
+		if n == 0 {
+			return false, time.Hour, p.closing
+		}
+		wait = p.set.Linger - time.Since(l.open.since)
+		if events, _ := p.flow.batchLimits(); wait > 0 && p.waiting == 0 && n < events && l.open.seqs[0] >= p.flushTo {
+			return false, wait, false
+		}
+		l.seal()
 	}
-	wait = p.set.Linger - time.Since(l.open.since)
-	if events, _ := p.flow.batchLimits(); wait > 0 && p.waiting == 0 && n < events && l.open.seqs[0] >= p.flushTo {
-		return false, wait, false
-	}
-	if l.open.newest.Sub(l.open.oldest) > day {
-		p.seen[WarnWideBatch]++
-	}
-	l.open, l.busy = l.busy, l.open
-	p.makeRoom()
+	l.busy = l.queue[0]
+	l.queue = slices.Delete(l.queue, 0, 1)
 	return true, 0, false
 }
 
@@ -200,6 +219,9 @@ func (l *lane) done() {
 	l.p.bodies.put(l.busy.body)
 	*l.busy = batch{ends: l.busy.ends[:0], seqs: l.busy.seqs[:0]}
 	l.part = nil
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	l.spare = append(l.spare, l.busy)
 }
 
 // rejected describes the one event of a part that the service refused.

@@ -51,8 +51,9 @@ func (r *parcelReader) Close() error {
 
 const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
 
+// newZippers leaves a processor to whoever makes the events: without them there is nothing to compress.
 func newZippers() chan *gzip.Writer {
-	zippers := make(chan *gzip.Writer, runtime.GOMAXPROCS(0))
+	zippers := make(chan *gzip.Writer, max(1, runtime.GOMAXPROCS(0)-1))
 	for range cap(zippers) {
 		zippers <- nil // made when first needed
 	}

@@ -4,6 +4,8 @@ package hogapi
 type special struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
 	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
+
+	fault error // of the properties, where a source has read them
 }
 
 // note notes one top-level property of a map.
@@ -16,14 +18,17 @@ func (s *special) note(key string, value []byte) {
 // noteRaw notes one top-level property of a raw object.
 func (s *special) noteRaw(key, value []byte) {
 	const longest = len("$process_person_profile")
-	if len(key) <= longest {
+	if len(key) > 0 && len(key) <= longest && mayBeSpecial(key[0]) {
 		s.note(string(key), value)
 	}
 }
 
+// mayBeSpecial tells by a key's first letter, which nearly all others lack.
+func mayBeSpecial(first byte) bool { return first == '$' || first == 'd' || first == 'a' }
+
 // field is where a property's value is noted, or nil for an ordinary one.
 func (s *special) field(key string) *[]byte {
-	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' {
+	if len(key) == 0 || !mayBeSpecial(key[0]) {
 		return nil
 	}
 	switch key {
@@ -59,6 +64,7 @@ func (s *special) field(key string) *[]byte {
 
 // reset forgets the values and keeps their room.
 func (s *special) reset() {
+	s.fault = nil
 	for _, field := range []*[]byte{
 		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce,
 		&s.processProfile, &s.cookieless, &s.groupType, &s.groupKey, &s.groupSet, &s.alias,

@@ -1,7 +1,7 @@
 // Command benchmarks sends the same events by several clients, each in a process of its own, to one sink on this machine, in
 // turns, and compares what they cost. See RESULTS.md.
 //
-//	go run -C benchmarks . [-rounds 5] [-n 200000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
+//	go run -C benchmarks . [-rounds 5] [-n 1000000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
 //	go run -C benchmarks . -adapt
 package main
 
@@ -32,7 +32,7 @@ func run(out io.Writer, args []string) error {
 	var p plan
 	flags := flag.NewFlagSet("benchmarks", flag.ContinueOnError)
 	flags.IntVar(&p.rounds, "rounds", 5, "how often each client runs, in turns")
-	flags.IntVar(&p.events, "n", 200_000, "events a run")
+	flags.IntVar(&p.events, "n", 1_000_000, "events a run")
 	flags.DurationVar(&p.latency, "latency", 0, "how long the sink waits before it answers")
 	only := flags.String("only", "", "names of clients, joined by commas; default all")
 	flags.StringVar(&p.profiles, "profile", "", "a folder for CPU profiles, one for each client")

@@ -48,7 +48,7 @@ type kept struct {
 	gzip bool
 }
 
-const arenaSize = 384 << 20
+const arenaSize = 768 << 20
 
 // serveSink is the sink's process. It prints its address and ends when standard input does.
 func serveSink() error {

@@ -160,6 +160,9 @@ func checkObject(t *testing.T, raw []byte, v verdict) {
 	}
 	require.NoError(t, err)
 	require.Equal(t, v.keys, keys)
+	for key, value := range members {
+		checkObjectWithin(t, raw, key, []byte(value))
+	}
 	var oracle map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &oracle))
 	require.Len(t, members, len(oracle))
@@ -173,6 +176,23 @@ func checkObject(t *testing.T, raw []byte, v verdict) {
 			require.Equal(t, want, got)
 		}
 	}
+}
+
+// checkObjectWithin compares what ObjectWithin says of a member with what Object says of it alone.
+func checkObjectWithin(t *testing.T, raw []byte, key string, value []byte) {
+	t.Helper()
+	var want, got []string
+	collect := func(into *[]string) jsonb.Visitor {
+		return func(key, value []byte) { *into = append(*into, string(key)+"="+string(value)) }
+	}
+	var alone error
+	if value[0] == '{' {
+		alone = jsonb.Object(value, collect(&want))
+	}
+	within, err := jsonb.ObjectWithin(raw, nil, key, collect(&got))
+	require.NoError(t, err)
+	require.Equal(t, alone, within)
+	require.Equal(t, want, got)
 }
 
 func FuzzAppendValue(f *testing.F) {

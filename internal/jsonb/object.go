@@ -9,36 +9,81 @@ type Visitor func(key, value []byte)
 // it are not searched for duplicates. It calls visit, which may be nil, for each member of the object in order, also for
 // those before a fault.
 func Object(raw []byte, visit Visitor) error {
-	s := scanner{data: raw}
-	i := s.space(0)
+	_, err := ObjectWithin(raw, visit, "", nil)
+	return err
+}
+
+// ObjectWithin is Object, and calls inner for each member of the object that the member named key holds, if it holds one.
+// Where err is nil, within is what Object would say of that object.
+func ObjectWithin(raw []byte, visit Visitor, key string, inner Visitor) (within, err error) {
+	w := walker{scanner: scanner{data: raw}, key: key, inner: inner}
+	i := w.space(0)
 	if i >= len(raw) || raw[i] != '{' {
-		return &Error{Kind: KindSyntax, Offset: i}
+		return nil, &Error{Kind: KindSyntax, Offset: i}
 	}
+	i, kind, twice := w.walk(i, 1, visit)
+	if twice != nil {
+		return nil, twice
+	}
+	if kind == 0 {
+		i, kind = w.end(i)
+	}
+	if kind != 0 {
+		return nil, faultIn(raw, i, kind)
+	}
+	if w.twice != nil {
+		within = w.twice
+	}
+	return within, nil
+}
+
+// walker visits the members of an object, and of one inside it.
+type walker struct {
+	scanner
+
+	key   string // of the member that holds the inner object
+	inner Visitor
+	twice *Error // a key that the inner object has twice
+}
+
+// walk checks the object at i, which is depth deep, and calls visit for its members up to the first key that it has twice.
+func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *Error) {
 	var seen keys
-	i, more := s.open(i, '}')
+	i, more := w.open(i, '}')
 	for more {
-		m, kind := s.member(i, 1)
+		m, kind := w.name(i)
 		if kind != 0 {
-			return faultIn(raw, m.end, kind)
+			return m.end, kind, twice
 		}
-		key := raw[i+1 : m.keyEnd-1]
+		key := w.data[i+1 : m.keyEnd-1]
 		if m.escaped {
-			key = appendUnescaped(nil, raw[i:m.keyEnd])
+			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
-		if !seen.add(key) {
-			return &Error{Kind: KindDuplicate, Path: keyStep(string(key)), Offset: i}
+		if m.end, kind = w.member(key, m.value, depth); kind != 0 {
+			return m.end, kind, twice
 		}
-		if visit != nil {
-			visit(key, raw[m.value:m.end])
+		if twice == nil && !seen.add(key) {
+			twice = &Error{Kind: KindDuplicate, Path: keyStep(string(key)), Offset: i}
 		}
-		if i, more, kind = s.next(m.end, '}'); kind != 0 {
-			return faultIn(raw, i, kind)
+		if twice == nil && visit != nil {
+			visit(key, w.data[m.value:m.end])
+		}
+		if i, more, kind = w.next(m.end, '}'); kind != 0 {
+			return i, kind, twice
 		}
 	}
-	if i, kind := s.end(i); kind != 0 {
-		return faultIn(raw, i, kind)
+	return i, 0, twice
+}
+
+// member checks a member's value. The inner object is walked as well.
+func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
+	if w.inner == nil || depth > 1 || string(key) != w.key || i >= len(w.data) || w.data[i] != '{' {
+		return w.value(i, depth)
 	}
-	return nil
+	if end, kind, w.twice = w.walk(i, depth+1, w.inner); w.twice != nil {
+		w.twice.Offset -= i
+	}
+	return end, kind
 }
 
 // keys is a set of the keys of one object: a list for the few that events have, a map beyond.

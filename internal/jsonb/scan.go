@@ -160,6 +160,14 @@ type member struct {
 
 // member checks the member whose key starts at i, in an object that is depth deep.
 func (s *scanner) member(i, depth int) (m member, kind Kind) {
+	if m, kind = s.name(i); kind == 0 {
+		m.end, kind = s.value(m.value, depth)
+	}
+	return m, kind
+}
+
+// name checks the key that starts at i, and finds its value.
+func (s *scanner) name(i int) (m member, kind Kind) {
 	if i >= len(s.data) || s.data[i] != '"' {
 		return member{end: i}, KindSyntax
 	}
@@ -171,8 +179,7 @@ func (s *scanner) member(i, depth int) (m member, kind Kind) {
 		return member{end: colon}, KindSyntax
 	}
 	m.value = s.space(colon + 1)
-	m.end, kind = s.value(m.value, depth)
-	return m, kind
+	return m, 0
 }
 
 func (s *scanner) literal(i int, word string) (int, Kind) {
