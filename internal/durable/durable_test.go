@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -319,4 +320,7 @@ func TestMakeFolderFails(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.Error(t, durable.OS{}.MakeFolder(file))
 	require.Error(t, durable.OS{}.MakeFolder(filepath.Join(file, "below")))
+	loop := filepath.Join(t.TempDir(), "loop")
+	require.NoError(t, os.Symlink(loop, loop))
+	require.ErrorIs(t, durable.OS{}.MakeFolder(loop), syscall.ELOOP, "the cause, not that something is there")
 }

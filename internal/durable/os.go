@@ -29,10 +29,14 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 // MakeFolder implements FS.
 func (o OS) MakeFolder(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
 		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err // and not that it exists, as Mkdir would say
 	}
-	err := os.Mkdir(name, 0o700)
+	err = os.Mkdir(name, 0o700)
 	if above := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) && above != name {
 		if err := o.MakeFolder(above); err != nil {
 			return err
