@@ -150,10 +150,10 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 		p.mu.Unlock()
 	}
 	p.bySteps(done, p.release) // also when they were not saved: they are in the books, which count each event once
-	if saveErr != nil {
-		return saveErr
+	if handlerErr != nil {
+		return handlerErr // it came first: a reject file that fails cannot be vouched for either
 	}
-	return handlerErr
+	return saveErr
 }
 
 // release lets go of the events at the front that are committed. The caller holds the lock.

@@ -156,7 +156,7 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 	if r.options.Checkpoint != nil {
 		raw, err := r.options.Checkpoint.Open(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("hogapi: the checkpoint cannot be opened: %w", err)
+			return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 		}
 		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err != nil {
 			return nil, errors.Join(err, r.options.Checkpoint.Close())
@@ -174,7 +174,7 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 	}
 	if err := r.journal.open(length); err != nil {
 		r.journal = nil
-		return nil, errors.Join(fmt.Errorf("hogapi: the reject file cannot be opened: %w", err), r.closeFiles())
+		return nil, errors.Join(fileError(StopHandler, "the reject file cannot be opened", err), r.closeFiles())
 	}
 	return resumed, nil
 }
@@ -182,12 +182,26 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 func (r *importRun) closeFiles() error {
 	var errs []error
 	if r.journal != nil {
-		errs = append(errs, r.journal.close())
+		errs = append(errs, fileError(StopHandler, "the reject file cannot be closed", r.journal.close()))
 	}
 	if r.options.Checkpoint != nil {
-		errs = append(errs, r.options.Checkpoint.Close())
+		errs = append(errs, fileError(StopCheckpoint, "the checkpoint cannot be closed", r.options.Checkpoint.Close()))
 	}
 	return errors.Join(errs...)
+}
+
+// fileError is the error of a checkpoint or a reject file before or after the import itself: a StopError, unless the caller has to
+// choose another file.
+func fileError(reason StopReason, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	_, unfit := errors.AsType[*InputError](err)
+	err = fmt.Errorf("%s: %w", what, err)
+	if unfit || errors.Is(err, ErrHeld) {
+		return fmt.Errorf("hogapi: %w", err)
+	}
+	return &StopError{Reason: reason, Err: err}
 }
 
 // save makes the place durable, the rejects before it first.
@@ -305,7 +319,7 @@ func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 		err = errors.Join(readErr, err)
 	}
 	if closeErr := r.closeFiles(); closeErr != nil {
-		err = errors.Join(err, fmt.Errorf("hogapi: closing the import's files: %w", closeErr))
+		err = errors.Join(err, closeErr)
 	}
 	return receipt, err
 }

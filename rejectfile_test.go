@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
 )
 
 // eventsOf is a source of these events, each at its own position.
@@ -238,6 +239,32 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, held, hogapi.ErrHeld)
 	require.NoError(t, inner())
+}
+
+// A reject file that fails stops the import with a reason, at whichever operation. Where a reject could not be written, the checkpoint
+// cannot be saved either, since it would vouch for it: the first failure is the reason.
+func TestRejectFileThatFails(t *testing.T) {
+	t.Parallel()
+	source := eventsOf(numberedEvent(1), hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2")))
+	for n, want := range []hogapi.StopReason{
+		hogapi.StopHandler,    // creation
+		hogapi.StopHandler,    // sync of the folder
+		hogapi.StopCheckpoint, // sync before the first save
+		hogapi.StopHandler,    // write
+		hogapi.StopCheckpoint, // sync before the second save
+		hogapi.StopHandler,    // sync at the end
+	} {
+		disk := new(simdisk.Disk)
+		broken := errors.New("no space left")
+		disk.FailAt(n+1, broken)
+		_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+			ID: "full", Checkpoint: hogapi.FileCheckpointOn(new(simdisk.Disk), "ckpt"), Rejects: hogapi.RejectFileOn(disk, "rejects"),
+		})
+		require.ErrorIs(t, err, broken, "operation %d", n+1)
+		stop, ok := errors.AsType[*hogapi.StopError](err)
+		require.True(t, ok, "operation %d: %v", n+1, err)
+		assert.Equal(t, want, stop.Reason, "operation %d: %v", n+1, err)
+	}
 }
 
 // A reject file that is imported with itself as reject file would grow as it is read.
