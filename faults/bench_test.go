@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -49,7 +48,6 @@ type bench struct {
 	importer.Task
 
 	server  *hogapitest.Server
-	begun   atomic.Int64 // requests
 	lines   int
 	good    []uuid.UUID
 	rejects int
@@ -114,26 +112,26 @@ func (b *bench) content(padding string) []byte {
 	return text.Bytes()
 }
 
-// child is the importer, ready to start.
-type child struct {
+// importChild is the importer, ready to start.
+type importChild struct {
 	*exec.Cmd
 
 	out bytes.Buffer
 }
 
-func newChild(t *testing.T, task importer.Task, environment ...string) *child {
+func newImportChild(t *testing.T, task importer.Task, environment ...string) *importChild {
 	t.Helper()
 	path, err := program()
 	require.NoError(t, err)
 	text, err := json.Marshal(task)
 	require.NoError(t, err)
-	c := &child{Cmd: exec.Command(path)}
+	c := &importChild{Cmd: exec.Command(path)}
 	c.Env = append(append(os.Environ(), importer.TaskVariable+"="+string(text)), environment...)
 	c.Stdout, c.Stderr = &c.out, &c.out
 	return c
 }
 
-func (c *child) report(t *testing.T) (r importer.Report) {
+func (c *importChild) report(t *testing.T) (r importer.Report) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(c.out.Bytes(), &r), "%s", c.out.String())
 	return r
@@ -141,10 +139,7 @@ func (c *child) report(t *testing.T) (r importer.Report) {
 
 // serve opens the server until close, which waits for the requests that are under way.
 func (b *bench) serve() (url string, end func()) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b.begun.Add(1)
-		b.server.ServeHTTP(w, r)
-	}))
+	s := httptest.NewServer(b.server)
 	return s.URL, s.Close
 }
 
@@ -155,7 +150,7 @@ func (b *bench) run(t *testing.T) importer.Report {
 	url, end := b.serve()
 	defer end()
 	task.URL = url
-	c := newChild(t, task)
+	c := newImportChild(t, task)
 	require.NoError(t, c.Run(), "%s", c.out.String())
 	return c.report(t)
 }
@@ -167,7 +162,7 @@ func (b *bench) judged(t *testing.T, judge func(diskcalls.Call) syscall.Errno) *
 	url, end := b.serve()
 	defer end()
 	task.URL, task.Submit = url, true
-	c := newChild(t, task)
+	c := newImportChild(t, task)
 	err := diskcalls.Run(c.Cmd, task.Folder, judge)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return nil

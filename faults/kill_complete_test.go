@@ -31,7 +31,7 @@ func TestEveryDiskCallIsWatched(t *testing.T) {
 	url, end := b.serve()
 	defer end()
 	b.URL = url
-	c := newChild(t, b.Task)
+	c := newImportChild(t, b.Task)
 	c.Path, c.Args = strace, append(arguments, c.Path)
 	require.NoError(t, c.Run(), "%s", c.out.String())
 	b.requireExact(t, c.report(t))

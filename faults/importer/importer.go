@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -33,11 +32,10 @@ type Task struct {
 
 	TryTimeout, NoProgress time.Duration
 
-	Submit       bool   // the calls on files, to the parent
-	Cgroup       string // folder of a control group to join first
-	Descriptors  uint64 // most open files; 0: no limit
-	FileSize     uint64 // most bytes of a file; 0: no limit
-	IgnoreSignal bool   // that comes with a file that grows too large
+	Submit      bool   // the calls on files, to the parent
+	Cgroup      string // folder of a control group to join first
+	Descriptors uint64 // most open files; 0: no limit
+	FileSize    uint64 // most bytes of a file; 0: no limit
 }
 
 // Report is how it went.
@@ -69,9 +67,6 @@ func try(err error) {
 func prepare(t Task) {
 	if t.Cgroup != "" {
 		try(os.WriteFile(filepath.Join(t.Cgroup, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
-	}
-	if t.IgnoreSignal {
-		signal.Ignore(syscall.SIGXFSZ)
 	}
 	for resource, limit := range map[int]uint64{syscall.RLIMIT_NOFILE: t.Descriptors, syscall.RLIMIT_FSIZE: t.FileSize} {
 		if limit > 0 {

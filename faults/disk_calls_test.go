@@ -1,0 +1,67 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/faults/diskcalls"
+)
+
+// K4. Each system call on the files of an import fails, once or from there on. The import stops within one batch and says why,
+// and it goes on with nothing lost once the disk is well again.
+func TestEveryDiskCallFails(t *testing.T) {
+	t.Parallel()
+	all := places(t, 2)
+	for name, errno := range map[string]syscall.Errno{"no space": syscall.ENOSPC, "input/output error": syscall.EIO} {
+		for _, forGood := range []bool{false, true} {
+			how := name + " once"
+			if forGood {
+				how = name + " for good"
+			}
+			t.Run(how, func(t *testing.T) {
+				t.Parallel()
+				stops, most := map[hogapi.StopReason]int{}, 0
+				for _, p := range all {
+					stopped, further := failAt(t, p, errno, forGood)
+					stops[stopped]++
+					most = max(most, further)
+				}
+				require.Positive(t, stops[hogapi.StopCheckpoint])
+				require.Positive(t, stops[hogapi.StopHandler])
+				t.Logf("%d places: stopped by %v, at most %d events taken by the service after the failure", len(all), stops, most)
+			})
+		}
+	}
+}
+
+// failAt fails a call of a small import, or that and all later ones, and lets it go on afterwards.
+func failAt(t *testing.T, p place, errno syscall.Errno, forGood bool) (reason hogapi.StopReason, further int) {
+	t.Helper()
+	b := smallImport(t)
+	judge, met := p.at(errno)
+	before := 0
+	report := b.judged(t, func(c diskcalls.Call) syscall.Errno {
+		if *met && forGood {
+			return errno
+		}
+		verdict := judge(c)
+		if verdict != 0 {
+			before = b.server.Ledger().Len()
+		}
+		return verdict
+	})
+	if !*met || report.Error == "" { // the call was not needed: the end must be as good as ever
+		b.requireExact(t, *report)
+		return "", 0
+	}
+	further = b.server.Ledger().Len() - before
+	require.LessOrEqual(t, further, b.Lanes*b.MaxBatchEvents, "%v: %s", p, report.Error)
+	requireStopped(t, *report, errno)
+	b.requireExact(t, b.run(t))
+	return report.Reason, further
+}
