@@ -49,7 +49,7 @@ type rejectFile struct {
 func (f *rejectFile) Reject(_ context.Context, r Reject) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line, err := f.line(r)
+	line, err := r.line(&f.json)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,11 @@ type rejectNote struct {
 // rejectKey is the key of a line that the import passes over.
 const rejectKey = "$reject"
 
-// line is what the file holds of a reject.
-func (f *rejectFile) line(r Reject) ([]byte, error) {
+// Line is the line of JSON, without its newline, that [RejectFile] writes: the event, where there is one, and under "$reject" why
+// it was refused. Mended, it can be imported again.
+func (r Reject) Line() ([]byte, error) { return r.line(new(jsonb.Encoder)) }
+
+func (r Reject) line(enc *jsonb.Encoder) ([]byte, error) {
 	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut}
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Want = e.Reason, clean(e.Field), clean(e.Want)
@@ -132,16 +135,16 @@ func (f *rejectFile) line(r Reject) ([]byte, error) {
 	} else {
 		note.RawBase64 = r.Raw
 	}
-	line, err := f.event(r)
+	line, err := r.openEvent(enc)
 	if err != nil {
 		return nil, err
 	}
-	line, err = appendMember(&f.json, line, rejectKey, note)
+	line, err = appendMember(enc, line, rejectKey, note)
 	return append(line, '}'), err
 }
 
-// event is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again.
-func (f *rejectFile) event(r Reject) ([]byte, error) {
+// openEvent is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again.
+func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	if r.Event == nil {
 		return []byte{'{'}, nil
 	}
@@ -153,7 +156,7 @@ func (f *rejectFile) event(r Reject) ([]byte, error) {
 	if r.UUID == uuid.Nil || bytes.HasPrefix(line, []byte(`{"uuid":`)) {
 		return line, nil
 	}
-	return appendMember(&f.json, line, "uuid", r.UUID.String())
+	return appendMember(enc, line, "uuid", r.UUID.String())
 }
 
 // readsItsRejects reports whether rejects would be written to a file that is being read.
