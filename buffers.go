@@ -25,13 +25,45 @@ func (s *spares) take() []byte {
 	return b[:0]
 }
 
-// put takes a buffer back. Nobody may read or write it any more.
-func (s *spares) put(b []byte) {
+// put takes buffers back. Nobody may read or write them any more.
+func (s *spares) put(buffers ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cap(b) == 0 || s.bytes+cap(b) > s.most {
-		return
+	for _, b := range buffers {
+		if cap(b) > 0 && s.bytes+cap(b) <= s.most {
+			s.free = append(s.free, b)
+			s.bytes += cap(b)
+		}
 	}
-	s.free = append(s.free, b)
-	s.bytes += cap(b)
+}
+
+// chunkSize is what a small batch takes when compressed.
+const chunkSize = 32 << 10
+
+// chunks is a writer to buffers of one size. A single buffer that grows would leave five times its size behind.
+type chunks struct {
+	spares *spares
+	list   [][]byte
+	size   int
+}
+
+func (c *chunks) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if c.size%chunkSize == 0 {
+			c.list = append(c.list, c.next())
+		}
+		last := &c.list[len(c.list)-1]
+		n := min(len(rest), chunkSize-len(*last))
+		*last = append(*last, rest[:n]...)
+		rest = rest[n:]
+		c.size += n
+	}
+	return len(p), nil
+}
+
+func (c *chunks) next() []byte {
+	if b := c.spares.take(); b != nil {
+		return b
+	}
+	return make([]byte, 0, chunkSize)
 }

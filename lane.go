@@ -237,13 +237,15 @@ func (l *lane) rejected(r part, a captureAnswer) *Reject {
 // send sends a part until the service takes or refuses it. An error ends the Capture.
 func (l *lane) send(r part) (captureAnswer, error) {
 	p := l.p
-	body, err := l.pack(l.bodyOf(r))
+	body, err := l.pack(r)
 	if err != nil {
-		return captureAnswer{}, &StopError{Reason: StopInternal, Err: err}
+		return captureAnswer{}, internalStop(err)
 	}
 	defer l.unpack(body)
-	p.hold(body.extra())
-	defer p.hold(-body.extra())
+	if l.busy.body != nil && body.gzip { // beside the events, which are counted
+		p.hold(body.size)
+		defer p.hold(-body.size)
+	}
 	for try := 1; ; try++ {
 		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
 			return captureAnswer{}, err
@@ -256,13 +258,22 @@ func (l *lane) send(r part) (captureAnswer, error) {
 			return a, err
 		case a.verdict == answerStop:
 			return a, a.stopError()
-		case a.verdict != answerWait:
+		case a.verdict == answerSplit:
+			return a, internalStop(l.restore(body))
+		case a.verdict == answerSettled:
 			return a, nil
 		}
 		if err := p.why(pause(p.ctx, p.stopped, nil, wait)); err != nil {
 			return a, err
 		}
 	}
+}
+
+func internalStop(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &StopError{Reason: StopInternal, Err: err}
 }
 
 // hold counts bytes that are held beside those of the events.
@@ -275,9 +286,12 @@ func (p *Capture) hold(bytes int) {
 	}
 }
 
+// isWhole reports whether a part is the whole busy batch.
+func (l *lane) isWhole(r part) bool { return r.len() == len(l.busy.ends) }
+
 // bodyOf is the JSON of a part: for the whole batch it is there already.
 func (l *lane) bodyOf(r part) []byte {
-	if r.len() == len(l.busy.ends) {
+	if l.isWhole(r) {
 		l.busy.body = append(l.busy.body[:l.busy.ends[r.to-1]], bodySuffix...)
 		return l.busy.body
 	}

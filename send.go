@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,34 +20,41 @@ import (
 // parcel is a request's body, the same for every try.
 type parcel struct {
 	plain  int // bytes before compression
-	bytes  []byte
+	size   int
+	chunks [][]byte
 	gzip   bool
 	unread atomic.Int32 // readers that a transport has not closed yet
-}
-
-// extra is how many bytes the parcel holds beside the events themselves.
-func (b *parcel) extra() int {
-	if b.gzip {
-		return cap(b.bytes)
-	}
-	return 0
 }
 
 // open is a reader of the parcel for one try. Transports may close it after they have answered.
 func (b *parcel) open() io.ReadCloser {
 	b.unread.Add(1)
-	return &parcelReader{Reader: bytes.NewReader(b.bytes), of: b}
+	return &parcelReader{of: b, rest: slices.Clone(b.chunks)}
 }
 
 type parcelReader struct {
-	*bytes.Reader
+	of *parcel
 
-	of     *parcel
-	closed atomic.Bool
+	mu     sync.Mutex
+	rest   net.Buffers
+	closed bool
 }
 
+func (r *parcelReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return 0, os.ErrClosed
+	}
+	return r.rest.Read(p)
+}
+
+// Close returns when nobody reads any more.
 func (r *parcelReader) Close() error {
-	if r.closed.CompareAndSwap(false, true) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
 		r.of.unread.Add(-1)
 	}
 	return nil
@@ -60,43 +71,61 @@ func newZippers() chan *gzip.Writer {
 	return zippers
 }
 
-// pack compresses a body.
-func (l *lane) pack(body []byte) (*parcel, error) {
-	b := &parcel{plain: len(body), bytes: body}
+// pack makes the parcel of a part. Once the whole batch is compressed its plain body is let go of: only an answer that takes the batch
+// apart needs it again.
+func (l *lane) pack(r part) (*parcel, error) {
+	body := l.bodyOf(r)
 	if l.p.set.NoCompression {
-		return b, nil
+		return &parcel{plain: len(body), size: len(body), chunks: [][]byte{body}}, nil
 	}
-	w := <-l.p.zippers
+	out := chunks{spares: l.p.zips}
+	if err := l.p.compress(&out, body); err != nil {
+		return nil, err
+	}
+	if l.isWhole(r) {
+		l.p.bodies.put(l.busy.body)
+		l.busy.body = nil
+	}
+	return &parcel{plain: len(body), size: out.size, chunks: out.list, gzip: true}, nil
+}
+
+func (p *Capture) compress(out io.Writer, body []byte) error {
+	w := <-p.zippers
 	if w == nil {
 		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
 	}
-	defer func() { l.p.zippers <- w }()
-	out := appender(l.p.zips.take())
-	w.Reset(&out)
+	defer func() { p.zippers <- w }()
+	w.Reset(out)
 	if _, err := w.Write(body); err != nil {
-		return nil, err
+		return err
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	b.bytes, b.gzip = out, true
-	return b, nil
+	return w.Close()
 }
 
-// appender is a writer to a slice. A bytes.Buffer would take twice the room that it needs.
-type appender []byte
-
-func (a *appender) Write(p []byte) (int, error) {
-	*a = append(*a, p...)
-	return len(p), nil
+// restore makes the busy batch's body again from the parcel that has taken its place.
+func (l *lane) restore(b *parcel) error {
+	if l.busy.body != nil {
+		return nil
+	}
+	packed := b.open()
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		return err
+	}
+	body := bytes.NewBuffer(l.p.bodies.take())
+	body.Grow(b.plain + bytes.MinRead)
+	_, err = body.ReadFrom(plain) // to its end, so that the checksum is looked at
+	l.busy.body = body.Bytes()
+	return err
 }
 
-// unpack gives a parcel's buffer back, unless a transport may still read from it: another request must never fill it.
+// unpack gives a parcel's buffers back, unless a transport may still read from them: another request must never fill them.
 func (l *lane) unpack(b *parcel) {
 	late := b.unread.Load() > 0
 	switch {
 	case b.gzip && !late:
-		l.p.zips.put(b.bytes)
+		l.p.zips.put(b.chunks...)
 	case !b.gzip && late:
 		l.part, l.busy.body = nil, bytes.Clone(l.busy.body)
 	}
@@ -105,7 +134,7 @@ func (l *lane) unpack(b *parcel) {
 // post makes one try.
 func (p *Capture) post(b *parcel) captureAnswer {
 	start := time.Now()
-	status, header, body, err := p.core.capturePost(p.ctx, captureOperation, b.open, int64(len(b.bytes)), b.gzip)
+	status, header, body, err := p.core.capturePost(p.ctx, captureOperation, b.open, int64(b.size), b.gzip)
 	a := captureAnswer{status: status, err: err, duration: time.Since(start)}
 	a.verdict, a.reason = judge(status, body, err)
 	if err == nil {
@@ -184,7 +213,7 @@ func (p *Capture) observe(lane, events int, b *parcel, try int, a captureAnswer)
 	p.mu.Lock()
 	p.stats.Requests++
 	p.stats.PlainBytes += int64(b.plain)
-	p.stats.WireBytes += int64(len(b.bytes))
+	p.stats.WireBytes += int64(b.size)
 	if try > 1 {
 		p.stats.Resent += int64(events)
 	}
@@ -192,6 +221,6 @@ func (p *Capture) observe(lane, events int, b *parcel, try int, a captureAnswer)
 	info := CallInfo{Op: OpCapture, Method: captureOperation.method, Route: captureOperation.path, Try: try}
 	p.core.logBatch(p.ctx, info, lane, events, a)
 	p.hooks.batch(BatchEvent{
-		Lane: lane, Events: events, Bytes: b.plain, WireBytes: len(b.bytes), StatusCode: a.status, Try: try, Err: a.err, Duration: a.duration,
+		Lane: lane, Events: events, Bytes: b.plain, WireBytes: b.size, StatusCode: a.status, Try: try, Err: a.err, Duration: a.duration,
 	})
 }
