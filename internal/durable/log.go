@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -37,13 +36,11 @@ func OpenLog(fsys FS, path string, length int64) (*Log, error) {
 	return l, nil
 }
 
-// open opens the file for reading and writing. A new one is in its folder durably.
+// open opens the file for reading and writing, or makes it. It is in its folder durably then, also where the process that made it was
+// killed before it could see to that.
 func open(fsys FS, path string) (File, error) {
-	f, err := fsys.OpenFile(path, os.O_RDWR, 0)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return f, err
-	}
-	if f, err = fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private); err != nil {
+	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private)
+	if err != nil {
 		return nil, err
 	}
 	if err := fsys.SyncFolder(filepath.Dir(path)); err != nil {

@@ -105,6 +105,15 @@ func (d *Disk) Crashed(seed uint64) *Disk {
 	return after
 }
 
+// Killed is the disk as the next process finds it where a crash was only one of the process: it sees everything, and what was not
+// synced is not synced still.
+func (d *Disk) Killed() *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.crashed = true
+	return &Disk{entries: d.entries, stored: d.stored, pending: d.pending}
+}
+
 // afterCrash applies some of the writes, some of them in part.
 func (n *inode) afterCrash(random *rand.Rand) []byte {
 	data := slices.Clone(n.stored)
