@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // StopReason says why an import stopped. Each leaves a state from which it can be resumed once the cause is gone.
@@ -147,25 +149,34 @@ func isLostName(err error) bool {
 	return errors.As(err, &dns)
 }
 
-// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones, nothing with 204.
+// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones, nothing with 204. A key that is
+// there twice is none of them: of two answers in one nobody knows which counts.
 func judgeSuccess(status int, body []byte) (answerVerdict, StopReason) {
 	if status == http.StatusNoContent && len(bytes.TrimSpace(body)) == 0 {
 		return answerSettled, ""
 	}
-	var a struct {
-		Status       json.RawMessage `json:"status"`
-		QuotaLimited []string        `json:"quota_limited"`
-	}
 	if cutJSON(body) {
 		return answerWait, "" // its end is lost: the same events may be sent again
 	}
-	if json.Unmarshal(body, &a) != nil {
+	var word, quota string
+	err := jsonb.Object(body, func(key, value []byte) {
+		switch string(key) {
+		case "status":
+			word = strings.ToLower(string(value))
+		case "quota_limited":
+			quota = string(value)
+		}
+	})
+	var limited []string
+	if quota != "" && err == nil {
+		err = json.Unmarshal([]byte(quota), &limited)
+	}
+	switch {
+	case err != nil:
 		return answerStop, StopNotService
-	}
-	if len(a.QuotaLimited) > 0 {
+	case len(limited) > 0:
 		return answerStop, StopQuota
-	}
-	if word := strings.ToLower(string(a.Status)); word == `"ok"` || word == "1" {
+	case word == `"ok"`, word == "1":
 		return answerSettled, ""
 	}
 	return answerStop, StopNotService
