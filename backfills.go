@@ -28,6 +28,8 @@ type Backfill struct {
 	Progress          *BackfillProgress `json:"progress"`
 }
 
+func (b *Backfill) complete() error { return hasID(b.ID) }
+
 // BackfillProgress is how far a backfill has come, as the service sees it.
 type BackfillProgress struct {
 	TotalRuns    *int64   `json:"total_runs"`

@@ -40,6 +40,8 @@ type BatchExport struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer
 }
 
+func (e *BatchExport) complete() error { return hasID(e.ID) }
+
 // Model is what an export exports. The service may send values that this package does not know.
 type Model string
 

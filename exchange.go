@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 )
 
@@ -185,6 +186,9 @@ func (x *exchange) decode(lenient bool, out any) error {
 	if len(body) > 0 {
 		err = json.Unmarshal(body, out)
 	}
+	if answer, ok := out.(completed); ok && err == nil {
+		err = answer.complete()
+	}
 	if err == nil {
 		return nil
 	}
@@ -195,6 +199,16 @@ func (x *exchange) decode(lenient bool, out any) error {
 		failed = &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: failed}
 	}
 	return failed
+}
+
+// completed is an answer that can tell whether it is one: JSON of something else, such as {} or null, decodes without an error.
+type completed interface{ complete() error }
+
+func hasID(id uuid.UUID) error {
+	if id == uuid.Nil {
+		return errors.New("it has no id")
+	}
+	return nil
 }
 
 // cutJSON reports a JSON text that ends too early.

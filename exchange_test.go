@@ -161,6 +161,29 @@ func TestAnswerThatIsNoJSON(t *testing.T) {
 	}
 }
 
+// JSON of something else, such as that of a portal before the network, decodes without an error. It is no export, no run, and
+// above all no end of a list.
+func TestAnswerOfSomethingElse(t *testing.T) {
+	for _, body := range []string{"null", "{}", `{"detail":"sign in first"}`, `{"results":null,"id":null}`} {
+		client := newFakeClient(t, newScript(answers(200, body)))
+		_, export := client.BatchExports.Get(t.Context(), exportA)
+		_, run := client.Runs.Get(t.Context(), exportA, runA)
+		_, backfill := client.Backfills.Get(t.Context(), exportA, runA)
+		_, page := client.BatchExports.List(t.Context(), nil)
+		calls := map[string]error{"export": export, "run": run, "backfill": backfill, "page": page}
+		for _, err := range client.Dashboards.All(t.Context(), nil) {
+			calls["walk by offset"] = err
+		}
+		for _, err := range client.Runs.All(t.Context(), exportA, nil) {
+			calls["walk by cursor"] = err
+		}
+		require.Len(t, calls, 6)
+		for name, err := range calls {
+			require.ErrorAs(t, err, new(*DecodeError), "%s of %s", name, body)
+		}
+	}
+}
+
 // A call for which the specification knows no body takes an empty answer and a full one.
 func TestLenientAnswer(t *testing.T) {
 	for body, want := range map[string]string{"": "", " \n": "", `{"id":"x"}`: "x"} {

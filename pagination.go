@@ -97,6 +97,17 @@ func (p *CursorPage[T]) items() []T    { return p.Results }
 func (p *CursorPage[T]) total() int    { return 0 }
 func (p *CursorPage[T]) link() *string { return p.Next }
 
+func (p *OffsetPage[T]) complete() error { return hasResults(p.Results) }
+func (p *CursorPage[T]) complete() error { return hasResults(p.Results) }
+
+// hasResults tells an empty page from an answer that is no page: taken for the end, that would cut the list short.
+func hasResults[T any](results []T) error {
+	if results == nil {
+		return errors.New("it has no results")
+	}
+	return nil
+}
+
 // after takes the offset and the limit out of a link.
 func (*OffsetPage[T]) after(from place, link string) (place, error) {
 	q, err := linkQuery(link)

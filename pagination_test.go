@@ -67,7 +67,7 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 	if status := l.status[at]; status != 0 {
 		return answer(r, status, fmt.Sprintf(`{"detail":"at %d"}`, at)), nil
 	}
-	p := listPage{Count: l.items}
+	p := listPage{Count: l.items, Results: []int{}}
 	for n := at; n < l.items && n-at < pageSize; n++ {
 		p.Results = append(p.Results, n)
 	}
@@ -387,7 +387,7 @@ func TestEmptyPageGoesOn(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
 		l := &list{items: 8, serve: func(at int, p *listPage) {
 			if at == 0 || at == 4 {
-				p.Results = nil
+				p.Results = []int{}
 			}
 		}}
 		items, err := collect(walk(t.Context(), newFakeClient(t, l), walkOptions{}))

@@ -36,6 +36,8 @@ type Run struct {
 	BatchExportOnDemand *uuid.UUID `json:"batch_export_on_demand"`
 }
 
+func (r *Run) complete() error { return hasID(r.ID) }
+
 // RunStatus is the state of a run or of a backfill. The service may add further ones: see [RunStatus.IsKnown].
 type RunStatus string
 
