@@ -1,0 +1,150 @@
+package hogapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// FuzzEvent: encoding/json reads from the wire exactly the event that was given, in both forms of its properties, or the event is
+// refused for a cause that can be seen without the gate.
+func FuzzEvent(f *testing.F) {
+	for _, properties := range []string{
+		`{}`, `{"a":1.50,"b":[null,true,"\u00e9\/"],"c":{"d":-0.0}}`, `{"distinct_id":"p","$lib":"own"}`, `{"distinct_id":12345678901234567890}`, `{"distinct_id":"other"}`,
+		`{"$set":{"a":1},"$set_once":{}}`, `{"$set":7}`, `{"$group_type":"c","$group_key":"k","alias":"x"}`, `{"a":1,"a":2}`, `{"n":1e999}`, `{"s":"\ud800"}`, `[1]`, `{`, ``,
+	} {
+		for _, name := range []string{"order placed", "$set", "$identify", "$create_alias", "$groupidentify"} {
+			f.Add(name, "p", []byte(properties), int64(1_700_000_000), int64(123456789), []byte("0123456789abcdef"), uint8(0))
+		}
+	}
+	f.Add("a\xff", " ", []byte(`{}`), int64(-62135596800), int64(0), []byte(nil), uint8(1))
+	f.Add(strings.Repeat("\u00e4", 201), "null", []byte(`{"$import_job_id":null}`), int64(253402300800), int64(-1), bytes.Repeat([]byte{0xff}, 16), uint8(2))
+	f.Fuzz(func(t *testing.T, name, person string, properties []byte, seconds, nanos int64, id []byte, policy uint8) {
+		ev := Event{Name: name, DistinctID: person, Timestamp: time.Unix(seconds, nanos), RawProperties: properties, Set: map[string]any{"set": name}}
+		copy(ev.UUID[:], id)
+		if len(properties) == 0 {
+			ev.RawProperties = nil
+		}
+		if policy&4 == 0 {
+			ev.Set = nil
+		}
+		e := testEncoder(GateOptions{SetPolicy: SetPolicy(policy % 3)})
+		out, refusal := e.encode(&ev)
+		if refusal != nil {
+			require.True(t, hasFault(&ev, SetPolicy(policy%3)), "%v: %+v", refusal, ev)
+			return
+		}
+		wire := string(out.wire)
+		checkWire(t, &ev, out, SetPolicy(policy%3))
+		again, refusal := testEncoder(GateOptions{SetPolicy: SetPolicy(policy % 3)}).encode(&ev)
+		require.Nil(t, refusal)
+		require.Equal(t, wire, string(again.wire), "the same on every send")
+		if ev.RawProperties != nil {
+			decoder := json.NewDecoder(bytes.NewReader(properties))
+			decoder.UseNumber()
+			require.NoError(t, decoder.Decode(&ev.Properties))
+			ev.RawProperties = nil
+			asMap, refusal := e.encode(&ev)
+			require.Nil(t, refusal)
+			require.Equal(t, loose(t, []byte(wire)), loose(t, asMap.wire), "as a map")
+		}
+	})
+}
+
+// checkWire compares the wire with the event.
+func checkWire(t *testing.T, ev *Event, out encoded, policy SetPolicy) {
+	t.Helper()
+	var wire struct {
+		UUID       uuid.UUID
+		Event      string
+		Timestamp  time.Time
+		DistinctID string `json:"distinct_id"`
+		Properties map[string]any
+	}
+	d := json.NewDecoder(bytes.NewReader(out.wire))
+	d.UseNumber()
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(&wire))
+	require.Equal(t, ev.UUID, wire.UUID)
+	require.Equal(t, ev.Name, wire.Event)
+	require.True(t, ev.Timestamp.Equal(wire.Timestamp))
+	require.True(t, strings.Contains(string(out.wire), `Z","distinct_id":`), "in UTC")
+	want := map[string]any{}
+	if ev.RawProperties != nil {
+		want, _ = loose(t, ev.RawProperties).(map[string]any)
+	}
+	if ev.DistinctID != "" {
+		require.Equal(t, ev.DistinctID, wire.DistinctID)
+	}
+	stamps := map[string]any{"$lib": libraryName, "$lib_version": libraryVersion(), "$geoip_disable": true, "$import_job_id": "golden", "distinct_id": wire.DistinctID}
+	for key, value := range stamps {
+		if _, own := want[key]; !own {
+			want[key] = value
+		}
+	}
+	if policy == SetKeep && ev.Set != nil {
+		want["$set"] = ev.Set
+	}
+	if policy != SetKeep { // the policy has tests of its own
+		for _, key := range []string{"$set", "$set_once"} {
+			delete(want, key)
+			delete(wire.Properties, key)
+		}
+	}
+	require.Equal(t, want, wire.Properties)
+}
+
+// hasFault knows the causes of a refusal, seen without the gate's code. It need not tell them apart.
+func hasFault(ev *Event, policy SetPolicy) bool {
+	year := ev.Timestamp.UTC().Year()
+	runes := utf8.RuneCountInString
+	switch {
+	case ev.Name == "" || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
+		return true
+	case ev.Timestamp.IsZero() || year < 1 || year > 9999 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
+		return true
+	case ev.UUID != uuid.Nil && ev.UUID[8]&0xc0 != 0x80:
+		return true
+	case runes(ev.DistinctID) > 200 || !utf8.ValidString(ev.DistinctID) || len(ev.RawProperties) > 400_000:
+		return true
+	}
+	members := map[string]json.RawMessage{}
+	if ev.RawProperties != nil {
+		if jsonb.Object(ev.RawProperties, nil) != nil || json.Unmarshal(ev.RawProperties, &members) != nil { // which have oracles of their own
+			return true
+		}
+	}
+	own, given := members["distinct_id"]
+	var text string
+	if given && json.Unmarshal(own, &text) != nil {
+		text = string(own)
+		given = strings.Trim(text, "-0123456789") == ""
+		if !given {
+			return true
+		}
+	}
+	id := ev.DistinctID
+	if id == "" {
+		id = text
+	}
+	if strings.TrimSpace(id) == "" || runes(id) > 200 || given && id != text {
+		return true
+	}
+	for key, value := range members {
+		switch key {
+		case "$set", "$set_once", "$process_person_profile", "$cookieless_mode":
+			if value[0] != '{' || ev.Set != nil || policy == SetToSetOnce {
+				return true
+			}
+		}
+	}
+	return ev.Name == eventAlias || ev.Name == eventMerge || ev.Name == eventGroupIdentify
+}
