@@ -215,6 +215,7 @@ func (f *flow) failed(a captureAnswer, try int) (time.Duration, error) {
 		return 0, &StopError{Reason: StopNoProgress, Status: a.status, RetryAfter: a.retryAfter, Err: a.cause()}
 	}
 	delay := jitter(captureBase, mostBetween, max(try, f.failures-f.set.Lanes), randomUnit())
+	delay = max(delay-a.duration, minDelay) // counted from its begin: one that nobody has answered has waited already
 	delay = min(max(delay, a.retryAfter), left)
 	if a.retryAfter == 0 && f.failures < outageAfter {
 		return delay, nil

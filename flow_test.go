@@ -114,6 +114,22 @@ func TestFailuresHoldBack(t *testing.T) {
 	})
 }
 
+// A probe that has waited for a silent network for ten seconds is followed by the next one at once: most of the time must not lie
+// between the probes, where nobody would see the network come back.
+func TestSilentProbeHasWaitedAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFlow(DeliveryOptions{})
+		for try := 10; try < 30; try++ {
+			begin := time.Now()
+			require.NoError(t, f.enter(t.Context(), nil, 0, 1))
+			assert.LessOrEqual(t, time.Since(begin), minDelay)
+			wait, err := f.after(captureAnswer{verdict: answerWait, duration: 10 * time.Second}, try)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, wait, minDelay)
+		}
+	})
+}
+
 func TestMaxTries(t *testing.T) {
 	f := testFlow(DeliveryOptions{MaxTries: 4})
 	for try := 1; try <= 4; try++ {
