@@ -1,0 +1,114 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// writes is a service that carries out every POST that it gets the whole of, and writes down how often: once for each would be right.
+// All else it answers.
+type writes struct {
+	mu    sync.Mutex
+	times map[string]int // by the call's number
+}
+
+const callHeader = "X-Call"
+
+func (s *writes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if r.Method == http.MethodPost {
+		s.mu.Lock()
+		if s.times == nil {
+			s.times = map[string]int{}
+		}
+		s.times[r.Header.Get(callHeader)]++
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusCreated)
+	}
+	_, _ = io.WriteString(w, `{"id":"0198c2f5-3f1b-7c60-9d0e-111111111111","backfill_id":"0198c2f5-3f1b-7c60-9d0e-222222222222"}`)
+}
+
+// callsTo makes a client of a management API, and of nothing else.
+func callsTo(t *testing.T, url string, options ...hogapi.Option) *hogapi.Client {
+	t.Helper()
+	client, err := hogapi.NewClient(append([]hogapi.Option{
+		hogapi.WithBaseURL(url), hogapi.WithInsecureHTTP(), hogapi.WithProject("1"), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
+	}, options...)...)
+	require.NoError(t, err)
+	return client
+}
+
+// write makes the n-th call, of the three kinds that must not be carried out twice.
+func write(ctx context.Context, client *hogapi.Client, n int) (err error) {
+	number, id := hogapi.WithHeader(callHeader, strconv.Itoa(n)), uuid.UUID{15: 1}
+	switch n % 3 {
+	case 0:
+		_, err = client.BatchExports.Create(ctx, hogapi.BatchExportCreate{
+			Name: fmt.Sprint(n), Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
+			Destination: hogapi.Destination{Type: hogapi.DestinationHTTP, Config: hogapi.HTTPConfig{URL: hogapi.Set("https://eu.i.posthog.com/batch/"), Token: hogapi.Set(hogapi.NewSecret("phc_x"))}},
+		}, number)
+	case 1:
+		_, err = client.BatchExports.Backfill(ctx, id, hogapi.BackfillRange{Start: hogapi.Date(2024, 1, 1), End: hogapi.Date(2024, 1, 2)}, number)
+	default:
+		_, err = client.Runs.Retry(ctx, id, uuid.UUID{15: 2}, number)
+	}
+	return err
+}
+
+func read(ctx context.Context, client *hogapi.Client) error {
+	return client.Do(ctx, hogapi.Request{Method: http.MethodGet, Path: "/anything/"}, nil)
+}
+
+// inParallel runs a numbered function n times, by some workers.
+func inParallel(n, workers int, f func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// verdicts is what n calls said about themselves.
+type verdicts struct{ done, unknown, failed int }
+
+// requireHonest demands that no call was carried out twice, and that each said what happened to it.
+func (s *writes) requireHonest(t *testing.T, results []error) (v verdicts) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n, err := range results {
+		times := s.times[strconv.Itoa(n)]
+		require.LessOrEqual(t, times, 1, "call %d was carried out %d times: %v", n, times, err)
+		switch {
+		case err == nil:
+			v.done++
+			require.Equal(t, 1, times, "call %d says that it was carried out", n)
+		case errors.Is(err, hogapi.ErrOutcomeUnknown):
+			v.unknown++
+		default:
+			v.failed++
+			require.Zero(t, times, "call %d says that it was not carried out: %v", n, err)
+		}
+	}
+	return v
+}

@@ -1,0 +1,115 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// distantWrites is a service on one host and a client of it on the other.
+func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Option) (*writes, *hogapi.Client) {
+	t.Helper()
+	service := &writes{}
+	server := httptest.NewUnstartedServer(service)
+	_ = server.Listener.Close()
+	server.Listener = w.server.listen()
+	server.Start()
+	transport := &http.Transport{DialContext: w.client.dial, MaxIdleConnsPerHost: 16, DisableKeepAlives: !keepAlive}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return service, callsTo(t, server.URL, append([]hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: transport})}, options...)...)
+}
+
+// share is a rule that concerns a share of the packets.
+func share(probability string, rule ...string) []string {
+	return append(rule, "-m", "statistic", "--mode", "random", "--probability", probability)
+}
+
+func reset(rule []string) []string {
+	return append(rule, "-j", "REJECT", "--reject-with", "tcp-reset")
+}
+
+func drop(rule []string) []string { return append(rule, "-j", "DROP") }
+
+// What the kernel does to packets: no write is carried out twice, each says what happened to it, and what was provably not sent is
+// sent again.
+func TestCallsOverBrokenNetworks(t *testing.T) {
+	tcp, begin := []string{"-p", "tcp"}, []string{"-p", "tcp", "--syn"}
+	for name, tt := range map[string]struct {
+		server, client []string // rules for what comes in there
+		keepAlive      bool     // else each try has a connection of its own
+		patience       time.Duration
+		unknown        bool // that is how some calls end; else all are carried out
+	}{
+		"a tenth is lost":         {drop(share("0.1", tcp...)), drop(share("0.1", tcp...)), true, time.Minute, false},
+		"half is lost, one way":   {drop(share("0.5", tcp...)), nil, true, 500 * time.Millisecond, true},
+		"connections are refused": {reset(share("0.1", begin...)), nil, false, time.Minute, false},
+		"connections find nobody": {drop(share("0.1", begin...)), nil, false, time.Minute, false},
+		"the client is reset":     {reset(share("0.05", tcp...)), nil, true, time.Minute, true},
+		"the service is reset":    {nil, reset(share("0.05", tcp...)), true, time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := sized(200, 3000)
+			w := newWire(t)
+			service, client := distantWrites(t, w, tt.keepAlive, hogapi.WithTryTimeout(tt.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
+			for host, rule := range map[*host][]string{w.server: tt.server, w.client: tt.client} {
+				if rule != nil {
+					host.filter(rule...)
+				}
+			}
+			results := make([]error, n)
+			inParallel(n, 16, func(i int) {
+				results[i] = write(t.Context(), client, i)
+			})
+			v := service.requireHonest(t, results)
+			t.Logf("%+v", v)
+			require.Zero(t, v.failed)
+			require.Equal(t, tt.unknown, v.unknown > 0)
+		})
+	}
+}
+
+// A service that nobody can reach any more costs the time of one try, whether the connection is there or not, and calls succeed as
+// soon as it can be reached again, on the connections from before too.
+func TestCallsIntoSilence(t *testing.T) {
+	const patience = time.Second
+	w := newWire(t)
+	service, client := distantWrites(t, w, true, hogapi.WithTryTimeout(patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
+	require.NoError(t, read(t.Context(), client))
+	calls := 0
+	silent := func(connected bool) {
+		t.Helper()
+		begin := time.Now()
+		err := write(t.Context(), client, calls)
+		calls++
+		assert.Greater(t, time.Since(begin), patience-100*time.Millisecond)
+		assert.Less(t, time.Since(begin), patience+time.Second, "and some room for a busy machine")
+		assert.Equal(t, connected, assert.ErrorIs(new(testing.T), err, hogapi.ErrOutcomeUnknown), err)
+	}
+	w.cut()
+	silent(true)
+	silent(false)
+	silent(false)
+	w.heal()
+	for range 3 {
+		assert.NoError(t, write(t.Context(), client, calls))
+		calls++
+	}
+	results := make([]error, 3)
+	for i := range results {
+		results[i] = hogapi.ErrOutcomeUnknown
+	}
+	service.requireHonest(t, results)
+}

@@ -1,0 +1,127 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// distant is a bench whose importer runs on another host than the service. They speak TLS, so that it is what users have: the
+// package's own transport, by either version of HTTP.
+type distant struct {
+	*bench
+	wire
+
+	child *importChild
+	begun atomic.Int64 // requests
+	last  atomic.Int64 // when the newest has begun, in nanoseconds
+}
+
+var protocols = map[string]bool{"HTTP 1": false, "HTTP 2": true}
+
+func newDistant(t *testing.T, lines int, http2 bool) *distant {
+	t.Helper()
+	d := &distant{wire: newWire(t), bench: newBench(t, lines, 200)}
+	certificate, file := newCertificate(t, serverIP)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.begun.Add(1)
+		assert.Equal(t, http2, r.ProtoMajor == 2)
+		d.last.Store(time.Now().UnixNano())
+		d.bench.server.ServeHTTP(w, r)
+	}))
+	_ = server.Listener.Close()
+	server.Listener = d.wire.server.listen()
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.EnableHTTP2 = http2
+	server.StartTLS()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	d.URL, d.TryTimeout = server.URL, 0
+	d.MaxInFlight, d.MaxBatchEvents, d.Lanes = 0, 100, 0
+	d.child = newImportChild(t, d.Task, "SSL_CERT_FILE="+file, "NO_PROXY=*")
+	return d
+}
+
+func (d *distant) start(t *testing.T) {
+	t.Helper()
+	require.NoError(t, d.client.do(d.child.Start))
+	t.Cleanup(func() { _ = d.child.Process.Kill() }) // where the test has failed
+}
+
+// finish waits for the importer's end and demands that nothing is lost.
+func (d *distant) finish(t *testing.T) {
+	t.Helper()
+	require.NoError(t, d.child.Wait(), "%s", d.child.out.String())
+	report := d.child.report(t)
+	d.requireExact(t, report)
+	t.Logf("%d requests, %d events sent again, %d stored twice", d.begun.Load(), report.Receipt.Resent, d.bench.server.Ledger().Duplicates())
+}
+
+// resident is how many bytes of memory the importer takes.
+func (d *distant) resident(t *testing.T) float64 {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(d.child.Process.Pid) + "/status")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
+	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	require.NoError(t, err)
+	return kib * 1024
+}
+
+// One packet of ten is lost, each way.
+func TestImportOverALossyNetwork(t *testing.T) {
+	for name, http2 := range protocols {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDistant(t, sized(2000, 100_000), http2)
+			d.lose(0.1)
+			d.start(t)
+			d.finish(t)
+		})
+	}
+}
+
+// The network falls silent and comes back: the import goes on within five seconds, nothing is lost, and meanwhile it takes no more
+// memory than before. Of the lengths, 16 s is one after which TCP itself would wait for another ten seconds. HTTP 1 has no way to see
+// that a connection with a request under way is dead, so there it waits for the limit of that try, a minute.
+func TestImportOverAPartition(t *testing.T) {
+	for name, lengths := range map[string][]time.Duration{
+		"HTTP 1": sized([]time.Duration{3 * time.Second}, []time.Duration{3 * time.Second, 60 * time.Second, 75 * time.Second}),
+		"HTTP 2": sized([]time.Duration{3 * time.Second, 16 * time.Second}, []time.Duration{3 * time.Second, 16 * time.Second, 60 * time.Second, 75 * time.Second}),
+	} {
+		for _, length := range lengths {
+			t.Run(name+", "+length.String(), func(t *testing.T) {
+				t.Parallel()
+				d := newDistant(t, sized(4000, 30_000), protocols[name])
+				d.Rate = 1000
+				d.start(t)
+				require.Eventually(t, func() bool { return d.begun.Load() > sized[int64](10, 100) }, time.Minute, 10*time.Millisecond)
+				before := d.resident(t)
+				d.cut()
+				<-time.After(length)
+				during := d.resident(t)
+				d.heal()
+				healed := time.Now()
+				require.Eventually(t, func() bool { return d.last.Load() > healed.UnixNano() }, 2*time.Minute, 10*time.Millisecond)
+				resumed := time.Unix(0, d.last.Load()).Sub(healed)
+				t.Logf("resumed after %v; resident %.1f MiB before, %.1f MiB in the end of the silence", resumed, before/(1<<20), during/(1<<20))
+				assert.Less(t, resumed, 5*time.Second)
+				assert.InEpsilon(t, before, during, sized(0.3, 0.1), "memory") // in the short form it has only just started
+				d.finish(t)
+			})
+		}
+	}
+}

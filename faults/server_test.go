@@ -1,0 +1,18 @@
+package faults
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// newServer opens a loopback port for a handler and returns its URL.
+func newServer(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // some hang in a fault
+		s.Close()
+	})
+	return s.URL
+}
