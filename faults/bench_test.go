@@ -48,6 +48,7 @@ type bench struct {
 	importer.Task
 
 	server  *hogapitest.Server
+	handler http.Handler // in front of the server
 	lines   int
 	good    []uuid.UUID
 	rejects int
@@ -58,6 +59,7 @@ type bench struct {
 func newBench(t *testing.T, n, padding int) *bench {
 	t.Helper()
 	b := &bench{server: hogapitest.New(), lines: n}
+	b.handler = b.server
 	b.server.RejectEvents(func(raw json.RawMessage) int {
 		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
 			return http.StatusBadRequest
@@ -128,6 +130,12 @@ func newImportChild(t *testing.T, task importer.Task, environment ...string) *im
 	c := &importChild{Cmd: exec.Command(path)}
 	c.Env = append(append(os.Environ(), importer.TaskVariable+"="+string(text)), environment...)
 	c.Stdout, c.Stderr = &c.out, &c.out
+	t.Cleanup(func() {
+		if c.Process != nil && c.ProcessState == nil { // the test has failed meanwhile
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+	})
 	return c
 }
 
@@ -139,7 +147,7 @@ func (c *importChild) report(t *testing.T) (r importer.Report) {
 
 // serve opens the server until close, which waits for the requests that are under way.
 func (b *bench) serve() (url string, end func()) {
-	s := httptest.NewServer(b.server)
+	s := httptest.NewServer(b.handler)
 	return s.URL, s.Close
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"strconv"
 	"syscall"
 	"time"
@@ -47,6 +48,7 @@ type Report struct {
 	Input   bool              // an InputError
 	Held    bool              // another import holds the files
 	Took    time.Duration
+	GCShare float64 // of the processor time
 }
 
 // Main reads a task from the environment, carries it out and says on standard output how it went.
@@ -95,7 +97,7 @@ func run(t Task) (r Report) {
 			Lanes: t.Lanes, MaxBatchEvents: t.MaxBatchEvents, MaxInFlight: t.MaxInFlight, NoProgress: t.NoProgress, Linger: 5 * time.Millisecond,
 		},
 	})
-	r.Took = time.Since(begin)
+	r.Took, r.GCShare = time.Since(begin), gcShare()
 	if err == nil {
 		return r
 	}
@@ -107,4 +109,15 @@ func run(t Task) (r Report) {
 	_, r.Input = errors.AsType[*hogapi.InputError](err)
 	r.Held = errors.Is(err, hogapi.ErrHeld)
 	return r
+}
+
+// gcShare is the collector's share of the processor time that was used, 0 where it has not run yet.
+func gcShare() float64 {
+	samples := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	metrics.Read(samples)
+	used := samples[1].Value.Float64() - samples[2].Value.Float64()
+	if used <= 0 {
+		return 0
+	}
+	return samples[0].Value.Float64() / used
 }

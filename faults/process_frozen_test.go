@@ -1,0 +1,88 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The import is frozen and thawed, by signals and by the system's freezer, for longer than a try may take and than the server keeps
+// connections. It goes on as soon as it is thawed, with nothing lost, and does not spin.
+func TestFrozenForLongerThanTimeouts(t *testing.T) {
+	t.Parallel()
+	for name, freezer := range map[string]func(*testing.T, *importChild) (freeze, thaw func() error){"signals": bySignals, "freezer": byFreezer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frozen := sized(600*time.Millisecond, 5*time.Second)
+			b := newBench(t, 600, 0)
+			b.TryTimeout = frozen / 2
+			b.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(frozen / 4)) // also for the next request
+				time.Sleep(2 * time.Millisecond)
+				b.server.ServeHTTP(w, r)
+			})
+			url, end := b.serve()
+			defer end()
+			b.URL = url
+			c := newImportChild(t, b.Task)
+			require.NoError(t, c.Start())
+			freeze, thaw := freezer(t, c)
+			defer func() { _ = thaw() }()
+			const times = 3
+			for k := range times {
+				b.awaitStored(len(b.good) * (k + 1) / (times + 2))
+				require.NoError(t, freeze())
+				time.Sleep(frozen)
+				before := b.server.Ledger().Len()
+				require.NoError(t, thaw())
+				thawed := time.Now()
+				b.awaitStored(before + 1)
+				assert.Less(t, time.Since(thawed), 10*time.Second, "no standstill")
+			}
+			require.NoError(t, c.Wait(), "%s", c.out.String())
+			b.requireExact(t, c.report(t))
+			used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+			assert.Less(t, used, 5*time.Second, "processor time")
+			t.Logf("processor time %v, %d events sent twice", used, b.server.Ledger().Duplicates())
+		})
+	}
+}
+
+// awaitStored waits until the service has stored so many events.
+func (b *bench) awaitStored(n int) {
+	for b.server.Ledger().Len() < n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func bySignals(_ *testing.T, c *importChild) (freeze, thaw func() error) {
+	return func() error { return c.Process.Signal(syscall.SIGSTOP) }, func() error { return c.Process.Signal(syscall.SIGCONT) }
+}
+
+func byFreezer(t *testing.T, c *importChild) (freeze, thaw func() error) {
+	t.Helper()
+	group := newControlGroup(t, "freezer", map[string]string{})
+	require.NoError(t, joinControlGroup(group, c.Process.Pid))
+	if state := filepath.Join(group, "freezer.state"); exists(state) {
+		return writer(state, "FROZEN"), writer(state, "THAWED")
+	}
+	state := filepath.Join(group, "cgroup.freeze")
+	return writer(state, "1"), writer(state, "0")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func writer(path, text string) func() error {
+	return func() error { return os.WriteFile(path, []byte(text), 0) }
+}

@@ -1,0 +1,77 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/faults/importer"
+)
+
+// D10. A large file is imported by a process that may use 64 MiB, everything that the system counts included; else it dies.
+func TestLargeFileInLittleMemory(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 20
+	size := sized(int64(64<<20), 1<<30)
+	for _, zip := range []bool{false, true} {
+		t.Run(fmt.Sprintf("zipped %t", zip), func(t *testing.T) {
+			t.Parallel()
+			group := newControlGroup(t, "memory", map[string]string{
+				"memory.limit_in_bytes": fmt.Sprint(limit), "memory.max": fmt.Sprint(limit), "memory.swap.max": "0",
+			})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"status":"Ok"}`)
+			}))
+			defer server.Close()
+			folder := t.TempDir()
+			file := filepath.Join(folder, "e.jsonl")
+			n := writeLargeFile(t, file, size, zip)
+			c := newImportChild(t, importer.Task{URL: server.URL, File: file, Folder: folder, Rate: hogapi.Unpaced, Cgroup: group}, "GOMEMLIMIT=48MiB")
+			require.NoError(t, c.Run(), "%s", c.out.String())
+			r := c.report(t)
+			require.Empty(t, r.Error)
+			require.EqualValues(t, n, r.Receipt.Acknowledged)
+			assert.LessOrEqual(t, r.GCShare, 0.25, "share of the garbage collector")
+			t.Logf("%d MiB, %d events in %v; %.1f %% of the processor time for the garbage collector", size>>20, n, r.Took, 100*r.GCShare)
+		})
+	}
+}
+
+// writeLargeFile writes lines until their plain text has a size.
+func writeLargeFile(t *testing.T, path string, size int64, zip bool) (n int) {
+	t.Helper()
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	var to io.Writer = f
+	if zip {
+		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, z.Close()) }()
+		to = z
+	}
+	w := bufio.NewWriterSize(to, 1<<18)
+	defer func() { require.NoError(t, w.Flush()) }()
+	agent := strings.Repeat("Mozilla/5.0 (X11; Linux x86_64) ", 3)
+	for written := int64(0); written < size; n++ {
+		line, err := fmt.Fprintf(w, `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":%q,"tags":["one","two","three"],"price":12.75}}`+"\n", n%50_000, n, n, agent)
+		require.NoError(t, err)
+		written += int64(line)
+	}
+	return n
+}
