@@ -43,7 +43,7 @@ func ParseJSONLine(line []byte) (Event, error) {
 	if p.line.set != nil || p.line.setOnce != nil {
 		ev.RawProperties = bytes.Clone(ev.RawProperties) // they were put together in the parser's own memory
 	}
-	p.line = lineFields{} // it would keep the line
+	p.line, ev.noted = lineFields{}, nil // they would keep the line, and the parser
 	return ev, err
 }
 
