@@ -1,5 +1,5 @@
 // Command tree reads every file of the work tree and names what must not be committed: marks for work left open,
-// paths of one machine, and links between documents that lead nowhere.
+// paths of one machine, links between documents that lead nowhere, and tests that a document names and nobody has written.
 package main
 
 import (
@@ -35,6 +35,12 @@ func main() {
 		}
 		found = append(found, problems...)
 	}
+	missing, err := missingTests(".", files)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tree:", err)
+		os.Exit(1)
+	}
+	found = append(found, missing...)
 	for _, f := range found {
 		fmt.Println(f)
 	}

@@ -42,3 +42,16 @@ func TestInspect(t *testing.T) {
 		})
 	}
 }
+
+func TestMissingTests(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"a_test.go": "package a\n\nfunc TestOne(t *testing.T) {}\nfunc FuzzTwo(f *testing.F) {}\n",
+		"a.md":      "`TestOne`, `sub: FuzzTwo`, `TestO…`, TestPlain, `TestOn`, `TestGone…`, `http: TestThree`\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	missing, err := missingTests(root, []string{"a_test.go", "a.md"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.md: there is no test TestOn", "a.md: there is no test TestGone", "a.md: there is no test TestThree"}, missing)
+}
