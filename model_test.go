@@ -3,8 +3,10 @@ package hogapi_test
 import (
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -188,6 +190,16 @@ func (m *model) receipt(n int) hogapi.Receipt {
 	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
 	r.Digest = digestOf(ids)
 	return r
+}
+
+// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
+func digestOf(ids []uuid.UUID) string {
+	var high, low, carry uint64
+	for _, id := range ids {
+		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
+		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
+	}
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
 // fixed is a receipt without what depends on the way there, its times in UTC.

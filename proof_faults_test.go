@@ -4,8 +4,6 @@ package hogapi_test
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"iter"
 	"math/bits"
@@ -237,14 +235,4 @@ func TestSharedPositionsSurviveStops(t *testing.T) {
 		require.Empty(t, ledger.Changed())
 		require.Greater(t, stops, 10)
 	})
-}
-
-// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
-func digestOf(ids []uuid.UUID) string {
-	var high, low, carry uint64
-	for _, id := range ids {
-		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
-		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
-	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
