@@ -184,8 +184,9 @@ func TestNothingPrintsASecret(t *testing.T) {
 		}
 	})
 	client := newFakeClient(t, newScript(answers(200, `{"status":"Ok"}`)), options()...)
-	roots = append(roots, failedCapture(t, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
-	roots = append(roots, failedCapture(t, options(), nil)...)
+	roots = append(roots, failedCapture(t, echoBody, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
+	roots = append(roots, failedCapture(t, echoBody, options(), nil)...)
+	roots = append(roots, failedCapture(t, roundTrip(fails(errors.New("malformed answer: "+testProjectKey))), options(), nil)...)
 	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.http, client.core.ingest)
 	for _, bad := range [][]Option{good(WithPersonalAPIKey(testProjectKey)), good(WithProjectAPIKey(testPersonalKey)), good(WithProject(testProjectKey))} {
 		_, err := NewClient(bad...)
@@ -290,15 +291,17 @@ func statusLine(line string) step {
 	}
 }
 
+// echoBody refuses a batch in its own words.
+var echoBody = roundTrip(func(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	return answer(r, 400, string(body)+testProjectKey+testPersonalKey), err
+})
+
 // failedCapture is a capture that has sent and failed, with all that it says about it.
-func failedCapture(t *testing.T, options []Option, rejects RejectHandler) []any {
-	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-		body, err := io.ReadAll(r.Body)
-		return answer(r, 400, string(body)+testProjectKey+testPersonalKey), err
-	})
+func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, rejects RejectHandler) []any {
 	client := newFakeClient(t, transport, options...)
 	capture, err := client.NewCapture(CaptureOptions{
-		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, Preflight: PreflightOff},
+		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, Preflight: PreflightOff, MaxTries: 1},
 		Rejects: rejects,
 	})
 	require.NoError(t, err)
