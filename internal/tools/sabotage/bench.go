@@ -18,6 +18,18 @@ import (
 type bench struct {
 	root, dir string
 	healthy   map[string]error // runs that were tried on the untouched copy
+	programs  programs         // of the untouched copy
+}
+
+// programs are the test programs of one state of the tree. Several runs of a folder share one.
+type programs struct {
+	dir  string
+	made map[string]string
+}
+
+func newPrograms(within string) (programs, error) {
+	dir, err := os.MkdirTemp(within, "programs-")
+	return programs{dir, map[string]string{}}, err
 }
 
 func newBench(root string) (*bench, error) {
@@ -29,7 +41,8 @@ func newBench(root string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bench{root: root, dir: dir, healthy: map[string]error{}}, nil
+	healthy, err := newPrograms(dir)
+	return &bench{root: root, dir: dir, healthy: map[string]error{}, programs: healthy}, err
 }
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
@@ -54,9 +67,14 @@ func (b *bench) try(p patch) verdict {
 	if out, err := b.apply(p); err != nil {
 		return verdict{result: "does not apply", output: out}
 	}
+	broken, err := newPrograms(b.dir)
+	if err != nil {
+		return verdict{result: "no copy", output: err.Error()}
+	}
+	defer func() { _ = os.RemoveAll(broken.dir) }()
 	var by []string
 	for _, r := range p.Runs {
-		bin, out, err := b.compile(p, r)
+		bin, out, err := b.compile(broken, p, r)
 		if err != nil {
 			return verdict{result: "does not compile", by: r.Dir, output: out}
 		}
@@ -75,7 +93,7 @@ func (b *bench) passes(p patch, r run) error {
 	if err, known := b.healthy[key]; known {
 		return err
 	}
-	bin, out, err := b.compile(p, r)
+	bin, out, err := b.compile(b.programs, p, r)
 	if err == nil {
 		out, err = b.test(p, r, bin)
 		if err == nil && !strings.Contains(out, "=== RUN") {
@@ -140,8 +158,13 @@ func (b *bench) apply(p patch) (string, error) {
 	return string(out), err
 }
 
-func (b *bench) compile(p patch, r run) (bin, output string, err error) {
-	bin = filepath.Join(b.dir, "sabotaged.test")
+// compile makes the test program of a folder, unless it is there already.
+func (b *bench) compile(of programs, p patch, r run) (bin, output string, err error) {
+	key := fmt.Sprint(r.Dir, p.Flags, p.Env)
+	if bin := of.made[key]; bin != "" {
+		return bin, "", nil
+	}
+	bin = filepath.Join(of.dir, fmt.Sprintf("%d.test", len(of.made)))
 	args := append([]string{"test", "-c", "-o", bin}, p.Flags...)
 	cmd := exec.Command("go", append(args, ".")...)
 	cmd.Dir = filepath.Join(b.tree(), r.Dir)
@@ -152,11 +175,13 @@ func (b *bench) compile(p patch, r run) (bin, output string, err error) {
 			err = fmt.Errorf("%s has no tests", r.Dir)
 		}
 	}
+	if err == nil {
+		of.made[key] = bin
+	}
 	return bin, string(out), err
 }
 
 func (b *bench) test(p patch, r run, bin string) (string, error) {
-	defer func() { _ = os.Remove(bin) }()
 	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout+30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, "-test.run="+r.Expr, "-test.v", "-test.count=1", "-test.timeout="+p.Timeout.String())
