@@ -84,8 +84,8 @@ func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
 // K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	kills := sized(12, 200, 1000)
-	bench := newKillBench(t, sized(3000, 20_000))
+	kills := sized(12, 1000, 5000)
+	bench := newKillBench(t, sized(3000, 20_000, 100_000))
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	between, most := 0, 0
 	for k := range kills {
