@@ -221,6 +221,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 		pos: ev.Position, number: number, id: reject.UUID, state: entryRejected, size: int32(size - len(ev.Position.Key)), reject: reject,
 		tally: p.books.tallyReject(ev),
 	})
+	p.addSettled(1)
 	p.wakeCommitter()
 	return nil
 }
