@@ -36,8 +36,8 @@ type DeliveryOptions struct {
 	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, at most 18 MiB
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
-	MaxInFlight    int           // events read and not yet settled; default 2,000, or 65,536 when unpaced
-	MaxBytes       int           // bytes of events held, compressed requests included; default 16 MiB
+	MaxInFlight    int           // events read and not yet settled; default 2,000, or 32,768 when unpaced
+	MaxBytes       int           // bytes of events held, requests under way as they are compressed; default 6 MiB
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
@@ -101,11 +101,11 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	s = deliverySettings{DeliveryOptions: d}
 	s.Lanes = cmp.Or(d.Lanes, 8)
 	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
-	s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
+	s.MaxBytes = cmp.Or(d.MaxBytes, 6<<20)
 	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
 	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
 	if unpaced {
-		s.MaxInFlight = cmp.Or(d.MaxInFlight, 65_536)
+		s.MaxInFlight = cmp.Or(d.MaxInFlight, 32_768)
 		s.MaxBatchEvents = cmp.Or(d.MaxBatchEvents, 1000)
 	} else {
 		s.MaxInFlight = cmp.Or(d.MaxInFlight, 2000)

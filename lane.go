@@ -242,10 +242,8 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		return captureAnswer{}, internalStop(err)
 	}
 	defer l.unpack(body)
-	if l.busy.body != nil && body.gzip { // beside the events, which are counted
-		p.hold(body.size)
-		defer p.hold(-body.size)
-	}
+	p.hold(body.extra)
+	defer p.hold(-body.extra)
 	for try := 1; ; try++ {
 		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
 			return captureAnswer{}, err
@@ -276,7 +274,7 @@ func internalStop(err error) error {
 	return &StopError{Reason: StopInternal, Err: err}
 }
 
-// hold counts bytes that are held beside those of the events.
+// hold counts bytes that are held beside those of the events, or less.
 func (p *Capture) hold(bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 type parcel struct {
 	plain  int // bytes before compression
 	size   int
+	extra  int // bytes that are held because of it; below zero where it has taken the place of something larger
 	chunks [][]byte
 	gzip   bool
 	unread atomic.Int32 // readers that a transport has not closed yet
@@ -82,11 +83,13 @@ func (l *lane) pack(r part) (*parcel, error) {
 	if err := l.p.compress(&out, body); err != nil {
 		return nil, err
 	}
+	b := &parcel{plain: len(body), size: out.size, extra: out.size, chunks: out.list, gzip: true}
 	if l.isWhole(r) {
+		b.extra -= len(body)
 		l.p.bodies.put(l.busy.body)
 		l.busy.body = nil
 	}
-	return &parcel{plain: len(body), size: out.size, chunks: out.list, gzip: true}, nil
+	return b, nil
 }
 
 func (p *Capture) compress(out io.Writer, body []byte) error {
