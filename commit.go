@@ -45,8 +45,7 @@ func (p *Capture) commit() {
 			p.spareDisk(lanesEnded)
 		}
 		if n, rejects := p.settledFront(); n > 0 {
-			if err := p.commitFront(n, rejects); err != nil {
-				p.stop(err)
+			if p.commitFront(n, rejects) != nil {
 				<-lanesEnded
 				return
 			}
@@ -128,7 +127,7 @@ func (p *Capture) settledFront() (n int, rejects []settledReject) {
 }
 
 // commitFront hands over rejects, books the first n events and saves the place. Where a reject cannot be handed over, what came
-// before it is committed all the same.
+// before it is committed all the same. An error has stopped the Capture.
 func (p *Capture) commitFront(n int, rejects []settledReject) error {
 	done, handlerErr := p.handOver(n, rejects)
 	place := p.settled
@@ -149,11 +148,15 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 		p.settled = place
 		p.mu.Unlock()
 	}
-	p.bySteps(done, p.release) // also when they were not saved: they are in the books, which count each event once
-	if handlerErr != nil {
-		return handlerErr // it came first: a reject file that fails cannot be vouched for either
+	err := handlerErr // it came first: a reject file that fails cannot be vouched for either
+	if err == nil {
+		err = saveErr
 	}
-	return saveErr
+	if err != nil {
+		p.stop(err) // before there is room: what was not saved must not become more
+	}
+	p.bySteps(done, p.release) // also when they were not saved: they are in the books, which count each event once
+	return err
 }
 
 // release lets go of the events at the front that are committed. The caller holds the lock.
