@@ -189,7 +189,7 @@ func (f *readFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, in fi
 		return fmt.Errorf("hogbeam: %s: %w", in.Path, err)
 	}
 	if !ended {
-		rt.TryClaim(int64(math.MaxInt64)) // no line begins in the rest of the range
+		rt.TryClaim(int64(math.MaxInt64 - 1)) // no line begins in the rest of the range; one more would overflow in the tracker
 	}
 	return nil
 }
