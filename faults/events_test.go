@@ -27,6 +27,19 @@ func numbered(n int) hogapi.Source {
 	})
 }
 
+// while cuts a source off behind the first event for which more is false.
+func while(source hogapi.Source, more func() bool) hogapi.Source {
+	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for ev, err := range source.Events(ctx, after) {
+				if !yield(ev, err) || !more() {
+					return
+				}
+			}
+		}
+	})
+}
+
 func numberedEvent(i int) hogapi.Event {
 	return hogapi.Event{
 		Name: "order placed", DistinctID: fmt.Sprintf("person-%d", i%17), UUID: numberedUUID(i), Position: hogapi.Position{Offset: int64(i)},

@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -16,3 +18,6 @@ func newServer(t *testing.T, h http.Handler) string {
 	})
 	return s.URL
 }
+
+// quiet takes what a server says about the connections that a test breaks.
+var quiet = log.New(io.Discard, "", 0)

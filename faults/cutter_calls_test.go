@@ -1,0 +1,98 @@
+package faults
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// A connection is cut at each byte of a write, the handshake of TLS and the frames of HTTP/2 among them, in every way. No write is
+// carried out twice, each says what happened to it, and where the request had not begun yet it is sent again.
+func TestWritesCutAtEveryByte(t *testing.T) {
+	for protocol, start := range servers {
+		for _, how := range []ending{isClosed, isReset, isSilent} {
+			t.Run(protocol+", "+string(how), func(t *testing.T) {
+				t.Parallel()
+				step := sized(23, 1)
+				if how == isSilent { // where each costs the time of a try
+					step = sized(211, 29)
+				}
+				up, down := sizesOfAWrite(t, start)
+				var cuts []cut
+				for k := 0; k <= up; k += step {
+					cuts = append(cuts, cut{k, -1, how})
+				}
+				for k := 0; k <= down; k += step {
+					cuts = append(cuts, cut{-1, k, how})
+				}
+				service := &writes{}
+				results := make([]error, len(cuts))
+				lines := make(chan *cutLine, 16)
+				for range cap(lines) {
+					lines <- newCutLine(t, service, start)
+				}
+				inParallel(len(cuts), cap(lines), func(i int) {
+					line := <-lines
+					results[i] = line.write(t, i, cuts[i])
+					lines <- line
+				})
+				v := service.requireHonest(t, results)
+				t.Logf("%d cuts: %+v", len(cuts), v)
+				require.Zero(t, v.failed, "there is always a connection to be had")
+				require.Positive(t, v.unknown)
+				if protocol == "HTTP 1" {
+					require.Positive(t, v.done)
+				} else {
+					require.Greater(t, v.done, v.unknown, "most bytes are of the handshake")
+				}
+			})
+		}
+	}
+}
+
+// cutLine makes one write after the other, each of them with its first connection cut.
+type cutLine struct {
+	*cutter
+
+	client *hogapi.Client
+	mu     sync.Mutex
+	at     cut
+}
+
+func newCutLine(t *testing.T, service http.Handler, start func(*httptest.Server)) *cutLine {
+	t.Helper()
+	l := &cutLine{at: noCut}
+	l.cutter = newCutter(t, service, start, func() cut {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		at := l.at
+		l.at = noCut
+		return at
+	})
+	l.client = callsTo(t, l.url(), hogapi.WithTryTimeout(time.Second), hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: 100 * time.Millisecond}),
+		hogapi.WithHTTPClient(&http.Client{Transport: l.transport}))
+	return l
+}
+
+func (l *cutLine) write(t *testing.T, n int, at cut) error {
+	l.mu.Lock()
+	l.at = at
+	l.mu.Unlock()
+	defer l.transport.CloseIdleConnections()
+	return write(t.Context(), l.client, n)
+}
+
+// sizesOfAWrite is how many bytes a write takes there and back.
+func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
+	t.Helper()
+	line := newCutLine(t, &writes{}, start)
+	require.NoError(t, line.write(t, 0, noCut))
+	require.Eventually(t, func() bool { return line.up.Load() > 0 && line.down.Load() > 0 }, time.Minute, time.Millisecond)
+	return int(line.up.Load()), int(line.down.Load())
+}

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ending is how a connection ends.
+type ending string
+
+const (
+	isClosed ending = "closed"
+	isReset  ending = "reset"
+	isSilent ending = "silent"
+)
+
+// cut is where a connection ends: at the byte after so many from the client, or after so many from the server. A negative number
+// of bytes never comes.
+type cut struct {
+	up, down int
+	ending   ending
+}
+
+var noCut = cut{-1, -1, isClosed}
+
+// cutter passes bytes between clients and a server, and ends connections in the midst of them.
+type cutter struct {
+	server    *httptest.Server
+	transport *http.Transport // of clients: trusts the server
+	listener  net.Listener
+	next      func() cut // for each connection in turn
+	count     atomic.Int64
+	up, down  atomic.Int64 // bytes that have passed
+}
+
+// servers are the ways to speak to a service.
+var servers = map[string]func(*httptest.Server){
+	"HTTP 1": (*httptest.Server).Start,
+	"TLS":    (*httptest.Server).StartTLS,
+	"HTTP 2": func(s *httptest.Server) {
+		s.EnableHTTP2 = true
+		s.StartTLS()
+	},
+}
+
+func newCutter(t *testing.T, service http.Handler, start func(*httptest.Server), next func() cut) *cutter {
+	t.Helper()
+	c := &cutter{server: httptest.NewUnstartedServer(service), next: next}
+	c.server.Config.ErrorLog = quiet
+	start(c.server)
+	c.transport = c.server.Client().Transport.(*http.Transport).Clone()
+	c.transport.MaxIdleConnsPerHost = 16
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c.listener = listener
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			c.count.Add(1)
+			at := c.next()
+			serving.Go(func() { c.serve(conn.(*net.TCPConn), at) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		c.transport.CloseIdleConnections()
+		serving.Wait()
+		c.server.CloseClientConnections()
+		c.server.Close()
+	})
+	return c
+}
+
+func (c *cutter) url() string {
+	if c.server.TLS != nil {
+		return "https://" + c.listener.Addr().String()
+	}
+	return "http://" + c.listener.Addr().String()
+}
+
+func (c *cutter) serve(client *net.TCPConn, at cut) {
+	conn, err := net.Dial("tcp", c.server.Listener.Addr().String())
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	server := conn.(*net.TCPConn)
+	end := sync.OnceFunc(func() {
+		switch at.ending {
+		case isSilent:
+			_ = server.CloseRead() // nothing more arrives, until the client gives up
+			return
+		case isReset:
+			_ = client.SetLinger(0)
+		default:
+		}
+		_ = client.Close()
+		_ = server.Close()
+	})
+	var both sync.WaitGroup
+	both.Go(func() {
+		if pass(server, client, at.up, &c.up) {
+			end()
+			_, _ = io.Copy(io.Discard, client)
+		}
+		_ = server.Close()
+	})
+	both.Go(func() {
+		if pass(client, server, at.down, &c.down) {
+			end()
+			return
+		}
+		if at.ending != isSilent {
+			_ = client.Close()
+		}
+	})
+	both.Wait()
+	_ = client.Close()
+}
+
+// pass copies so many bytes and reports whether there was a further one.
+func pass(to, from net.Conn, most int, passed *atomic.Int64) bool {
+	if most < 0 {
+		n, _ := io.Copy(to, from)
+		passed.Add(n)
+		return false
+	}
+	if n, err := io.CopyN(to, from, int64(most)); err != nil || n < int64(most) {
+		return false
+	}
+	n, _ := from.Read(make([]byte, 1))
+	return n == 1
+}
