@@ -21,7 +21,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				t.Parallel()
 				step := sized(23, 1)
 				if how == isSilent { // where each costs the time of a try
-					step = sized(211, 29)
+					step = sized(307, 29)
 				}
 				up, down := sizesOfAWrite(t, start)
 				var cuts []cut
@@ -31,6 +31,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				for k := 0; k <= down; k += step {
 					cuts = append(cuts, cut{-1, k, how})
 				}
+				cuts = append(cuts, noCut)
 				service := &writes{}
 				results := make([]error, len(cuts))
 				lines := make(chan *cutLine, 16)
@@ -46,9 +47,9 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				t.Logf("%d cuts: %+v", len(cuts), v)
 				require.Zero(t, v.failed, "there is always a connection to be had")
 				require.Positive(t, v.unknown)
-				if protocol == "HTTP 1" {
-					require.Positive(t, v.done)
-				} else {
+				require.Positive(t, v.done)
+				if protocol != "HTTP 1" && how != isSilent { // on a busy machine the next try may be too slow for a patience that is short
+
 					require.Greater(t, v.done, v.unknown, "most bytes are of the handshake")
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -56,7 +57,7 @@ func newCutter(t *testing.T, service http.Handler, start func(*httptest.Server),
 	c.server.Config.ErrorLog = quiet
 	start(c.server)
 	c.transport = c.server.Client().Transport.(*http.Transport).Clone()
-	c.transport.MaxIdleConnsPerHost = 16
+	c.transport.MaxIdleConnsPerHost, c.transport.TLSHandshakeTimeout = 16, time.Second
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c.listener = listener

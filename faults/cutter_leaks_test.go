@@ -1,0 +1,59 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Calls that are cut anywhere, run into silence or are given up by their caller leave no descriptor and no goroutine behind.
+func TestNothingIsLeftOfFailedCalls(t *testing.T) {
+	calls := sized(300, 10_000)
+	for protocol, start := range servers {
+		t.Run(protocol, func(t *testing.T) { // one by one: all in this process is counted
+			var n atomic.Int64
+			cutter := newCutter(t, &writes{}, start, func() cut {
+				k := int(n.Add(1))
+				at := k * 37 % 2500
+				return []cut{noCut, {at, -1, isClosed}, {-1, at, isReset}, {at, -1, isReset}, {-1, at, isClosed}, {at, -1, isSilent}}[k%6]
+			})
+			client := callsTo(t, cutter.url(), hogapi.WithTryTimeout(20*time.Millisecond),
+				hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}), hogapi.WithHTTPClient(&http.Client{Transport: cutter.transport}))
+			_ = read(t.Context(), client)
+			files, goroutines := openFiles(t), runtime.NumGoroutine()
+			var failed atomic.Int64
+			inParallel(calls, 16, func(i int) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%10)*3*time.Millisecond)
+				defer cancel()
+				if err := write(ctx, client, i); err != nil {
+					failed.Add(1)
+				}
+			})
+			t.Logf("%d of %d calls failed", failed.Load(), calls)
+			require.Greater(t, failed.Load(), int64(calls/10))
+			gone := func() bool {
+				cutter.transport.CloseIdleConnections()
+				return openFiles(t) <= files && runtime.NumGoroutine() <= goroutines+1 // which asks
+			}
+			require.Eventually(t, gone, 20*time.Second, 10*time.Millisecond)
+		})
+	}
+}
+
+// openFiles counts this process's descriptors.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
