@@ -99,7 +99,9 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if err != nil {
 		return err
 	}
-	x.plan.needsBody = out != nil || cfg.reply != nil
+	if out != nil || cfg.reply != nil {
+		x.plan.mostBytes = maxAnswer
+	}
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	if cfg.reply != nil {

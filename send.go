@@ -156,7 +156,7 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	}
 	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
 	plan := &tryPlan{
-		info: info, origin: originOf(&target), timeout: c.tryLimits.capture, needsBody: true,
+		info: info, origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
 		begin: func() CallInfo { return info }, report: func(tryReport) {},
 	}
 	req, err := http.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, plan), op.method, target.String(), open())

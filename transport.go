@@ -21,6 +21,7 @@ import (
 const (
 	maxAnswer      = 32 << 20    // bytes of a decompressed answer
 	maxErrorBody   = 64 << 10    // bytes of an error answer that are kept
+	maxWord        = 64 << 10    // bytes of a capture answer, which is a word; as many lanes as there are hold one each
 	errorBodyTime  = time.Second // for reading an error answer (T9)
 	defaultTry     = 30 * time.Second
 	defaultCapture = 60 * time.Second
@@ -31,7 +32,8 @@ var (
 	errForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
 	errPace          = errors.New("the pace leaves no room before the deadline")
 	errNoAnswer      = errors.New("the transport of the HTTP client returned neither an answer nor an error")
-	errAnswerTooBig  = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+	errNotFinal      = errors.New("the answer has a status below 200, which ends no request")
+	errAnswerTooBig  = errors.New("the answer is too large")
 )
 
 // tryLimits are the time limits of one try (T8).
@@ -123,7 +125,7 @@ type tryPlan struct {
 	info      CallInfo
 	origin    string
 	timeout   time.Duration
-	needsBody bool // a success whose answer is cut off is no success
+	mostBytes int64 // of a success's answer, which must then be whole; 0 where the status says all
 	begin     func() CallInfo
 	report    func(tryReport)
 }
@@ -161,7 +163,7 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err == nil {
 		dropBadLocation(resp, req.URL)
-		err = readAnswer(cancel, resp, plan.needsBody)
+		err = readAnswer(cancel, resp, plan.mostBytes)
 	}
 	plan.report(tryReport{unsent: err != nil && watch.unsent(err), duration: time.Since(start)})
 	if err != nil {
@@ -217,13 +219,15 @@ func (tryTimeoutError) Temporary() bool { return true }
 func (tryTimeoutError) Unwrap() error   { return errTryTimeout }
 
 // readAnswer replaces the body by its bytes, bounded in size and time.
-func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) error {
+func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) error {
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	isNeeded := needsBody && isSuccess(resp.StatusCode)
-	limit := int64(maxAnswer)
+	if resp.StatusCode < http.StatusOK {
+		return errNotFinal
+	}
+	isNeeded := limit > 0 && isSuccess(resp.StatusCode)
 	if !isNeeded {
 		limit = maxErrorBody
 		timer := time.AfterFunc(errorBodyTime, cancel)
@@ -242,7 +246,7 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, needsBody bool) 
 		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), noURL(err))
 	}
 	if tooBig {
-		return errAnswerTooBig
+		return fmt.Errorf("%w: over %d KiB", errAnswerTooBig, limit>>10)
 	}
 	if endsAtClose(resp) && cutJSON(body) {
 		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), io.ErrUnexpectedEOF)
@@ -264,11 +268,26 @@ func bodyOf(resp *http.Response) []byte { return resp.Body.(*readBody).whole }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// readBounded reads up to limit+1 bytes. From its first size the buffer doubles to little more than the limit.
+// readBounded reads up to limit+1 bytes. Its buffer doubles, and beside the last one of them there is only one half as large.
 func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
-	buf := bytes.NewBuffer(make([]byte, 0, max(min(expected, limit, 1<<20), 4<<10)+bytes.MinRead))
-	_, err := buf.ReadFrom(io.LimitReader(r, limit+1))
-	return buf.Bytes(), err
+	most := limit + 1
+	size := most
+	for size > 2*min(max(expected, 2<<10), 512<<10) {
+		size = (size + 1) / 2
+	}
+	body := make([]byte, 0, size)
+	for {
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil || int64(len(body)) == most:
+			return body, err
+		case len(body) == cap(body):
+			body = append(make([]byte, 0, min(2*int64(cap(body)), most)), body...)
+		}
+	}
 }
 
 // endsAtClose reports whether only the end of the connection ends the body, so that a cut cannot be told from the end.

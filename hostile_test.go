@@ -1,0 +1,299 @@
+package hogapi
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a hostile server can do to a call and to an import: each must end, with one typed error, in bounded memory, and no event
+// may be taken for settled. The servers write their bytes themselves, since no library would.
+
+// rawServer answers each request with whatever answer writes. It stops when the client has gone or the test has ended.
+func rawServer(t *testing.T, answer func(io.Writer)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				r, err := http.ReadRequest(bufio.NewReader(conn))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				answer(conn)
+			}()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = listener.Close()
+		<-done
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// says writes the same each time.
+func says(text string) func(io.Writer) {
+	return func(w io.Writer) { _, _ = io.WriteString(w, text) }
+}
+
+// forever writes the same again and again, with a pause where one is given.
+func forever(begin, again string, pause time.Duration) func(io.Writer) {
+	return func(w io.Writer) {
+		_, err := io.WriteString(w, begin)
+		chunk := again
+		if pause == 0 {
+			chunk = strings.Repeat(again, 1+8192/len(again))
+		}
+		for err == nil {
+			time.Sleep(pause)
+			_, err = io.WriteString(w, chunk)
+		}
+	}
+}
+
+// bomb is gzip that unpacks to so many mebibytes of a byte, a thousand times its size.
+func bomb(t *testing.T, mebibytes int, of byte) string {
+	t.Helper()
+	var one bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&one, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = zip.Write(bytes.Repeat([]byte{of}, 1<<20))
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	require.Less(t, one.Len(), 1<<20/950)
+	return strings.Repeat(one.String(), mebibytes) // gzip streams may follow each other
+}
+
+// hostile are answers that say no clear yes.
+func hostile(t *testing.T) map[string]func(io.Writer) {
+	const head, ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n", `{"status":"Ok"}`
+	zipped := head + "Content-Encoding: gzip\r\n"
+	return map[string]func(io.Writer){
+		"nothing":                 says(""),
+		"no HTTP":                 says("SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+		"no status":               says("HTTP/1.1 \r\n\r\n"),
+		"status 000":              says("HTTP/1.1 000 Zero\r\n\r\n"),
+		"status 99999":            says("HTTP/1.1 99999 Many\r\n\r\n"),
+		"bad header":              says("HTTP/1.1 200 OK\r\n: x\r\n\r\n" + ok),
+		"negative length":         says(head + "Content-Length: -5\r\n\r\n" + ok),
+		"two lengths":             says(head + "Content-Length: 2\r\nContent-Length: 15\r\n\r\n" + ok),
+		"length past the end":     says(head + "Content-Length: 1000\r\n\r\n" + ok),
+		"length of an exabyte":    says(head + "Content-Length: 1152921504606846976\r\n\r\n" + ok),
+		"length before the end":   says(head + "Content-Length: 7\r\n\r\n" + ok),
+		"bad chunk":               says(head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + ok),
+		"chunk of an exabyte":     says(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n" + ok),
+		"chunk without an end":    says(head + "Transfer-Encoding: chunked\r\n\r\nf\r\n" + ok + "\r\n"),
+		"unknown encoding":        says(head + "Transfer-Encoding: swallow\r\n\r\n" + ok),
+		"switches protocols":      says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" + ok),
+		"informs for ever":        forever("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 0),
+		"continues for ever":      forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
+		"endless status line":     forever("HTTP/1.1 200 ", "x", 0),
+		"endless header":          forever("HTTP/1.1 200 OK\r\nX: ", "x", 0),
+		"millions of headers":     forever("HTTP/1.1 200 OK\r\n", "A: b\r\n", 0),
+		"millions of names":       func(w io.Writer) { manyHeaders(w) },
+		"trickled status line":    forever("", "H", 20*time.Millisecond),
+		"trickled headers":        forever("HTTP/1.1 200 OK\r\nX: ", "x", 20*time.Millisecond),
+		"trickled header lines":   forever("HTTP/1.1 200 OK\r\n", "A: b\r\n", 20*time.Millisecond),
+		"trickled body":           forever(head+"\r\n", " ", 20*time.Millisecond),
+		"endless body":            forever(head+"\r\n", "[", 0),
+		"endless blanks":          forever(head+"\r\n", " ", 0),
+		"endless chunks":          forever(head+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 0),
+		"endless trailers":        forever(head+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n", 0),
+		"bomb":                    says(zipped + "\r\n" + bomb(t, 512, ' ')),
+		"bomb of brackets":        says(zipped + "\r\n" + bomb(t, 512, '[')),
+		"bomb that ends in time":  says(zipped + "\r\n" + bomb(t, 30, '[')),
+		"no gzip":                 says(zipped + "\r\n" + ok),
+		"half a gzip":             says(zipped + "\r\n" + bomb(t, 1, ' ')[:500]),
+		"nothing as gzip":         says(zipped + "Content-Length: 0\r\n\r\n"),
+		"truncated JSON":          says(head + "\r\n" + ok[:len(ok)-1]),
+		"JSON twice":              says(head + "\r\n" + ok + ok),
+		"a key twice":             says(head + "\r\n" + `{"status":"Ok","status":"no","results":[],"results":7}`),
+		"deep JSON":               says(head + "\r\n" + strings.Repeat(`{"results":[`, 100_000)),
+		"deep JSON that is whole": says(head + "\r\n" + strings.Repeat(`[`, 50_000) + strings.Repeat(`]`, 50_000)),
+		"an enormous number":      says(head + "\r\n" + `{"status":1` + strings.Repeat("0", 1000) + `,"count":1e999,"results":[]}`),
+		"HTML":                    says("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>" + ok),
+		"HTML as JSON":            says(head + "\r\n<html>" + ok),
+		"text":                    says("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nOk"),
+		"an image":                says("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n\x1a\n\x00"),
+		"UTF-16":                  says(head + "\r\n\xff\xfe{\x00\"\x00s\x00"),
+		"endless error":           forever("HTTP/1.1 500 No\r\n\r\n", "x", 0),
+		"endless redirect":        forever("HTTP/1.1 307 Elsewhere\r\nLocation: /\r\n\r\n", "x", 0),
+		"bomb of an error":        says("HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\n\r\n" + bomb(t, 512, 'x')),
+	}
+}
+
+// manyHeaders writes two million headers, each of another name.
+func manyHeaders(w io.Writer) {
+	out := bufio.NewWriter(w)
+	_, err := out.WriteString("HTTP/1.1 200 OK\r\n")
+	for i := 0; err == nil && i < 2_000_000; i++ {
+		_, err = fmt.Fprintf(out, "A%d: b\r\n", i)
+	}
+	_, _ = out.WriteString("\r\n{}")
+	_ = out.Flush()
+}
+
+// hostileTry is the time that these servers get.
+const hostileTry = 500 * time.Millisecond
+
+func hostileClient(t *testing.T, url string, options ...Option) *Client {
+	transport := defaultTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(url), WithTryTimeout(hostileTry), WithRetryPolicy(RetryPolicy{MaxTries: 1})}, options...)...)
+}
+
+func TestHostileServersAndCalls(t *testing.T) {
+	for name, answer := range hostile(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, begin := hostileClient(t, rawServer(t, answer)), time.Now()
+			n := 0
+			var last error
+			for _, err := range client.BatchExports.All(t.Context(), nil) {
+				n++
+				last = err
+			}
+			require.Equal(t, 1, n, "an error and nothing else")
+			var page *PageError
+			require.ErrorAs(t, last, &page)
+			requireTyped(t, page.Err)
+
+			_, err := client.BatchExports.Create(t.Context(), hostileExport())
+			requireTyped(t, err)
+			var api *APIError
+			if !errors.As(err, &api) || api.StatusCode >= 500 {
+				require.ErrorIs(t, err, ErrOutcomeUnknown, "it may have been made")
+			}
+			require.Less(t, time.Since(begin), 2*hostileTry+10*time.Second) // on a busy machine
+		})
+	}
+}
+
+func hostileExport() BatchExportCreate {
+	return BatchExportCreate{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationNoOp, Config: NoOpConfig{}}}
+}
+
+// requireTyped demands one of the errors that a call may fail with.
+func requireTyped(t *testing.T, err error) {
+	t.Helper()
+	require.True(t, errors.As(err, new(*APIError)) || errors.As(err, new(*TransportError)) || errors.As(err, new(*DecodeError)), "%T: %v", err, err)
+	require.Less(t, len(err.Error()), 2000)
+	require.NotContains(t, err.Error(), "\n")
+	requireNoSecretIn(t, "the error", err.Error())
+}
+
+func TestHostileServersAndCapture(t *testing.T) {
+	for name, answer := range hostile(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := hostileClient(t, rawServer(t, answer))
+			capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond}})
+			require.NoError(t, err)
+			const events = 8
+			for i := range events {
+				ev := testEvent()
+				ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
+				if err := capture.Enqueue(t.Context(), ev); err != nil {
+					require.ErrorAs(t, err, new(*StopError))
+				}
+			}
+			begin := time.Now()
+			receipt, err := capture.Close(t.Context())
+			require.ErrorAs(t, err, new(*UnsettledError))
+			require.ErrorAs(t, err, new(*StopError))
+			assert.Zero(t, receipt.Acknowledged)
+			assert.Zero(t, receipt.Rejected)
+			assert.Equal(t, receipt.Read, receipt.Pending)
+			requireNoSecretIn(t, "the error", err.Error())
+			require.Less(t, time.Since(begin), 4*hostileTry+20*time.Second) // on a busy machine
+		})
+	}
+}
+
+// A gzip bomb, and everything else that is endless, costs at most twice the cap of an answer; on the way of events far less,
+// however many lanes there are.
+func TestHostileServersAndMemory(t *testing.T) {
+	answers := hostile(t)
+	for name, isBody := range map[string]bool{
+		"bomb": true, "bomb of brackets": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
+		"millions of names": false, "endless trailers": false, "bomb of an error": false, "informs for ever": false,
+	} {
+		client := hostileClient(t, rawServer(t, answers[name]), WithTryTimeout(time.Minute))
+		growth := heapGrowth(func() {
+			err := client.Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
+			require.Error(t, err)
+			require.Equal(t, isBody, errors.Is(err, errAnswerTooBig), "%v", err)
+		})
+		t.Logf("%s: a call: %d KiB", name, growth>>10)
+		require.LessOrEqual(t, growth, int64(2*maxAnswer), name)
+
+		growth = heapGrowth(func() {
+			capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 16, MaxTries: 1, Linger: time.Millisecond}})
+			require.NoError(t, err)
+			for i := range 64 {
+				ev := testEvent()
+				ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
+				_ = capture.Enqueue(t.Context(), ev)
+			}
+			_, err = capture.Close(t.Context())
+			require.Error(t, err)
+		})
+		t.Logf("%s: 16 lanes: %d KiB", name, growth>>10)
+		require.LessOrEqual(t, growth, int64(maxAnswer), name)
+	}
+}
+
+// heapGrowth is by how much the live heap grows at most while work runs.
+func heapGrowth(work func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	runtime.GC()
+	before, most := heap(), int64(0)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			most = max(most, heap()-before)
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Microsecond):
+			}
+		}
+	}()
+	work()
+	close(stop)
+	<-stopped
+	return most
+}
