@@ -161,7 +161,7 @@ func manyHeaders(w io.Writer) {
 }
 
 // hostileTry is the time that these servers get.
-const hostileTry = 500 * time.Millisecond
+const hostileTry = 250 * time.Millisecond
 
 func hostileClient(t *testing.T, url string, options ...Option) *Client {
 	transport := defaultTransport()

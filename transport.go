@@ -32,6 +32,7 @@ var (
 	errForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
 	errPace          = errors.New("the pace leaves no room before the deadline")
 	errNoAnswer      = errors.New("the transport of the HTTP client returned neither an answer nor an error")
+	errReset         = errors.New("the server broke the request off")
 	errNotFinal      = errors.New("the answer has a status below 200, which ends no request")
 	errAnswerTooBig  = errors.New("the answer is too large")
 )
@@ -153,7 +154,9 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, plan.timeout, errTryTimeout)
 	defer cancel()
-	var watch writeWatch
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	watch := writeWatch{replayed: func() { end(errReset) }}
 	ctx = httptrace.WithClientTrace(ctx, watch.trace())
 	ctx = context.WithValue(ctx, callInfoKey{}, plan.begin())
 	start := time.Now()
@@ -202,11 +205,14 @@ func dropBadLocation(resp *http.Response, base *url.URL) {
 	}
 }
 
-// tryError names a try's own time limit, which net/http reports as a plain deadline. It stays a timeout by net.Error but is no
+// tryError names what ended a try. Its own time limit, which net/http reports as a plain deadline, stays a timeout by net.Error but is no
 // context.DeadlineExceeded: the caller's deadline has not passed.
 func tryError(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errTryTimeout) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTryTimeout):
 		return tryTimeoutError{}
+	case errors.Is(cause, errReset):
+		return errReset
 	}
 	return err
 }
@@ -295,13 +301,24 @@ func endsAtClose(resp *http.Response) bool {
 	return resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.ProtoMajor == 1 && !resp.Uncompressed
 }
 
-// writeWatch tells from the transport's trace whether a request can have reached the network.
-type writeWatch struct{ asked, got atomic.Bool }
+// writeWatch tells from the transport's trace whether a request can have reached the network. It also ends a try that net/http
+// repeats over HTTP/2 after a reset: it would do so hundreds of times a second, even for a create, and a reset is no proof that
+// nothing was done. What is repeated, and when, is for the replay class and the retry policy to say.
+type writeWatch struct {
+	asked, got, wrote atomic.Bool
+	replayed          func()
+}
 
 func (w *writeWatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { w.asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			if secure, ok := c.Conn.(*tls.Conn); ok && w.wrote.Load() && secure.ConnectionState().NegotiatedProtocol == "h2" {
+				w.replayed()
+			}
+			w.got.Store(true)
+		},
+		WroteHeaders: func() { w.wrote.Store(true) },
 	}
 }
 
