@@ -30,7 +30,7 @@ func SendLane(ctx context.Context, o Options, n int) (acknowledged int, err erro
 		}
 		binary.BigEndian.PutUint64(ev.UUID[:], uint64(i))
 		ev.UUID[8] = 0x80
-		*b = appendEvent(nil, &ev)
+		*b = appendPacked(nil, &ev)
 		i++
 		return true
 	}

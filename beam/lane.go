@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/hogapi/hogapi"
 )
@@ -19,15 +18,15 @@ type laneFn struct {
 	inHand int64     // bytes of memory that they hold
 }
 
-// ProcessElement takes the events of one lane.
+// ProcessElement takes the packs of one lane.
 func (f *laneFn) ProcessElement(
-	_ context.Context, lane int, events func(*[]byte) bool, _ func(BatchReceipt), _ func(Reject), _ func(hogapi.Receipt),
+	_ context.Context, lane int, packs func(*[]byte) bool, _ func(BatchReceipt), _ func(Reject), _ func(hogapi.Receipt),
 ) error {
 	s := newSorter(lane, f.Options.Sort)
 	f.lanes = append(f.lanes, s)
-	var event []byte
-	for events(&event) {
-		if err := s.add(event); err != nil {
+	var pack []byte
+	for packs(&pack) {
+		if err := eachPacked(pack, s.add); err != nil {
 			return err
 		}
 	}
@@ -95,13 +94,13 @@ type news struct {
 	rejects   []Reject
 	receipt   *hogapi.Receipt // of the whole lane
 	resent    int64           // since the last news
-	throttled time.Duration
+	throttled int64           // milliseconds since then
 }
 
 // emit counts and hands on, on the goroutine of the bundle.
 func (n news) emit(ctx context.Context, batches func(BatchReceipt), rejects func(Reject), receipts func(hogapi.Receipt)) {
 	countResent.Inc(ctx, n.resent)
-	countThrottled.Inc(ctx, n.throttled.Milliseconds())
+	countThrottled.Inc(ctx, n.throttled)
 	countRejected.Inc(ctx, int64(len(n.rejects)))
 	for _, r := range n.rejects {
 		rejects(r)
@@ -232,7 +231,7 @@ func (l *sender) settle(ctx context.Context) error {
 	stats := l.capture.Stats()
 	n := news{
 		rejects: append(l.refused, rejected...),
-		resent:  stats.Resent - l.reported.Resent, throttled: stats.Throttled - l.reported.Throttled,
+		resent:  stats.Resent - l.reported.Resent, throttled: stats.Throttled.Milliseconds() - l.reported.Throttled.Milliseconds(),
 	}
 	if b := l.batch; b.Acknowledged > 0 {
 		l.number++

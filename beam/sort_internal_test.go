@@ -122,22 +122,31 @@ func TestAReadErrorIsNoEnd(t *testing.T) {
 	assert.Less(t, n, len(events))
 }
 
-// Damaged bytes are an error, never a panic or another event.
-func FuzzParseEvent(f *testing.F) {
-	events := someEvents(5)
-	events[0].Bad, events[0].Raw, events[0].Properties = "no JSON", []byte("x"), nil
-	for i := range events {
-		f.Add(appendEvent(nil, &events[i]))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ev, err := parseEvent(b)
-		if err != nil {
-			return
+// Damaged bytes are an error or an event that is encoded again, never a panic.
+func TestDamagedEventsAreNoPanic(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 6))
+	damaged := 0
+	for _, ev := range someEvents(200) {
+		whole := appendEvent(nil, &ev)
+		for range 50 {
+			b := bytes.Clone(whole[:dice.IntN(len(whole)+1)])
+			for range dice.IntN(4) {
+				if len(b) > 0 {
+					b[dice.IntN(len(b))] = byte(dice.Uint32())
+				}
+			}
+			got, err := parseEvent(b)
+			if err != nil {
+				require.ErrorIs(t, err, errDamaged)
+				damaged++
+				continue
+			}
+			again, err := parseEvent(appendEvent(nil, &got))
+			require.NoError(t, err)
+			require.Equal(t, got, again)
 		}
-		again, err := parseEvent(appendEvent(nil, &ev))
-		require.NoError(t, err)
-		assert.Equal(t, ev, again)
-	})
+	}
+	assert.Positive(t, damaged)
 }
 
 func TestAPersonHasOneLane(t *testing.T) {
@@ -166,4 +175,21 @@ func TestEventOf(t *testing.T) {
 	require.Error(t, err)
 	_, err = EventOf(hogapi.Event{Properties: map[string]any{"a": func() {}}})
 	require.Error(t, err)
+}
+
+func TestAPackGivesItsEvents(t *testing.T) {
+	events := someEvents(50)
+	var pack []byte
+	for i := range events {
+		pack = appendPacked(pack, &events[i])
+	}
+	i := 0
+	require.NoError(t, eachPacked(pack, func(event []byte) error {
+		assert.Equal(t, appendEvent(nil, &events[i]), event)
+		i++
+		return nil
+	}))
+	assert.Equal(t, len(events), i)
+	require.ErrorIs(t, eachPacked(pack[:len(pack)-1], func([]byte) error { return nil }), errDamaged)
+	require.ErrorIs(t, eachPacked(pack, func([]byte) error { return errDamaged }), errDamaged)
 }

@@ -53,11 +53,15 @@ var (
 	countThrottled    = beam.NewCounter(namespace, "throttled_ms")
 )
 
-// stampFn gives each event its uuid and its lane.
+// stampFn gives each event its uuid and its lane. It packs events of a lane, since an engine has work with each element that it shuffles.
 type stampFn struct {
 	ID    string
 	Lanes int
+
+	packs map[int][]byte // of this bundle, by lane
 }
+
+const packBytes = 32 << 10
 
 // ProcessElement stamps one event.
 func (f *stampFn) ProcessElement(ctx context.Context, ev Event, emit func(int, []byte)) {
@@ -65,7 +69,26 @@ func (f *stampFn) ProcessElement(ctx context.Context, ev Event, emit func(int, [
 	if ev.UUID == uuid.Nil && !ev.Position.IsZero() {
 		ev.UUID = ev.Position.UUID(f.ID)
 	}
-	emit(f.lane(&ev), appendEvent(nil, &ev))
+	if f.packs == nil {
+		f.packs = map[int][]byte{}
+	}
+	lane := f.lane(&ev)
+	pack := appendPacked(f.packs[lane], &ev)
+	if len(pack) >= packBytes {
+		emit(lane, pack)
+		pack = nil
+	}
+	f.packs[lane] = pack
+}
+
+// FinishBundle hands on what is not yet.
+func (f *stampFn) FinishBundle(_ context.Context, emit func(int, []byte)) {
+	for lane, pack := range f.packs {
+		if len(pack) > 0 {
+			emit(lane, pack)
+		}
+	}
+	f.packs = nil
 }
 
 // lane is the same for all events of a person, on every machine. What has no person is spread by its uuid.

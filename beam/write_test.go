@@ -72,7 +72,14 @@ func TestJobSurvivesFaults(t *testing.T) {
 	assert.Zero(t, ledger.Inversions(byTime(server)))
 	assert.EqualValues(t, receipt.Resent, out.counter("resent"))
 	assert.Positive(t, receipt.Resent)
-	assert.Positive(t, out.counter("throttled_ms"))
+}
+
+func TestTimeThatTheServiceAsksForIsCounted(t *testing.T) {
+	server := hogapitest.New()
+	server.Script(hogapi.OpCapture, hogapitest.RateLimit("1"))
+	out, receipt := must(t, optionsFor(t, server), fromFiles(writeFile(t, "a.jsonl", `{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z"}`)))
+	assert.EqualValues(t, 1, receipt.Resent)
+	assert.GreaterOrEqual(t, out.counter("throttled_ms"), int64(900))
 }
 
 // byTime is the order in which a person's events shall have been taken.

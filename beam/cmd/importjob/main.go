@@ -144,11 +144,11 @@ func run(ctx context.Context, out io.Writer, s *settings) error {
 	if err := s.complete(); err != nil {
 		return err
 	}
-	if err := s.options.Check(); err != nil {
+	if err := s.options.Check(); err != nil { //nolint:contextcheck // it sends nothing
 		return err
 	}
 	p, root := beam.NewPipelineWithRoot()
-	written := hogbeam.WriteHistorical(root, s.options, hogbeam.ReadJSONLines(root, s.globs...))
+	written := hogbeam.WriteHistorical(root, s.options, hogbeam.ReadJSONLines(root, s.globs...)) //nolint:contextcheck // the same
 	s.write(root, written)
 	result, err := beam.Run(ctx, runners[s.runner], p)
 	if err != nil {
