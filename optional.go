@@ -66,6 +66,16 @@ func (o Opt[T]) String() string {
 	}
 }
 
+// Format writes what String does, a value under the verb that was asked for. Without it fmt would look into the value by itself,
+// and past what hides the credentials in it.
+func (o Opt[T]) Format(f fmt.State, verb rune) {
+	if o.state == optValue {
+		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.v)
+		return
+	}
+	_, _ = io.WriteString(f, o.String())
+}
+
 // errAbsent is unreachable through omitzero: it tells of a field that lacks the tag option.
 var errAbsent = errors.New("hogapi: an absent Opt cannot be marshalled; give its field the tag option omitzero")
 

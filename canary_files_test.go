@@ -1,0 +1,91 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Nothing that an import leaves behind has a key in it, though the service repeats both in every refusal: the checkpoint, the reject
+// file, the receipt, the progress and the log.
+func TestNoSecretInFiles(t *testing.T) {
+	folder := t.TempDir()
+	var log bytes.Buffer
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("refuse me")) {
+			return answer(r, 400, `{"detail":"`+testPersonalKey+`","attr":"`+testProjectKey+`"}`+string(body), "X-Request-Id", testProjectKey), err
+		}
+		return answer(r, 200, `{"status":"Ok","key":"`+testProjectKey+`"}`), err
+	}), WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	source := SourceFunc("s", func(_ context.Context, after Position) iter.Seq2[Event, error] {
+		return func(yield func(Event, error) bool) {
+			for i := after.Offset + 1; i <= 20; i++ {
+				ev := testEvent()
+				ev.UUID, ev.Position = uuid.Nil, Position{Offset: i}
+				switch i % 5 {
+				case 1:
+					ev.Name = "refuse me"
+				case 2:
+					ev.DistinctID = "" // the gate does
+				}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+	receipt, err := client.Import(t.Context(), source, ImportOptions{
+		ID: "canary", Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
+		OnProgress: func(s Stats) { fmt.Fprintf(&log, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{NoCompression: true, Preflight: PreflightOff},
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 8, receipt.Rejected)
+	asJSON, err := json.Marshal(receipt)
+	require.NoError(t, err)
+	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.HogQL()+string(asJSON))
+	require.Contains(t, log.String(), "batch")
+	requireNoSecretIn(t, "the log", log.String())
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(left), 2)
+	for _, entry := range left {
+		content, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		require.NoError(t, err)
+		requireNoSecretIn(t, entry.Name(), string(content))
+	}
+}
+
+// What a program prints when it ends by a panic with a value of this package has no key in it.
+func TestNoSecretInAPanic(t *testing.T) {
+	const task = "HOGAPI_TEST_PANIC"
+	client := newFakeClient(t, newScript(answers(403, `{"detail":"`+testPersonalKey+`"}`)))
+	_, err := client.BatchExports.Get(t.Context(), exportA)
+	values := map[string]any{
+		"error": err, "client": client, "copy": *client, "secret": NewSecret(testCredential), "optional": Set(NewSecret(testCredential)), "option": WithPersonalAPIKey(testPersonalKey),
+		"config": S3Config{AWSSecretAccessKey: Set(NewSecret(testCredential))}, "raw": RawConfig(`{"password":"` + testCredential + `"}`),
+	}
+	if name := os.Getenv(task); name != "" {
+		panic(values[name])
+	}
+	for name := range values {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoSecretInAPanic$")
+		child.Env = append(os.Environ(), task+"="+name)
+		output, err := child.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(output), "panic: ")
+		requireNoSecretIn(t, "a panic with "+name, string(output))
+	}
+}
