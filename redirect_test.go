@@ -2,8 +2,10 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,11 +55,40 @@ func namedHosts(t *testing.T, home, other *recorder) *http.Transport {
 		if address == "home.test:80" {
 			return dial(ctx, network, home.Listener.Addr().String())
 		}
+		other.mu.Lock()
+		other.got = append(other.got, "a connection to "+address)
+		other.mu.Unlock()
 		return dial(ctx, network, other.Listener.Addr().String())
 	}
 	transport.DialTLSContext = transport.DialContext // https is only a name here
 	t.Cleanup(transport.CloseIdleConnections)
 	return transport
+}
+
+// redirectTargets are places of every kind, and whether they are at http://home.test.
+var redirectTargets = map[string]bool{
+	"/new/place/":                    true,
+	"place/":                         true,
+	"//home.test/new/place/":         true,
+	"http://home.test/new/place/":    true,
+	"http://home.test:80/new/place/": true,
+	"HTTP://HOME.TEST/new/place/":    true,
+	"http://other.test/":             false,
+	"//other.test/":                  false,
+	"http://sub.home.test/":          false,
+	"http://home.test.other.test/":   false,
+	"http://test/":                   false,
+	"http://home.test:8080/":         false,
+	"https://home.test/":             false,
+	"https://home.test:80/":          false,
+	"http://user:word@home.test/":    false,
+	"http://home.test@other.test/":   false,
+	"http://home.test%2eother/":      false,
+	"http://home.test\\@other.test/": false,
+	"ftp://home.test/":               false,
+	"javascript:alert(1)":            false,
+	"http://[::1":                    false,
+	"":                               false,
 }
 
 // Redirects lead to no other origin, and only a 307 or 308 is followed within its own. The keys stay where they belong.
@@ -77,30 +108,7 @@ func TestRedirects(t *testing.T) {
 	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL(home), WithInsecureHTTP())
 
 	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
-		for to, same := range map[string]bool{
-			"/new/place/":                    true,
-			"place/":                         true,
-			"//home.test/new/place/":         true,
-			home + "/new/place/":             true,
-			home + ":80/new/place/":          true,
-			"HTTP://HOME.TEST/new/place/":    true,
-			"http://other.test/":             false,
-			"//other.test/":                  false,
-			"http://sub.home.test/":          false,
-			"http://home.test.other.test/":   false,
-			"http://test/":                   false,
-			"http://home.test:8080/":         false,
-			"https://home.test/":             false,
-			"https://home.test:80/":          false,
-			"http://user:word@home.test/":    false,
-			"http://home.test@other.test/":   false,
-			"http://home.test%2eother/":      false,
-			"http://home.test\\@other.test/": false,
-			"ftp://home.test/":               false,
-			"javascript:alert(1)":            false,
-			"http://[::1":                    false,
-			"":                               false,
-		} {
+		for to, same := range redirectTargets {
 			location = to
 			t.Run(fmt.Sprintf("%d to %q", status, location), func(t *testing.T) {
 				err := create(t.Context(), client)
@@ -136,6 +144,110 @@ func TestCaptureFollowsNoRedirect(t *testing.T) {
 	defer resp.Body.Close()
 	require.Equal(t, 307, resp.StatusCode)
 	require.EqualValues(t, 1, s.tries.Load())
+}
+
+// An import sends its events nowhere else, whatever the code and the place, and stops.
+func TestImportFollowsNoRedirect(t *testing.T) {
+	var status int
+	var location string
+	atHome := newRecorder(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Location"] = []string{location}
+		w.WriteHeader(status)
+	})
+	elsewhere := newRecorder(t, func(http.ResponseWriter, *http.Request) {})
+	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL("http://home.test"), WithInsecureHTTP())
+	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
+		for location = range redirectTargets {
+			capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced})
+			require.NoError(t, err)
+			ev := testEvent()
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+			receipt, err := capture.Close(t.Context())
+			var stop *StopError
+			require.ErrorAs(t, err, &stop, "%d to %q", status, location)
+			require.Equal(t, StopRedirect, stop.Reason)
+			require.EqualValues(t, 1, receipt.Pending)
+			require.Empty(t, elsewhere.take(), "neither a key nor anything else")
+			require.Len(t, atHome.take(), 1)
+		}
+	}
+}
+
+// Places and links of a million kinds (in the long form) lead nowhere else.
+func TestFuzzedPlacesStayAtHome(t *testing.T) {
+	count := longer(3000, 1_000_000)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any will do, the same each time
+	var status, requests int
+	var place string
+	var elsewhere []string
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		if requests++; r.URL.Scheme+"://"+r.URL.Host != "https://us.posthog.com" && r.URL.Scheme+"://"+r.URL.Host != "https://us.i.posthog.com" {
+			elsewhere = append(elsewhere, r.URL.String())
+		}
+		if status == 200 {
+			page, err := json.Marshal(map[string]any{"next": place, "results": []int{}})
+			return answer(r, status, string(page)), err
+		}
+		return answer(r, status, "", "Location", place), nil
+	})
+	client := newFakeClient(t, transport)
+	event := func() io.ReadCloser { return io.NopCloser(strings.NewReader("{}")) }
+	for i := range count {
+		place = hostilePlace(random)
+		switch status = []int{301, 302, 303, 307, 308, 200, 200}[i%7]; {
+		case status != 200:
+			require.Error(t, create(t.Context(), client))
+			answered, _, _, err := client.core.capturePost(t.Context(), captureOperation, event, 2, false)
+			require.NoError(t, err)
+			require.Equal(t, status, answered)
+		case i%7 == 5:
+			_, _ = collect(walkers["offset"](t.Context(), client, walkOptions{maxPages: 2}))
+		default:
+			_, _ = collect(walkers["cursor"](t.Context(), client, walkOptions{maxPages: 2}))
+		}
+		require.Empty(t, elsewhere, "%d to %q", status, place)
+	}
+	require.Greater(t, requests, count*11/10, "some lead to the same origin, and are followed")
+}
+
+// hostilePlace puts parts of URLs together as they come.
+func hostilePlace(random *rand.Rand) string {
+	parts := []string{
+		"http:", "https:", "HTTPS://", "https://us.posthog.com", "https://us.posthog.com", "us.posthog.com", "US.POSTHOG.COM", "us.i.posthog.com", "evil.test", "sub.", ".evil.test",
+		"//", "/", "\\", "@", ":", ":443", ":80", ":8443", "user:word@", "[::1]", "127.0.0.1", "%2e", "%2f", "%00", "%zz", "\t", "\r\n", " ", "\x00", "\x7f", "\xff", "\u3002",
+		"\uff55s.posthog.com", "..", "?", "offset=2", "&cursor=x", "cursor=%2f..%2f", ";", "#", "javascript:", "ftp://", "file:///", "data:,", ".", "0x7f.1",
+	}
+	var b strings.Builder
+	for range 1 + random.IntN(6) {
+		b.WriteString(parts[random.IntN(len(parts))])
+	}
+	return b.String()
+}
+
+// A million ids (in the long form) stay in their segment of the path, or are refused.
+func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // any will do, the same each time
+	alphabet := []rune("abcXYZ019_-@./\\%2eF?#;:&= \t\n\x00\x7f\u00e9\u2024\u2215\uff0f\ufffd\U0001f994")
+	client, accepted := newFakeClient(t, newScript()), 0
+	for range longer(20_000, 1_000_000) {
+		id := make([]rune, random.IntN(6))
+		for i := range id {
+			id[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		r := endpoint(OpRunsLogs, string(id), "run")
+		target, err := client.target(r, nil)
+		if err != nil {
+			require.ErrorIs(t, err, ErrInvalid)
+			continue
+		}
+		accepted++
+		parsed, err := url.Parse(target.String()) // as a server reads it
+		require.NoError(t, err)
+		require.Equal(t, []string{"", "api", "environments", "12345", "batch_exports", string(id), "runs", "run", "logs", ""}, strings.Split(parsed.EscapedPath(), "/"))
+		require.Equal(t, "us.posthog.com", parsed.Host)
+		require.Empty(t, parsed.RawQuery+parsed.Fragment)
+	}
+	require.Positive(t, accepted)
 }
 
 // contextOfTry is the context of a request to the capture origin.
