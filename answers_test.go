@@ -105,7 +105,7 @@ func judgeAgain(t *testing.T, status uint16, body []byte) answerVerdict {
 	switch {
 	case text == "" && status == 204:
 		return answerSettled
-	case !json.Valid(body) && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")):
+	case !json.Valid([]byte(text)) && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")):
 		return answerWait
 	case jsonb.Valid(body) != nil || text[0] != '{': // which has an oracle of its own
 		return answerStop

@@ -250,15 +250,17 @@ func (r Receipt) restore() (*books, error) {
 	}
 	for _, d := range r.Days {
 		if d.Day == otherDay {
-			k.overflow = &tally{acknowledged: d.Acknowledged, rejected: d.Rejected}
+			if k.overflow == nil {
+				k.overflow = &tally{}
+			}
+			k.overflow.add(d)
 			continue
 		}
 		at, err := time.Parse(time.DateOnly, d.Day)
 		if err != nil {
 			return nil, err
 		}
-		t := k.tally(d.Event, at)
-		t.acknowledged, t.rejected = d.Acknowledged, d.Rejected
+		k.tally(d.Event, at).add(d)
 	}
 	k.recent = nil
 	r.Days = nil
@@ -267,6 +269,12 @@ func (r Receipt) restore() (*books, error) {
 	}
 	k.total = r
 	return k, nil
+}
+
+// add takes over what a saved receipt has counted.
+func (t *tally) add(d DayCount) {
+	t.acknowledged += d.Acknowledged
+	t.rejected += d.Rejected
 }
 
 func (t *tally) date() string { return time.Unix(t.day*86_400, 0).UTC().Format(time.DateOnly) }
