@@ -18,8 +18,8 @@ import (
 
 func init() {
 	register.Function1x1(rejectLine)
-	register.Function2x2(receiptText)
-	register.DoFn4x1[context.Context, []byte, func(*string) bool, func(string), error](&writeFn{})
+	register.DoFn4x1[context.Context, []byte, func(*string) bool, func(string), error](&rejectsFn{})
+	register.DoFn3x1[context.Context, hogapi.Receipt, func(*string) bool, error](&receiptFn{})
 	register.Iter1[string]()
 	register.Emitter1[string]()
 }
@@ -27,45 +27,58 @@ func init() {
 // write writes what a job has to say: the refused events, anew in each run and in the form that can be mended and imported, and when they
 // are written the receipt.
 func (s *settings) write(root beam.Scope, written hogbeam.Written) {
-	rejects := writeFile(root, s.rejects, beam.ParDo(root, rejectLine, written.Rejects))
-	writeFile(root, s.receipt, beam.ParDo(root, receiptText, written.Receipt, beam.SideInput{Input: rejects}))
+	lines := beam.ParDo(root, rejectLine, written.Rejects)
+	rejects := beam.ParDo(root, &rejectsFn{Path: s.rejects}, beam.Impulse(root), beam.SideInput{Input: lines})
+	beam.ParDo0(root, &receiptFn{Path: s.receipt}, written.Receipt, beam.SideInput{Input: rejects})
 }
 
 func rejectLine(r hogbeam.Reject) string { return string(r.Line) }
 
-// receiptText is the file of the receipt. It waits for the side input.
-func receiptText(r hogapi.Receipt, _ func(*string) bool) (string, error) {
-	raw, err := json.MarshalIndent(r, "", "  ")
-	return string(raw), err
-}
-
-// writeFile writes lines to one file, also where there are none. What it gives is there when the file is.
-func writeFile(s beam.Scope, path string, lines beam.PCollection) beam.PCollection {
-	return beam.ParDo(s, &writeFn{Path: path}, beam.Impulse(s), beam.SideInput{Input: lines})
-}
-
-type writeFn struct{ Path string }
+// rejectsFn writes one file, also where nothing was refused.
+type rejectsFn struct{ Path string }
 
 // ProcessElement writes the file and gives its path.
-func (f *writeFn) ProcessElement(ctx context.Context, _ []byte, lines func(*string) bool, emit func(string)) error {
-	fs, err := filesystem.New(ctx, f.Path)
+func (f *rejectsFn) ProcessElement(ctx context.Context, _ []byte, lines func(*string) bool, emit func(string)) error {
+	err := writeFile(ctx, f.Path, func(out io.Writer) {
+		for line := ""; lines(&line); {
+			_, _ = io.WriteString(out, line+"\n") // the writer keeps its error
+		}
+	})
+	if err == nil {
+		emit(f.Path)
+	}
+	return err
+}
+
+// receiptFn writes the receipt once there is one: a job that fails leaves none, and none of a part of it.
+type receiptFn struct{ Path string }
+
+// ProcessElement writes the file. It waits for the side input and demands it: a job that is being broken off may give none.
+func (f *receiptFn) ProcessElement(ctx context.Context, r hogapi.Receipt, rejects func(*string) bool) error {
+	if path := ""; !rejects(&path) {
+		return errors.New("the file of the rejects was not written")
+	}
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(ctx, f.Path, func(out io.Writer) { _, _ = out.Write(append(raw, '\n')) })
+}
+
+// writeFile writes a file of any of Beam's filesystems. The writer that it hands out keeps its first error.
+func writeFile(ctx context.Context, path string, write func(io.Writer)) error {
+	fs, err := filesystem.New(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer fs.Close()
-	file, err := fs.OpenWrite(ctx, f.Path)
+	file, err := fs.OpenWrite(ctx, path)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(file)
-	for line := ""; lines(&line); {
-		_, _ = out.WriteString(line + "\n") // the writer keeps its error for Flush
-	}
-	if err := errors.Join(out.Flush(), file.Close()); err != nil {
-		return err
-	}
-	emit(f.Path)
-	return nil
+	write(out)
+	return errors.Join(out.Flush(), file.Close())
 }
 
 // printReceipt shows the receipt that the job has written, where this machine can read it.
