@@ -53,16 +53,16 @@ func TestExportsAndRunsOfManyProjects(t *testing.T) {
 	assert.ElementsMatch(t, wantRuns, out.Runs)
 }
 
-func TestAProjectThatCannotBeListedEndsTheJob(t *testing.T) {
+func TestAKeyInPlaceOfItsNameIsRefused(t *testing.T) {
+	_, s := beam.NewPipelineWithRoot()
+	service := hogbeam.Service{Region: hogapi.RegionEU, PersonalKey: hogbeam.SecretRef{Env: hogapitest.DefaultPersonalKey}}
+	assert.Panics(t, func() { hogbeam.ListExports(s, service, "1") })
+}
+
+func TestAProjectThatCannotBeListedIsNamed(t *testing.T) {
 	server := hogapitest.New()
 	t.Setenv(key, hogapitest.DefaultPersonalKey)
 	service := hogbeam.Service{BaseURL: server.URL(), PersonalKey: hogbeam.SecretRef{Env: key}}
-	p, s := beam.NewPipelineWithRoot()
-	hogbeam.ListExports(s, service, hogapitest.DefaultProject, "404")
-	_, err := beam.Run(t.Context(), "prism", p)
-	require.ErrorContains(t, err, "project 404")
-
-	_, s = beam.NewPipelineWithRoot()
-	service.PersonalKey.Env = hogapitest.DefaultPersonalKey
-	assert.Panics(t, func() { hogbeam.ListExports(s, service, "1") })
+	require.NoError(t, hogbeam.ListOne(t.Context(), service, hogapitest.DefaultProject))
+	require.ErrorContains(t, hogbeam.ListOne(t.Context(), service, "404"), "project 404")
 }

@@ -42,3 +42,8 @@ func SendLane(ctx context.Context, o Options, n int) (acknowledged int, err erro
 	}
 	return acknowledged, f.FinishBundle(ctx, batches, rejects, receipts)
 }
+
+// ListOne lists the exports of one project, without a runner around it.
+func ListOne(ctx context.Context, service Service, project string) error {
+	return (&exportsFn{Service: service}).ProcessElement(ctx, project, func(ProjectExport) {})
+}

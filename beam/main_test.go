@@ -1,9 +1,12 @@
 package hogbeam_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,6 +27,10 @@ import (
 func TestMain(m *testing.M) {
 	beam.Init()
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the runner tells; a job's error tells it again
+	if order := os.Getenv(orderOfChild); order != "" {
+		runOrder(order)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -122,6 +129,44 @@ func must(t testing.TB, o hogbeam.Options, events func(beam.Scope) beam.PCollect
 	require.NoError(t, err)
 	require.Len(t, out.Receipt, 1)
 	return out, out.Receipt[0]
+}
+
+// orderOfChild is the variable that makes this program run one job, and holds what it needs for it.
+const orderOfChild = "HOGBEAM_TEST_JOB"
+
+type jobOrder struct {
+	Options hogbeam.Options
+	Globs   []string
+}
+
+// failure runs a job that must fail and gives its error's text. It has a process of its own, since Beam's worker, when a job fails, closes a
+// channel while others send to it: a race, but not ours.
+func failure(t *testing.T, o hogbeam.Options, globs ...string) string {
+	t.Helper()
+	order, err := json.Marshal(jobOrder{o, globs})
+	require.NoError(t, err)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), program)
+	child.Env = append(os.Environ(), orderOfChild+"="+string(order), "GORACE=exitcode=0 log_path="+filepath.Join(t.TempDir(), "race"))
+	out, err := child.CombinedOutput()
+	require.Error(t, err, "the job must fail")
+	return string(out)
+}
+
+// runOrder is the child.
+func runOrder(order string) {
+	var o jobOrder
+	err := json.Unmarshal([]byte(order), &o)
+	if err == nil {
+		p, s := beam.NewPipelineWithRoot()
+		hogbeam.WriteHistorical(s, o.Options, hogbeam.ReadJSONLines(s, o.Globs...))
+		_, err = beam.Run(context.Background(), "prism", p)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func fromFiles(globs ...string) func(beam.Scope) beam.PCollection {

@@ -28,8 +28,8 @@ type laneOrder struct {
 
 // A lane needs memory for what it sorts at a time, whatever it holds: 256 MiB with the defaults, of which this program without a lane is a part.
 func TestALaneStaysWithinItsMemory(t *testing.T) {
-	const most = 256 << 10 // KiB
-	events := long(600_000, 5_000_000)
+	const most = raceFactor * 256 << 10 // KiB
+	events := long(250_000, 5_000_000)
 	sink := newSink(t)
 	t.Setenv(key, "phc_sink")
 	order, err := json.Marshal(laneOrder{Events: events, Options: sink.options(t)})

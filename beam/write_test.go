@@ -57,7 +57,7 @@ func sent(server *hogapitest.Server) map[uuid.UUID]string {
 
 // Nearly a third of all requests fail, before or after the events were taken: nothing is lost, nothing differs, nobody's order changes.
 func TestJobSurvivesFaults(t *testing.T) {
-	events := long(20_000, 100_000)
+	events := long(8_000, 100_000)
 	server := hogapitest.New()
 	server.Chaos(hogapi.OpCapture, 7, 0.3, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(0))
 	o := optionsFor(t, server)
@@ -154,8 +154,7 @@ func TestRefusedEventsAreAnOutput(t *testing.T) {
 
 	o := optionsFor(t, server)
 	o.FailOnReject = true
-	_, err := runJob(t, o, fromFiles(glob))
-	require.ErrorContains(t, err, "rejected_event")
+	assert.Contains(t, failure(t, o, glob), "rejected_event")
 }
 
 func TestJobWithoutEventsHasAReceipt(t *testing.T) {

@@ -26,7 +26,7 @@ import (
 // The job has a process for its worker. Whichever of the two is killed, and whenever, another run of the same command completes the
 // import: nothing is lost, and what was sent twice is the same.
 func TestKilledJobsAreRunAgain(t *testing.T) {
-	kills, events := 2, 4000
+	kills, events := 2, 2000
 	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
 		kills = 20
 	}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package hogbeam_test
+
+const raceFactor = 1
