@@ -136,18 +136,25 @@ func (d *identity) check(ev *Event) *EventError {
 // assign gives an event that has passed check the uuid that it lacks, and says how many events at its position came before it.
 func (d *identity) assign(out *encoded) (number uint64, refusal *EventError) {
 	number = d.number(out.pos)
-	if out.id == uuid.Nil && !out.pos.IsZero() {
-		out.id = d.at(out.pos, number)
-		putUUID(out.wire, out.id)
-	} else if out.id == uuid.Nil {
-		var known bool
-		if out.id, known = d.ofContent(out.wire); !known {
-			return 0, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most)}
+	if out.id == uuid.Nil {
+		if out.id, refusal = d.derive(out, number); refusal != nil {
+			return 0, refusal
 		}
 		putUUID(out.wire, out.id)
 	}
 	d.n++
 	return number, nil
+}
+
+func (d *identity) derive(out *encoded, number uint64) (uuid.UUID, *EventError) {
+	if !out.pos.IsZero() {
+		return d.at(out.pos, number), nil
+	}
+	id, known := d.ofContent(out.wire)
+	if !known {
+		return id, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most)}
+	}
+	return id, nil
 }
 
 // number counts the events at p that came before the next one. It must see every event, also those with a uuid of their own.
