@@ -39,14 +39,15 @@ func TestEveryDiskCallFails(t *testing.T) {
 	}
 }
 
-// failAt fails a call of a small import, or that and all later ones, and lets it go on afterwards.
+// failAt fails a call of a small import, or that and all later ones, and lets it go on afterwards. A run that does not come so far
+// is failed at its last such call.
 func failAt(t *testing.T, p place, errno syscall.Errno, forGood bool) (reason hogapi.StopReason, further int) {
 	t.Helper()
 	b := smallImport(t)
-	judge, met := p.at(errno)
+	judge, seen := p.at(errno)
 	before := 0
 	report := b.judged(t, func(c diskcalls.Call) syscall.Errno {
-		if *met && forGood {
+		if *seen >= p.n && forGood {
 			return errno
 		}
 		verdict := judge(c)
@@ -55,8 +56,11 @@ func failAt(t *testing.T, p place, errno syscall.Errno, forGood bool) (reason ho
 		}
 		return verdict
 	})
-	if !*met || report.Error == "" { // the call was not needed: the end must be as good as ever
+	if report.Error == "" { // the end must be as good as ever
 		b.requireExact(t, *report)
+		if *seen < p.n {
+			return failAt(t, place{p.call, *seen}, errno, forGood)
+		}
 		return "", 0
 	}
 	further = b.server.Ledger().Len() - before
