@@ -245,14 +245,15 @@ func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error
 	p := e.plan(len(m))
 	if p != nil && e.fetch(p, m) {
 		for i, text := range p.texts {
+			member := e.members[first+i] // its key is not looked up in p, which a map inside may take
 			dst = append(dst, text...)
 			before := len(dst)
 			var err error
-			if dst, err = e.value(dst, e.members[first+i].value, depth); err != nil {
-				return dst, within(keyStep(e.members[first+i].key), err)
+			if dst, err = e.value(dst, member.value, depth); err != nil {
+				return dst, within(keyStep(member.key), err)
 			}
 			if visit != nil {
-				visit(p.keys[i], dst[before:])
+				visit(member.key, dst[before:])
 			}
 		}
 		e.drop(first, start)

@@ -456,3 +456,19 @@ func TestAppendVisited(t *testing.T) {
 	_, err := e.AppendMembers(nil, m)
 	require.NoError(t, err)
 }
+
+// Maps inside may take the plan of the map around them while that is being written.
+func TestAppendVisitedAroundOtherMaps(t *testing.T) {
+	var inside []any
+	for i := range 100 {
+		inside = append(inside, map[string]any{"x": i, "y": i, "z": i})
+	}
+	m := map[string]any{"a": inside, "b": 1, "c": 2}
+	var e jsonb.Encoder
+	for range 3 {
+		var seen []string
+		_, err := e.AppendVisited(nil, m, func(key string, _ []byte) { seen = append(seen, key) })
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a", "b", "c"}, seen)
+	}
+}
