@@ -283,6 +283,7 @@ func echoes() map[string]step {
 	return map[string]step{
 		"detail":       answers(403, `{"detail":"`+both+`","code":"`+testPersonalKey+`","attr":"`+testPersonalKey+`","type":"`+testProjectKey+`"}`),
 		"escaped":      answers(401, `{"detail":"`+escaped+`"}`),
+		"nested":       answers(400, `{"detail":{"config":["`+escaped+`"]}}`),
 		"object":       answers(400, `{"detail":{"key":"`+both+`"}}`),
 		"plain text":   answers(404, both),
 		"HTML":         answers(502, "<html>"+both),

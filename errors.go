@@ -147,22 +147,20 @@ type errorBody struct {
 	Type, Code, Detail, Attr string
 }
 
-// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one. The texts are
-// redacted after parsing too, since JSON can write a key in ways that a search of the body does not find.
-func parseErrorBody(contentType string, body []byte, keys []string) errorBody {
-	tidy := func(s string) string { return clean(redactText(s, keys)) }
+// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one.
+func parseErrorBody(contentType string, body []byte) errorBody {
 	trimmed := bytes.TrimSpace(body)
 	switch {
 	case len(trimmed) == 0, trimmed[0] == '<', strings.Contains(contentType, "html"):
 		return errorBody{}
 	case trimmed[0] != '{':
-		return errorBody{Detail: tidy(string(trimmed))}
+		return errorBody{Detail: clean(string(trimmed))}
 	}
 	var raw struct{ Type, Code, Detail, Attr json.RawMessage }
 	if json.Unmarshal(trimmed, &raw) != nil {
 		return errorBody{}
 	}
-	return errorBody{Type: tidy(jsonText(raw.Type)), Code: tidy(jsonText(raw.Code)), Attr: tidy(jsonText(raw.Attr)), Detail: tidy(jsonText(raw.Detail))}
+	return errorBody{Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)), Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
 }
 
 func deref(p *string) string {

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,6 +19,7 @@ func FuzzErrorBody(f *testing.F) {
 		`{"type":"validation_error","code":"required","detail":"This field is required.","attr":"destination__type"}`,
 		`{"type":null,"code":7,"detail":{"a":["b"]},"attr":[]}`, `{"detail":"a","detail":"b"}`, `["x"]`, `{"detail":`, "Forbidden in your region\n", "<html>", " ", "\xff\xfe",
 		`{"detail":"` + testPersonalKey + `"}`, `{"detail":{"key":"` + testProjectKey + `"}}`, `{"code":"` + testPersonalKey[:12] + `"}`, "at " + testProjectKey + " and " + testPersonalKey[:9],
+		`{"detail":{"key":["` + escaped(testPersonalKey) + `"]}}`,
 		"{\"detail\":\"a\\nb\\u001b[31mc\\u2028\"}", strings.Repeat("\u00e4", 400),
 	} {
 		f.Add(uint16(400), "application/json", []byte(body))
@@ -42,6 +44,11 @@ func FuzzErrorBody(f *testing.F) {
 		for _, text := range []string{err.Error(), string(api.Body()), string(reply.Body), reply.Header.Get("X-Request-Id")} {
 			require.NotContains(t, text, testPersonalKey)
 			require.NotContains(t, text, testProjectKey)
+			var tree any
+			if json.Unmarshal([]byte(text), &tree) == nil {
+				require.NotContains(t, fmt.Sprint(tree), testPersonalKey)
+				require.NotContains(t, fmt.Sprint(tree), testProjectKey)
+			}
 		}
 		require.Equal(t, status >= 500, errors.Is(err, ErrServer))
 		if want, plain := plainDetail(contentType, body); plain {

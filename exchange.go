@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,7 +89,7 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
 			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
-			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body, x.keys)
+			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
 			o.code = x.problem.Code
 		}
 	}
@@ -232,47 +231,4 @@ func (x *exchange) reply() Reply {
 		return Reply{}
 	}
 	return *x.answer
-}
-
-// leastOfKey is how many first characters of a key are worth hiding.
-const leastOfKey = 8
-
-// redact returns body with every key replaced, should a server echo one, and the beginning of a key at its end too: the body may
-// have been cut there.
-func redact(body []byte, keys []string) []byte {
-	for _, key := range keys {
-		if bytes.Contains(body, []byte(key)) {
-			body = bytes.ReplaceAll(body, []byte(key), []byte(redacted))
-		}
-		for n := len(key) - 1; n >= leastOfKey; n-- {
-			if bytes.HasSuffix(body, []byte(key[:n])) {
-				body = append(slices.Clip(body[:len(body)-n]), redacted...)
-				break
-			}
-		}
-	}
-	return body
-}
-
-func redactText(s string, keys []string) string { return string(redact([]byte(s), keys)) }
-
-func redactHeader(h http.Header, keys []string) http.Header {
-	h = h.Clone()
-	for _, values := range h {
-		for i, v := range values {
-			values[i] = redactText(v, keys)
-		}
-	}
-	return h
-}
-
-// redactError does the same for a transport's error, which may quote a malformed answer. What it wraps is then lost.
-func redactError(err error, keys []string) error {
-	if err == nil {
-		return nil
-	}
-	if text := redactText(err.Error(), keys); text != err.Error() {
-		return errors.New(text)
-	}
-	return err
 }

@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -209,27 +208,4 @@ func TestReply(t *testing.T) {
 	require.Equal(t, `{"a":2}`, string(reply.Body))
 	require.Error(t, create(t.Context(), newFakeClient(t, newScript(fails(errCut))), WithReply(&reply)))
 	require.Zero(t, reply)
-}
-
-// A server that echoes a key is not helped to print it, wherever the echo is cut.
-func TestRedact(t *testing.T) {
-	keys := []string{testPersonalKey, testProjectKey}
-	for _, tt := range [][2]string{
-		{"", ""},
-		{"plain", "plain"},
-		{testPersonalKey, redacted},
-		{"a" + testPersonalKey + testProjectKey + "b", "a" + redacted + redacted + "b"},
-		{"cut " + testPersonalKey[:len(testPersonalKey)-1], "cut " + redacted},
-		{"cut " + testProjectKey[:leastOfKey], "cut " + redacted},
-		{"cut " + testProjectKey[:leastOfKey-1], "cut " + testProjectKey[:leastOfKey-1]},
-		{"phx_", "phx_"},
-	} {
-		in := []byte(tt[0])
-		require.Equal(t, tt[1], string(redact(in, keys)))
-		require.Equal(t, tt[0], string(in), "what was given is not changed")
-	}
-	for cut := range len(testPersonalKey) {
-		body := bytes.Repeat([]byte(testPersonalKey), 3)[:2*len(testPersonalKey)+cut]
-		require.NotContains(t, string(redact(body, keys)), testPersonalKey[:leastOfKey])
-	}
 }
