@@ -91,7 +91,7 @@ func (l *lane) fits(out encoded) bool {
 	if len(b.ends) == 0 {
 		return true
 	}
-	if events, bytes := l.p.flow.batchLimits(); len(b.ends) >= events || len(b.body)+len(out.wire) > bytes {
+	if events, bytes := l.p.flow.batchLimits(); len(b.ends) >= events || len(b.body)+len(",")+len(out.wire)+len(bodySuffix) > bytes {
 		return false
 	}
 	if span := l.p.set.MaxBatchSpan; span > 0 {
