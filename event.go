@@ -41,8 +41,8 @@ func BadEvent(p Position, raw []byte, err error) Event {
 	return Event{Position: p, bad: &badRecord{raw: raw, err: err}}
 }
 
-// Position is a place in a source: for a file its base name and a byte offset, for a table the key of a row. Its zero value is
-// the start. Events that follow each other with one position are told apart by their number.
+// Position is a place in a source: for a file its base name and a byte offset, for a table the key of a row, as UTF-8. Its zero
+// value is the start. Events that follow each other with one position are told apart by their number.
 type Position struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`

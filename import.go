@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Source gives the events of an import in a fixed order, oldest first.
@@ -142,6 +143,8 @@ func (o ImportOptions) check(source Source) error {
 		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Value: o.ID, Want: "at most 200 visible ASCII characters without blanks"}
 	case source == nil:
 		return &InputError{Op: OpImport, Field: "source", Want: "a source, not nil"}
+	case !utf8.ValidString(source.Name()):
+		return &InputError{Op: OpImport, Field: "source.Name", Value: source.Name(), Want: "a name of UTF-8, since a checkpoint holds no other text"}
 	case o.Total < 0:
 		return &InputError{Op: OpImport, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
 	case readsItsRejects(source, o.Rejects):
@@ -275,8 +278,11 @@ func (r *importRun) changedSource() error {
 
 // take gives one event to the capture. What the gate refuses is a reject: it is settled in its turn like any other event.
 func (r *importRun) take(ctx context.Context, ev *Event) error {
-	if r.options.Checkpoint != nil && ev.Position.IsZero() {
+	switch {
+	case r.options.Checkpoint != nil && ev.Position.IsZero():
 		return &StopError{Reason: StopSource, Err: errors.New("an event has no position: with a checkpoint every event needs one")}
+	case !utf8.ValidString(ev.Position.Key):
+		return &StopError{Reason: StopSource, Err: fmt.Errorf("the key of a position is no UTF-8, and checkpoints hold no other text: %q", ev.Position.Key)}
 	}
 	if r.skip > 0 {
 		if ev.Position != r.capture.identity.last {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -86,6 +87,9 @@ func (s *jsonLines) begin(after Position) (first int, err error) {
 		return 0, &InputError{Op: OpImport, Field: "paths", Want: "at least one file"}
 	}
 	for i, name := range s.names {
+		if !utf8.ValidString(name) {
+			return 0, &InputError{Op: OpImport, Field: "paths", Value: name, Want: "files whose base names are UTF-8, since they are a part of positions"}
+		}
 		if slices.Contains(s.names[:i], name) {
 			return 0, &InputError{Op: OpImport, Field: "paths", Value: name, Want: "files with different base names, which tell positions apart"}
 		}

@@ -583,3 +583,23 @@ func TestCloseBesideProducers(t *testing.T) {
 		require.Equal(t, total, server.Ledger().Unique())
 	}
 }
+
+// What a checkpoint cannot hold is refused before anything is sent: it would come back changed, and the import could never go on.
+func TestPlacesThatAreNoText(t *testing.T) {
+	const binary = "caf\xe9"
+	server := hogapitest.New()
+	client := server.Client(t)
+	name := func(name string) hogapi.Source { return hogapi.SourceFunc(name, numbered(3).Events) }
+	keys := altered(numbered(3), func(ev *hogapi.Event) { ev.Position.Key = binary })
+	files := make([]string, 20)
+	for i := range files {
+		files[i] = writeFile(t, fmt.Sprint(i, ".jsonl"), "")
+	}
+	files[10] = binary
+	for field, source := range map[string]hogapi.Source{"source.Name": name(binary), "paths": hogapi.JSONLinesFile(files...), "the key of a position": keys} {
+		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "binary", Checkpoint: &memoryCheckpoint{}})
+		require.ErrorContains(t, err, field)
+		require.ErrorContains(t, err, "UTF-8")
+	}
+	require.Empty(t, server.Ledger().Requests())
+}
