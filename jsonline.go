@@ -175,7 +175,9 @@ func (p *lineParser) uuid() (id uuid.UUID, err error) {
 	if raw[0] == '"' {
 		id, err = uuid.ParseBytes(text)
 	}
-	if err != nil || id == uuid.Nil {
+	const braced = len("{}") + uuidLength // the parser takes anything for the braces, such as two more digits
+	torn := len(text) == braced && (text[0] != '{' || text[braced-1] != '}')
+	if err != nil || torn || id == uuid.Nil {
 		return uuid.Nil, errors.New(`uuid: want a UUID other than zero, or none`)
 	}
 	return id, nil
