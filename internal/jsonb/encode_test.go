@@ -457,6 +457,15 @@ func TestAppendVisited(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Bytes go out as base64, so however many there are, they are no text to look through.
+func TestBytesBesideAReplacementCharacter(t *testing.T) {
+	v := struct {
+		Text  string
+		Bytes []byte
+	}{"\ufffd", make([]byte, 200_000)}
+	assert.Equal(t, reference(t, v), encode(t, v))
+}
+
 // Maps inside may take the plan of the map around them while that is being written.
 func TestAppendVisitedAroundOtherMaps(t *testing.T) {
 	var inside []any

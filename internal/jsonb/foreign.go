@@ -106,6 +106,9 @@ func hasBadText(v reflect.Value, steps *int) bool {
 			}
 		}
 	case reflect.Slice, reflect.Array:
+		if v.Type().Elem() == reflect.TypeFor[byte]() {
+			return false // they become base64, or numbers
+		}
 		for i := range v.Len() {
 			if hasBadText(v.Index(i), steps) {
 				return true
