@@ -81,10 +81,10 @@ func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, er
 		}
 		c.look(&ev)
 		if ctx.Err() != nil {
-			return c.finish(), context.Cause(ctx)
+			break
 		}
 	}
-	return c.finish(), nil
+	return c.finish(), context.Cause(ctx)
 }
 
 // checker is the state of a Check. Its memory does not grow with the source.

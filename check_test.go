@@ -102,3 +102,14 @@ func TestCheckReportsAsFarAsItCame(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	assert.EqualValues(t, 1, report.Good)
 }
+
+// A source may end without a word when its context does: what it gave is not all.
+func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	source := hogapi.SourceFunc("quiet", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(func(hogapi.Event, error) bool) { cancel(enough) }
+	})
+	_, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: "x"})
+	require.ErrorIs(t, err, enough)
+}
