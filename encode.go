@@ -21,8 +21,8 @@ type encoded struct {
 	name   string
 	id     uuid.UUID // nil: to be derived
 	pos    Position
-	time   time.Time
-	person uint64 // hash of the distinct id
+	time   time.Time // in UTC: receipts are JSON, which cannot write every zone
+	person uint64    // hash of the distinct id
 	warn   []Warning
 }
 
@@ -127,7 +127,7 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 		e.warn = append(e.warn, WarnGroupIdentify)
 	}
 	return encoded{
-		wire: wire, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp,
+		wire: wire, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp.UTC(),
 		person: maphash.String(e.seed, person), warn: e.warn,
 	}, nil
 }

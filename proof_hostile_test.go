@@ -603,3 +603,20 @@ func TestPlacesThatAreNoText(t *testing.T) {
 	}
 	require.Empty(t, server.Ledger().Requests())
 }
+
+// A time in a zone that JSON cannot write, such as a local mean time with seconds, is a time like any other.
+func TestTimesInStrangeZones(t *testing.T) {
+	for _, offset := range []time.Duration{25 * time.Hour, 19*time.Minute + 32*time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			zone := time.FixedZone("strange", int(offset.Seconds()))
+			source := altered(numbered(3), func(ev *hogapi.Event) { ev.Timestamp = ev.Timestamp.In(zone) })
+			checkpoint := &memoryCheckpoint{}
+			receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "zones", Checkpoint: checkpoint})
+			require.NoError(t, err)
+			assert.EqualValues(t, 3, receipt.Acknowledged)
+			saved := savedReceipt(t, checkpoint.state)
+			assert.True(t, numberedEvent(1).Timestamp.Equal(saved.Oldest), "%v", saved.Oldest)
+			assert.True(t, numberedEvent(3).Timestamp.Equal(saved.Newest), "%v", saved.Newest)
+		})
+	}
+}
