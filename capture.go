@@ -50,7 +50,7 @@ type Capture struct {
 	flushTo  uint64        // all before it shall be sent without lingering
 	closing  bool
 	stats    Stats
-	seen     map[Warning]int64
+	wide     int64 // batches that span more than a day
 
 	stopped chan struct{} // closed under the lock
 	stopErr error         // why; set before
@@ -79,6 +79,7 @@ type entry struct {
 	size   int32
 	state  entryState
 	reject *Reject
+	warn   []Warning
 }
 
 type entryState uint8
@@ -113,7 +114,6 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		zips:     &spares{most: set.MaxBytes / 4},
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
 		room:     make(chan struct{}),
-		seen:     map[Warning]int64{},
 		stopped:  make(chan struct{}),
 		commits:  make(chan struct{}, 1), crowded: make(chan struct{}, 1), committed: make(chan struct{}),
 	}
@@ -191,11 +191,8 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *
 	p.begin.Do(func() { p.running.Go(p.preflight) })
 	seq := p.push(entry{
 		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
-		tally: p.books.tally(out.name, out.time),
+		tally: p.books.tally(out.name, out.time), warn: out.warn,
 	})
-	for _, w := range out.warn {
-		p.seen[w]++
-	}
 	p.lanes[out.person%uint64(len(p.lanes))].add(out, seq)
 	return nil, nil
 }

@@ -282,8 +282,8 @@ func (p *Capture) conclude(ctx context.Context) (Receipt, error) {
 // receipt is the books with what this run adds to them. The caller holds the lock.
 func (p *Capture) receipt() Receipt {
 	r := p.books.receipt()
-	for w, n := range p.seen {
-		r.Warnings[w] += n
+	if p.wide > 0 {
+		r.Warnings[WarnWideBatch] += p.wide
 	}
 	r.Refused = p.stats.Refused
 	r.Resent += p.stats.Resent

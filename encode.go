@@ -87,7 +87,7 @@ func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (encoded, *EventError) {
-	e.warn = e.warn[:0]
+	e.warn = nil // the receipt counts them once the event is settled
 	out, refusal := e.build(ev)
 	if refusal == nil {
 		refusal = e.gate.size(out.wire)

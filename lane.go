@@ -110,7 +110,8 @@ func (l *lane) add(out encoded, seq uint64) {
 		l.open.body = append(l.p.bodies.take(), l.p.set.prefix()...)
 	}
 	if l.open.add(out, seq) {
-		l.p.seen[WarnBackwards]++
+		e := l.p.entries.At(seq)
+		e.warn = append(e.warn, WarnBackwards)
 	}
 	if events, _ := l.p.flow.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
 		l.signal()
@@ -120,7 +121,7 @@ func (l *lane) add(out encoded, seq uint64) {
 // seal queues the open batch and begins another. The caller holds the lock.
 func (l *lane) seal() {
 	if l.open.newest.Sub(l.open.oldest) > day {
-		l.p.seen[WarnWideBatch]++
+		l.p.wide++
 	}
 	l.queue = append(l.queue, l.open)
 	if last := len(l.spare) - 1; last >= 0 {

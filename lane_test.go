@@ -43,7 +43,7 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 			options.MaxBatchSpan = time.Duration(1 + random.IntN(30)) // whatever the unit
 		}
 		set := deliverySettings{DeliveryOptions: options, prefix: func() []byte { return []byte(prefix) }}
-		l := newLane(&Capture{set: set, flow: newFlow(set), bodies: &spares{}, seen: map[Warning]int64{}}, 0)
+		l := newLane(&Capture{set: set, flow: newFlow(set), bodies: &spares{}}, 0)
 		events := make([]encoded, 60)
 		for i := range events {
 			events[i] = encoded{wire: bytes.Repeat([]byte{byte('a' + i%26)}, 1+random.IntN(largest)), time: testTime.Add(time.Duration(random.IntN(40)))}

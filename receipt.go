@@ -50,21 +50,23 @@ func (s Stats) String() string {
 // Receipt accounts for every event of an import, over all its runs: Read = Acknowledged + Rejected + Pending.
 // Acknowledged means that the service has taken an event, not that it is visible: compare with [Receipt.HogQL] some hours later.
 type Receipt struct {
-	ID           string            `json:"id"`
-	Source       string            `json:"source,omitempty"`
-	Read         int64             `json:"read"`
-	Acknowledged int64             `json:"acknowledged"`
-	Rejected     int64             `json:"rejected"`
-	Pending      int64             `json:"pending"` // not settled: they are sent again by the next run
-	Refused      int64             `json:"refused"` // by Enqueue, of this run: they were never taken
-	Resent       int64             `json:"resent"`  // in repeated requests of one run; what a killed run had under way comes on top
-	First        Position          `json:"first"`   // of the events that are settled
-	Last         Position          `json:"last"`    //
-	Oldest       time.Time         `json:"oldest"`  // of the acknowledged events
-	Newest       time.Time         `json:"newest"`  //
-	Digest       string            `json:"digest"`  // of the acknowledged uuids, whatever their order
-	Days         []DayCount        `json:"days"`    // by day, then by name
-	Warnings     map[Warning]int64 `json:"warnings,omitempty"`
+	ID           string     `json:"id"`
+	Source       string     `json:"source,omitempty"`
+	Read         int64      `json:"read"`
+	Acknowledged int64      `json:"acknowledged"`
+	Rejected     int64      `json:"rejected"`
+	Pending      int64      `json:"pending"` // not settled: they are sent again by the next run
+	Refused      int64      `json:"refused"` // by Enqueue, of this run: they were never taken
+	Resent       int64      `json:"resent"`  // in repeated requests of one run; what a killed run had under way comes on top
+	First        Position   `json:"first"`   // of the events that are settled
+	Last         Position   `json:"last"`    //
+	Oldest       time.Time  `json:"oldest"`  // of the acknowledged events
+	Newest       time.Time  `json:"newest"`  //
+	Digest       string     `json:"digest"`  // of the acknowledged uuids, whatever their order
+	Days         []DayCount `json:"days"`    // by day, then by name
+
+	// Of the settled events; of WarnWideBatch it is the batches, those of all runs.
+	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 }
 
 // DayCount counts the events of one name on one day of UTC.
@@ -201,6 +203,9 @@ func (k *books) enter(e *entry) {
 func (k *books) count(e *entry) {
 	r := &k.total
 	r.Read++
+	for _, w := range e.warn {
+		r.Warnings[w]++
+	}
 	if e.tally != nil && e.tally == k.overflow {
 		r.Warnings[WarnManyNames]++
 	}
