@@ -117,7 +117,7 @@ type captureAnswer struct {
 // judge is the whole policy for capture answers; it does no I/O.
 func judge(status int, body []byte, err error) (answerVerdict, StopReason) {
 	switch {
-	case err != nil && (errors.Is(err, errAnswerTooBig) || isPermanent(err) && !isLostName(err)):
+	case err != nil && isPermanent(err) && !isLostName(err):
 		return answerStop, StopRefused
 	case err != nil:
 		return answerWait, ""

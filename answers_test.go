@@ -67,7 +67,7 @@ func FuzzCaptureAnswer(f *testing.F) {
 		"", " ", `{"status":"Ok"}`, `{"status":1}`, `{"status":"Ok","quota_limited":["events"]}`, `{"status":"Ok","quota_limited":[],"quota_limited":["x"]}`,
 		`{"status":"Ok"`, `{"status":"Ok"}{}`, `{"status":"no","status":"Ok"}`, `{"status":"\u004fk"}`, `[1]`, "null", "<html>", "{\"a\":\"\xff\"}",
 	} {
-		for _, status := range []uint16{0, 200, 204, 307, 400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 501, 503, 599} {
+		for _, status := range []uint16{0, 1, 2, 3, 4, 200, 204, 307, 400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 501, 503, 599} {
 			f.Add(status, []byte(body))
 		}
 	}

@@ -317,10 +317,13 @@ func TestPaceIsNotPartOfATry(t *testing.T) {
 
 // Answers are bounded: a bomb is an error, and an error's body is cut.
 func TestAnswersAreBounded(t *testing.T) {
+	const size = 10 * maxAnswer
+	body := io.LimitedReader{R: zeros{}}
 	huge := func(status int) step {
 		return func(r *http.Request) (*http.Response, error) {
+			body.N = size
 			resp := answer(r, status, "")
-			resp.ContentLength, resp.Body = -1, io.NopCloser(io.LimitReader(zeros{}, 10*maxAnswer))
+			resp.ContentLength, resp.Body = -1, io.NopCloser(&body)
 			return resp, nil
 		}
 	}
@@ -328,6 +331,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	err := newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
 	require.ErrorIs(t, err, errAnswerTooBig)
 	require.EqualValues(t, 1, s.tries.Load())
+	require.EqualValues(t, maxAnswer+1, size-body.N, "bytes read")
 
 	var reply Reply
 	err = create(t.Context(), newFakeClient(t, newScript(huge(400))), WithReply(&reply))
@@ -335,6 +339,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.ErrorAs(t, err, &api)
 	require.Len(t, api.Body(), maxErrorBody)
 	require.Len(t, reply.Body, maxErrorBody)
+	require.EqualValues(t, maxErrorBody+1, size-body.N, "bytes read")
 }
 
 // A server that speaks nothing newer than TLS 1.1 is not spoken to.
