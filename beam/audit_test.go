@@ -15,7 +15,7 @@ import (
 
 // All exports and runs of two projects come through a job as the core's iterators give them.
 func TestExportsAndRunsOfManyProjects(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithProject("222"))
+	server := newServer(t, hogapitest.WithProject("222"))
 	projects := []string{hogapitest.DefaultProject, "222"}
 	for i, id := range projects {
 		for range 3 {
@@ -60,7 +60,7 @@ func TestAKeyInPlaceOfItsNameIsRefused(t *testing.T) {
 }
 
 func TestAProjectThatCannotBeListedIsNamed(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	t.Setenv(key, hogapitest.DefaultPersonalKey)
 	service := hogbeam.Service{BaseURL: server.URL(), PersonalKey: hogbeam.SecretRef{Env: key}}
 	require.NoError(t, hogbeam.ListOne(t.Context(), service, hogapitest.DefaultProject))

@@ -11,13 +11,12 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/beam"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // Lanes that do not fit their memory sort on disk, and nothing else changes.
 func TestLanesSortOnDisk(t *testing.T) {
 	const events = 12_000
-	server := hogapitest.New()
+	server := newServer(t)
 	o := optionsFor(t, server)
 	o.Sort.Memory = 1 << 20
 	_, receipt := must(t, o, fromFiles(writeEvents(t, events, 2)))
@@ -42,7 +41,7 @@ func TestPlainAndGzipFilesInFolders(t *testing.T) {
 		require.NoError(t, z.Close())
 		require.NoError(t, f.Close())
 	}
-	server := hogapitest.New()
+	server := newServer(t)
 	_, receipt := must(t, optionsFor(t, server), fromFiles(folder+"/*/events.jsonl.gz"))
 	assert.EqualValues(t, 4, receipt.Acknowledged)
 	id := hogapi.Position{Key: "2024-05-02/events.jsonl.gz", Offset: int64(2 * len(line))}.UUID("shop")
@@ -53,7 +52,7 @@ func TestPlainAndGzipFilesInFolders(t *testing.T) {
 }
 
 func TestFilesThatCannotBeRead(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	cases := map[string]struct {
 		globs []string
 		want  string
@@ -74,7 +73,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 
 // A lane above its cap ends the job before the lane is sent.
 func TestALaneAboveItsCapEndsTheJob(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	o := optionsFor(t, server)
 	o.Sort.MaxBytes = 10_000
 	text := failure(t, o, writeEvents(t, 5000, 1))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/beam"
+	"github.com/hogapi/hogapi/beam/internal/beamtest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -31,7 +32,17 @@ func TestMain(m *testing.M) {
 		runOrder(order)
 		return
 	}
-	os.Exit(m.Run())
+	beamtest.Run(m)
+}
+
+// newServer makes a fake of the service that ends with the test.
+func newServer(t testing.TB, options ...hogapitest.Option) *hogapitest.Server {
+	server := hogapitest.New(options...)
+	t.Cleanup(func() {
+		server.Verify(t)
+		server.Close()
+	})
+	return server
 }
 
 // nightly says that the long forms are wanted.
@@ -139,8 +150,7 @@ type jobOrder struct {
 	Globs   []string
 }
 
-// failure runs a job that must fail and gives its error's text. It has a process of its own, since Beam's worker, when a job fails, closes a
-// channel while others send to it: a race, but not ours.
+// failure runs a job that must fail and gives its error's text. It has a process of its own because of Beam's race.
 func failure(t *testing.T, o hogbeam.Options, globs ...string) string {
 	t.Helper()
 	order, err := json.Marshal(jobOrder{o, globs})
@@ -148,7 +158,7 @@ func failure(t *testing.T, o hogbeam.Options, globs ...string) string {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), program)
-	child.Env = append(os.Environ(), orderOfChild+"="+string(order), "GORACE=exitcode=0 log_path="+filepath.Join(t.TempDir(), "race"))
+	child.Env = append(os.Environ(), orderOfChild+"="+string(order), beamtest.PassOverBeamsRace(t))
 	out, err := child.CombinedOutput()
 	require.Error(t, err, "the job must fail")
 	return string(out)

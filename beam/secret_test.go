@@ -20,7 +20,7 @@ import (
 
 // The job as it travels to a runner, in every transform of the package, holds names of keys and no key.
 func TestTheSerialisedJobHoldsNoKey(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	const canary = "phc_canaryInTheEnvironment"
 	o := optionsFor(t, server)
 	t.Setenv(key, canary)
@@ -44,7 +44,7 @@ func TestTheSerialisedJobHoldsNoKey(t *testing.T) {
 }
 
 func TestAKeyIsFoundOnTheWorker(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	glob := writeEvents(t, 10, 1)
 	o := optionsFor(t, server)
 	file := filepath.Join(t.TempDir(), "project.key")

@@ -19,7 +19,7 @@ import (
 func TestJobSendsWhatAnImportSends(t *testing.T) {
 	const events = 5000
 	glob := writeEvents(t, events, 3)
-	byJob, byImport := hogapitest.New(), hogapitest.New()
+	byJob, byImport := newServer(t), newServer(t)
 	out, receipt := must(t, optionsFor(t, byJob), fromFiles(glob))
 	want, err := byImport.Client(t).Import(t.Context(), hogapi.JSONLinesFile(filesOf(t, glob)...), hogapi.ImportOptions{ID: "shop", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func sent(server *hogapitest.Server) map[uuid.UUID]string {
 // Nearly a third of all requests fail, before or after the events were taken: nothing is lost, nothing differs, nobody's order changes.
 func TestJobSurvivesFaults(t *testing.T) {
 	events := long(8_000, 100_000)
-	server := hogapitest.New()
+	server := newServer(t)
 	server.Chaos(hogapi.OpCapture, 7, 0.3, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(0))
 	o := optionsFor(t, server)
 	o.Delivery.MaxBatchEvents = 100
@@ -75,7 +75,7 @@ func TestJobSurvivesFaults(t *testing.T) {
 }
 
 func TestTimeThatTheServiceAsksForIsCounted(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	server.Script(hogapi.OpCapture, hogapitest.RateLimit("1"))
 	out, receipt := must(t, optionsFor(t, server), fromFiles(writeFile(t, "a.jsonl", `{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z"}`)))
 	assert.EqualValues(t, 1, receipt.Resent)
@@ -94,7 +94,7 @@ func byTime(server *hogapitest.Server) []uuid.UUID {
 
 // The lanes send side by side, no more of them than there are, each in order and at its part of the pace.
 func TestJobKeepsItsPace(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
 	o := optionsFor(t, server)
 	const lanes, rate = 8, 2000
@@ -123,7 +123,7 @@ func TestJobKeepsItsPace(t *testing.T) {
 
 // What is refused, by whomever, is an element, and is counted.
 func TestRefusedEventsAreAnOutput(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	server.RejectEvents(func(raw json.RawMessage) int {
 		var ev struct{ Event string }
 		_ = json.Unmarshal(raw, &ev)
@@ -158,7 +158,7 @@ func TestRefusedEventsAreAnOutput(t *testing.T) {
 }
 
 func TestJobWithoutEventsHasAReceipt(t *testing.T) {
-	server := hogapitest.New()
+	server := newServer(t)
 	out, receipt := must(t, optionsFor(t, server), fromFiles(writeFile(t, "empty.jsonl", "")))
 	assert.Zero(t, receipt.Read)
 	assert.Equal(t, "shop", receipt.ID)

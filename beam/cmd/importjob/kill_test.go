@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // The job has a process for its worker. Whichever of the two is killed, and whenever, another run of the same command completes the
@@ -36,7 +35,7 @@ func TestKilledJobsAreRunAgain(t *testing.T) {
 		fmt.Fprintf(&text, `{"event":"a","distinct_id":"person-%d","timestamp":"2024-05-01T12:%02d:%02dZ","properties":{"n":%d}}`+"\n", i%97, i/60%60, i%60, i)
 	}
 	require.NoError(t, os.WriteFile("events.jsonl", []byte(text.String()), 0o600))
-	server := hogapitest.New()
+	server := newServer(t)
 	args := to(t, server, "-environment_type=process", "-environment_config="+environment(t), "-rate=2000", "events.jsonl")
 
 	dice := rand.New(rand.NewPCG(1, 2))

@@ -53,9 +53,22 @@ func main() {
 	if !s.verbose {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // what the local runner tells; the job's error tells it again
 	}
-	if err := run(ctx, os.Stdout, s); err != nil {
+	if err := withTemp(func() error { return run(ctx, os.Stdout, s) }); err != nil {
 		fail(err)
 	}
+}
+
+// withTemp gives f a folder for temporary files that ends with it: Beam leaves a file there for each job.
+func withTemp(f func() error) error {
+	folder, err := os.MkdirTemp("", "importjob-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := os.Setenv("TMPDIR", folder); err != nil {
+		return err
+	}
+	return f()
 }
 
 func fail(err error) {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/beam/internal/beamtest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -30,7 +30,14 @@ func TestMain(m *testing.M) {
 	}
 	beam.Init()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	beamtest.Run(m)
+}
+
+// newServer makes a fake of the service that ends with the test.
+func newServer(t *testing.T) *hogapitest.Server {
+	server := hogapitest.New()
+	t.Cleanup(server.Close)
+	return server
 }
 
 // runHere runs the program in this process.
@@ -45,20 +52,23 @@ func runHere(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// failure runs the program in a process of its own, where it must fail, and gives what it says. Beam's worker has a race when a job fails.
-func failure(t *testing.T, args ...string) string {
+// runProgram runs the program in a process of its own and gives what it says. However it ends, it leaves no temporary file behind.
+func runProgram(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
+	temp := t.TempDir()
 	child := exec.CommandContext(t.Context(), program, args...)
-	child.Env = append(os.Environ(), asProgram+"=1", "GORACE=exitcode=0 log_path="+filepath.Join(t.TempDir(), "race"))
+	child.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+temp, beamtest.PassOverBeamsRace(t))
 	out, err := child.CombinedOutput()
-	require.Error(t, err, "it must fail")
-	return string(out)
+	left, readErr := os.ReadDir(temp)
+	require.NoError(t, readErr)
+	assert.Empty(t, left)
+	return string(out), err
 }
 
 func TestWithoutArgumentsItImportsRealEventsIntoAFake(t *testing.T) {
-	out, err := runHere(t)
+	out, err := runProgram(t)
 	require.NoError(t, err)
 	assert.Contains(t, out, "working with a fake of the service")
 	assert.Contains(t, out, "read 11576 = acknowledged 11576 + rejected 0 + pending 0")
@@ -83,7 +93,7 @@ func to(t *testing.T, server *hogapitest.Server, args ...string) []string {
 func TestFilesIntoAService(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("a.jsonl", []byte(good+"no JSON\n"+good), 0o600))
-	server := hogapitest.New()
+	server := newServer(t)
 	for range 2 {
 		out, err := runHere(t, to(t, server, "a.jsonl")...)
 		require.NoError(t, err)
@@ -139,14 +149,15 @@ func TestWhatEndsAJob(t *testing.T) {
 			require.NoError(t, os.WriteFile("bad.jsonl", []byte("no JSON\n"+good), 0o600))
 			require.NoError(t, os.WriteFile("damaged.jsonl.gz", commits[:1000], 0o600))
 			require.NoError(t, os.WriteFile("wrong.key", []byte("phc_nobodyHasThisKey"), 0o600))
-			server := hogapitest.New()
+			server := newServer(t)
 			args := to(t, server, c.args...)
-			text := failure(t, args...)
+			text, err := runProgram(t, args...)
+			require.Error(t, err)
 			assert.Contains(t, text, c.want)
 			assert.Contains(t, text, "run the same command again")
 			assert.NotContains(t, text, "nobodyHasThisKey")
 			assert.NoFileExists(t, "shop.receipt.json", "no receipt for half an import")
-			_, err := runHere(t, c.mend(args)...)
+			_, err = runHere(t, c.mend(args)...)
 			require.NoError(t, err)
 			assert.Positive(t, server.Ledger().Unique())
 		})
