@@ -18,6 +18,7 @@ import (
 // It is valid until its encoder is used again.
 type encoded struct {
 	wire   []byte
+	stamps stretch // of wire: what this package adds
 	name   string
 	id     uuid.UUID // nil: to be derived
 	pos    Position
@@ -25,6 +26,9 @@ type encoded struct {
 	person uint64    // hash of the distinct id
 	warn   []Warning
 }
+
+// stretch is where something stands in an event's bytes.
+type stretch struct{ from, to int }
 
 // The wire form begins with the uuid, so that it can be written in later.
 const (
@@ -41,6 +45,7 @@ type encoder struct {
 	json   jsonb.Encoder
 	seed   maphash.Seed
 	stamps stamps
+	added  stretch  // where the event at hand has them
 	seen   *special // of the event at hand
 	own    special
 	visit  jsonb.Visitor // of own, bound once
@@ -127,7 +132,7 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 		e.warn = append(e.warn, WarnGroupIdentify)
 	}
 	return encoded{
-		wire: wire, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp.UTC(),
+		wire: wire, stamps: e.added, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp.UTC(),
 		person: maphash.String(e.seed, person), warn: e.warn,
 	}, nil
 }
@@ -283,7 +288,9 @@ func (e *encoder) assemble(ev *Event, person string, members []byte) ([]byte, *E
 		}
 	}
 	b = append(b, members...)
+	e.added.from = len(b)
 	b = e.appendStamps(b)
+	e.added.to = len(b)
 	if ev.Set != nil || ev.SetOnce != nil {
 		var refusal *EventError
 		if b, refusal = e.appendPersonProperties(b, ev); refusal != nil {

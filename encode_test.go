@@ -295,6 +295,24 @@ func TestContentIdentity(t *testing.T) {
 	assert.Equal(t, first, again)
 }
 
+// A later release of this package gives the same contents the same uuids: its stamps are none of the event's content.
+func TestContentIdentityOutlivesARelease(t *testing.T) {
+	t.Parallel()
+	ids := map[uuid.UUID]bool{}
+	for _, version := range []string{"1.0.0", "1.0.1"} {
+		s := newStamps("one")
+		s.all = append(s.all[:0:0], `,"$lib_version":"`+version+`"`...)
+		ev := testEvent()
+		ev.UUID, ev.Set = uuid.Nil, map[string]any{"plan": "pro"}
+		out, refusal := newEncoder(newGate(GateOptions{}, time.Now), SetKeep, s, maphash.MakeSeed()).encode(&ev)
+		require.Nil(t, refusal)
+		_, refusal = newIdentity("one", 1).assign(&out)
+		require.Nil(t, refusal)
+		ids[out.id] = true
+	}
+	assert.Len(t, ids, 1)
+}
+
 // What a source notes while it reads a line stands for a second reading of the properties, whatever they are.
 func FuzzNotedProperties(f *testing.F) {
 	for _, properties := range []string{

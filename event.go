@@ -150,7 +150,7 @@ func (d *identity) derive(out *encoded, number uint64) (uuid.UUID, *EventError) 
 	if !out.pos.IsZero() {
 		return d.at(out.pos, number), nil
 	}
-	id, known := d.ofContent(out.wire)
+	id, known := d.ofContent(out.wire[:out.stamps.from], out.wire[out.stamps.to:])
 	if !known {
 		return id, &EventError{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most)}
 	}
@@ -177,17 +177,21 @@ func (d *identity) at(p Position, n uint64) uuid.UUID {
 	return version5(b)
 }
 
-// ofContent is the uuid of an event without a position: its content and how often that came before.
-func (d *identity) ofContent(content []byte) (id uuid.UUID, known bool) {
+// ofContent is the uuid of an event without a position: its content, which comes in parts, and how often that came before.
+func (d *identity) ofContent(content ...[]byte) (id uuid.UUID, known bool) {
 	var key [16]byte
-	sum := sha1.Sum(content) //nolint:gosec // see import
+	b := d.buf[:0]
+	for _, part := range content {
+		b = append(b, part...)
+	}
+	sum := sha1.Sum(b) //nolint:gosec // see import
 	copy(key[:], sum[:])
 	n, seen := d.contents[key]
 	if !seen && len(d.contents) >= d.most {
 		return uuid.Nil, false
 	}
 	d.contents[key] = n + 1
-	b := append(d.buf[:0], d.space[:]...)
+	b = append(b[:0], d.space[:]...)
 	b = append(b, 'c')
 	b = append(b, sum[:]...)
 	b = binary.BigEndian.AppendUint64(b, n)
