@@ -107,7 +107,7 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 	if ev.bad != nil {
 		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: ev.bad.err}
 	}
-	if refusal := firstRefusal(e.gate.name(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
+	if refusal := firstRefusal(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
 		return encoded{}, refusal
 	}
 	members, refusal := e.properties(ev)
@@ -142,6 +142,14 @@ func firstRefusal(all ...*EventError) *EventError {
 		if refusal != nil {
 			return refusal
 		}
+	}
+	return nil
+}
+
+// checkKept refuses the events that the service takes and does not keep.
+func checkKept(name string) *EventError {
+	if name == "$performance_event" {
+		return &EventError{Reason: ReasonDropped, Field: "event", Want: "another name: the service removes these events without a word"}
 	}
 	return nil
 }

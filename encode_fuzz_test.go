@@ -107,7 +107,7 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 	year := ev.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
-	case ev.Name == "" || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
+	case ev.Name == "" || ev.Name == "$performance_event" || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
 		return true
 	case ev.Timestamp.IsZero() || year < 1 || year > 9999 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
 		return true
@@ -135,7 +135,7 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 	if id == "" {
 		id = text
 	}
-	if strings.TrimSpace(id) == "" || runes(id) > 200 || given && id != text {
+	if strings.TrimSpace(id) == "" || strings.Contains(id, "\x00") || runes(id) > 200 || given && id != text {
 		return true
 	}
 	for key, value := range members {

@@ -120,6 +120,8 @@ func TestGateRefuses(t *testing.T) {
 		"blank distinct id":         {func(e *Event) { e.DistinctID = " \t" }, ReasonNoDistinctID},
 		"long distinct id":          {func(e *Event) { e.DistinctID = strings.Repeat("a", 201) }, ReasonTooLong},
 		"bad distinct id":           {func(e *Event) { e.DistinctID = "\xc3" }, ReasonBadUTF8},
+		"NUL in the distinct id":    {func(e *Event) { e.DistinctID = "a\x00b" }, ReasonNUL},
+		"an event that is removed":  {func(e *Event) { e.Name = "$performance_event" }, ReasonDropped},
 		"two distinct ids":          {props("distinct_id", "other"), ReasonTwoDistinctIDs},
 		"distinct id is an object":  {func(e *Event) { e.DistinctID = ""; props("distinct_id", map[string]any{})(e) }, ReasonNoDistinctID},
 		"distinct id is a fraction": {func(e *Event) { e.DistinctID = ""; props("distinct_id", 1.5)(e) }, ReasonNoDistinctID},

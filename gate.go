@@ -16,8 +16,10 @@ type Reason string
 const (
 	ReasonBadRecord      Reason = "bad_record"       // the source's record made no event
 	ReasonNoName         Reason = "no_name"          // the event has no name
+	ReasonDropped        Reason = "dropped"          // an event of this name is removed by the service
 	ReasonNoDistinctID   Reason = "no_distinct_id"   // neither in the field nor in the properties
 	ReasonTwoDistinctIDs Reason = "two_distinct_ids" // the field and the property differ
+	ReasonNUL            Reason = "nul"              // in the distinct id: the service puts U+FFFD in its place, which can merge persons
 	ReasonTooLong        Reason = "too_long"         // name or distinct id over 200 characters: the service cuts or drops
 	ReasonNoTimestamp    Reason = "no_timestamp"     // the service would take now
 	ReasonBadTimestamp   Reason = "bad_timestamp"    // outside the years 1 to 9999
@@ -154,6 +156,8 @@ func (g *gate) distinctID(s string) *EventError {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Want: "the id of a person, not blank"}
+	case strings.IndexByte(s, 0) >= 0:
+		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Want: "no NUL: the service puts another character in its place"}
 	case tooLong(s):
 		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Want: "at most 200 characters: the service cuts the rest, which merges persons"}
 	}
