@@ -16,36 +16,37 @@ var (
 // missingTests names the tests that documents promise and no file has. A name that ends with … is a beginning.
 func missingTests(root string, files []string) ([]string, error) {
 	var tests strings.Builder
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range testDefined.FindAllSubmatch(data, -1) {
-			fmt.Fprintf(&tests, " %s ", m[1])
-		}
+	if err := eachMatch(root, files, "_test.go", testDefined, func(_ string, m []string) {
+		fmt.Fprintf(&tests, " %s ", m[1])
+	}); err != nil {
+		return nil, err
 	}
 	var missing []string
+	err := eachMatch(root, files, ".md", testNamed, func(file string, m []string) {
+		name := " " + m[1]
+		if m[2] == "" {
+			name += " "
+		}
+		if !strings.Contains(tests.String(), name) {
+			missing = append(missing, fmt.Sprintf("%s: there is no test %s", file, m[1]))
+		}
+	})
+	return missing, err
+}
+
+// eachMatch calls found for each match in the files whose names end so.
+func eachMatch(root string, files []string, suffix string, pattern *regexp.Regexp, found func(file string, m []string)) error {
 	for _, file := range files {
-		if !strings.HasSuffix(file, ".md") {
+		if !strings.HasSuffix(file, suffix) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, m := range testNamed.FindAllSubmatch(data, -1) {
-			name := " " + string(m[1])
-			if len(m[2]) == 0 {
-				name += " "
-			}
-			if !strings.Contains(tests.String(), name) {
-				missing = append(missing, fmt.Sprintf("%s: there is no test %s", file, m[1]))
-			}
+		for _, m := range pattern.FindAllStringSubmatch(string(data), -1) {
+			found(file, m)
 		}
 	}
-	return missing, nil
+	return nil
 }
