@@ -34,7 +34,7 @@ func TestDiskFillsUp(t *testing.T) {
 	for name, others := range map[string]int{"by rejects": 0, "by others": size - 64<<10, "from the start": size + 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, 3000, 1000)
+			b := newBench(t, 3000, 2000)
 			mountMemory(t, b.Folder, "size=1m")
 			ballast := filepath.Join(b.Folder, "ballast")
 			err := os.WriteFile(ballast, make([]byte, others), 0o600)
