@@ -329,3 +329,18 @@ func TestMakeFolderFails(t *testing.T) {
 	require.NoError(t, os.Symlink(loop, loop))
 	require.ErrorIs(t, durable.OS{}.MakeFolder(loop), syscall.ELOOP, "the cause, not that something is there")
 }
+
+// Imports that begin at the same moment may share a folder that none of them has yet.
+func TestMakeFolderWithOthers(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		folder := filepath.Join(t.TempDir(), "a", "b")
+		made := make(chan error)
+		for range 8 {
+			go func() { made <- durable.OS{}.MakeFolder(folder) }()
+		}
+		for range 8 {
+			assert.NoError(t, <-made)
+		}
+	}
+}

@@ -43,6 +43,9 @@ func (o OS) MakeFolder(name string) error {
 		}
 		err = os.Mkdir(name, 0o700)
 	}
+	if info, _ := os.Stat(name); info != nil && info.IsDir() {
+		err = nil // somebody else has made it in the meantime
+	}
 	if err != nil {
 		return err
 	}
