@@ -38,3 +38,14 @@ func TestDoSendsWhatItIsToldTo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, out.Count)
 }
+
+// What Do could not decode into, and a replay class that is none, are refused before anything is sent.
+func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
+	client, mock := newTestClient(t)
+	var none *struct{ ID int }
+	for _, out := range []any{none, struct{ ID int }{}, map[string]any{}, 7} {
+		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/"}, out), "out")
+	}
+	requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Replay: ReplayNever + 1}, nil), "Replay")
+	require.Zero(t, mock.GetTotalCallCount())
+}

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,6 +146,9 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	if err := op.checkCustom(); err != nil {
 		return err
 	}
+	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return &InputError{Op: OpDo, Field: "out", Value: v.Type().String(), Want: "a pointer to something, or nil"}
+	}
 	return c.call(ctx, request{op: op, query: r.Query, body: r.Body}, out, options...)
 }
 
@@ -160,6 +165,9 @@ func (o *operation) checkCustom() error {
 		}
 	default:
 		return &InputError{Op: o.name, Field: "Method", Value: o.method, Want: "GET, HEAD, POST, PUT, PATCH or DELETE"}
+	}
+	if o.replay > ReplayNever {
+		return &InputError{Op: o.name, Field: "Replay", Value: strconv.Itoa(int(o.replay)), Want: "one of the classes of this package"}
 	}
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
