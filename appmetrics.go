@@ -208,7 +208,7 @@ func (s *AppMetricsService) ErrorDetails(ctx context.Context, id, errorType stri
 		return nil, err
 	}
 	q.Set("error_type", errorType)
-	answer, err := read[struct{ Result []MetricErrorDetail }](ctx, s.client, endpoint(OpAppMetricsErrorDetails, id), q, options)
+	answer, err := read[errorDetails](ctx, s.client, endpoint(OpAppMetricsErrorDetails, id), q, options)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *AppMetricsService) ErrorDetails(ctx context.Context, id, errorType stri
 //
 // GET /app_metrics/{plugin_config_id}/historical_exports/, scope plugin:read.
 func (s *AppMetricsService) HistoricalExports(ctx context.Context, pluginConfigID string, options ...CallOption) ([]HistoricalExport, error) {
-	answer, err := read[struct{ Results []HistoricalExport }](ctx, s.client, endpoint(OpAppMetricsHistoricalExports, pluginConfigID), nil, options)
+	answer, err := read[historicalExports](ctx, s.client, endpoint(OpAppMetricsHistoricalExports, pluginConfigID), nil, options)
 	if err != nil {
 		return nil, err
 	}
@@ -232,6 +232,15 @@ func (s *AppMetricsService) HistoricalExports(ctx context.Context, pluginConfigI
 func (s *AppMetricsService) HistoricalExport(ctx context.Context, pluginConfigID, jobID string, options ...CallOption) (*HistoricalExportDetail, error) {
 	return read[HistoricalExportDetail](ctx, s.client, endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID), nil, options)
 }
+
+// The answers that hold a list, and how they tell an empty one from something else.
+type (
+	errorDetails      struct{ Result []MetricErrorDetail }
+	historicalExports struct{ Results []HistoricalExport }
+)
+
+func (d *errorDetails) complete() error      { return hasResults(d.Result) }
+func (e *historicalExports) complete() error { return hasResults(e.Results) }
 
 // read carries out a call whose answer may be empty: the specification knows no body.
 func read[T any](ctx context.Context, c *Client, r request, q url.Values, options []CallOption) (*T, error) {

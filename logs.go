@@ -71,6 +71,8 @@ type LogPage struct {
 	Results []LogEntry `json:"results"`
 }
 
+func (p *LogPage) complete() error { return hasResults(p.Results) }
+
 // UnmarshalJSON also reads a bare list.
 func (p *LogPage) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("[")) {
@@ -193,6 +195,9 @@ func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEn
 	p, err := fetch(w.o)
 	if err != nil {
 		return nil, err
+	}
+	if p.Results == nil && n > 1 {
+		return nil, errors.New("the answer is empty, although entries came before it")
 	}
 	fresh, err := w.fresh(p.Results)
 	if err != nil {

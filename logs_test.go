@@ -48,9 +48,8 @@ func TestLogsSendTheirOptions(t *testing.T) {
 func TestLogsReadEveryBody(t *testing.T) {
 	at := time.Date(2024, 3, 1, 0, 0, 0, 500_000_000, time.UTC)
 	for body, want := range map[string][]LogEntry{
-		``:                 nil,
-		`{"results":[]}`:   {},
-		`{"results":null}`: nil,
+		``:               nil,
+		`{"results":[]}`: {},
 		`[{"timestamp":"2024-03-01T00:00:00.5Z","level":"INFO","message":"m"}]`:                                                    {{Timestamp: at, Level: LogLevelInfo, Message: "m"}},
 		`{"results":[{"batch_export_id":"a","run_id":"b","timestamp":"2024-03-01 00:00:00.500000","level":"INFO","message":"m"}]}`: {{at, LogLevelInfo, "m", "b", "a"}},
 		`{"results":[{"timestamp":"2024-03-01T01:00:00.5+01:00","instance_id":null}]}`:                                             {{Timestamp: at}},
@@ -262,4 +261,18 @@ func TestLogPageOfOldShapesKeepsErrors(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":"soon"}]}`), &p))
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":7}]}`), &p))
 	require.Error(t, json.Unmarshal([]byte(fmt.Sprintf(`{"results":%q}`, "x")), &p))
+}
+
+// An empty answer to the first page is all that the specification knows. Behind a page of entries it is no end.
+func TestAllLogsDoNotEndWithAnEmptyAnswer(t *testing.T) {
+	first := answers(200, `{"results":[{"timestamp":"2024-03-01T00:00:00Z","level":"INFO","message":"m"}]}`)
+	var got []error
+	for _, err := range newFakeClient(t, newScript(first, answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
+		got = append(got, err)
+	}
+	require.Len(t, got, 2)
+	require.ErrorAs(t, got[1], new(*PageError))
+	for range newFakeClient(t, newScript(answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
+		t.Fatal("there is nothing")
+	}
 }
