@@ -107,7 +107,7 @@ func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, 
 // isUnknownEndpoint tells a route that a server lacks from an export that it lacks.
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound && api.Detail == "Endpoint not found."
+	return ok && api.StatusCode == http.StatusNotFound && api.Detail == noEndpoint
 }
 
 // BackfillsService is the newer resource of backfills, which the specification does not list. Old servers lack it: [ErrNotFound].
@@ -221,7 +221,7 @@ func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options
 	ours, start := c.core.now(), time.Now()
 	r.lenient = true
 	err := c.call(ctx, r, &out, append(slices.Clip(options), ownReply)...)
-	if users != nil && reply.StatusCode != 0 {
+	if users != nil {
 		*users = reply
 	}
 	t.OutcomeUnknown = errors.Is(err, ErrOutcomeUnknown)

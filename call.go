@@ -58,8 +58,8 @@ type Reply struct {
 	Body       []byte      // whole on success; cut at 64 KiB, with keys redacted, on failure
 }
 
-// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it. For a walk over pages
-// it holds the newest one.
+// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it, unless the method itself has
+// refused its input. For a walk over pages it holds the newest one.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.
@@ -94,6 +94,9 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	var cfg callConfig
 	for _, option := range options {
 		option(&cfg)
+	}
+	if cfg.reply != nil {
+		*cfg.reply = Reply{} // it may hold that of a call before
 	}
 	x, httpReq, err := c.prepare(ctx, r, cfg)
 	if err != nil {

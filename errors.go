@@ -137,6 +137,12 @@ func (e *APIError) LogValue() slog.Value {
 		slog.Int("attempts", e.Attempts))
 }
 
+// What the service says in a 404 that is not about the thing asked for.
+const (
+	noEndpoint = "Endpoint not found."
+	noProject  = "Project not found."
+)
+
 const (
 	codeThrottled        = "throttled"
 	codeTooManyBackfills = "too_many_concurrent_backfills"

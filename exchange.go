@@ -129,7 +129,7 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 	if x.last.err == nil && isSuccess(x.last.status) {
 		return x.decode(lenient, out)
 	}
-	if x.last.status == http.StatusNotFound && x.op.method == http.MethodDelete && x.mayHave {
+	if x.op.method == http.MethodDelete && x.mayHave && x.saysGone() {
 		return nil // an earlier try, whose answer was lost, has deleted it
 	}
 	err := x.failure(ctx)
@@ -137,6 +137,13 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 		return &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: err}
 	}
 	return err
+}
+
+// saysGone reports the service's own word that there is no such thing. A proxy's 404, and one that lacks the project or the
+// endpoint, say nothing about it.
+func (x *exchange) saysGone() bool {
+	said := x.problem
+	return x.last.status == http.StatusNotFound && said.Code == "not_found" && said.Detail != noEndpoint && said.Detail != noProject
 }
 
 // failure is the newest try's error, joined by why there is no further try where the caller's context is the reason.

@@ -83,6 +83,9 @@ func TestDeleteThatFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, remove(t.Context(), newScript(fails(errCut), gone)))
 		require.NoError(t, remove(t.Context(), newScript(answers(502, ""), answers(429, ""), gone)))
+		for _, other := range []step{answers(404, "<html>"), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
+			require.ErrorIs(t, remove(t.Context(), newScript(answers(502, ""), other)), ErrNotFound, "it is the way there that was not found")
+		}
 		require.ErrorIs(t, remove(t.Context(), newScript(gone)), ErrNotFound)
 		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, ""), gone)), ErrNotFound, "a refused try deleted nothing")
 		require.ErrorIs(t, remove(t.Context(), newScript(fails(refusedDial), gone)), ErrNotFound, "a try that was not sent deleted nothing")
@@ -176,7 +179,13 @@ func TestAnswerOfSomethingElse(t *testing.T) {
 		for _, err := range client.Runs.All(t.Context(), exportA, nil) {
 			calls["walk by cursor"] = err
 		}
-		require.Len(t, calls, 6)
+		for _, err := range client.BatchExports.AllLogs(t.Context(), exportA, nil) {
+			calls["walk by time"] = err
+		}
+		_, calls["log"] = client.Runs.Logs(t.Context(), exportA, runA, nil)
+		_, calls["details"] = client.AppMetrics.ErrorDetails(t.Context(), "7", "E", nil)
+		_, calls["historical exports"] = client.AppMetrics.HistoricalExports(t.Context(), "7")
+		require.Len(t, calls, 10)
 		for name, err := range calls {
 			require.ErrorAs(t, err, new(*DecodeError), "%s of %s", name, body)
 		}
@@ -207,5 +216,16 @@ func TestReply(t *testing.T) {
 	require.Equal(t, 400, reply.StatusCode)
 	require.Equal(t, `{"a":2}`, string(reply.Body))
 	require.Error(t, create(t.Context(), newFakeClient(t, newScript(fails(errCut))), WithReply(&reply)))
+	require.Zero(t, reply)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	client := newFakeClient(t, newScript(answers(200, "{}")))
+	reply.StatusCode = 200
+	require.Error(t, create(ended, client, WithReply(&reply)))
+	require.Zero(t, reply, "it was another call's")
+	reply.StatusCode = 200
+	_, err := client.Runs.Retry(ended, exportA, runA, WithReply(&reply))
+	require.Error(t, err)
 	require.Zero(t, reply)
 }
