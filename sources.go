@@ -14,8 +14,8 @@ import (
 // events behind after, oldest first, and where the next page goes on. There are no more when it returns no event and an upTo
 // that is zero or after itself. An error is fatal.
 //
-// Every event needs a Position, such as the key of its row, from where read can go on. Only an event with a UUID of its own
-// may do without: it gets the upTo of its page, and the page is read again after a stop.
+// Every event needs a Position, such as the unique key of its row, from where read can go on. Only where each event of a page has a UUID of
+// its own, or is a [BadEvent], may they all do without: they get the upTo of their page, and the page is read again after a stop.
 //
 //	hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
@@ -69,6 +69,8 @@ func (s pagedSource) page(ctx context.Context, after Position) (events []Event, 
 	}
 	for _, ev := range events {
 		switch {
+		case ev.Position.IsZero() != events[0].Position.IsZero():
+			return nil, upTo, fmt.Errorf("the page after %s has events with a Position and others without: no read could go on between them", placeName(after))
 		case ev.Position.IsZero() && ev.UUID == uuid.Nil && ev.bad == nil:
 			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
 		case !ev.Position.IsZero() && ev.Position == after:

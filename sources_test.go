@@ -120,6 +120,10 @@ func TestPagedSource(t *testing.T) {
 			name: "the same event again", want: []hogapi.Position{at(1)}, err: "the page after 1 has an event at that very position",
 			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(1), row(2)}, upTo: at(2)}},
 		},
+		{
+			name: "a position for some", err: "the page after the start has events with a Position and others without",
+			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1), own, row(2)}, upTo: at(2)}},
+		},
 		{name: "no identity", err: "neither Position nor UUID", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{{Name: "a"}}, upTo: at(1)}}},
 	}
 	for _, tt := range tests {
