@@ -39,6 +39,7 @@ func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event,
 // ImportOptions set up an import.
 type ImportOptions struct {
 	// ID names the import, for ever: uuids are derived from it, so the same ID with the same source sends the same events.
+	// Other data needs another ID, also where the files have the same names: their events would share uuids.
 	ID string
 	// Checkpoint makes the import resumable. Without one it starts at the beginning each time.
 	Checkpoint Checkpointer

@@ -34,8 +34,9 @@ import (
 // was cut off. A file that cannot be read to its end does, with its name and line.
 //
 // A position is the base name of the file, which must be unique, and the byte offset behind the line in the plain text. An import goes on
-// from there: at once in a plain file, at the speed of unpacking in a gzip file. Between runs files may grow by whole
-// lines; where a file has changed before that place, the import stops.
+// from there: at once in a plain file, at the speed of unpacking in a gzip file. Between runs the file that
+// it is in, and those after it, may grow by whole lines. What stands before that place is not read again, also not what an earlier
+// file has gained: where no line ends there any more, the import stops, and other changes it does not see.
 func JSONLinesFile(paths ...string) Source {
 	s := &jsonLines{paths: slices.Clone(paths)}
 	for _, path := range paths {

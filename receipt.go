@@ -109,7 +109,8 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 }
 
 // HogQL is a query for the project's SQL editor that counts this import's events per day and name. Its rows shall
-// equal Days. It finds the events by their property $import_job_id.
+// equal Days, but for those that were rejected. It finds the events by their property $import_job_id: one that an event had of its
+// own, as rejects of the service have it of the import before, is kept.
 func (r Receipt) HogQL() string {
 	literal := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(r.ID) + "'"
 	return "SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events\n" +
