@@ -52,7 +52,8 @@ func (e *BackfillError) Unwrap() []error {
 	return runs
 }
 
-func (r *Run) endedBadly() bool { return r.Status.IsTerminal() && r.Status != RunStatusCompleted }
+// endedBadly is asked of a run that is over: a status that this package does not know is no success.
+func (r *Run) endedBadly() bool { return r.Status != RunStatusCompleted && !r.Status.goesOn() }
 
 // Watch follows a backfill or a retry: it yields how far it has come, at first and then on each change, until it is over. How it
 // ended is in the state; see [BackfillsService.Wait] for an error. An error comes once, last, beside the last state.

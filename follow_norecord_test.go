@@ -104,3 +104,22 @@ func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
 		require.Equal(t, 2, state.Completed)
 	})
 }
+
+// A status that this package does not know ends a run where Until says so. It is no success.
+func TestUnknownEndIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithOldService())
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		from, to := anHourOf(1, 0)
+		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
+		id := project.AddRun(export, hogapitest.Run{Status: "Abandoned", Start: from, End: to})
+		over := &hogapi.WatchOptions{Until: func(r hogapi.Run) bool { return r.Status == "Abandoned" }}
+		state, err := client.Backfills.Wait(t.Context(), ticket, over)
+		require.ErrorAs(t, err, new(*hogapi.BackfillError))
+		require.ErrorAs(t, err, new(*hogapi.RunError))
+		require.Equal(t, 1, state.Failed)
+		_, err = client.Runs.Wait(t.Context(), export, id, over)
+		require.ErrorAs(t, err, new(*hogapi.RunError))
+	})
+}

@@ -326,7 +326,7 @@ func (f *follower) state(done bool) *BackfillState {
 		switch {
 		case run.Status == RunStatusCompleted:
 			s.Completed++
-		case run.endedBadly():
+		case run.endedBadly() && (run.Status.IsTerminal() || f.watch.Until(run)):
 			s.Failed++
 		}
 	}

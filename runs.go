@@ -68,6 +68,11 @@ func (s RunStatus) IsTerminal() bool {
 	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
 }
 
+// goesOn reports whether the run has certainly not ended.
+func (s RunStatus) goesOn() bool {
+	return s == RunStatusStarting || s == RunStatusRunning || s == RunStatusContinuedAsNew
+}
+
 // IsFailure reports whether the run is over and has failed. Cancelled is no failure: somebody wanted it.
 func (s RunStatus) IsFailure() bool {
 	switch s {

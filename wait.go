@@ -79,11 +79,12 @@ func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 	}
 }
 
-// Wait returns when the run is over, with no error only if it completed. A run that ended otherwise is a [*RunError]. The run
-// as it was last seen comes back beside every error, a cancelled context's too; it is nil if it was never seen.
+// Wait returns when the run is over, with no error only if it completed, or still goes on where WatchOptions.Until is content with
+// that. A run that ended otherwise is a [*RunError]. The run as it was last seen comes back beside every error, a cancelled
+// context's too; it is nil if it was never seen.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := lastOf(s.watch(ctx, exportID, runID, o, options))
-	if err == nil && run.Status.IsTerminal() && run.Status != RunStatusCompleted {
+	if err == nil && run.endedBadly() {
 		err = &RunError{Run: run}
 	}
 	return run, err
