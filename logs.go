@@ -177,6 +177,7 @@ type logWalk struct {
 	op   Op
 	o    LogOptions
 	seen map[LogEntry]int // how often each entry of the time at the border was shown
+	most int              // entries on the fullest page so far: the server may have a limit of its own
 }
 
 // logTick is the resolution of the service's log times.
@@ -210,11 +211,30 @@ func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEn
 	switch {
 	case len(fresh) > 0 && n > limit:
 		return nil, errPageLimit
-	case len(fresh) == 0 && len(p.Results) >= w.o.Limit:
-		return nil, fmt.Errorf("%d entries or more have the same time; select by Levels or Search, or go on with an earlier Before", w.o.Limit)
+	case len(fresh) == 0 && len(p.Results) > 0 && len(p.Results) >= w.most:
+		return nil, w.endsHere(len(p.Results), fetch)
 	}
+	w.most = max(w.most, len(p.Results))
 	w.move(p.Results)
 	return fresh, nil
+}
+
+// endsHere tells the end of a log from a full page of one time, with older entries behind it. The server's own limit is not known,
+// so it looks for them.
+func (w *logWalk) endsHere(entries int, fetch func(LogOptions) (*LogPage, error)) error {
+	behind, full := w.o, entries >= w.o.Limit
+	behind.Before = w.o.Before.Add(-logTick)
+	if !full && w.o.After.Before(behind.Before) {
+		p, err := fetch(behind)
+		if err != nil {
+			return err
+		}
+		full = len(p.Results) > 0
+	}
+	if full {
+		return fmt.Errorf("%d entries or more have the same time; select by Levels or Search, or go on with an earlier Before", entries)
+	}
+	return nil
 }
 
 // fresh leaves out what the pages before have shown.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"testing"
@@ -274,5 +275,37 @@ func TestAllLogsDoNotEndWithAnEmptyAnswer(t *testing.T) {
 	require.ErrorAs(t, got[1], new(*PageError))
 	for range newFakeClient(t, newScript(answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
 		t.Fatal("there is nothing")
+	}
+}
+
+// A server with a limit of its own may fill its page with entries of one time too: those behind them cannot be reached.
+func TestAllLogsOfAServerWithALowerLimit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		entries []LogEntry
+		partial bool
+	}{
+		"a page full of one time": {logLines(9, 5, 5, 5, 5, 1), true},
+		"all of one time":         {logLines(9, 9, 9), false},
+		"the last page is full":   {logLines(9, 8, 5, 5, 5), false},
+		"and more behind it":      {logLines(5, 5, 5, 4), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			logServer(t, mock, tt.entries)
+			var got []LogEntry
+			var failed error
+			lower := func(c *callConfig) { c.query = url.Values{"limit": {"3"}} }
+			for e, err := range client.BatchExports.AllLogs(t.Context(), testExportID, nil, lower) {
+				if failed = err; err == nil {
+					got = append(got, e)
+				}
+			}
+			if tt.partial {
+				require.ErrorContains(t, failed, "same time")
+				return
+			}
+			require.NoError(t, failed)
+			require.Equal(t, tt.entries, got)
+		})
 	}
 }
