@@ -157,7 +157,7 @@ type errorBody struct {
 func parseErrorBody(contentType string, body []byte) errorBody {
 	trimmed := bytes.TrimSpace(body)
 	switch {
-	case len(trimmed) == 0, trimmed[0] == '<', strings.Contains(contentType, "html"):
+	case len(trimmed) == 0, isPage(contentType, trimmed):
 		return errorBody{}
 	case trimmed[0] != '{':
 		return errorBody{Detail: clean(string(trimmed))}
@@ -167,6 +167,11 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 		return errorBody{}
 	}
 	return errorBody{Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)), Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
+}
+
+// isPage reports whether an answer is HTML, which comes from a proxy or a portal and never from the service's API.
+func isPage(contentType string, trimmed []byte) bool {
+	return strings.Contains(contentType, "html") || bytes.HasPrefix(trimmed, []byte("<"))
 }
 
 func deref(p *string) string {

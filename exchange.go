@@ -181,15 +181,18 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 
 // decode reads a success. An answer that cannot be read leaves a call that may not be repeated of unknown outcome.
 func (x *exchange) decode(lenient bool, out any) error {
-	if out == nil {
+	body := bytes.TrimSpace(x.answer.Body)
+	if out == nil && (x.op.name == OpDo || !isPage(x.answer.Header.Get("Content-Type"), body)) {
 		return nil
 	}
-	body := bytes.TrimSpace(x.answer.Body)
 	if len(body) == 0 && lenient {
 		return nil
 	}
 	err := errors.New("it is empty")
-	if len(body) > 0 {
+	switch {
+	case out == nil:
+		err = errors.New("it is a page for people")
+	case len(body) > 0:
 		err = json.Unmarshal(body, out)
 	}
 	if answer, ok := out.(completed); ok && err == nil {

@@ -229,3 +229,21 @@ func TestReply(t *testing.T) {
 	require.Error(t, err)
 	require.Zero(t, reply)
 }
+
+// A page for people, as a wrong base URL or a portal answers it with 200, is no success, also where the status would say all.
+func TestPageIsNoSuccess(t *testing.T) {
+	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
+		client := newFakeClient(t, newScript(page))
+		calls := map[string]error{
+			"pause":   client.BatchExports.Pause(t.Context(), exportA),
+			"unpause": client.BatchExports.Unpause(t.Context(), exportA, nil),
+			"delete":  client.BatchExports.Delete(t.Context(), exportA),
+			"cancel":  client.Runs.Cancel(t.Context(), exportA, runA),
+		}
+		for name, err := range calls {
+			require.ErrorAs(t, err, new(*DecodeError), name)
+			require.Equal(t, name == "cancel", errors.Is(err, ErrOutcomeUnknown), name)
+		}
+		require.NoError(t, get(t.Context(), client), "Do may be asked for a page")
+	}
+}
