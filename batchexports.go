@@ -345,19 +345,14 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 	if orDefault(o).Backfill {
 		r.body = map[string]bool{"backfill": true}
 	}
-	if r.body != nil || hasBody(options) {
+	cfg, err := configOf(OpBatchExportsUnpause, options)
+	if err != nil {
+		return err
+	}
+	if r.body != nil || cfg.body != nil { // the caller's body may ask for a backfill too
 		r.op.replay = ReplayNever
 	}
 	return s.client.call(ctx, r, nil, options...)
-}
-
-// hasBody reports whether the caller gives a body, which may ask for a backfill.
-func hasBody(options []CallOption) bool {
-	var cfg callConfig
-	for _, option := range options {
-		option(&cfg)
-	}
-	return cfg.body != nil
 }
 
 // Logs returns one page of the log of an export, newest entry first.

@@ -89,11 +89,22 @@ func endpointByID(op Op, ids ...uuid.UUID) (request, error) {
 
 var parameter = regexp.MustCompile(`\{\w+\}`)
 
+// configOf is what the options of a call say together.
+func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
+	for _, option := range options {
+		if option == nil {
+			return cfg, &InputError{Op: op, Field: "option", Value: "nil", Want: "an option"}
+		}
+		option(&cfg)
+	}
+	return cfg, nil
+}
+
 // call carries out one request: build, send with retries, decode into out. A nil out means that the status says all.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
-	var cfg callConfig
-	for _, option := range options {
-		option(&cfg)
+	cfg, err := configOf(r.op.name, options)
+	if err != nil {
+		return err
 	}
 	if cfg.reply != nil {
 		*cfg.reply = Reply{} // it may hold that of a call before
@@ -177,6 +188,9 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 	return &u, nil
 }
 
+// badText is what encoding/json makes of a byte that is no UTF-8. A U+FFFD of the caller's own is written as it is.
+var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
+
 // encodeBody returns nil for no body. A byte slice rewinds for free (T12).
 func encodeBody(op Op, body any) (any, error) {
 	if body == nil {
@@ -188,6 +202,9 @@ func encodeBody(op Op, body any) (any, error) {
 	}
 	if string(b) == "null" {
 		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
+	}
+	if badText.Match(b) {
+		return nil, &InputError{Op: op, Field: "body", Want: "texts in UTF-8: what is none would be stored as U+FFFD"}
 	}
 	if bytes.Contains(b, []byte(`"`+redacted+`"`)) {
 		return nil, &InputError{Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted}

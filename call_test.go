@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"testing"
 
@@ -47,5 +48,42 @@ func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/"}, out), "out")
 	}
 	requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Replay: ReplayNever + 1}, nil), "Replay")
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+// JSON has no way to send what is no UTF-8; a password would be stored as another one.
+func TestBodyThatIsNoUTF8(t *testing.T) {
+	client, mock := newTestClient(t)
+	for name, config := range map[string]DestinationConfig{
+		"secret": PostgresConfig{Password: Set(NewSecret("p\xe4ss"))},
+		"text":   PostgresConfig{Host: Set("h\xff")},
+		"escape": PostgresConfig{Host: Set(`\\` + "\xff")},
+		"extra":  PostgresConfig{Extra: ExtraKeys{"a\xff": json.RawMessage("1")}},
+	} {
+		_, err := client.BatchExports.Create(t.Context(), BatchExportCreate{
+			Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationPostgres, Config: config},
+		})
+		require.ErrorAs(t, err, new(*InputError), name)
+		require.NotContains(t, err.Error(), "ss", name)
+	}
+	_, err := client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Name: Set("\xff")})
+	requireInputError(t, err, "body")
+	require.Zero(t, mock.GetTotalCallCount())
+
+	mock.RegisterResponder("POST", testBase+"/insights/", httpmock.NewStringResponder(200, "{}"))
+	for _, text := range []string{"\uFFFD", `\ufffd`} {
+		require.NoError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: map[string]string{"a": text}}, nil))
+	}
+}
+
+func TestNilOptions(t *testing.T) {
+	_, err := NewClient(WithRegion(RegionUS), WithProject("1"), WithPersonalAPIKey(testPersonalKey), nil)
+	requireInputError(t, err, "option")
+	client, mock := newTestClient(t)
+	requireInputError(t, get(t.Context(), client, nil), "option")
+	requireInputError(t, client.BatchExports.Unpause(t.Context(), testExportID, nil, nil), "option")
+	for _, err := range client.BatchExports.All(t.Context(), nil, nil) {
+		requireInputError(t, err, "option")
+	}
 	require.Zero(t, mock.GetTotalCallCount())
 }

@@ -59,6 +59,10 @@ type service struct{ client *Client }
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{logger: slog.New(slog.DiscardHandler), clock: time.Now}
 	for _, option := range options {
+		if option == nil {
+			cfg.problem("option", "nil", "an option")
+			continue
+		}
 		option(&cfg)
 	}
 	where, err := cfg.check()
