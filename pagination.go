@@ -274,14 +274,15 @@ func newLookahead[T any, P page[T]](ctx context.Context, w pager[T, P]) *lookahe
 
 // plan starts fetching what follows the page p: its next page, and for offset lists those after it by the same step.
 func (l *lookahead[T, P]) plan(p P, at, next place) {
-	step := next.offset - at.offset
-	for to := next; len(l.pending) < l.walk.prefetch; to.offset += step {
-		if to.offset > l.last.offset || to.cursor != l.last.cursor {
+	to, step := next, next.offset-at.offset
+	for range l.walk.prefetch {
+		if len(l.pending) < l.walk.prefetch && (to.offset > l.last.offset || to.cursor != l.last.cursor) {
 			l.start(to)
 		}
 		if step <= 0 || to.offset >= max(p.total(), 0)-step { // not to.offset+step: a hostile link must not overflow it
 			return
 		}
+		to.offset += step
 	}
 }
 

@@ -493,6 +493,16 @@ func TestHostileCounts(t *testing.T) {
 	}
 }
 
+// Links that leap and then creep keep nobody busy: what lies between is not gone through one by one.
+func TestHostileSteps(t *testing.T) {
+	const far = int(^uint(0)>>1) / 4
+	l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", far), far: fmt.Sprintf("?offset=%d", far+1)},
+		serve: func(_ int, p *listPage) { p.Count = 4 * far }}
+	items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, items)
+}
+
 // Bad input reaches the caller as it is: there is no page to go on from.
 func TestWalkWithBadInput(t *testing.T) {
 	client := newFakeClient(t, &list{}).ForProject("no number")
