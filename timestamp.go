@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -206,7 +207,7 @@ func (i Interval) step() (time.Duration, bool) {
 		return 7 * 24 * time.Hour, true
 	default:
 		var n int
-		if _, err := fmt.Sscanf(string(i), "every %d minutes", &n); err != nil || n <= 0 {
+		if _, err := fmt.Sscanf(string(i), "every %d minutes", &n); err != nil || n <= 0 || time.Duration(n) > math.MaxInt64/time.Minute {
 			return 0, false
 		}
 		return time.Duration(n) * time.Minute, true

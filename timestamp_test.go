@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -195,5 +196,14 @@ func TestLooseTime(t *testing.T) {
 	}
 	for _, text := range []string{`"soon"`, `7`, `"2024-13-01"`} {
 		require.Error(t, json.Unmarshal([]byte(text), new(looseTime)), text)
+	}
+}
+
+// The service may name an interval that is longer than any duration.
+func TestBackfillRangeOfAnEndlessInterval(t *testing.T) {
+	for _, n := range []uint64{1 << 54, 1 << 62, 200_000_000} {
+		e := &BatchExport{Interval: Interval(fmt.Sprintf("every %d minutes", n))}
+		_, err := e.BackfillRange(time.Unix(0, 0), time.Unix(3600, 0))
+		requireInputError(t, err, "Interval")
 	}
 }
