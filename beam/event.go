@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Event is one past event on its way through a pipeline.
@@ -44,14 +45,17 @@ func EventOf(ev hogapi.Event) (Event, error) {
 	if members == nil {
 		members = map[string]any{}
 	}
-	if ev.Set != nil {
-		members["$set"] = ev.Set
-	}
-	if ev.SetOnce != nil {
-		members["$set_once"] = ev.SetOnce
+	for key, values := range map[string]map[string]any{"$set": ev.Set, "$set_once": ev.SetOnce} {
+		if values == nil {
+			continue
+		}
+		if _, own := members[key]; own {
+			return out, fmt.Errorf("hogbeam: an event has %s either in its field or in its properties", key)
+		}
+		members[key] = values
 	}
 	var err error
-	if out.Properties, err = json.Marshal(members); err != nil {
+	if out.Properties, err = new(jsonb.Encoder).AppendValue(nil, members); err != nil {
 		err = fmt.Errorf("hogbeam: the properties are no JSON: %w", err)
 	}
 	return out, err

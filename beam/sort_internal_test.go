@@ -175,6 +175,13 @@ func TestEventOf(t *testing.T) {
 	require.Error(t, err)
 	_, err = EventOf(hogapi.Event{Properties: map[string]any{"a": func() {}}})
 	require.Error(t, err)
+	_, err = EventOf(hogapi.Event{Properties: map[string]any{"a": "caf\xe9"}})
+	require.Error(t, err, "no text is replaced")
+	for _, key := range []string{"$set", "$set_once"} {
+		both := map[string]any{"plan": "pro"}
+		_, err = EventOf(hogapi.Event{Properties: map[string]any{key: map[string]any{"a": 1}}, Set: both, SetOnce: both})
+		require.Error(t, err, "no value gives way to another")
+	}
 }
 
 func TestAPackGivesItsEvents(t *testing.T) {
