@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"path"
-	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
@@ -20,74 +19,29 @@ import (
 // ReadJSONLines reads files with one JSON object a line into a collection of [Event]. The format is that of [hogapi.JSONLinesFile],
 // plain or gzip, which shows in the content of a file. Globs may name any filesystem that the program has registered with Beam.
 //
-// A position is the file's name below the folder where its glob begins, and the byte offset behind the line in the plain text. So an
-// import of one folder gives the same uuids as [hogapi.Client.Import] does, wherever the folder is. Names must differ.
+// A position is the file's name below the base of its glob, and the byte offset behind the line in the plain text. The base is the folder
+// before the glob's first wildcard, or the file's own: part-1.jsonl is the name under history/*.jsonl, and b/part-1.jsonl under
+// history/*/part-1.jsonl. So choose the glob once, and keep it with the import's ID: where another spelling has another base, every
+// event gets another uuid, and the service has them twice. Names must differ within a job, and should over all jobs of one import:
+// two different events at one position have one uuid. They are the names, and the uuids those, of [hogapi.JSONLinesFile] where no
+// folder in a glob has a wildcard, wherever the folder is. `head -c OFFSET FILE | tail -n 1` shows the line of a position.
 //
 // Large plain files are read in parts at the same time; a gzip file is read by one worker. A line that makes no event, or is over 1 MiB,
-// becomes a reject. A glob without a file, a file that cannot be read to its end, and one that is no text end the job.
+// becomes a reject. A glob without a file, a folder that cannot be listed, a file that cannot be read to its end, and one that is no
+// text end the job.
+//
+// It panics where the globs are wrong: see [CheckGlobs].
 func ReadJSONLines(s beam.Scope, globs ...string) beam.PCollection {
 	s = s.Scope("hogbeam.ReadJSONLines")
+	if err := CheckGlobs(globs...); err != nil {
+		panic(err)
+	}
 	for _, glob := range globs {
 		filesystem.ValidateScheme(glob)
 	}
 	files := beam.ParDo(s, &matchFn{Globs: globs}, beam.Impulse(s))
 	looked := beam.ParDo(s, &lookFn{}, beam.Reshuffle(s, files))
 	return beam.ParDo(s, &readFn{}, looked)
-}
-
-// file is one file to read.
-type file struct {
-	Path string
-	Name string // of its positions
-	Size int64
-	Gzip bool
-}
-
-// matchFn finds the files. It is one call for all globs, so that names can be compared.
-type matchFn struct{ Globs []string }
-
-// ProcessElement lists the files.
-func (f *matchFn) ProcessElement(ctx context.Context, _ []byte, emit func(file)) error {
-	if len(f.Globs) == 0 {
-		return errors.New("hogbeam: there is no file to read: name at least one glob")
-	}
-	byName := map[string]string{}
-	for _, glob := range f.Globs {
-		paths, err := list(ctx, glob)
-		if err != nil {
-			return fmt.Errorf("hogbeam: %s: %w", glob, err)
-		}
-		if len(paths) == 0 {
-			return fmt.Errorf("hogbeam: no file matches %s", glob)
-		}
-		root := folderOf(glob)
-		for _, p := range paths {
-			name := strings.TrimPrefix(p, root)
-			if other, taken := byName[name]; taken {
-				return fmt.Errorf("hogbeam: %s and %s both have the name %q in positions: read a folder that is above both", other, p, name)
-			}
-			byName[name] = p
-			emit(file{Path: p, Name: name})
-		}
-	}
-	return nil
-}
-
-func list(ctx context.Context, glob string) ([]string, error) {
-	fs, err := filesystem.New(ctx, glob)
-	if err != nil {
-		return nil, err
-	}
-	defer fs.Close()
-	return fs.List(ctx, glob)
-}
-
-// folderOf is the part of a glob up to the last slash before its first wildcard.
-func folderOf(glob string) string {
-	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
-		glob = glob[:i]
-	}
-	return glob[:strings.LastIndexByte(glob, '/')+1]
 }
 
 // lookFn finds out what a file is.

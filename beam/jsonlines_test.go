@@ -58,7 +58,6 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		want  string
 	}{
 		"no match":   {[]string{filepath.Join(t.TempDir(), "*.jsonl")}, "no file matches"},
-		"no glob":    {nil, "there is no file to read"},
 		"no text":    {[]string{writeFile(t, "a.zip", "PK\x03\x04\x14\x00\x00")}, "it looks like application/zip"},
 		"empty gzip": {[]string{writeFile(t, "a.jsonl.gz", "")}, "an empty gzip file is not"},
 		"cut gzip":   {[]string{writeFile(t, "a.jsonl.gz", "\x1f\x8b\x08\x00")}, "cut off or damaged"},

@@ -96,7 +96,7 @@ func TestFolderOf(t *testing.T) {
 	for glob, want := range map[string]string{
 		"a.jsonl": "", "/data/*.jsonl": "/data/", "gs://b/2024/**/x.jsonl": "gs://b/2024/", "/data/2024-0[1-3]/a": "/data/", "x*/y": "",
 	} {
-		assert.Equal(t, want, folderOf(glob), glob)
+		assert.Equal(t, want, baseOf(glob), glob)
 	}
 }
 

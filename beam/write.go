@@ -26,7 +26,7 @@ type Written struct {
 // its pace, retries, splitting and rejects. A job that is run again, as a whole or in parts, sends the same events with the same uuids.
 //
 // A job that fails has sent a part of the events, and its receipt is not there: run it again with the same options. The
-// counters of namespace "hogbeam" are read, acknowledged, rejected, resent (events) and throttled_ms.
+// counters of namespace "hogbeam" are files (matched by [ReadJSONLines]), read, acknowledged, rejected, resent (events) and throttled_ms.
 //
 // It panics where the options are wrong: see [Options.Check].
 func WriteHistorical(s beam.Scope, o Options, events beam.PCollection) Written {
@@ -46,6 +46,7 @@ const namespace = "hogbeam"
 
 // The counters. Those of a bundle that is repeated count once.
 var (
+	countFiles        = beam.NewCounter(namespace, "files")
 	countRead         = beam.NewCounter(namespace, "read")
 	countAcknowledged = beam.NewCounter(namespace, "acknowledged")
 	countRejected     = beam.NewCounter(namespace, "rejected")
