@@ -188,6 +188,7 @@ func (l *sender) sendAll(ctx context.Context, events *sorter) error {
 // send gives one event to the Capture.
 func (l *sender) send(ctx context.Context, ev *Event) error {
 	event := ev.core()
+	l.books.place(ev.Position)
 	err := l.capture.Enqueue(ctx, event)
 	if refusal, refused := errors.AsType[*hogapi.EventError](err); refused {
 		if l.options.FailOnReject {

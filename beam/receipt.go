@@ -32,7 +32,7 @@ type BatchReceipt struct {
 // Reject is an event that is not in the service and will not be: refused by the gate or the service, or a record that made no event.
 type Reject struct {
 	Line     json.RawMessage `json:"line"` // as a reject file has it: mended, it can be imported again
-	UUID     uuid.UUID       `json:"uuid"`
+	UUID     uuid.UUID       `json:"uuid"` // derived from the position also where a record made no event
 	Position hogapi.Position `json:"position"`
 	Reason   hogapi.Reason   `json:"reason"`
 	Status   int             `json:"status,omitempty"` // of the service's answer; 0 where the gate refused
@@ -49,9 +49,10 @@ func newReject(r hogapi.Reject) (Reject, error) {
 
 // ledger adds up receipts.
 type ledger struct {
-	total hogapi.Receipt
-	days  map[hogapi.DayCount]*hogapi.DayCount // by day and name
-	sum   digest
+	total  hogapi.Receipt
+	placed bool                                 // First and Last are set
+	days   map[hogapi.DayCount]*hogapi.DayCount // by day and name
+	sum    digest
 }
 
 func newLedger(id string) *ledger {
@@ -62,12 +63,8 @@ func newLedger(id string) *ledger {
 func (l *ledger) add(r hogapi.Receipt) error {
 	t := &l.total
 	if r.Acknowledged+r.Rejected > 0 {
-		if t.Read == 0 || before(r.First, t.First) {
-			t.First = r.First
-		}
-		if t.Read == 0 || before(t.Last, r.Last) {
-			t.Last = r.Last
-		}
+		l.place(r.First)
+		l.place(r.Last)
 	}
 	if r.Acknowledged > 0 {
 		if t.Acknowledged == 0 || r.Oldest.Before(t.Oldest) {
@@ -90,6 +87,17 @@ func (l *ledger) add(r hogapi.Receipt) error {
 		l.count(d)
 	}
 	return l.sum.add(r.Digest)
+}
+
+// place widens First and Last. A lane sends by time, so any event may be the first or the last of its source.
+func (l *ledger) place(at hogapi.Position) {
+	if !l.placed || before(at, l.total.First) {
+		l.total.First = at
+	}
+	if !l.placed || before(l.total.Last, at) {
+		l.total.Last = at
+	}
+	l.placed = true
 }
 
 func (l *ledger) count(d hogapi.DayCount) {

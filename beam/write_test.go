@@ -1,7 +1,9 @@
 package hogbeam_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -26,6 +28,7 @@ func TestJobSendsWhatAnImportSends(t *testing.T) {
 
 	assert.EqualValues(t, events, receipt.Read)
 	assert.Equal(t, want.Digest, receipt.Digest)
+	assert.Equal(t, [2]hogapi.Position{want.First, want.Last}, [2]hogapi.Position{receipt.First, receipt.Last})
 	assert.Equal(t, want.Days, receipt.Days)
 	assert.Equal(t, want.Acknowledged, receipt.Acknowledged)
 	assert.True(t, want.Oldest.Equal(receipt.Oldest))
@@ -40,6 +43,7 @@ func TestJobSendsWhatAnImportSends(t *testing.T) {
 		assert.False(t, b.Newest.Before(b.Oldest))
 	}
 	assert.Equal(t, events, batched)
+	assert.EqualValues(t, 3, out.counter("files"))
 	assert.EqualValues(t, events, out.counter("read"))
 	assert.EqualValues(t, events, out.counter("acknowledged"))
 	assert.Zero(t, out.counter("rejected"))
@@ -155,6 +159,22 @@ func TestRefusedEventsAreAnOutput(t *testing.T) {
 	o := optionsFor(t, server)
 	o.FailOnReject = true
 	assert.Contains(t, failure(t, o, glob), "rejected_event")
+}
+
+// First and last are those of all that is settled: refused by the gate or no event at all, in whatever order of time.
+func TestAReceiptBeginsAndEndsWhereTheFileDoes(t *testing.T) {
+	good := `{"event":"good","distinct_id":"ann","timestamp":"2024-05-0%dT12:30:00Z"}`
+	glob := writeFile(t, "a.jsonl", "no JSON", fmt.Sprintf(good, 3), fmt.Sprintf(good, 1), `{"event":"","distinct_id":"ben","timestamp":"2024-05-01T12:30:01Z"}`,
+		fmt.Sprintf(good, 2), "no JSON either")
+	_, receipt := must(t, optionsFor(t, hogapitest.New()), fromFiles(glob))
+	want, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(glob), hogapi.ImportOptions{
+		ID: "shop", Rate: hogapi.Unpaced, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil }),
+	})
+	require.NoError(t, err)
+	assert.Equal(t, [2]hogapi.Position{want.First, want.Last}, [2]hogapi.Position{receipt.First, receipt.Last})
+	assert.Equal(t, hogapi.Position{Key: "a.jsonl", Offset: 8}, receipt.First)
+	assert.Equal(t, [3]int64{want.Read, want.Acknowledged, want.Rejected}, [3]int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
+	assert.Equal(t, want.Days, receipt.Days)
 }
 
 func TestJobWithoutEventsHasAReceipt(t *testing.T) {
