@@ -3,6 +3,7 @@ package hogbeam
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/google/uuid"
@@ -18,18 +19,20 @@ type ProjectExport struct {
 
 // ProjectRun is a run, the batch export and the project that it belongs to.
 type ProjectRun struct {
-	Project  string
-	ExportID uuid.UUID
-	Run      hogapi.Run
+	Project    string
+	ExportID   uuid.UUID
+	ExportName string
+	Run        hogapi.Run
 }
 
 // ListExports lists the batch exports of projects into a collection of [ProjectExport], for audits of many of them. The personal key
-// needs the scope batch_export:read in each. A project that cannot be listed to its end ends the job.
+// needs the scope batch_export:read in each. A project that is named twice is listed once; one that cannot be listed to its end ends the job.
 //
 // The service allows an organisation 480 calls a minute, from all machines together.
 func ListExports(s beam.Scope, service Service, projects ...string) beam.PCollection {
 	s = s.Scope("hogbeam.ListExports")
 	service.mustManage()
+	projects = slices.Compact(slices.Sorted(slices.Values(projects)))
 	return beam.ParDo(s, &exportsFn{Service: service}, beam.Reshuffle(s, beam.CreateList(s, projects)))
 }
 
@@ -96,7 +99,7 @@ func (f *runsFn) ProcessElement(ctx context.Context, e ProjectExport, emit func(
 		if err != nil {
 			return fmt.Errorf("hogbeam: project %s, export %s: %w", e.Project, e.Export.ID, err)
 		}
-		emit(ProjectRun{Project: e.Project, ExportID: e.Export.ID, Run: run})
+		emit(ProjectRun{Project: e.Project, ExportID: e.Export.ID, ExportName: e.Export.Name, Run: run})
 	}
 	return nil
 }

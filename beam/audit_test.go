@@ -29,7 +29,7 @@ func TestExportsAndRunsOfManyProjects(t *testing.T) {
 	t.Setenv(key, hogapitest.DefaultPersonalKey)
 	service := hogbeam.Service{BaseURL: server.URL(), PersonalKey: hogbeam.SecretRef{Env: key}}
 	p, s := beam.NewPipelineWithRoot()
-	exports := hogbeam.ListExports(s, service, projects...)
+	exports := hogbeam.ListExports(s, service, append(projects, "222")...) // the last one twice
 	runs := hogbeam.ListRuns(s, service, hogapi.RunListOptions{}, exports)
 	out := keep(s, exports, runs)
 	_, err := beam.Run(t.Context(), "prism", p)
@@ -44,7 +44,7 @@ func TestExportsAndRunsOfManyProjects(t *testing.T) {
 			wantExports = append(wantExports, hogbeam.ProjectExport{Project: id, Export: export})
 			for run, err := range client.Runs.All(t.Context(), export.ID, nil) {
 				require.NoError(t, err)
-				wantRuns = append(wantRuns, hogbeam.ProjectRun{Project: id, ExportID: export.ID, Run: run})
+				wantRuns = append(wantRuns, hogbeam.ProjectRun{Project: id, ExportID: export.ID, ExportName: export.Name, Run: run})
 			}
 		}
 	}
