@@ -110,7 +110,8 @@ func (o Options) Check() error {
 	}
 	if o.Lanes < 1 || o.Lanes > mostLanes {
 		problems = append(problems, bad("Lanes", int64(o.Lanes), "1 to 512"))
-	} else if o.Rate != hogapi.Unpaced && o.Rate < o.Lanes {
+	}
+	if o.Rate != hogapi.Unpaced && o.Rate < max(1, min(o.Lanes, mostLanes)) {
 		problems = append(problems, bad("Rate", int64(o.Rate), "at least one event per second for each lane, 0 for the default of 1,000, or Unpaced"))
 	}
 	if o.Delivery.Lanes != 0 {
@@ -125,15 +126,12 @@ func (o Options) Check() error {
 	if o.Sort.MaxBytes < 0 {
 		problems = append(problems, bad("Sort.MaxBytes", o.Sort.MaxBytes, "more than 0"))
 	}
-	problems = append(problems, o.Service.ProjectKey.check("Service.ProjectKey"))
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
-	return o.tryCapture()
+	return errors.Join(append(problems, o.Service.ProjectKey.check("Service.ProjectKey"), o.tryCapture())...)
 }
 
-// tryCapture lets the core check what goes to it.
+// tryCapture lets the core check what goes to it, all but what Check looks at itself: nothing is told twice.
 func (o Options) tryCapture() error {
+	o.ID, o.Lanes, o.Rate, o.Gate.ContentIDs = cmp.Or(o.ID, "unnamed"), 1, hogapi.Unpaced, 0
 	client, err := o.Service.capturing(noKey)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package hogbeam_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,18 @@ func TestOptionsAreChecked(t *testing.T) {
 			_, s := beam.NewPipelineWithRoot()
 			assert.PanicsWithError(t, err.Error(), func() { hogbeam.WriteHistorical(s, o, beam.Create(s, hogbeam.Event{Name: "a"})) })
 		})
+	}
+}
+
+func TestAllProblemsOfOptionsAreReportedAtOnce(t *testing.T) {
+	err := hogbeam.Options{
+		Lanes: 600, Rate: -7, Service: hogbeam.Service{Region: hogapi.RegionEU, BaseURL: "https://posthog.example"},
+	}.Check()
+	for _, want := range []string{"ID: want a name", "1 to 512", "one event per second for each lane", "Service.ProjectKey", "region"} {
+		assert.Equal(t, 1, strings.Count(err.Error(), want), "%s: %s", want, err)
+	}
+	err = hogbeam.Options{Rate: 1, Service: hogbeam.Service{ProjectKey: hogbeam.SecretRef{Env: "KEY"}}, Delivery: hogapi.DeliveryOptions{Linger: -1}}.Check()
+	for _, want := range []string{"ID: want a name", "Rate", "region"} {
+		assert.ErrorContains(t, err, want)
 	}
 }
