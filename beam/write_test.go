@@ -166,8 +166,8 @@ func TestAReceiptBeginsAndEndsWhereTheFileDoes(t *testing.T) {
 	good := `{"event":"good","distinct_id":"ann","timestamp":"2024-05-0%dT12:30:00Z"}`
 	glob := writeFile(t, "a.jsonl", "no JSON", fmt.Sprintf(good, 3), fmt.Sprintf(good, 1), `{"event":"","distinct_id":"ben","timestamp":"2024-05-01T12:30:01Z"}`,
 		fmt.Sprintf(good, 2), "no JSON either")
-	_, receipt := must(t, optionsFor(t, hogapitest.New()), fromFiles(glob))
-	want, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(glob), hogapi.ImportOptions{
+	_, receipt := must(t, optionsFor(t, newServer(t)), fromFiles(glob))
+	want, err := newServer(t).Client(t).Import(t.Context(), hogapi.JSONLinesFile(glob), hogapi.ImportOptions{
 		ID: "shop", Rate: hogapi.Unpaced, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil }),
 	})
 	require.NoError(t, err)
