@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -193,8 +194,11 @@ var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 
 // encodeBody returns nil for no body. A byte slice rewinds for free (T12).
 func encodeBody(op Op, body any) (any, error) {
-	if body == nil {
+	switch body.(type) {
+	case nil:
 		return nil, nil
+	case []byte, io.Reader:
+		return nil, &InputError{Op: op, Field: "body", Value: fmt.Sprintf("%T", body), Want: "a value to marshal; JSON that is written already is a json.RawMessage"}
 	}
 	b, err := json.Marshal(body)
 	if err != nil {

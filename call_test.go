@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/jarcoal/httpmock"
@@ -74,6 +75,16 @@ func TestBodyThatIsNoUTF8(t *testing.T) {
 	for _, text := range []string{"\uFFFD", `\ufffd`} {
 		require.NoError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: map[string]string{"a": text}}, nil))
 	}
+}
+
+// Bytes would become a text in base64, and a reader an empty object.
+func TestBodyThatIsNoValue(t *testing.T) {
+	client, mock := newTestClient(t)
+	for _, body := range []any{[]byte(`{"a":1}`), strings.NewReader(`{"a":1}`)} {
+		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: body}, nil), "body")
+		requireInputError(t, client.BatchExports.Pause(t.Context(), testExportID, WithBody(body)), "body")
+	}
+	require.Zero(t, mock.GetTotalCallCount())
 }
 
 func TestNilOptions(t *testing.T) {
