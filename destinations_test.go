@@ -291,6 +291,9 @@ func TestPrintedCredentialsAreNotSent(t *testing.T) {
 func TestRawConfigPrintsTheRest(t *testing.T) {
 	raw := RawConfig(`{"host":"h","token_uri":"https://t","deep":{"access_key":"k","n":12345678901234567890}}`)
 	assert.Equal(t, `{"deep":{"access_key":"[redacted]","n":12345678901234567890},"host":"h","token_uri":"https://t"}`, raw.String())
+	for _, name := range []string{"accessKeyId", "private-key", "account_key", "connection_string", "AccountKey", "passwd", "pwd"} {
+		assert.NotContains(t, RawConfig(`{"`+name+`":"canary"}`).String(), "canary", name)
+	}
 	assert.Equal(t, `"[redacted]"`, RawConfig(`{"password":`).String())
 	b, err := json.Marshal(S3Config{Prefix: Set("p"), Extra: ExtraKeys{"x": json.RawMessage(`1`), "my_secret": json.RawMessage(`"s"`)}})
 	require.NoError(t, err)

@@ -98,9 +98,12 @@ func redactValue(v any) any {
 	return v
 }
 
-var secretWords = []string{"secret", "password", "passphrase", "private_key", "access_key", "api_key", "apikey", "credential", "token"}
+// secretWords are parts of names, whatever their case, blanks and dashes.
+var secretWords = []string{
+	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey", "connectionstring", "credential", "token",
+}
 
 func looksSecret(name string) bool {
-	name = strings.ToLower(name)
-	return name != "token_uri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	name = lettersOnly(name)
+	return name != "tokenuri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
