@@ -22,6 +22,7 @@ var commits []byte
 type fake struct {
 	server *hogapitest.Server
 	folder string
+	isDemo bool // with its own events; the outputs are in the folder
 }
 
 // startFake makes the job one that imports into a fake, with real events where no files are named.
@@ -40,6 +41,7 @@ func (s *settings) startFake(out io.Writer) (*fake, error) {
 	o.Service.BaseURL, o.Service.ProjectKey = f.server.URL(), hogbeam.SecretRef{File: keyFile}
 	o.Rate = cmp.Or(o.Rate, hogapi.Unpaced)
 	if len(s.globs) == 0 {
+		f.isDemo = true
 		path := filepath.Join(folder, "commits.jsonl.gz")
 		s.globs = []string{path}
 		o.ID = cmp.Or(o.ID, "commits")

@@ -67,6 +67,14 @@ func runProgram(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
+// failure runs the program where it must fail.
+func failure(t *testing.T, args ...string) string {
+	t.Helper()
+	text, err := runProgram(t, args...)
+	require.Error(t, err, "it must fail")
+	return text
+}
+
 func TestWithoutArgumentsItImportsRealEventsIntoAFake(t *testing.T) {
 	out, err := runProgram(t)
 	require.NoError(t, err)
@@ -99,7 +107,9 @@ func TestFilesIntoAService(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, out, "read 3 = acknowledged 2 + rejected 1 + pending 0")
 		assert.Contains(t, out, "shop.rejects.jsonl")
-		assert.Contains(t, out, "acknowledged 2\n")
+		assert.Contains(t, out, "Files: 1. In positions, and so in the uuids, the first is a.jsonl")
+		assert.Contains(t, out, "(no event, or one without name or time)")
+		assert.Contains(t, out, "head -c OFFSET FILE | tail -1")
 	}
 	assert.Equal(t, 2, server.Ledger().Unique())
 	assert.Empty(t, server.Ledger().Changed())
@@ -108,6 +118,7 @@ func TestFilesIntoAService(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &receipt))
 	assert.EqualValues(t, 1, receipt.Rejected)
+	assert.Equal(t, "a.jsonl", receipt.Source)
 	rejects, err := os.ReadFile("shop.rejects.jsonl")
 	require.NoError(t, err)
 	assert.Equal(t, 1, bytes.Count(rejects, []byte("no JSON")))
@@ -125,12 +136,8 @@ func TestWhatEndsAJob(t *testing.T) {
 		want string
 		mend func(args []string) []string
 	}{
-		"a missing file": {
-			args: []string{"a.jsonl", "missing-*.jsonl"}, want: "no file matches missing-*.jsonl",
-			mend: func(args []string) []string { return writes(args, "missing-1.jsonl", good) },
-		},
 		"a damaged file": {
-			args: []string{"damaged.jsonl.gz"}, want: "damaged.jsonl.gz: behind offset 4288: the gzip stream is cut off or damaged",
+			args: []string{"damaged.jsonl.gz"}, want: "importjob: the job has failed: hogbeam: damaged.jsonl.gz: behind offset 4288: the gzip stream is cut off or damaged",
 			mend: func(args []string) []string { return writes(args, "damaged.jsonl.gz", good) },
 		},
 		"a wrong key": {
@@ -138,7 +145,7 @@ func TestWhatEndsAJob(t *testing.T) {
 			mend: func(args []string) []string { return writes(args, "wrong.key", hogapitest.DefaultProjectKey) },
 		},
 		"a full file of rejects": {
-			args: []string{"-rejects=/dev/full", "bad.jsonl"}, want: "/dev/full: no space left on device",
+			args: []string{"-rejects=/dev/full", "bad.jsonl"}, want: "importjob: the job has failed: write /dev/full: no space left on device",
 			mend: func(args []string) []string { return slices.DeleteFunc(args, isFull) },
 		},
 	}
@@ -151,13 +158,16 @@ func TestWhatEndsAJob(t *testing.T) {
 			require.NoError(t, os.WriteFile("wrong.key", []byte("phc_nobodyHasThisKey"), 0o600))
 			server := newServer(t)
 			args := to(t, server, c.args...)
-			text, err := runProgram(t, args...)
-			require.Error(t, err)
+			text := failure(t, args...)
 			assert.Contains(t, text, c.want)
-			assert.Contains(t, text, "run the same command again")
+			assert.Contains(t, text, "When the cause is mended run the same command again")
+			assert.NotContains(t, text, "PCollection", "the plan is for -verbose")
 			assert.NotContains(t, text, "nobodyHasThisKey")
 			assert.NoFileExists(t, "shop.receipt.json", "no receipt for half an import")
-			_, err = runHere(t, c.mend(args)...)
+			if device, err := os.Lstat("/dev/full"); err == nil {
+				assert.False(t, device.Mode().IsRegular(), "a device is written to, and never replaced")
+			}
+			_, err := runHere(t, c.mend(args)...)
 			require.NoError(t, err)
 			assert.Positive(t, server.Ledger().Unique())
 		})
@@ -174,6 +184,14 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"no id":          {[]string{"-cloud", "eu", "a.jsonl"}, "say -import"},
 		"no files":       {[]string{"-cloud", "eu", "-import", "shop"}, "name the files"},
 		"region":         {[]string{"-cloud", "mars", "-import", "shop", "a.jsonl"}, "region"},
+		"a rate":         {[]string{"-cloud", "eu", "-import", "shop", "-rate", "2", "a.jsonl"}, "Unpaced is -rate -1"},
+		"flags behind":   {[]string{"-cloud", "eu", "a.jsonl", "-import", "shop"}, "flags come before the files: -import"},
+		"two stars":      {[]string{"-import", "shop", "**/a.jsonl"}, "one * for each level"},
+		"a scheme":       {[]string{"-import", "shop", "hdfs://a.jsonl"}, "hdfs"},
+		"fake's key":     {[]string{"-key-env", "A", "-import", "shop", "a.jsonl"}, "the fake has a key of its own"},
+		"slashes":        {[]string{"-import", "../shop", "a.jsonl"}, "say -rejects and -receipt"},
+		"check":          {[]string{"-check"}, "-check: say -import"},
+		"a remote check": {[]string{"-check", "-import", "shop", "gs://a/b"}, "files of this machine only"},
 		"a key":          {[]string{"-cloud", "eu", "-import", "shop", "-key-env", hogapitest.DefaultProjectKey, "a.jsonl"}, "this is a key"},
 	}
 	for name, c := range cases {
