@@ -28,9 +28,9 @@ import (
 // import an ID of its own.
 //
 // New lines go to the end of what the file holds. With a checkpoint the file is exact, whatever crashed: it has each reject once,
-// since each run takes it back to the length that the checkpoint knows; so leave it alone until the import has ended. Without
-// one, a second run adds its rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets
-// [ErrHeld].
+// since each run takes it back to the length that the checkpoint knows. So give each import a file of its own, and leave it alone
+// until the import has ended: what others add is gone when the import runs again. Without a checkpoint, a second run adds its
+// rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld].
 //
 // A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash.
 func RejectFile(path string) RejectHandler { return &rejectFile{fs: durable.OS{}, path: path} }
