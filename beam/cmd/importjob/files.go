@@ -53,6 +53,9 @@ func list(ctx context.Context, glob string) ([]string, error) {
 	}
 	defer fs.Close()
 	paths, err := fs.List(ctx, glob)
+	if err == nil && !isRemote(glob) {
+		err = checkFolders(glob)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", glob, err)
@@ -70,6 +73,26 @@ func list(ctx context.Context, glob string) ([]string, error) {
 	return paths, nil
 }
 
+// checkFolders demands that all folders that a glob looks into can be listed: Beam passes over those that cannot.
+func checkFolders(glob string) error {
+	if !strings.ContainsAny(glob, wildcards) {
+		return nil
+	}
+	above := filepath.Dir(glob)
+	if err := checkFolders(above); err != nil {
+		return err
+	}
+	folders, err := filepath.Glob(above)
+	for _, folder := range folders {
+		info, failed := os.Stat(folder)
+		if failed == nil && info.IsDir() {
+			_, failed = os.ReadDir(folder)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
 // checkScheme says that no filesystem is known for a path, which Beam does with a panic.
 func checkScheme(path string) (err error) {
 	defer func() {
@@ -84,9 +107,11 @@ func checkScheme(path string) (err error) {
 // isRemote says that a path is not of this machine.
 func isRemote(path string) bool { return strings.Contains(path, "://") }
 
+const wildcards = `*?[\`
+
 // folderOf is where positions begin: a glob up to the last slash before its first wildcard.
 func folderOf(glob string) string {
-	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
+	if i := strings.IndexAny(glob, wildcards); i >= 0 {
 		glob = glob[:i]
 	}
 	return glob[:strings.LastIndexByte(glob, '/')+1]

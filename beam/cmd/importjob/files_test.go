@@ -99,3 +99,14 @@ func TestGlobsAreCheckedBeforeTheJob(t *testing.T) {
 		})
 	}
 }
+
+// A glob passes over a folder that cannot be listed, and a check would call good what the job cannot read. A link that leads to itself
+// cannot be listed by root either.
+func TestACheckPassesOverNoFolder(t *testing.T) {
+	history(t)
+	require.NoError(t, os.Symlink("c", "history/c"))
+	for _, glob := range []string{"history/*/*.jsonl", "history/c/*"} {
+		_, err := runHere(t, "-check", "-import", "shop", glob)
+		require.ErrorContains(t, err, "history/c")
+	}
+}

@@ -63,6 +63,25 @@ func TestKilledJobsAreRunAgain(t *testing.T) {
 	assert.Empty(t, ledger.Changed())
 }
 
+// Whoever breaks a job off is told so, and not what that did to the runner.
+func TestAnInterruptIsNoFailure(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("events.jsonl", []byte(strings.Repeat(good, 2000)), 0o600))
+	server := newServer(t)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	job := exec.CommandContext(t.Context(), program, to(t, server, "-rate=40", "events.jsonl")...)
+	job.Env = append(os.Environ(), asProgram+"=1")
+	var text strings.Builder
+	job.Stderr = &text
+	require.NoError(t, job.Start())
+	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, job.Process.Signal(os.Interrupt))
+	require.Error(t, job.Wait())
+	assert.Equal(t, "importjob: interrupted: what was sent stays; run the same command again, it sends the same events\n", text.String())
+	assert.NoFileExists(t, "shop.receipt.json")
+}
+
 // environment lets the runner start this program as its worker.
 func environment(t *testing.T) string {
 	program, err := os.Executable()

@@ -124,6 +124,26 @@ func TestFilesIntoAService(t *testing.T) {
 	assert.Equal(t, 1, bytes.Count(rejects, []byte("no JSON")))
 }
 
+func TestAnImportOfNothingIsSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.jsonl", []byte("event,person\na,ann\n"), 0o600))
+	out, err := runHere(t, to(t, newServer(t), "a.jsonl")...)
+	require.NoError(t, err)
+	assert.Contains(t, out, "NOTHING WAS IMPORTED.")
+	assert.NotContains(t, out, "SELECT")
+}
+
+func TestHelpShowsTheFlagsOfThisProgramFirst(t *testing.T) {
+	out, err := runProgram(t, "-h")
+	require.NoError(t, err)
+	own, others, found := strings.Cut(out, "Flags of Beam and its runners:")
+	require.True(t, found)
+	assert.Contains(t, own, "importjob [flags] FILES")
+	assert.Contains(t, own, "-rejects file")
+	assert.NotContains(t, own, "-environment_type")
+	assert.Contains(t, others, "-environment_type")
+}
+
 // Each job that cannot end well says what is the matter and that it can be run again, and then does it.
 func TestWhatEndsAJob(t *testing.T) {
 	writes := func(args []string, name, content string) []string {
@@ -186,7 +206,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"region":         {[]string{"-cloud", "mars", "-import", "shop", "a.jsonl"}, "region"},
 		"a rate":         {[]string{"-cloud", "eu", "-import", "shop", "-rate", "2", "a.jsonl"}, "Unpaced is -rate -1"},
 		"flags behind":   {[]string{"-cloud", "eu", "a.jsonl", "-import", "shop"}, "flags come before the files: -import"},
-		"two stars":      {[]string{"-import", "shop", "**/a.jsonl"}, "one * for each level"},
+		"two stars":      {[]string{"-import", "shop", "**/a.jsonl"}, `no "**"`},
 		"a scheme":       {[]string{"-import", "shop", "hdfs://a.jsonl"}, "hdfs"},
 		"fake's key":     {[]string{"-key-env", "A", "-import", "shop", "a.jsonl"}, "the fake has a key of its own"},
 		"slashes":        {[]string{"-import", "../shop", "a.jsonl"}, "say -rejects and -receipt"},

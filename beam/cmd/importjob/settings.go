@@ -81,12 +81,12 @@ func (s *settings) checkFlags() error {
 		if strings.HasPrefix(glob, "-") {
 			return fmt.Errorf("flags come before the files: %s", glob)
 		}
-		if strings.Contains(glob, "**") && !isRemote(glob) {
-			return fmt.Errorf("%s: ** stands for one folder only, so write one * for each level", glob)
-		}
 		if err := checkScheme(glob); err != nil {
 			return err
 		}
+	}
+	if len(s.globs) > 0 {
+		return hogbeam.CheckGlobs(s.globs...)
 	}
 	return nil
 }
