@@ -46,7 +46,7 @@ func TestLinesAreTheCores(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))
-		got := readRange(t, file{Path: path, Name: name, Size: int64(len(content)), Gzip: strings.HasSuffix(name, ".gz")}, 0, 1<<40)
+		got := readRange(t, file{MatchedFile: MatchedFile{Path: path, Name: name}, Size: int64(len(content)), Gzip: strings.HasSuffix(name, ".gz")}, 0, 1<<40)
 		i := 0
 		for want, err := range hogapi.JSONLinesFile(path).Events(t.Context(), hogapi.Position{}) {
 			require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestPartsOfAFileAreTheWhole(t *testing.T) {
 	text := strings.Repeat(`{"event":"a","distinct_id":"p","timestamp":"2024-05-01T12:30:00Z"}`+"\n\nx\n", 8)
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	in := file{Path: path, Name: "a.jsonl", Size: int64(len(text))}
+	in := file{MatchedFile: MatchedFile{Path: path, Name: "a.jsonl"}, Size: int64(len(text))}
 	whole := readRange(t, in, 0, in.Size)
 	require.Len(t, whole, 16)
 	for at := int64(1); at < in.Size; at++ {
@@ -87,7 +87,7 @@ func TestAFileThatBecameShorterIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	for _, from := range []int64{0, 2, 3, 50} {
-		err := readLines(t.Context(), file{Path: path, Size: 100}, from, func(at int64) bool { return at < 100 }, func(Event) {})
+		err := readLines(t.Context(), file{MatchedFile: MatchedFile{Path: path}, Size: 100}, from, func(at int64) bool { return at < 100 }, func(Event) {})
 		require.ErrorContains(t, err, "shorter than the 100 bytes", "from %d", from)
 	}
 }

@@ -34,10 +34,53 @@ func CheckGlobs(globs ...string) error {
 	return errors.Join(problems...)
 }
 
+// MatchedFile is a file that a glob matches.
+type MatchedFile struct {
+	Path string
+	Name string // in positions: below the base of its glob
+}
+
+// MatchFiles lists the files that [ReadJSONLines] would read from here, with the names that positions have for them. It reads none of them.
+func MatchFiles(ctx context.Context, globs ...string) ([]MatchedFile, error) {
+	if err := CheckGlobs(globs...); err != nil {
+		return nil, err
+	}
+	var found []MatchedFile
+	byName := map[string]string{}
+	for _, glob := range globs {
+		if isLocal(glob) {
+			glob = filepath.ToSlash(glob)
+		}
+		paths, err := list(ctx, glob)
+		if err != nil {
+			return nil, fmt.Errorf("hogbeam: %s: %w", glob, err)
+		}
+		if len(paths) == 0 {
+			return nil, fmt.Errorf("hogbeam: no file matches %s", glob)
+		}
+		base := baseOf(glob)
+		for _, p := range paths {
+			name, below := strings.CutPrefix(p, base)
+			if !below {
+				return nil, fmt.Errorf("hogbeam: %s matches %s, which is not below %s: its position has no name", glob, p, base)
+			}
+			switch other, taken := byName[name]; {
+			case taken && path.Clean(other) == path.Clean(p):
+				return nil, fmt.Errorf("hogbeam: two globs match the same file, %s: leave one out", p)
+			case taken:
+				return nil, fmt.Errorf("hogbeam: %s and %s both have the name %q in positions: read a folder that is above both", other, p, name)
+			}
+			byName[name] = p
+			found = append(found, MatchedFile{Path: p, Name: name})
+		}
+	}
+	return found, nil
+}
+
 // file is one file to read.
 type file struct {
-	Path string
-	Name string // of its positions
+	MatchedFile
+
 	Size int64
 	Gzip bool
 }
@@ -47,36 +90,12 @@ type matchFn struct{ Globs []string }
 
 // ProcessElement lists the files.
 func (f *matchFn) ProcessElement(ctx context.Context, _ []byte, emit func(file)) error {
-	byName := map[string]string{}
-	for _, glob := range f.Globs {
-		if isLocal(glob) {
-			glob = filepath.ToSlash(glob)
-		}
-		paths, err := list(ctx, glob)
-		if err != nil {
-			return fmt.Errorf("hogbeam: %s: %w", glob, err)
-		}
-		if len(paths) == 0 {
-			return fmt.Errorf("hogbeam: no file matches %s", glob)
-		}
-		base := baseOf(glob)
-		for _, p := range paths {
-			name, below := strings.CutPrefix(p, base)
-			if !below {
-				return fmt.Errorf("hogbeam: %s matches %s, which is not below %s: its position has no name", glob, p, base)
-			}
-			switch other, taken := byName[name]; {
-			case taken && other == p:
-				return fmt.Errorf("hogbeam: two globs match the same file, %s: leave one out", p)
-			case taken:
-				return fmt.Errorf("hogbeam: %s and %s both have the name %q in positions: read a folder that is above both", other, p, name)
-			}
-			byName[name] = p
-			emit(file{Path: p, Name: name})
-		}
+	files, err := MatchFiles(ctx, f.Globs...)
+	for _, matched := range files {
+		emit(file{MatchedFile: matched})
 	}
-	countFiles.Inc(ctx, int64(len(byName)))
-	return nil
+	countFiles.Inc(ctx, int64(len(files)))
+	return err
 }
 
 const wildcards = `*?[\`

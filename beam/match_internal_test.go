@@ -14,10 +14,12 @@ import (
 )
 
 // names are what the files of globs are called in positions.
-func names(t *testing.T, globs ...string) ([]string, error) {
+func names(t *testing.T, globs ...string) (names []string, err error) {
 	t.Helper()
-	var names []string
-	err := (&matchFn{Globs: globs}).ProcessElement(t.Context(), nil, func(f file) { names = append(names, f.Name) })
+	files, err := MatchFiles(t.Context(), globs...)
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
 	return names, err
 }
 
@@ -79,6 +81,7 @@ func TestGlobsThatMatchWhatIsNoFileOfTheirOwn(t *testing.T) {
 		want  string
 	}{
 		{[]string{"history/b/*.jsonl", "history/b/1.jsonl"}, "two globs match the same file, history/b/1.jsonl"},
+		{[]string{"history/b/*.jsonl", "./history/b/1.jsonl"}, "two globs match the same file"},
 		{[]string{"history/a/*.jsonl", "history/b/*.jsonl"}, `both have the name "1.jsonl" in positions: read a folder that is above both`},
 		{[]string{"history"}, "history is a folder: name the files in it, such as history/*.jsonl"},
 		{[]string{"history/"}, "such as history/*.jsonl"},
