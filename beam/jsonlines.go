@@ -27,8 +27,8 @@ import (
 // folder in a glob has a wildcard, wherever the folder is. `head -c OFFSET FILE | tail -n 1` shows the line of a position.
 //
 // Large plain files are read in parts at the same time; a gzip file is read by one worker. A line that makes no event, or is over 1 MiB,
-// becomes a reject. A glob without a file, a folder that cannot be listed, a file that cannot be read to its end, and one that is no
-// text end the job.
+// becomes a reject. A glob without a file, a folder that cannot be listed, a file that cannot be read to its end, one that grows
+// meanwhile, and one that is no text end the job.
 //
 // It panics where the globs are wrong: see [CheckGlobs].
 func ReadJSONLines(s beam.Scope, globs ...string) beam.PCollection {

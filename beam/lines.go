@@ -54,7 +54,7 @@ func readLines(ctx context.Context, in file, start int64, claim func(int64) bool
 			emit(ev)
 		}
 	}
-	return nil
+	return l.beyond(in)
 }
 
 // open is the plain text of a file: from its beginning, or from the byte before start.
@@ -130,6 +130,21 @@ func (l *lineReader) fault(err error, in file) error {
 	return fmt.Errorf("behind offset %d: %w", l.end, err)
 }
 
+// beyond looks whether the text goes on where the file was to end: no range would have the lines there.
+func (l *lineReader) beyond(in file) error {
+	if l.end < in.Size {
+		return nil
+	}
+	_, err := l.text.Peek(1)
+	if errors.Is(err, io.EOF) && l.end <= in.Size+1 { // the last line may lack its newline
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = errors.New("it has grown, or it is unpacked on its way (Content-Encoding: gzip)")
+	}
+	return fmt.Errorf("the file is longer than the %d bytes that it had: %w", in.Size, err)
+}
+
 // event makes the event of the line, or a record that became none. It reports false for a blank line.
 func (l *lineReader) event(name string) (Event, bool) {
 	line := l.line
@@ -143,7 +158,7 @@ func (l *lineReader) event(name string) (Event, bool) {
 			Bad: fmt.Sprintf("it has %d bytes, and no more than %d are read; what is kept of it is its beginning", l.size-1, longestLine),
 		}, true
 	}
-	if line = bytes.TrimSuffix(line, []byte{'\r'}); len(bytes.TrimLeft(line, " \t")) == 0 {
+	if line = bytes.TrimSuffix(line, []byte{'\r'}); len(bytes.TrimLeft(line, " \t\r")) == 0 {
 		return Event{}, false
 	}
 	line = bytes.Clone(line) // the event keeps parts of it

@@ -23,7 +23,7 @@ func hostileText() string {
 		return fmt.Sprintf(`{"event":"a","distinct_id":"p%d","timestamp":"2024-05-01T12:30:00Z","properties":{"n":%d}}`, i, i)
 	}
 	return "\xef\xbb\xbf" + good(0) + "\r\n\n  \n" + good(1) + "\nno JSON\n" + good(2) + "\n" +
-		`{"event":"` + strings.Repeat("x", longestLine) + "\"}\n" + good(3) + "\n\r\n" + good(4)
+		`{"event":"` + strings.Repeat("x", longestLine) + "\"}\n" + good(3) + "\n\r\n\r\r\n" + good(4)
 }
 
 func readRange(t *testing.T, in file, from, to int64) (events []Event) {
@@ -89,6 +89,43 @@ func TestAFileThatBecameShorterIsAnError(t *testing.T) {
 	for _, from := range []int64{0, 2, 3, 50} {
 		err := readLines(t.Context(), file{MatchedFile: MatchedFile{Path: path}, Size: 100}, from, func(at int64) bool { return at < 100 }, func(Event) {})
 		require.ErrorContains(t, err, "shorter than the 100 bytes", "from %d", from)
+	}
+}
+
+// What is behind the end that a file had would be in no range.
+func TestAFileThatBecameLongerIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	read := func(text string, size, from int64) error {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return readLines(t.Context(), file{Path: path, Size: size}, from, func(at int64) bool { return at < size }, func(Event) {})
+	}
+	for _, from := range []int64{0, 1, 2} {
+		require.NoError(t, read("{}\n{}\n", 6, from))
+		require.NoError(t, read("{}\n{}", 5, from))
+		require.NoError(t, read("{}\n{}\n", 5, from), "only the newline was missing")
+		require.ErrorContains(t, read("{}\n{}\n", 3, from), "longer than the 3 bytes", "from %d", from)
+		require.ErrorContains(t, read("{}\n{} {}", 5, from), "longer than the 5 bytes", "from %d", from)
+	}
+}
+
+// However a folder is spelled, its files have the same names, and so their events the same uuids.
+func TestNamesBelowAFolder(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	require.NoError(t, os.MkdirAll("history/2024", 0o700))
+	require.NoError(t, os.WriteFile("history/2024/a.jsonl", []byte("{}\n"), 0o600))
+	names := func(glob string) (names []string, err error) {
+		err = (&matchFn{Globs: []string{glob}}).ProcessElement(t.Context(), nil, func(f file) { names = append(names, f.Name) })
+		return names, err
+	}
+	for glob, want := range map[string]string{
+		"history/*/a.jsonl": "2024/a.jsonl", "./history/*/a.jsonl": "2024/a.jsonl", "history//*/a.jsonl": "2024/a.jsonl",
+		"./history/2024/../*/*.jsonl": "2024/a.jsonl", folder + "/history/*/*": "2024/a.jsonl", "*/2024/a.jsonl": "history/2024/a.jsonl",
+		"./*/2024/a.jsonl": "history/2024/a.jsonl", "./history/2024/a.jsonl": "a.jsonl", "history/2024/a.jsonl": "a.jsonl",
+	} {
+		got, err := names(glob)
+		require.NoError(t, err, glob)
+		assert.Equal(t, []string{want}, got, glob)
 	}
 }
 
