@@ -16,7 +16,7 @@ import (
 func init() {
 	register.DoFn3x0[context.Context, Event, func(int, []byte)](&stampFn{})
 	register.DoFn6x1[context.Context, int, func(*[]byte) bool, func(BatchReceipt), func(Reject), func(hogapi.Receipt), error](&laneFn{})
-	register.DoFn3x1[[]byte, func(*hogapi.Receipt) bool, func(hogapi.Receipt), error](&totalFn{})
+	register.DoFn3x1[int, func(*hogapi.Receipt) bool, func(hogapi.Receipt), error](&totalFn{})
 
 	register.DoFn3x1[context.Context, []byte, func(file), error](&matchFn{})
 	register.DoFn3x1[context.Context, file, func(file), error](&lookFn{})

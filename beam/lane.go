@@ -1,10 +1,13 @@
 package hogbeam
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 )
@@ -27,6 +30,7 @@ func (f *laneFn) ProcessElement(
 	var pack []byte
 	for packs(&pack) {
 		if err := eachPacked(pack, s.add); err != nil {
+			f.reset() // of a bundle that has failed there is no other word
 			return err
 		}
 	}
@@ -34,7 +38,7 @@ func (f *laneFn) ProcessElement(
 		if err := s.spill(); err != nil {
 			return err
 		}
-		s.release(nil)
+		s.release()
 	}
 	f.inHand += s.held()
 	return nil
@@ -165,6 +169,8 @@ func sendLane(ctx context.Context, client *hogapi.Client, o Options, events *sor
 
 func (l *sender) sendAll(ctx context.Context, events *sorter) error {
 	size := l.options.batch()
+	var previous []byte
+	var previousID uuid.UUID
 	for encoded, err := range events.sorted() {
 		if err != nil {
 			return err
@@ -173,6 +179,11 @@ func (l *sender) sendAll(ctx context.Context, events *sorter) error {
 		if err != nil {
 			return err
 		}
+		// Not all such events are neighbours. But where a source gives all of its events one position, some are.
+		if ev.UUID == previousID && ev.Bad == "" && ev.UUID == ev.Position.UUID(l.options.ID) && !bytes.Equal(encoded, previous) {
+			return fmt.Errorf("two events have the position %s, and so the same uuid: give each a position or a uuid of its own", ev.Position)
+		}
+		previous, previousID = append(previous[:0], encoded...), ev.UUID
 		if err := l.send(ctx, &ev); err != nil {
 			return err
 		}

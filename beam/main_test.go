@@ -108,7 +108,15 @@ func (f *keepFn) ProcessElement(element beam.X) {
 	}
 }
 
-func init() { register.DoFn1x0[beam.X](&keepFn{}) }
+func init() {
+	register.DoFn1x0[beam.X](&keepFn{})
+	register.Function1x1(atOnePosition)
+}
+
+func atOnePosition(ev hogbeam.Event) hogbeam.Event {
+	ev.Position = hogapi.Position{Key: "rows"}
+	return ev
+}
 
 // runJob runs a job to its end.
 func runJob(t testing.TB, o hogbeam.Options, events func(beam.Scope) beam.PCollection) (*outcome, error) {
@@ -148,12 +156,19 @@ const orderOfChild = "HOGBEAM_TEST_JOB"
 type jobOrder struct {
 	Options hogbeam.Options
 	Globs   []string
+
+	OnePosition bool // all events get the same
 }
 
 // failure runs a job that must fail and gives its error's text. It has a process of its own because of Beam's race.
 func failure(t *testing.T, o hogbeam.Options, globs ...string) string {
 	t.Helper()
-	order, err := json.Marshal(jobOrder{o, globs})
+	return failureOf(t, jobOrder{Options: o, Globs: globs})
+}
+
+func failureOf(t *testing.T, o jobOrder) string {
+	t.Helper()
+	order, err := json.Marshal(o)
 	require.NoError(t, err)
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -170,7 +185,11 @@ func runOrder(order string) {
 	err := json.Unmarshal([]byte(order), &o)
 	if err == nil {
 		p, s := beam.NewPipelineWithRoot()
-		hogbeam.WriteHistorical(s, o.Options, hogbeam.ReadJSONLines(s, o.Globs...))
+		events := hogbeam.ReadJSONLines(s, o.Globs...)
+		if o.OnePosition {
+			events = beam.ParDo(s, atOnePosition, events)
+		}
+		hogbeam.WriteHistorical(s, o.Options, events)
 		_, err = beam.Run(context.Background(), "prism", p)
 	}
 	if err != nil {

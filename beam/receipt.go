@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -115,9 +116,17 @@ func (l *ledger) count(d hogapi.DayCount) {
 func (l *ledger) refuse(ev *Event) {
 	l.total.Read++
 	l.total.Rejected++
-	if ev.Name != "" && !ev.Timestamp.IsZero() {
+	if ev.hasDay() {
 		l.count(hogapi.DayCount{Day: ev.Timestamp.Format(time.DateOnly), Event: ev.Name, Rejected: 1})
 	}
+}
+
+// hasDay says, as the core does, whether a refused event has a line in the table of days and names.
+func (ev *Event) hasDay() bool {
+	const longestName = 200
+	year := ev.Timestamp.Year()
+	return ev.Bad == "" && ev.Name != "" && utf8.ValidString(ev.Name) && utf8.RuneCountInString(ev.Name) <= longestName &&
+		!ev.Timestamp.IsZero() && year >= 1 && year <= 9999
 }
 
 func (l *ledger) receipt() hogapi.Receipt {

@@ -121,17 +121,14 @@ func (s *sorter) write() error {
 	return s.disk.Flush()
 }
 
-// release gives the memory back: to another sorter, or to nobody.
-func (s *sorter) release(to *sorter) {
-	if to != nil {
-		to.arena, to.spans = s.arena[:0], s.spans[:0]
-	}
+// release gives the memory back.
+func (s *sorter) release() {
 	s.arena, s.spans, s.disk = nil, nil, nil
 }
 
 // close ends the sorter and removes its file.
 func (s *sorter) close() {
-	s.release(nil)
+	s.release()
 	if s.file != nil {
 		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
@@ -162,7 +159,7 @@ func (s *sorter) merge(yield func([]byte, error) bool) error {
 	if err := s.spill(); err != nil {
 		return err
 	}
-	s.release(nil)
+	s.release()
 	var open cursors
 	for _, r := range s.runs {
 		c := &cursor{text: bufio.NewReaderSize(io.NewSectionReader(s.file, r.from, r.length), runBuffer)}

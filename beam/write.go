@@ -38,7 +38,8 @@ func WriteHistorical(s beam.Scope, o Options, events beam.PCollection) Written {
 	events = beam.WindowInto(s, window.NewGlobalWindows(), events)
 	lanes := beam.GroupByKey(s, beam.ParDo(s, &stampFn{ID: o.ID, Lanes: o.Lanes}, events))
 	batches, rejects, receipts := beam.ParDo3(s, &laneFn{Options: o}, lanes)
-	receipt := beam.ParDo(s, &totalFn{ID: o.ID}, beam.Impulse(s), beam.SideInput{Input: receipts})
+	none := beam.Create(s, newLedger(o.ID).receipt()) // an import without events has a receipt too
+	receipt := beam.ParDo(s, &totalFn{ID: o.ID}, beam.GroupByKey(s, beam.AddFixedKey(s, beam.Flatten(s, receipts, none))))
 	return Written{Batches: batches, Rejects: rejects, Receipt: receipt}
 }
 
@@ -103,11 +104,11 @@ func (f *stampFn) lane(ev *Event) int {
 	return int(h.Sum64() % uint64(f.Lanes))
 }
 
-// totalFn adds up the receipts of all lanes. An import without events has a receipt too.
+// totalFn adds up the receipts of all lanes. They are no side input: in a job that is being broken off that may be empty.
 type totalFn struct{ ID string }
 
 // ProcessElement makes the one receipt.
-func (f *totalFn) ProcessElement(_ []byte, lanes func(*hogapi.Receipt) bool, emit func(hogapi.Receipt)) error {
+func (f *totalFn) ProcessElement(_ int, lanes func(*hogapi.Receipt) bool, emit func(hogapi.Receipt)) error {
 	total := newLedger(f.ID)
 	for r := (hogapi.Receipt{}); lanes(&r); r = (hogapi.Receipt{}) {
 		if err := total.add(r); err != nil {

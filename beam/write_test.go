@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,6 +176,46 @@ func TestAReceiptBeginsAndEndsWhereTheFileDoes(t *testing.T) {
 	assert.Equal(t, hogapi.Position{Key: "a.jsonl", Offset: 8}, receipt.First)
 	assert.Equal(t, [3]int64{want.Read, want.Acknowledged, want.Rejected}, [3]int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
 	assert.Equal(t, want.Days, receipt.Days)
+}
+
+// A receipt says of refused events what an import's says, and has the same rejects.
+func TestReceiptWithRefusedEventsIsTheImports(t *testing.T) {
+	const day = `"timestamp":"2024-05-01T12:30:00Z"`
+	glob := writeFile(t, "a.jsonl",
+		`{"event":"first","distinct_id":"",`+day+`}`,
+		`{"event":"good","distinct_id":"ann",`+day+`}`,
+		`{"event":"`+strings.Repeat("x", 201)+`","distinct_id":"ann",`+day+`}`,
+		`{"event":"ancient","distinct_id":"ann","timestamp":"0000-05-01T12:30:00Z"}`,
+		`{"event":"future","distinct_id":"ann","timestamp":"2924-05-01T12:30:00Z"}`,
+		`{"event":"good","distinct_id":"ben","timestamp":"2024-04-30T12:30:00Z"}`,
+		`{"event":"","distinct_id":"ann",`+day+`}`,
+		`no JSON`)
+	out, got := must(t, optionsFor(t, newServer(t)), fromFiles(glob))
+	var rejects []string
+	want, err := newServer(t).Client(t).Import(t.Context(), hogapi.JSONLinesFile(glob), hogapi.ImportOptions{
+		ID: "shop", Rate: hogapi.Unpaced,
+		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+			rejects = append(rejects, r.Position.String()+" "+string(r.Err.Reason))
+			return nil
+		}),
+	})
+	require.NoError(t, err)
+	require.Len(t, rejects, 6)
+	want.Source = "" // a job has no name for it
+	want.Warnings, got.Warnings = nil, nil
+	assert.Equal(t, want, got)
+	for _, r := range out.Rejects {
+		assert.Contains(t, rejects, r.Position.String()+" "+string(r.Reason))
+	}
+	assert.Len(t, out.Rejects, len(rejects))
+}
+
+// Events of one position would have one uuid, and the service would keep one of them.
+func TestTwoEventsAtOnePositionEndTheJob(t *testing.T) {
+	server := newServer(t)
+	glob := writeFile(t, "a.jsonl", `{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z"}`, `{"event":"b","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z"}`)
+	assert.Contains(t, failureOf(t, jobOrder{Options: optionsFor(t, server), Globs: []string{glob}, OnePosition: true}), "two events have the position rows")
+	must(t, optionsFor(t, server), fromFiles(glob))
 }
 
 func TestJobWithoutEventsHasAReceipt(t *testing.T) {
