@@ -97,7 +97,7 @@ func TestAFileThatBecameLongerIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	read := func(text string, size, from int64) error {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return readLines(t.Context(), file{Path: path, Size: size}, from, func(at int64) bool { return at < size }, func(Event) {})
+		return readLines(t.Context(), file{MatchedFile: MatchedFile{Path: path}, Size: size}, from, func(at int64) bool { return at < size }, func(Event) {})
 	}
 	for _, from := range []int64{0, 1, 2} {
 		require.NoError(t, read("{}\n{}\n", 6, from))
