@@ -16,7 +16,7 @@ import (
 type Written struct {
 	Batches beam.PCollection // of BatchReceipt: one for each batch that was settled
 	Rejects beam.PCollection // of Reject: one for each event that was refused
-	Receipt beam.PCollection // of hogapi.Receipt: one, for the whole import, when all is settled
+	Receipt beam.PCollection // of hogapi.Receipt: one, for the whole import; only that of a job that has ended well says all
 }
 
 // WriteHistorical sends a collection of [Event] to the service as historical events. It must be bounded.

@@ -6,91 +6,20 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/beam"
 )
 
 // files are what the globs match. They are a source for looking at them without a job.
-type files []file
-
-type file struct {
-	path string
-	name string // in positions, as the job gives it
-}
+type files []hogbeam.MatchedFile
 
 // find lists the files, and says what is wrong with the globs before a job says it among other things.
-func (s *settings) find(ctx context.Context) (found files, err error) {
-	byName := map[string]string{}
-	for _, glob := range s.globs {
-		paths, err := list(ctx, glob)
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			name := nameBelow(folderOf(glob), path)
-			switch other, taken := byName[name]; {
-			case taken && filepath.Clean(other) == filepath.Clean(path):
-				return nil, fmt.Errorf("two globs match the same file %s", path)
-			case taken:
-				return nil, fmt.Errorf("%s and %s both have the name %q in positions: say one glob that begins at a folder above both", other, path, name)
-			}
-			byName[name] = path
-			found = append(found, file{path, name})
-		}
-	}
-	return found, nil
-}
-
-func list(ctx context.Context, glob string) ([]string, error) {
-	fs, err := filesystem.New(ctx, glob)
-	if err != nil {
-		return nil, err
-	}
-	defer fs.Close()
-	paths, err := fs.List(ctx, glob)
-	if err == nil && !isRemote(glob) {
-		err = checkFolders(glob)
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", glob, err)
-	case len(paths) == 0:
-		return nil, fmt.Errorf("no file matches %s", glob)
-	}
-	if isRemote(glob) {
-		return paths, nil
-	}
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s is a folder: write '%s'", path, filepath.Join(path, "*.jsonl"))
-		}
-	}
-	return paths, nil
-}
-
-// checkFolders demands that all folders that a glob looks into can be listed: Beam passes over those that cannot.
-func checkFolders(glob string) error {
-	if !strings.ContainsAny(glob, wildcards) {
-		return nil
-	}
-	above := filepath.Dir(glob)
-	if err := checkFolders(above); err != nil {
-		return err
-	}
-	folders, err := filepath.Glob(above)
-	for _, folder := range folders {
-		info, failed := os.Stat(folder)
-		if failed == nil && info.IsDir() {
-			_, failed = os.ReadDir(folder)
-		}
-		err = errors.Join(err, failed)
-	}
-	return err
+func (s *settings) find(ctx context.Context) (files, error) {
+	return hogbeam.MatchFiles(ctx, s.globs...)
 }
 
 // checkScheme says that no filesystem is known for a path, which Beam does with a panic.
@@ -107,30 +36,9 @@ func checkScheme(path string) (err error) {
 // isRemote says that a path is not of this machine.
 func isRemote(path string) bool { return strings.Contains(path, "://") }
 
-const wildcards = `*?[\`
-
-// folderOf is where positions begin: a glob up to the last slash before its first wildcard.
-func folderOf(glob string) string {
-	if i := strings.IndexAny(glob, wildcards); i >= 0 {
-		glob = glob[:i]
-	}
-	return glob[:strings.LastIndexByte(glob, '/')+1]
-}
-
-func nameBelow(folder, path string) string {
-	if isRemote(path) {
-		return strings.TrimPrefix(path, folder)
-	}
-	name, err := filepath.Rel(filepath.Clean(folder), path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(name)
-}
-
 // print says what will be read. Both the number and the names depend on how a glob is written.
 func (f files) print(out io.Writer) {
-	fmt.Fprintf(out, "Files: %d. In positions, and so in the uuids, the first is %s and the last %s.\n", len(f), f[0].name, f[len(f)-1].name)
+	fmt.Fprintf(out, "Files: %d. In positions, and so in the uuids, the first is %s and the last %s.\n", len(f), f[0].Name, f[len(f)-1].Name)
 }
 
 // checkFiles looks at all events and sends nothing.
@@ -157,8 +65,8 @@ func (f files) Name() string { return fmt.Sprintf("%d files", len(f)) }
 func (f files) Events(ctx context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
 		for _, in := range f {
-			for ev, err := range hogapi.JSONLinesFile(in.path).Events(ctx, hogapi.Position{}) {
-				ev.Position.Key = in.name
+			for ev, err := range hogapi.JSONLinesFile(in.Path).Events(ctx, hogapi.Position{}) {
+				ev.Position.Key = in.Name
 				if !yield(ev, err) || err != nil {
 					return
 				}

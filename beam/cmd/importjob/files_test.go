@@ -84,10 +84,11 @@ func TestGlobsAreCheckedBeforeTheJob(t *testing.T) {
 		globs []string
 		want  string
 	}{
-		"none":      {[]string{"history/a/*.jsonl", "history/c/*"}, "no file matches history/c/*"},
-		"folder":    {[]string{"history/a"}, "history/a is a folder: write 'history/a/*.jsonl'"},
+		"none":      {[]string{"history/a/*.jsonl", "history/b/*.csv"}, "no file matches history/b/*.csv"},
+		"nowhere":   {[]string{"history/c/*"}, "history/c"},
+		"folder":    {[]string{"history/a"}, "history/a is a folder: name the files in it, such as history/a/*.jsonl"},
 		"same file": {[]string{"history/a/*.jsonl", "history/a/1.jsonl"}, "two globs match the same file"},
-		"same name": {[]string{"history/a/*.jsonl", "history/b/*.jsonl"}, "begins at a folder above both"},
+		"same name": {[]string{"history/a/*.jsonl", "history/b/*.jsonl"}, "above both"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

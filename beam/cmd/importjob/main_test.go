@@ -200,6 +200,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		want string
 	}{
 		"runner":         {[]string{"-runner", "abacus"}, `unknown runner "abacus"`},
+		"on a worker":    {[]string{"-runner", "flink", "-host", "http://127.0.0.1:1", "-import", "shop", "a.jsonl"}, "say -rejects and -receipt"},
 		"fake elsewhere": {[]string{"-runner", "flink"}, "say -cloud or -host"},
 		"no id":          {[]string{"-cloud", "eu", "a.jsonl"}, "say -import"},
 		"no files":       {[]string{"-cloud", "eu", "-import", "shop"}, "name the files"},

@@ -72,6 +72,8 @@ func (s *settings) checkFlags() error {
 		return errors.New("-check: say -import and a name, and name the files")
 	case s.isFake() && !s.check && !here:
 		return errors.New("say -cloud or -host: a fake of the service can only be used by the local runner")
+	case !here && !s.check && (s.rejects == "" || s.receipt == ""):
+		return errors.New("say -rejects and -receipt, files that outlast the workers, such as gs://bucket/rejects.jsonl: they write them")
 	case s.isFake() && !s.check && key.Env+key.File != "":
 		return errors.New("-key-env and -key-file are for -cloud and -host: the fake has a key of its own")
 	case strings.ContainsAny(s.options.ID, `/\`) && (s.rejects == "" || s.receipt == ""):
