@@ -78,8 +78,8 @@ type entry struct {
 	tally  *tally // nil for a record that made no event
 	size   int32
 	state  entryState
+	warn   warningSet
 	reject *Reject
-	warn   []Warning
 }
 
 type entryState uint8

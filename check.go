@@ -131,7 +131,7 @@ func (c *checker) look(ev *Event) {
 	c.report.Largest = max(c.report.Largest, len(out.wire))
 	c.books.tally(out.name, out.time).acknowledged++
 	c.persons.Add(out.person)
-	for _, w := range out.warn {
+	for w := range out.warn.all {
 		note(c.report.Warnings, w, ev.Position, "")
 	}
 	c.lookAtUUID(&out)

@@ -24,7 +24,7 @@ type encoded struct {
 	pos    Position
 	time   time.Time // in UTC: receipts are JSON, which cannot write every zone
 	person uint64    // hash of the distinct id
-	warn   []Warning
+	warn   warningSet
 }
 
 // stretch is where something stands in an event's bytes.
@@ -52,7 +52,7 @@ type encoder struct {
 
 	visitMember func(key string, value []byte) // the same, for maps
 	trusting    bool                           // events come straight from a source that notes the special properties while it reads
-	warn        []Warning
+	warn        warningSet
 
 	buf, props, rewritten []byte // scratch
 }
@@ -92,7 +92,7 @@ func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (encoded, *EventError) {
-	e.warn = nil // the receipt counts them once the event is settled
+	e.warn = 0
 	out, refusal := e.build(ev)
 	if refusal == nil {
 		refusal = e.gate.size(out.wire)
@@ -126,10 +126,10 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 		return encoded{}, refusal
 	}
 	if isSuspectID(person) {
-		e.warn = append(e.warn, WarnSuspectID)
+		e.warn.add(WarnSuspectID)
 	}
 	if ev.Name == eventGroupIdentified {
-		e.warn = append(e.warn, WarnGroupIdentify)
+		e.warn.add(WarnGroupIdentify)
 	}
 	return encoded{
 		wire: wire, stamps: e.added, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp.UTC(),

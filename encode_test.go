@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,7 +217,7 @@ func TestGateWarns(t *testing.T) {
 		ev.DistinctID = id
 		out, refusal := testEncoder(GateOptions{}).encode(&ev)
 		require.Nil(t, refusal)
-		assert.Equal(t, []Warning{WarnSuspectID}, out.warn, id)
+		assert.Equal(t, []Warning{WarnSuspectID}, slices.Collect(out.warn.all), id)
 	}
 	ev := testEvent()
 	out, _ := testEncoder(GateOptions{}).encode(&ev)
@@ -224,7 +225,7 @@ func TestGateWarns(t *testing.T) {
 	ev.Name = "$group_identify"
 	out, refusal := testEncoder(GateOptions{}).encode(&ev)
 	require.Nil(t, refusal)
-	assert.Equal(t, []Warning{WarnGroupIdentify}, out.warn)
+	assert.Equal(t, []Warning{WarnGroupIdentify}, slices.Collect(out.warn.all))
 	assert.Contains(t, string(out.wire), `"event":"$group_identify"`, "sent as the specification spells it")
 }
 

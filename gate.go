@@ -91,6 +91,22 @@ const (
 	WarnManyNames     Warning = "too_many_names"      // the receipt's table is full: further names and days are summed up
 )
 
+// warningSet holds the warnings about one event. It is small, since there is one for each event under way.
+type warningSet uint8
+
+// eventWarnings are those that a set can hold, by their bits.
+var eventWarnings = [...]Warning{WarnSuspectID, WarnGroupIdentify, WarnBackwards}
+
+func (s *warningSet) add(w Warning) { *s |= 1 << slices.Index(eventWarnings[:], w) }
+
+func (s warningSet) all(yield func(Warning) bool) {
+	for i, w := range eventWarnings {
+		if s&(1<<i) != 0 && !yield(w) {
+			return
+		}
+	}
+}
+
 // GateOptions say what is refused before it is sent. Their zero value is right for the service.
 type GateOptions struct {
 	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live events and bills them.

@@ -110,8 +110,7 @@ func (l *lane) add(out encoded, seq uint64) {
 		l.open.body = append(l.p.bodies.take(), l.p.set.prefix()...)
 	}
 	if l.open.add(out, seq) {
-		e := l.p.entries.At(seq)
-		e.warn = append(e.warn, WarnBackwards)
+		l.p.entries.At(seq).warn.add(WarnBackwards)
 	}
 	if events, _ := l.p.flow.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
 		l.signal()

@@ -204,7 +204,7 @@ func (k *books) enter(e *entry) {
 func (k *books) count(e *entry) {
 	r := &k.total
 	r.Read++
-	for _, w := range e.warn {
+	for w := range e.warn.all {
 		r.Warnings[w]++
 	}
 	if e.tally != nil && e.tally == k.overflow {
