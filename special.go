@@ -5,6 +5,7 @@ type special struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
 	processProfile, cookieless, groupType, groupKey, groupSet, alias []byte
 
+	noted bool  // something was; most events have nothing to note, and nothing to forget
 	fault error // of the properties, where a source has read them
 }
 
@@ -12,6 +13,7 @@ type special struct {
 func (s *special) note(key string, value []byte) {
 	if field := s.field(key); field != nil {
 		*field = append((*field)[:0], value...)
+		s.noted = true
 	}
 }
 
@@ -65,6 +67,10 @@ func (s *special) field(key string) *[]byte {
 // reset forgets the values and keeps their room.
 func (s *special) reset() {
 	s.fault = nil
+	if !s.noted {
+		return
+	}
+	s.noted = false
 	for _, field := range []*[]byte{
 		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce,
 		&s.processProfile, &s.cookieless, &s.groupType, &s.groupKey, &s.groupSet, &s.alias,
