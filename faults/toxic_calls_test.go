@@ -36,7 +36,7 @@ func TestCallsOverToxicLines(t *testing.T) {
 			for _, x := range tt.toxics {
 				line.add(x)
 			}
-			client := callsTo(t, line.url(), hogapi.WithTryTimeout(tt.patience))
+			client := callsTo(t, line.url(), hogapi.WithTryTimeout(tt.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
 			results := make([]error, n)
 			inParallel(n, 8, func(i int) {
 				assert.NoError(t, read(t.Context(), client), "a call that may be repeated survives all this") // and leaves a connection to use again
