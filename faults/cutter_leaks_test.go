@@ -25,7 +25,7 @@ func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 			cutter := newCutter(t, &writes{}, start, func() cut {
 				k := int(n.Add(1))
 				at := k * 37 % 2500
-				return []cut{noCut, {at, -1, isClosed}, {-1, at, isReset}, {at, -1, isReset}, {-1, at, isClosed}, {at, -1, isSilent}}[k%6]
+				return []cut{{-1, at, isSilent}, {at, -1, isClosed}, {-1, at, isReset}, {at, -1, isReset}, {-1, at, isClosed}, {at, -1, isSilent}}[k%6]
 			})
 			client := callsTo(t, cutter.url(), hogapi.WithTryTimeout(20*time.Millisecond),
 				hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}), hogapi.WithHTTPClient(&http.Client{Transport: cutter.transport}))
