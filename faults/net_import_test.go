@@ -86,7 +86,7 @@ func TestImportOverALossyNetwork(t *testing.T) {
 	for name, http2 := range protocols {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDistant(t, sized(2000, 100_000), http2)
+			d := newDistant(t, sized(2000, 20_000), http2)
 			d.lose(0.1)
 			d.start(t)
 			d.finish(t)
