@@ -10,30 +10,25 @@ type special struct {
 }
 
 // note notes one top-level property of a map.
-func (s *special) note(key string, value []byte) {
-	if field := s.field(key); field != nil {
+func (s *special) note(key string, value []byte) { keep(s, field(s, key), value) }
+
+// noteRaw notes one top-level property of a raw object.
+func (s *special) noteRaw(key, value []byte) { keep(s, field(s, key), value) }
+
+// keep copies a value to the field where it is noted, if it is.
+func keep(s *special, field *[]byte, value []byte) {
+	if field != nil {
 		*field = append((*field)[:0], value...)
 		s.noted = true
 	}
 }
 
-// noteRaw notes one top-level property of a raw object.
-func (s *special) noteRaw(key, value []byte) {
-	const longest = len("$process_person_profile")
-	if len(key) > 0 && len(key) <= longest && mayBeSpecial(key[0]) {
-		s.note(string(key), value)
-	}
-}
-
-// mayBeSpecial tells by a key's first letter, which nearly all others lack.
-func mayBeSpecial(first byte) bool { return first == '$' || first == 'd' || first == 'a' }
-
 // field is where a property's value is noted, or nil for an ordinary one.
-func (s *special) field(key string) *[]byte {
-	if len(key) == 0 || !mayBeSpecial(key[0]) {
+func field[T string | []byte](s *special, key T) *[]byte {
+	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // the first letter of nearly all others
 		return nil
 	}
-	switch key {
+	switch string(key) {
 	case "distinct_id":
 		return &s.distinctID
 	case "alias":
