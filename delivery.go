@@ -37,7 +37,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet settled; default 2,000, or 32,768 when unpaced
-	MaxBytes       int           // bytes of events held, requests under way as they are compressed; default 6 MiB
+	MaxBytes       int           // bytes of events held, requests under way as they are compressed; default 8 MiB
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
@@ -101,7 +101,7 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	s = deliverySettings{DeliveryOptions: d}
 	s.Lanes = cmp.Or(d.Lanes, 8)
 	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
-	s.MaxBytes = cmp.Or(d.MaxBytes, 6<<20)
+	s.MaxBytes = cmp.Or(d.MaxBytes, 8<<20)
 	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
 	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
 	if unpaced {
