@@ -110,7 +110,7 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		cleared:  make(chan struct{}),
 		flow:     newFlow(set),
 		zippers:  newZippers(),
-		bodies:   &spares{most: set.MaxBytes},
+		bodies:   &spares{most: set.MaxBytes / 2},
 		zips:     &spares{most: set.MaxBytes / 4},
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
 		room:     make(chan struct{}),
