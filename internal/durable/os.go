@@ -43,13 +43,15 @@ func (o OS) MakeFolder(name string) error {
 		}
 		err = os.Mkdir(name, 0o700)
 	}
-	if info, _ := os.Stat(name); info != nil && info.IsDir() {
-		err = nil // somebody else has made it in the meantime
-	}
-	if err != nil {
+	if err != nil && !isFolder(name) { // nor has somebody else made it in the meantime
 		return err
 	}
 	return o.SyncFolder(filepath.Dir(name))
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // SyncFolder implements FS. Windows has no such thing: there the journal of the file system must do.
