@@ -1,7 +1,6 @@
 package hogbeam
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -30,20 +29,26 @@ func (r SecretRef) check(field string) error {
 	return nil
 }
 
+// Try looks whether the key can be found on this machine, and never shows it.
+func (r SecretRef) Try() error {
+	_, err := r.read()
+	return err
+}
+
 // read finds the secret, on the worker.
 func (r SecretRef) read() (string, error) {
 	if r.Env != "" {
 		if key := strings.TrimSpace(os.Getenv(r.Env)); key != "" {
 			return key, nil
 		}
-		return "", fmt.Errorf("hogbeam: this worker has no environment variable %s", r.Env)
+		return "", fmt.Errorf("hogbeam: this machine has no key in the environment variable %s", r.Env)
 	}
 	content, err := os.ReadFile(r.File)
 	if err != nil {
-		return "", fmt.Errorf("hogbeam: this worker cannot read the key: %w", err)
+		return "", fmt.Errorf("hogbeam: this machine cannot read the key: %w", err)
 	}
 	if key := strings.TrimSpace(string(content)); key != "" {
 		return key, nil
 	}
-	return "", errors.New("hogbeam: the key's file is empty: " + r.File)
+	return "", fmt.Errorf("hogbeam: the key's file %s is empty", r.File)
 }

@@ -49,13 +49,13 @@ func TestAKeyIsFoundOnTheWorker(t *testing.T) {
 	o := optionsFor(t, server)
 	file := filepath.Join(t.TempDir(), "project.key")
 	o.Service.ProjectKey = hogbeam.SecretRef{File: file}
-	assert.Contains(t, failure(t, o, glob), "this worker cannot read the key")
+	assert.Contains(t, failure(t, o, glob), "this machine cannot read the key")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.Contains(t, failure(t, o, glob), "the key's file is empty")
+	assert.Contains(t, failure(t, o, glob), "is empty")
 	require.NoError(t, os.WriteFile(file, []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
 	must(t, o, fromFiles(glob))
 	assert.Equal(t, 10, server.Ledger().Unique())
 
 	o.Service.ProjectKey = hogbeam.SecretRef{Env: "HOGBEAM_TEST_NO_SUCH_KEY"}
-	assert.Contains(t, failure(t, o, glob), "no environment variable HOGBEAM_TEST_NO_SUCH_KEY")
+	assert.Contains(t, failure(t, o, glob), "no key in the environment variable HOGBEAM_TEST_NO_SUCH_KEY")
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
-
-	"github.com/hogapi/hogapi/beam"
 )
 
 // tryHere finds out before the first event what a job on this machine would find out late.
@@ -32,23 +30,5 @@ func (s *settings) tryHere(ctx context.Context, out io.Writer) error {
 	if isolated := *jobopts.EnvironmentType; isolated != "" && !strings.EqualFold(isolated, "loopback") {
 		return nil // a worker may have other variables and files
 	}
-	return tryKey(s.options.Service.ProjectKey)
-}
-
-// tryKey looks whether there is a key, and never shows it.
-func tryKey(ref hogbeam.SecretRef) error {
-	if ref.Env != "" {
-		if strings.TrimSpace(os.Getenv(ref.Env)) == "" {
-			return fmt.Errorf("there is no project API key in the environment variable %s", ref.Env)
-		}
-		return nil
-	}
-	content, err := os.ReadFile(ref.File)
-	if err != nil {
-		return fmt.Errorf("-key-file: %w", err)
-	}
-	if strings.TrimSpace(string(content)) == "" {
-		return fmt.Errorf("-key-file: %s is empty", ref.File)
-	}
-	return nil
+	return s.options.Service.ProjectKey.Try()
 }
