@@ -42,7 +42,7 @@ func newKillBench(t *testing.T, n int) *killBench {
 	b.slow.delay.Store(int64(time.Millisecond))
 	b.task = task{
 		Do: "import", URL: serve(t, b.slow), File: writeFile(t, "e.jsonl", content), State: filepath.Join(t.TempDir(), "state"), N: n,
-		MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4,
+		Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4},
 	}
 	return b
 }
@@ -104,7 +104,7 @@ func TestKilledAtRandom(t *testing.T) {
 			between++
 		}
 		resent := bench.server.Ledger().Duplicates() - before
-		require.LessOrEqual(t, resent, bench.MaxInFlight, "resent after a kill")
+		require.LessOrEqual(t, resent, bench.Delivery.MaxInFlight, "resent after a kill")
 		most = max(most, resent)
 	}
 	report := runChild(t, bench.task)
