@@ -2,6 +2,7 @@ package hogapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type task struct {
 	N     int
 	For   time.Duration
 
+	Rate     int // 0: unpaced
 	Delivery hogapi.DeliveryOptions
 }
 
@@ -117,7 +119,7 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 func importFile(w task) (report childReport) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := hogapi.ImportOptions{ID: "proof", Rate: hogapi.Unpaced, Delivery: w.Delivery}
+	o := hogapi.ImportOptions{ID: "proof", Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
 	if w.State != "" {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())
