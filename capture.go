@@ -298,7 +298,8 @@ func (p *Capture) wakeLanes() {
 	}
 }
 
-// Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler.
+// Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler. Where one
+// position has several events, call it only behind the last of them: OnSettled is told that the position is done.
 func (p *Capture) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	target := p.entries.Next()

@@ -49,6 +49,7 @@ func (p *Capture) commit() {
 				<-lanesEnded
 				return
 			}
+			p.report() // now: under a steady load something is settled at each look
 			continue
 		}
 		p.report()
@@ -210,7 +211,7 @@ func (p *Capture) saveState(place settledPlace) error {
 }
 
 // report tells OnSettled how far everything is settled. The newest position counts once an event of another one has come, or
-// when the caller has said by Flush or Close that no more of it will.
+// when the caller has said by Flush or Close that no more of it will, and then for good.
 func (p *Capture) report() {
 	p.mu.Lock()
 	at := p.settled.After
@@ -218,8 +219,9 @@ func (p *Capture) report() {
 	if whole && p.entries.Len() > 0 {
 		whole = p.entries.At(p.entries.First()).pos != p.settled.At
 	} else if whole {
-		whole = p.flushTo >= p.entries.Next()
+		whole = p.flushTo > 0 && p.flushTo >= p.entries.Next()
 	}
+	whole = whole || !p.settled.At.IsZero() && p.settled.At == p.stats.Position
 	if whole {
 		at = p.settled.At
 	}

@@ -23,7 +23,8 @@ type CaptureOptions struct {
 	// Rejects takes the events that the service refuses, each sent alone. Without it the first one stops the Capture.
 	Rejects RejectHandler
 	// OnSettled is told the position up to which every event is settled, for sources that commit offsets. Calls come one at a
-	// time, in order; it must not call back into the Capture. A panic in it is caught and logged.
+	// time, in order; it must not call back into the Capture. A panic in it is caught and logged. A position of several events is
+	// told once an event of another one has come, or at Flush and Close, which end it.
 	OnSettled func(Position)
 	Gate      GateOptions
 	Delivery  DeliveryOptions

@@ -41,6 +41,7 @@ const (
 	outageAfter   = 3               // failures in a row
 	slowAnswer    = 0.010           // seconds: below, more than two senders gain nothing
 	slowBatch     = 5000            // events a batch over a slow line, when unpaced
+	paceHolds     = time.Second     // how long a lane that has kept the pace may wait for its permit
 )
 
 var errStopped = errors.New("stopped")
@@ -67,9 +68,21 @@ func (f *flow) look() (permits int, throttled time.Duration, failingSince time.T
 // enter waits until a request of so many events may go out, and takes a permit. after gives it back. Of the lanes that
 // wait, the one with the oldest event goes first: it is what holds up the low watermark.
 func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, oldest uint64, events int) error {
-	if err := f.keepPace(ctx, stopped, events); err != nil {
-		return err
+	for {
+		if err := f.keepPace(ctx, stopped, events); err != nil {
+			return err
+		}
+		entered, err := f.takePermit(ctx, stopped, oldest)
+		if entered || err != nil {
+			return err
+		}
 	}
+}
+
+// takePermit waits for a permit and takes it, unless that has lasted so long that the pace has to be kept anew: what lanes have saved
+// up during an outage must not go out at once.
+func (f *flow) takePermit(ctx context.Context, stopped <-chan struct{}, oldest uint64) (taken bool, err error) {
+	paced := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiting = append(f.waiting, oldest)
@@ -81,36 +94,37 @@ func (f *flow) enter(ctx context.Context, stopped <-chan struct{}, oldest uint64
 	}()
 	for {
 		if err := ended(ctx, stopped); err != nil {
-			return err
+			return false, err
 		}
-		wait, ok := f.admit(oldest)
+		wait, ok := f.admits(oldest)
+		if ok && f.set.pace != nil && time.Since(paced) > paceHolds {
+			return false, nil
+		}
 		if ok {
 			f.inUse++
-			return nil
+			f.probing = f.failures >= outageAfter
+			return true, nil
 		}
 		changed := f.changed
 		f.mu.Unlock()
 		err := pause(ctx, stopped, changed, wait)
 		f.mu.Lock()
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 }
 
-// admit reports whether a request may go out now, or how long it must wait at the most.
-func (f *flow) admit(oldest uint64) (wait time.Duration, ok bool) {
+// admits reports whether a request may go out now, or how long it must wait at the most.
+func (f *flow) admits(oldest uint64) (wait time.Duration, ok bool) {
 	if wait = time.Until(f.notBefore); wait > 0 {
 		return wait, false
 	}
 	if f.inUse >= int(f.permits) || slices.Min(f.waiting) < oldest {
 		return time.Hour, false
 	}
-	if f.failures >= outageAfter {
-		if f.probing {
-			return time.Hour, false
-		}
-		f.probing = true
+	if f.failures >= outageAfter && f.probing {
+		return time.Hour, false
 	}
 	return 0, true
 }

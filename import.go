@@ -62,9 +62,9 @@ type ImportOptions struct {
 // Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import, *UnsettledError around it
 // where events were under way; all but the first can be resumed. When ctx ends, its cause is in the error.
 func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
-	run, err := c.openImport(ctx, source, o)
+	run, before, err := c.openImport(ctx, source, o)
 	if err != nil {
-		return Receipt{ID: o.ID}, err
+		return before, err
 	}
 	readErr := run.read(ctx)
 	return run.close(ctx, readErr)
@@ -90,15 +90,20 @@ type rejectJournal interface {
 	close() error
 }
 
-func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions) (run *importRun, err error) {
+// openImport makes everything ready for a run, and says what the runs before it have done.
+func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions) (run *importRun, before Receipt, err error) {
+	before = Receipt{ID: o.ID}
 	if err := o.check(source); err != nil {
-		return nil, err
+		return nil, before, err
 	}
 	run = &importRun{source: source, options: o, state: savedState{Version: stateVersion, Import: o.ID, Source: source.Name()}}
 	run.journal, _ = o.Rejects.(rejectJournal)
 	resumed, err := run.openState(ctx)
+	if resumed != nil {
+		before = resumed.books.receipt()
+	}
 	if err != nil {
-		return nil, err
+		return nil, before, err
 	}
 	var saver stateSaver
 	if o.Checkpoint != nil {
@@ -107,7 +112,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	run.capture, err = c.newCapture(settings, resumed, saver) //nolint:contextcheck // what is under way may end after ctx: see close
 	if err != nil {
-		return nil, errors.Join(err, run.closeFiles())
+		return nil, before, errors.Join(err, run.closeFiles())
 	}
 	run.capture.books.total.Source = source.Name()
 	run.capture.stats.Total = o.Total
@@ -116,11 +121,11 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	run.encoder.trust(source)
 	if saver != nil {
 		if err := run.saveStart(ctx); err != nil {
-			return nil, err
+			return nil, before, err
 		}
 	}
 	run.ticker = startProgress(run.capture, o.OnProgress)
-	return run, nil
+	return run, before, nil
 }
 
 // saveStart saves where this run begins, before anything is sent: a checkpoint that cannot be written shows at once, and it is
@@ -154,7 +159,7 @@ func (o ImportOptions) check(source Source) error {
 	return nil
 }
 
-// openState opens checkpoint and reject file and brings them together.
+// openState opens checkpoint and reject file and brings them together. What the checkpoint holds is returned beside an error too.
 func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 	var resumed *savedState
 	if r.options.Checkpoint != nil {
@@ -178,7 +183,7 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 	}
 	if err := r.journal.open(length); err != nil {
 		r.journal = nil
-		return nil, errors.Join(fileError(StopHandler, "the reject file cannot be opened", err), r.closeFiles())
+		return resumed, errors.Join(fileError(StopHandler, "the reject file cannot be opened", err), r.closeFiles())
 	}
 	return resumed, nil
 }
@@ -306,16 +311,21 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	return err
 }
 
-// close settles what was taken and makes the result. When ctx has ended, only what is under way may still end, so that less
+// close settles what was taken and makes the result. Once ctx has ended, only what is under way may still end, so that less
 // is sent again.
 func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
-	patience := ctx
+	patience, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	hurry := func() {
+		reason := canceled(ctx, readErr)
+		r.capture.stop(reason)
+		time.AfterFunc(lastAnswers, func() { giveUp(reason) })
+	}
 	if ctx.Err() != nil {
+		hurry()
 		readErr = canceled(ctx, readErr)
-		r.capture.stop(readErr)
-		var cancel context.CancelFunc
-		patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
-		defer cancel()
+	} else {
+		defer context.AfterFunc(ctx, hurry)()
 	}
 	receipt, err := r.capture.Close(patience)
 	r.ticker.stop()

@@ -28,6 +28,7 @@ type Reject struct {
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the event is
 // then not settled and comes again with the next run. After a crash, rejects since the last checkpoint come again too.
+// A handler must not call back into the Capture, which waits for it.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }

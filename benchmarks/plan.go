@@ -68,8 +68,7 @@ func (p plan) run(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "round %d of %d done, load %s\n", round+1, p.rounds, load())
 	}
-	report(out, chosen, results, p.events)
-	return p.judge(out, results)
+	return report(out, chosen, results, p.events)
 }
 
 func (p plan) clients() ([]client, error) {

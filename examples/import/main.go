@@ -142,7 +142,9 @@ func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client
 	receipt, err := client.Import(ctx, source, options)
 	progress.end()
 	fmt.Fprintf(out, "\n%v\n", receipt)
-	err = errors.Join(err, s.keep(receipt))
+	if receipt.Source != "" { // else it never began, and an earlier receipt stays
+		err = errors.Join(err, s.keep(receipt))
+	}
 	if ctx.Err() != nil && s.checkpoint != "" {
 		err = fmt.Errorf("stopped, with its place kept in %s: the same command with -resume goes on there: %w", s.checkpoint, err)
 	}

@@ -1,0 +1,175 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// places collects what OnSettled is told.
+type places struct {
+	mu   sync.Mutex
+	told []hogapi.Position
+}
+
+func (p *places) tell(at hogapi.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, at)
+}
+
+func (p *places) all() []hogapi.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told
+}
+
+// A reject handler that is slower than the events come keeps something settled at all times. Flush and OnSettled do not wait for a rest.
+func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
+		server.RejectEvents(func(raw json.RawMessage) int {
+			var ev struct{ Properties struct{ N int } }
+			if json.Unmarshal(raw, &ev) != nil || ev.Properties.N%20 == 0 {
+				return 400
+			}
+			return 0
+		})
+		var settled places
+		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 20}, OnSettled: settled.tell,
+			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+				time.Sleep(200 * time.Millisecond)
+				return nil
+			}),
+		})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		var producing sync.WaitGroup
+		producing.Go(func() {
+			var err error
+			for i := 1; err == nil; i++ {
+				err = capture.Enqueue(ctx, numberedEvent(i))
+			}
+		})
+		time.Sleep(2 * time.Second)
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		flushErr := capture.Flush(soon)
+		told := len(settled.all())
+		stop()
+		producing.Wait()
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, flushErr)
+		assert.Greater(t, told, 5)
+	})
+}
+
+// Flush ends the position at hand: OnSettled has been told of it, and is not told of an earlier one when another event of it comes.
+func TestOnSettledNeverGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var settled places
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
+		require.NoError(t, err)
+		for i, offset := range []int64{1, 2, 2, 3} {
+			ev := numberedEvent(i + 1)
+			ev.Position = hogapi.Position{Offset: offset}
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+			if i == 1 {
+				require.NoError(t, capture.Flush(t.Context()))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []hogapi.Position{{Offset: 1}, {Offset: 2}, {Offset: 3}}, settled.all())
+	})
+}
+
+// brittle is a checkpoint whose saves can be made to fail.
+type brittle struct {
+	hogapi.Checkpointer
+
+	failure error
+}
+
+func (b *brittle) Save(ctx context.Context, state []byte) error {
+	if b.failure != nil {
+		return b.failure
+	}
+	return b.Checkpointer.Save(ctx, state)
+}
+
+// A run that ends before its first event reports what the runs before it have done.
+func TestReceiptOfARunThatNeverBegan(t *testing.T) {
+	folder := t.TempDir()
+	client := hogapitest.New().Client(t)
+	checkpoint := &brittle{Checkpointer: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint"))}
+	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects"))}
+	whole, err := client.Import(t.Context(), numbered(100), options)
+	require.NoError(t, err)
+	require.EqualValues(t, 100, whole.Acknowledged)
+
+	checkpoint.failure = errors.New("disk full")
+	receipt, err := client.Import(t.Context(), numbered(100), options)
+	require.ErrorIs(t, err, checkpoint.failure)
+	assert.Equal(t, whole, receipt)
+
+	options.Rejects = hogapi.RejectFile(folder)
+	receipt, err = client.Import(t.Context(), numbered(100), options)
+	require.Error(t, err, "the reject file is a folder")
+	assert.Equal(t, whole, receipt)
+}
+
+// A context that ends while the last answers are awaited stops the import as it does before: what is under way may still end.
+func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  time.Duration
+		pending int64
+	}{"answered in time": {2 * time.Second, 0}, "too late": {time.Minute, 100}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				receipt, err := server.Client(t).Import(ctx, numbered(100), hogapi.ImportOptions{
+					ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				})
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				var stop *hogapi.StopError
+				require.ErrorAs(t, err, &stop)
+				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
+				assert.Equal(t, c.pending, receipt.Pending)
+				assert.EqualValues(t, 100, receipt.Acknowledged+receipt.Pending)
+				var unsettled *hogapi.UnsettledError
+				assert.Equal(t, c.pending > 0, errors.As(err, &unsettled))
+			})
+		})
+	}
+}
+
+// Lanes that have paid the pace before an outage pay it again after one.
+func TestPaceIsKeptAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		time.AfterFunc(5*time.Second, func() { server.SetDown(true) })
+		time.AfterFunc(time.Minute, func() { server.SetDown(false) })
+		_, err := server.Client(t).Import(t.Context(), numbered(40_000), hogapi.ImportOptions{ID: "outage"})
+		require.NoError(t, err)
+		requirePace(t, server)
+	})
+}
