@@ -181,7 +181,11 @@ func TestFuzzedPlacesStayAtHome(t *testing.T) {
 	var place string
 	var elsewhere []string
 	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-		if requests++; r.URL.Scheme+"://"+r.URL.Host != "https://us.posthog.com" && r.URL.Scheme+"://"+r.URL.Host != "https://us.i.posthog.com" {
+		home, key := "https://us.posthog.com", "Bearer "+testPersonalKey
+		if info, _ := CallInfoFrom(r.Context()); info.Op == OpCapture {
+			home, key = "https://us.i.posthog.com", ""
+		}
+		if requests++; r.URL.Scheme+"://"+r.URL.Host != home || r.Header.Get("Authorization") != key {
 			elsewhere = append(elsewhere, r.URL.String())
 		}
 		if status == 200 {
