@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The import is frozen and thawed, by signals and by the system's freezer, for longer than a try may take and than the server keeps
-// connections. It goes on as soon as it is thawed, with nothing lost, and does not spin.
+// The import is frozen and thawed, by signals and by the system's freezer, for longer than a try may take, than the server keeps
+// connections, and than failures may last: what fails as it is thawed is the first failure. It goes on as soon as it is thawed, with nothing lost, and does not spin.
 func TestFrozenForLongerThanTimeouts(t *testing.T) {
 	t.Parallel()
 	for name, freezer := range map[string]func(*testing.T, *importChild) (freeze, thaw func() error){"signals": bySignals, "freezer": byFreezer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			frozen := sized(600*time.Millisecond, 5*time.Second)
+			frozen := sized(time.Second, 5*time.Second)
 			b := newBench(t, 600, 0)
-			b.TryTimeout = frozen / 2
+			b.TryTimeout, b.NoProgress = frozen/2, frozen*9/10
 			b.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(frozen / 4)) // also for the next request
 				time.Sleep(2 * time.Millisecond)
