@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,17 +20,26 @@ import (
 )
 
 // Nothing that an import leaves behind has a key in it, though the service repeats both in every refusal: the checkpoint, the reject
-// file, the receipt, the progress and the log.
+// file, the receipt, the progress, the hooks and the log.
 func TestNoSecretInFiles(t *testing.T) {
 	folder := t.TempDir()
-	var log bytes.Buffer
-	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+	var log, hooks, progress bytes.Buffer
+	var saved Position
+	tell := func(e any) { fmt.Fprintf(&hooks, "%+v %#v\n", e, e) }
+	transport := newScript(fails(errors.New("no route for "+testProjectKey)), func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte("refuse me")) {
 			return answer(r, 400, `{"detail":"`+testPersonalKey+`","attr":"`+testProjectKey+`"}`+string(body), "X-Request-Id", testProjectKey), err
 		}
 		return answer(r, 200, `{"status":"Ok","key":"`+testProjectKey+`"}`), err
-	}), WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	})
+	client := newFakeClient(t, transport, WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithHooks(Hooks{
+		OnBatch: func(e BatchEvent) { tell(e) },
+		OnCheckpoint: func(e CheckpointEvent) {
+			tell(e)
+			saved = e.Position
+		},
+	}))
 	source := SourceFunc("s", func(_ context.Context, after Position) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {
 			for i := after.Offset + 1; i <= 20; i++ {
@@ -49,7 +59,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	})
 	receipt, err := client.Import(t.Context(), source, ImportOptions{
 		ID: "canary", Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
-		OnProgress: func(s Stats) { fmt.Fprintf(&log, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{NoCompression: true, Preflight: PreflightOff},
+		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, Preflight: PreflightOff},
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)
@@ -58,6 +68,11 @@ func TestNoSecretInFiles(t *testing.T) {
 	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.HogQL()+string(asJSON))
 	require.Contains(t, log.String(), "batch")
 	requireNoSecretIn(t, "the log", log.String())
+	require.Equal(t, Position{Offset: 19}, saved, "wholly behind at the last checkpoint")
+	require.Contains(t, hooks.String(), "no route for")
+	requireNoSecretIn(t, "the hooks", hooks.String())
+	require.NotEmpty(t, progress.String())
+	requireNoSecretIn(t, "the progress", progress.String())
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(left), 2)

@@ -166,3 +166,69 @@ func TestImportTriesItsCheckpointFirst(t *testing.T) {
 	_, err = d.Lock("ckpt.lock")
 	assert.NoError(t, err, "the lock is given back")
 }
+
+// A checkpoint that is sound and of something else is refused clearly, stays as it is, and nothing is sent.
+func TestCheckpointOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	const id = "mine"
+	version := func(other string) func(string) string {
+		return func(state string) string { return strings.Replace(state, `{"version":1,`, `{"version":`+other+`,`, 1) }
+	}
+	tests := map[string]struct {
+		id, source string
+		change     func(state string) string
+		field      string
+	}{
+		"a newer version": {id: id, source: "numbered", change: version("2"), field: "checkpoint: version"},
+		"no version":      {id: id, source: "numbered", change: version("0"), field: "checkpoint: version"},
+		"another import":  {id: "other", source: "numbered", field: "checkpoint: begun by the import"},
+		"another source":  {id: id, source: "renamed", field: "checkpoint: begun with the source"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			path := filepath.Join(t.TempDir(), "ckpt")
+			checkpoint := hogapi.FileCheckpoint(path)
+			options := hogapi.ImportOptions{ID: id, Checkpoint: checkpoint}
+			_, err := client.Import(t.Context(), numbered(3), options)
+			require.NoError(t, err)
+			if test.change != nil {
+				changeState(t, checkpoint, test.change)
+			}
+			before, err := os.ReadFile(path)
+			require.NoError(t, err)
+			sent := len(server.Calls())
+
+			options.ID = test.id
+			_, err = client.Import(t.Context(), hogapi.SourceFunc(test.source, numbered(6).Events), options)
+			var input *hogapi.InputError
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, test.field, input.Field)
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, string(before), string(after), "the checkpoint stays")
+			assert.Len(t, server.Calls(), sent, "nothing is sent")
+
+			if test.change == nil { // whom it belongs to goes on from there
+				options.ID = id
+				receipt, err := client.Import(t.Context(), numbered(6), options)
+				require.NoError(t, err)
+				assert.EqualValues(t, 6, receipt.Acknowledged)
+				requireWhole(t, server, 6)
+			}
+		})
+	}
+}
+
+// changeState saves another state in place of the one that a checkpoint holds.
+func changeState(t *testing.T, c hogapi.Checkpointer, change func(string) string) {
+	t.Helper()
+	state, err := c.Open(t.Context())
+	require.NoError(t, err)
+	changed := change(string(state))
+	require.NotEqual(t, string(state), changed)
+	require.NoError(t, c.Save(t.Context(), []byte(changed)))
+	require.NoError(t, c.Close())
+}

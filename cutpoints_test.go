@@ -256,14 +256,3 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 		require.EqualValues(t, calls, commits.Load())
 	})
 }
-
-// A connection that the server closes while it is kept alive is no failure of a call that may be repeated.
-func TestStaleConnectionIsInvisible(t *testing.T) {
-	server := newLedgerServer(t, cutIdle)
-	transport := defaultTransport()
-	t.Cleanup(transport.CloseIdleConnections)
-	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL("http://"+server.Addr().String()))
-	for range 200 {
-		require.NoError(t, get(t.Context(), client))
-	}
-}

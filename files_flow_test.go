@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,7 +180,7 @@ func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
 // requireExactRejects demands one line for each reject, in the order of the source.
 func requireExactRejects(t *testing.T, content []byte, want int) {
 	t.Helper()
-	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	lines := slices.Collect(strings.Lines(string(content)))
 	require.Len(t, lines, want)
 	before := int64(0)
 	for _, line := range lines {

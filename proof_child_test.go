@@ -2,6 +2,7 @@ package hogapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,10 +33,12 @@ type task struct {
 	URL   string // of the capture origin
 	File  string // to import
 	State string // folder of checkpoint and reject file
+	Kind  string // of events
 	N     int
 	For   time.Duration
 
-	MaxInFlight, MaxBatchEvents, Lanes int
+	Rate     int // 0: unpaced
+	Delivery hogapi.DeliveryOptions
 }
 
 // childReport is what a child says on its standard output before it ends.
@@ -116,10 +119,7 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 func importFile(w task) (report childReport) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := hogapi.ImportOptions{
-		ID: "proof", Rate: hogapi.Unpaced,
-		Delivery: hogapi.DeliveryOptions{MaxInFlight: w.MaxInFlight, MaxBatchEvents: w.MaxBatchEvents, Lanes: w.Lanes},
-	}
+	o := hogapi.ImportOptions{ID: "proof", Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
 	if w.State != "" {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())

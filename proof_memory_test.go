@@ -4,6 +4,7 @@ package hogapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -43,11 +44,21 @@ func assertResident(t *testing.T, most int, got float64) {
 var _ = addTask("hostile", importHostile) && addTask("feed", feedSlowSink) && addTask("large file", importLargeFile)
 
 // swallow takes every request and stores nothing.
-type swallow struct{ delay time.Duration }
+type swallow struct {
+	delay time.Duration
+	hurry <-chan struct{} // ends all delays once it is closed
+}
+
+func (s swallow) wait() {
+	select {
+	case <-time.After(s.delay):
+	case <-s.hurry:
+	}
+}
 
 func (s swallow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	time.Sleep(s.delay)
+	s.wait()
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
@@ -56,7 +67,7 @@ func (s swallow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	_ = r.Body.Close()
-	time.Sleep(s.delay)
+	s.wait()
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, ProtoMajor: 1, ContentLength: 15, Request: r,
 		Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
@@ -78,49 +89,88 @@ func resident(what string) float64 {
 	return kib * 1024
 }
 
-// A service that takes two seconds for each answer is fed as fast as it takes: memory reaches a plateau, and Enqueue blocks.
+// A service that takes two seconds for each answer is fed as fast as it takes, with each setting that makes requests or their number
+// large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.
 func TestMemoryBehindASlowSink(t *testing.T) {
 	t.Parallel()
-	r := runChild(t, task{Do: "feed", For: sized(5*time.Second, 60*time.Second), N: sized(0, 1_000_000)})
-	require.Empty(t, r.Error)
-	requireBalanced(t, r.Receipt)
-	assert.Less(t, r.Values["held"], float64(9<<20), "bytes of events held")
-	assertResident(t, mostResident, r.Values["growth"])
-	assert.Greater(t, r.Values["blocked"], 0.5, "share of the time that Enqueue has blocked")
-	t.Logf("%d events, %.1f MiB over the start, %.0f %% of the time blocked", r.Receipt.Acknowledged, r.Values["growth"]/(1<<20), 100*r.Values["blocked"])
+	const mib = 1 << 20
+	tests := map[string]struct {
+		delivery hogapi.DeliveryOptions
+		kind     string
+		least    int // events of the nightly run
+		resident int
+	}{
+		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, mostResident},
+		"plain":              {hogapi.DeliveryOptions{NoCompression: true}, "wide", 0, mostResident},
+		"64 lanes, plain":    {hogapi.DeliveryOptions{Lanes: 64, NoCompression: true}, "wide", 0, mostResident},
+		"1 MiB in all":       {hogapi.DeliveryOptions{MaxBytes: mib}, "wide", 0, mostResident},
+		"requests of 18 MiB": {hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}, "bulky", 0, 3 * mostResident},
+		"all at once": {
+			hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64, NoCompression: true},
+			"wide", 0, 2 * mostResident,
+		},
+	}
+	wait := sized(3*time.Second, 60*time.Second) // until Enqueue has blocked for so long
+	children := map[string]*child{}
+	for name, test := range tests { // they mostly wait, so all at a time
+		children[name] = startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least), Delivery: test.delivery})
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := children[name].report(t)
+			require.Empty(t, r.Error)
+			requireBalanced(t, r.Receipt)
+			most := float64(cmp.Or(test.delivery.MaxBytes, 8*mib))
+			assert.LessOrEqual(t, r.Values["held"], most, "bytes of events held")
+			assert.Greater(t, r.Values["held"], 0.9*most, "all the room is used")
+			assert.LessOrEqual(t, r.Values["request"], float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)))
+			assertResident(t, test.resident, r.Values["growth"])
+			assert.GreaterOrEqual(t, r.Values["blocked"], wait.Seconds(), "Enqueue has blocked")
+			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(sized(0, test.least)))
+			t.Logf("%d events, at most %.1f MiB of them held, requests of up to %.1f MiB, %.1f MiB over the start",
+				r.Receipt.Acknowledged, r.Values["held"]/mib, r.Values["request"]/mib, r.Values["growth"]/mib)
+		})
+	}
 }
 
 func feedSlowSink(w task) (report childReport) {
-	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second}}))
+	hurry := make(chan struct{})
+	var request int // the largest, plain
+	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second, hurry}}), hogapi.WithHooks(hogapi.Hooks{
+		OnBatch: func(e hogapi.BatchEvent) { request = max(request, e.Bytes) },
+	}))
+	event := map[string]func(int) hogapi.Event{"wide": wideEvent, "bulky": bulkyEvent}[w.Kind]
 	runtime.GC()
 	start := resident("VmRSS")
-	capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced})
+	capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: w.Delivery})
 	if err != nil {
 		panic(err)
 	}
 	var blocked time.Duration
 	var held int
-	begin := time.Now()
-	for i := 1; time.Since(begin) < w.For || i <= w.N; i++ {
-		ev := wideEvent(i)
-		before := time.Now()
-		if err := capture.Enqueue(context.Background(), ev); err != nil {
-			panic(err)
-		}
-		if took := time.Since(before); took > time.Millisecond {
-			blocked += took
-		}
-		if i%1000 == 0 {
+	for i := 1; (blocked < w.For || i <= w.N) && held < 128<<20; i++ {
+		ev := event(i)
+		err := capture.TryEnqueue(ev)
+		full := errors.Is(err, hogapi.ErrFull)
+		if full || i%100 == 0 {
 			held = max(held, capture.Stats().Bytes)
 		}
+		if full {
+			before := time.Now()
+			err = capture.Enqueue(context.Background(), ev)
+			blocked += time.Since(before)
+		}
+		if err != nil {
+			panic(err)
+		}
 	}
-	feeding := time.Since(begin)
+	close(hurry)
 	report.Receipt, err = capture.Close(context.Background())
 	if err != nil {
 		report.Error = err.Error()
 	}
 	report.Values = map[string]float64{
-		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds() / feeding.Seconds(),
+		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request),
 	}
 	return report
 }
@@ -294,7 +344,7 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 			n /= 5
 		}
 		t.Run(name, func(t *testing.T) {
-			c := startChild(t, task{Do: "hostile", URL: serve(t, swallow{20 * time.Millisecond}), File: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
+			c := startChild(t, task{Do: "hostile", URL: serve(t, swallow{delay: 20 * time.Millisecond}), File: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
 			r := c.report(t)
 			require.Empty(t, r.Error)
 			require.Equal(t, r.Receipt.Read, r.Receipt.Acknowledged+r.Receipt.Rejected+r.Receipt.Pending)

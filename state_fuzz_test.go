@@ -21,7 +21,7 @@ func FuzzSavedState(f *testing.F) {
 	}
 	const digest = `"digest":"00000000000000000000000000000000"`
 	for _, text := range []string{
-		"null", "{}", "", `{"version":2,"import":"imp","source":"src"}`, `{"version":1,"import":"other","source":"src"}`,
+		"null", "{}", "", `{"version":2,"import":"imp","source":"src","receipt":{` + digest + `}}`, `{"version":1,"import":"other","source":"src","receipt":{` + digest + `}}`,
 		`{"version":1,"import":"imp","source":"src","receipt":{` + digest + `}}`,
 		`{"version":1,"import":"imp","source":"src","receipt":{` + digest + `,"days":[{"day":"other","event":"other","acknowledged":3}]}}`,
 		`{"version":1,"import":"imp","source":"src","receipt":{` + digest + `,"days":[{"day":"2024-02-29","event":"a"},{"day":"2024-02-29","event":"a","rejected":1}]}}`,
@@ -38,6 +38,7 @@ func FuzzSavedState(f *testing.F) {
 		if raw == nil {
 			return
 		}
+		require.Equal(t, stateVersion, s.Version)
 		require.Equal(t, [2]string{"imp", "src"}, [2]string{s.Import, s.Source})
 		requireSameCounts(t, s.Receipt, s.books.receipt())
 		s.Receipt = s.books.receipt()

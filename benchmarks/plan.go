@@ -68,7 +68,8 @@ func (p plan) run(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "round %d of %d done, load %s\n", round+1, p.rounds, load())
 	}
-	return report(out, chosen, results, p.events)
+	report(out, chosen, results, p.events)
+	return p.judge(out, results)
 }
 
 func (p plan) clients() ([]client, error) {

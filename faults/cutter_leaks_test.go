@@ -18,7 +18,7 @@ import (
 
 // Calls that are cut anywhere, run into silence or are given up by their caller leave no descriptor and no goroutine behind.
 func TestNothingIsLeftOfFailedCalls(t *testing.T) {
-	calls := sized(300, 10_000)
+	failures := sized(300, 10_000)
 	for protocol, start := range servers {
 		t.Run(protocol, func(t *testing.T) { // one by one: all in this process is counted
 			var n atomic.Int64
@@ -32,18 +32,21 @@ func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 			_ = read(t.Context(), client)
 			files, goroutines := openFiles(t), runtime.NumGoroutine()
 			var failed atomic.Int64
-			inParallel(calls, 16, func(i int) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%10)*3*time.Millisecond)
-				defer cancel()
-				if err := write(ctx, client, i); err != nil {
-					failed.Add(1)
-				}
-			})
+			calls := 0
+			for ; failed.Load() < int64(failures) && calls < 20*failures; calls += failures / 10 {
+				inParallel(failures/10, 16, func(i int) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%10)*3*time.Millisecond)
+					defer cancel()
+					if err := write(ctx, client, i); err != nil {
+						failed.Add(1)
+					}
+				})
+			}
 			t.Logf("%d of %d calls failed", failed.Load(), calls)
-			require.Greater(t, failed.Load(), int64(calls/10))
+			require.GreaterOrEqual(t, failed.Load(), int64(failures))
 			gone := func() bool {
 				cutter.transport.CloseIdleConnections()
-				return openFiles(t) <= files && runtime.NumGoroutine() <= goroutines+1 // which asks
+				return openFiles(t) <= files && runtime.NumGoroutine() <= goroutines+1 // that of Eventually, which asks
 			}
 			require.Eventually(t, gone, 20*time.Second, 10*time.Millisecond)
 		})

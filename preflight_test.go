@@ -1,0 +1,91 @@
+package hogapi_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// preflightTest is one import, with the choice and on the host that it says.
+type preflightTest struct {
+	client   []hogapi.Option // none: a host of one's own
+	choice   hogapi.Preflight
+	wrongKey bool
+	fault    hogapitest.Fault // of the preflight
+	want     []hogapi.Op
+}
+
+// The capture endpoint takes events for a key that nobody has, and drops them without a word: on the cloud hosts, and elsewhere where
+// it is asked for, the key is checked before the first event. Only a clear no stops.
+func TestPreflight(t *testing.T) {
+	region := func(r hogapi.Region) []hogapi.Option {
+		return []hogapi.Option{hogapi.WithBaseURL(""), hogapi.WithCaptureURL(""), hogapi.WithRegion(r)}
+	}
+	us, eu := region(hogapi.RegionUS), region(hogapi.RegionEU)
+	checked := []hogapi.Op{hogapi.OpPreflight, hogapi.OpCapture}
+	refused := []hogapi.Op{hogapi.OpPreflight}
+	unchecked := []hogapi.Op{hogapi.OpCapture}
+	tests := map[string]preflightTest{
+		"US":                      {client: us, want: checked},
+		"US, wrong key":           {client: us, wrongKey: true, want: refused},
+		"US, wrong key, Off":      {client: us, wrongKey: true, choice: hogapi.PreflightOff, want: unchecked},
+		"EU":                      {client: eu, want: checked},
+		"EU, wrong key":           {client: eu, wrongKey: true, want: refused},
+		"EU, Off":                 {client: eu, choice: hogapi.PreflightOff, want: unchecked},
+		"a cloud host by its URL": {client: []hogapi.Option{hogapi.WithCaptureURL("https://eu.i.posthog.com")}, wrongKey: true, want: refused},
+		"US, wrong key, slowly":   {client: us, wrongKey: true, fault: hogapitest.Slow(10 * time.Second), want: refused},
+		"US, wrong key, but 500":  {client: us, wrongKey: true, fault: hogapitest.Status(500), want: checked},
+		"own host":                {want: unchecked},
+		"own host, wrong key":     {wrongKey: true, want: unchecked},
+		"own host, On":            {choice: hogapi.PreflightOn, want: checked},
+		"own host, wrong key, On": {choice: hogapi.PreflightOn, wrongKey: true, want: refused},
+	}
+	for name, fault := range map[string]hogapitest.Fault{
+		"400": hogapitest.Status(400), "402": hogapitest.Status(402), "403 of a firewall": hogapitest.HTML(403), "404": hogapitest.Status(404),
+		"429": hogapitest.RateLimit("60"), "500": hogapitest.Status(500), "a redirect": redirect("https://elsewhere.example/flags/"),
+		"no connection": hogapitest.Refuse(), "a cut": hogapitest.CutBefore(), "a cut answer": hogapitest.CutBody(3),
+		"silence": hogapitest.Slow(time.Hour),
+	} {
+		tests[name] = preflightTest{client: us, fault: fault, want: checked}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test.run) })
+	}
+}
+
+func (p preflightTest) run(t *testing.T) {
+	const n, wrong = 600, "phc_nobody"
+	server := hogapitest.New()
+	options := slices.Clone(p.client)
+	if p.wrongKey {
+		options = append(options, hogapi.WithProjectAPIKey(wrong))
+	}
+	client := server.Client(t, options...)
+	server.Script(hogapi.OpPreflight, p.fault)
+	receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{Preflight: p.choice}})
+	var met []hogapi.Op
+	for _, call := range server.Calls() {
+		met = append(met, call.Op)
+	}
+	assert.Equal(t, p.want, slices.Compact(met))
+	assert.LessOrEqual(t, len(server.Calls(hogapi.OpPreflight)), 1)
+	if slices.Contains(p.want, hogapi.OpCapture) {
+		require.NoError(t, err)
+		assert.EqualValues(t, n, receipt.Acknowledged)
+		return
+	}
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	assert.Equal(t, hogapi.StopWrongKey, stop.Reason)
+	assert.Equal(t, http.StatusUnauthorized, stop.Status)
+	assert.NotContains(t, err.Error(), wrong)
+	assert.Equal(t, receipt.Read, receipt.Pending)
+}

@@ -1,0 +1,46 @@
+package hogapi
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes what the errors say.
+func TestRunbook(t *testing.T) {
+	page, err := os.ReadFile("docs/historical-import.md")
+	require.NoError(t, err)
+	_, runbook, found := strings.Cut(string(page), "## When it stops")
+	require.True(t, found)
+	var rows strings.Builder // the first cell of each
+	for line := range strings.Lines(runbook) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			rows.WriteString(cells[1])
+		}
+	}
+	first := rows.String()
+	code, err := os.ReadFile("answers.go")
+	require.NoError(t, err)
+	reasons := regexp.MustCompile(`StopReason += "(\w+)"`).FindAllSubmatch(code, -1)
+	require.NotEmpty(t, reasons)
+	for _, reason := range reasons {
+		assert.Contains(t, first, "`"+string(reason[1])+"`")
+	}
+	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
+	for _, raw := range []string{
+		`{`,
+		`{"version":2}`,
+		`{"version":1,"import":"other"}`,
+		`{"version":1,"import":"one","source":"other"}`,
+		`{"version":1,"import":"one","source":"file","receipt":{"digest":"?"}}`,
+	} {
+		_, err := readState([]byte(raw), "one", "file")
+		var refusal *InputError
+		require.ErrorAs(t, err, &refusal)
+		assert.Contains(t, first, "`"+refusal.Field+"`")
+	}
+}
