@@ -620,35 +620,3 @@ func TestTimesInStrangeZones(t *testing.T) {
 		})
 	}
 }
-
-// What a receipt warns of, it counts once for each event, however often the import was stopped.
-func TestWarningsAfterStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 400
-		server := hogapitest.New()
-		client := server.Client(t)
-		checkpoint := &memoryCheckpoint{}
-		var receipt hogapi.Receipt
-		for stop := int64(50); stop <= n; stop += 50 {
-			ctx, cancel := context.WithCancel(t.Context())
-			var err error
-			receipt, err = client.Import(ctx, altered(numbered(n), func(ev *hogapi.Event) {
-				ev.DistinctID, ev.Name = "null", "$group_identify"
-				if ev.Position.Offset%2 == 0 {
-					ev.Timestamp = ev.Timestamp.Add(-72 * time.Hour)
-				}
-				if ev.Position.Offset == stop && stop < n {
-					cancel()
-				}
-			}), hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxInFlight: 30}})
-			cancel()
-			assert.Equal(t, stop < n, err != nil)
-			requireBalanced(t, receipt)
-		}
-		assert.EqualValues(t, n, receipt.Acknowledged)
-		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnSuspectID])
-		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnGroupIdentify])
-		assert.LessOrEqual(t, receipt.Warnings[hogapi.WarnBackwards], int64(n/2))
-		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
-	})
-}

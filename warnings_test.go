@@ -1,0 +1,86 @@
+package hogapi_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A batch warns when it spans more than a day, an event when it is more than a day older than one before it in its batch. A day
+// to the second warns of nothing.
+func TestWarningsOfTime(t *testing.T) {
+	const size, hour = 3, 3600
+	batches := [][size]int{ // seconds after the first event
+		{0, 24 * hour, 12 * hour},
+		{0, 24*hour + 1, 2 * hour},  // wide
+		{48*hour + 1, 0, 24 * hour}, // wide; the second and the third run backwards
+		{48 * hour, 24 * hour, 47 * hour},
+		{72 * hour, 0, 72 * hour}, // wide; the second runs backwards
+		{0, 96 * hour, 90 * hour}, // wide
+	}
+	events := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := int(after.Offset); i < size*len(batches); i++ {
+				ev := numberedEvent(i + 1)
+				ev.Timestamp = longAgo.Add(time.Duration(batches[i/size][i%size]) * time.Second)
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: size}}
+		receipt, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), options)
+		require.NoError(t, err)
+		assert.Len(t, server.Ledger().Requests(), len(batches))
+		want := map[hogapi.Warning]int64{hogapi.WarnWideBatch: 4, hogapi.WarnBackwards: 3}
+		assert.Equal(t, want, receipt.Warnings)
+		again, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), options)
+		require.NoError(t, err)
+		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
+	})
+}
+
+// What a receipt warns of, it counts once for each event, however often the import was stopped.
+func TestWarningsAfterStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 400
+		server := hogapitest.New()
+		client := server.Client(t)
+		checkpoint := &memoryCheckpoint{}
+		var receipt hogapi.Receipt
+		for stop := int64(50); stop <= n; stop += 50 {
+			ctx, cancel := context.WithCancel(t.Context())
+			var err error
+			receipt, err = client.Import(ctx, altered(numbered(n), func(ev *hogapi.Event) {
+				ev.DistinctID, ev.Name = "null", "$group_identify"
+				if ev.Position.Offset%2 == 0 {
+					ev.Timestamp = ev.Timestamp.Add(-72 * time.Hour)
+				}
+				if ev.Position.Offset == stop && stop < n {
+					cancel()
+				}
+			}), hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxInFlight: 30}})
+			cancel()
+			assert.Equal(t, stop < n, err != nil)
+			requireBalanced(t, receipt)
+		}
+		assert.EqualValues(t, n, receipt.Acknowledged)
+		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnSuspectID])
+		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnGroupIdentify])
+		assert.Positive(t, receipt.Warnings[hogapi.WarnBackwards])
+		assert.LessOrEqual(t, receipt.Warnings[hogapi.WarnBackwards], int64(n/2))
+		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
+	})
+}
