@@ -200,8 +200,7 @@ func (l *lane) deliver() {
 		case err != nil:
 			l.p.stop(err)
 			return
-		case a.verdict == answerSettled:
-			l.p.settle(l.busy, r, nil)
+		case a.verdict == answerSettled: // send has settled it
 		case r.len() > 1:
 			first, second := r.halves()
 			work = slices.Insert(work, 0, first, second)
@@ -209,7 +208,7 @@ func (l *lane) deliver() {
 				l.p.flow.tooLarge(len(l.busy.events(r, len(l.p.set.prefix()))))
 			}
 		default:
-			l.p.settle(l.busy, r, l.rejected(r, a))
+			l.p.settle(l.busy, r, l.rejected(r, a), 0)
 		}
 	}
 }
@@ -234,7 +233,7 @@ func (l *lane) rejected(r part, a captureAnswer) *Reject {
 	return &Reject{Event: wire, Status: a.status, Err: &EventError{Reason: reason, Field: "event", Err: a.cause()}}
 }
 
-// send sends a part until the service takes or refuses it. An error ends the Capture.
+// send sends a part until the service takes it, which settles it, or refuses it. An error ends the Capture.
 func (l *lane) send(r part) (captureAnswer, error) {
 	p := l.p
 	body, err := l.pack(r)
@@ -243,7 +242,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 	}
 	defer l.unpack(body)
 	p.hold(body.extra)
-	defer p.hold(-body.extra)
+	defer func() { p.hold(-body.extra) }()
 	for try := 1; ; try++ {
 		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
 			return captureAnswer{}, err
@@ -259,6 +258,8 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		case a.verdict == answerSplit:
 			return a, internalStop(l.restore(body))
 		case a.verdict == answerSettled:
+			p.settle(l.busy, r, nil, body.extra)
+			body.extra = 0
 			return a, nil
 		}
 		if err := p.why(pause(p.ctx, p.stopped, nil, wait)); err != nil {
@@ -319,10 +320,12 @@ func (p *Capture) why(err error) error {
 	return err
 }
 
-// settle marks the events of a part as acknowledged, or its one event as rejected.
-func (p *Capture) settle(b *batch, r part, reject *Reject) {
+// settle marks the events of a part as acknowledged, or its one event as rejected. What its parcel has added to the bytes held goes with
+// the events: one after the other, there would be too many bytes for a moment, or room that is none.
+func (p *Capture) settle(b *batch, r part, reject *Reject, extra int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.bytes -= extra
 	for _, seq := range b.seqs[r.from:r.to] {
 		e := p.entries.At(seq)
 		if reject == nil {
