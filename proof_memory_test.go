@@ -107,10 +107,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 		"requests of 18 MiB": {hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}, "bulky", 0, 3 * mostResident},
 		"all at once": {
 			hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64, NoCompression: true},
-			"wide", 0, 2 * mostResident,
+			"wide", 0, 3 * mostResident,
 		},
 	}
-	wait := sized(3*time.Second, 60*time.Second) // until Enqueue has blocked for so long
+	wait := sized(3*time.Second, 30*time.Second) // until Enqueue has blocked for so long
 	children := map[string]*child{}
 	for name, test := range tests { // they mostly wait, so all at a time
 		children[name] = startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least), Delivery: test.delivery})
