@@ -103,9 +103,10 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
 				poison := numberedUUID(n/2 + 1)
-				alone := 0
+				tried := 0
 				server.RejectEvents(func(raw json.RawMessage) int {
 					if strings.Contains(string(raw), poison.String()) {
+						tried++
 						return status
 					}
 					return 0
@@ -114,7 +115,6 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				capture, err := client.NewCapture(hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-						alone++
 						rejects = append(rejects, r)
 						return nil
 					}),
@@ -131,6 +131,15 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				assert.Equal(t, poison, rejects[0].UUID)
 				assert.Equal(t, status, rejects[0].Status)
 				assert.Equal(t, hogapi.Position{Offset: int64(n/2 + 1)}, rejects[0].Position)
+				parts := 1 // that have the event, each half of the one before
+				for from, to := 0, n; to-from > 1; parts++ {
+					if middle := from + (to-from)/2; n/2 < middle {
+						to = middle
+					} else {
+						from = middle
+					}
+				}
+				assert.Equal(t, parts, tried, "requests with the event, the last one alone")
 				calls := len(server.Calls(hogapi.OpCapture))
 				assert.LessOrEqual(t, calls-1, 2*bits.Len(uint(n-1)), "extra requests")
 				assert.Equal(t, n-1, server.Ledger().Unique())

@@ -38,13 +38,13 @@ func TestFrozenForLongerThanTimeouts(t *testing.T) {
 			defer func() { _ = thaw() }()
 			const times = 3
 			for k := range times {
-				b.awaitStored(len(b.good) * (k + 1) / (times + 2))
+				b.awaitStored(t, len(b.good)*(k+1)/(times+2))
 				require.NoError(t, freeze())
 				time.Sleep(frozen)
 				before := b.server.Ledger().Len()
 				require.NoError(t, thaw())
 				thawed := time.Now()
-				b.awaitStored(before + 1)
+				b.awaitStored(t, before+1)
 				assert.Less(t, time.Since(thawed), 10*time.Second, "no standstill")
 			}
 			require.NoError(t, c.Wait(), "%s", c.out.String())
@@ -57,10 +57,9 @@ func TestFrozenForLongerThanTimeouts(t *testing.T) {
 }
 
 // awaitStored waits until the service has stored so many events.
-func (b *bench) awaitStored(n int) {
-	for b.server.Ledger().Len() < n {
-		time.Sleep(time.Millisecond)
-	}
+func (b *bench) awaitStored(t *testing.T, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.server.Ledger().Len() >= n }, time.Minute, time.Millisecond)
 }
 
 func bySignals(_ *testing.T, c *importChild) (freeze, thaw func() error) {
