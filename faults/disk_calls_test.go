@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/faults/diskcalls"
 )
 
-// K4. Each system call on the files of an import fails, once or from there on. The import stops within one batch and says why,
+// K4. Each system call on the files of an import fails, once or from there on. The import stops within a batch of each lane and says why,
 // and it goes on with nothing lost once the disk is well again.
 func TestEveryDiskCallFails(t *testing.T) {
 	t.Parallel()
