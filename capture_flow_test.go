@@ -504,6 +504,7 @@ func TestImportEndsWithItsContext(t *testing.T) {
 		receipt, err := client.Import(ctx, numbered(50_000), hogapi.ImportOptions{ID: "canceled"})
 		require.ErrorIs(t, err, why)
 		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, 1, strings.Count(err.Error(), why.Error()), "it says so once: %v", err)
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
 		assert.Equal(t, hogapi.StopCanceled, stop.Reason)

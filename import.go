@@ -322,8 +322,8 @@ func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 		time.AfterFunc(lastAnswers, func() { giveUp(reason) })
 	}
 	if ctx.Err() != nil {
-		hurry()
 		readErr = canceled(ctx, readErr)
+		hurry()
 	} else {
 		defer context.AfterFunc(ctx, hurry)()
 	}
