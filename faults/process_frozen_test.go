@@ -15,7 +15,8 @@ import (
 )
 
 // The import is frozen and thawed, by signals and by the system's freezer, for longer than a try may take, than the server keeps
-// connections, and than failures may last: what fails as it is thawed is the first failure. It goes on as soon as it is thawed, with nothing lost, and does not spin.
+// connections, and than failures may last: what fails as it is thawed is the first failure. It goes on as soon as it is thawed, with
+// nothing lost, and does not spin.
 func TestFrozenForLongerThanTimeouts(t *testing.T) {
 	t.Parallel()
 	for name, freezer := range map[string]func(*testing.T, *importChild) (freeze, thaw func() error){"signals": bySignals, "freezer": byFreezer} {
