@@ -280,7 +280,7 @@ func (e *encoder) assemble(ev *Event, person string, members []byte) ([]byte, *E
 		return nil, jsonRefusal("event", err)
 	}
 	b = append(b, `,"timestamp":"`...)
-	b = jsonb.AppendTime(b, ev.Timestamp)
+	b = e.json.AppendTime(b, ev.Timestamp)
 	b = append(b, `","distinct_id":`...)
 	from := len(b)
 	if b, err = jsonb.AppendString(b, person); err != nil {

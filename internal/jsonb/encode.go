@@ -16,6 +16,9 @@ type Encoder struct {
 	visit   func(key string, value []byte) // of the object at hand; nil for none
 	foreign *bytes.Buffer
 	marshal *json.Encoder // writes to foreign
+
+	date     []byte // text of the newest time's, with its T; see AppendTime
+	midnight int64  // seconds of its beginning
 }
 
 // AppendValue appends v as encoding/json would write it without HTML escaping, with keys sorted. It refuses what

@@ -59,7 +59,12 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.escaped {
 			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
-		if m.end, kind = w.member(key, m.value, depth); kind != 0 {
+		if m.value < len(w.data) && w.data[m.value] == '"' {
+			m.end, _, kind = scanString(w.data, m.value)
+		} else {
+			m.end, kind = w.member(key, m.value, depth)
+		}
+		if kind != 0 {
 			return m.end, kind, twice
 		}
 		if twice == nil && !seen.add(key) {
@@ -77,7 +82,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 
 // member checks a member's value. The inner object is walked as well.
 func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
-	if w.inner == nil || depth > 1 || string(key) != w.key || i >= len(w.data) || w.data[i] != '{' {
+	if i >= len(w.data) || w.data[i] != '{' || depth > 1 || w.inner == nil || string(key) != w.key {
 		return w.value(i, depth)
 	}
 	if end, kind, w.twice = w.walk(i, depth+1, w.inner); w.twice != nil {
@@ -88,7 +93,7 @@ func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
 
 // keys is a set of the keys of one object: a list for the few that events have, a map beyond.
 type keys struct {
-	marks uint64 // a bit that is not set tells that a key is new
+	marks [4]uint64 // a bit that is not set tells that a key is new
 	n     int
 	few   [32][]byte
 	many  map[string]struct{}
@@ -101,8 +106,9 @@ func (k *keys) add(key []byte) bool {
 		k.many[string(key)] = struct{}{}
 		return len(k.many) > before
 	}
-	mark := uint64(1) << (hash(key) % 64)
-	if k.marks&mark != 0 {
+	h := hash(key)
+	marks, mark := &k.marks[h/64%4], uint64(1)<<(h%64)
+	if *marks&mark != 0 {
 		for _, other := range k.few[:k.n] {
 			if bytes.Equal(key, other) {
 				return false
@@ -116,7 +122,7 @@ func (k *keys) add(key []byte) bool {
 		}
 		return k.add(key)
 	}
-	k.marks |= mark
+	*marks |= mark
 	k.few[k.n] = key
 	k.n++
 	return true

@@ -6,9 +6,35 @@ import (
 )
 
 // AppendTime appends t in UTC as RFC 3339 with a Z and every digit of its fraction that is not a trailing zero. The year in
-// UTC must be within 0 to 9999.
-func AppendTime(dst []byte, t time.Time) []byte {
-	return t.UTC().AppendFormat(dst, time.RFC3339Nano)
+// UTC must be within 0 to 9999. Neighbours mostly share their date: its text is kept.
+func (e *Encoder) AppendTime(dst []byte, t time.Time) []byte {
+	seconds := t.Unix()
+	of := seconds % secondsOfDay
+	if of < 0 {
+		of += secondsOfDay
+	}
+	if midnight := seconds - of; e.date == nil || midnight != e.midnight {
+		e.date, e.midnight = t.UTC().AppendFormat(e.date[:0], "2006-01-02T"), midnight
+	}
+	dst = append(dst, e.date...)
+	dst = append(appendTwo(dst, int(of/3600)), ':')
+	dst = append(appendTwo(dst, int(of/60%60)), ':')
+	dst = appendTwo(dst, int(of%60))
+	if nanos := t.Nanosecond(); nanos > 0 {
+		dst = appendFraction(dst, nanos)
+	}
+	return append(dst, 'Z')
+}
+
+func appendTwo(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
+
+func appendFraction(dst []byte, nanos int) []byte {
+	dst = append(dst, '.')
+	for unit := 100_000_000; nanos > 0; unit /= 10 {
+		dst = append(dst, byte('0'+nanos/unit))
+		nanos %= unit
+	}
+	return dst
 }
 
 var errTime = errors.New("not an RFC 3339 time with an offset, such as 2024-05-01T12:30:00Z")
@@ -37,12 +63,31 @@ func ParseTime(s []byte) (time.Time, error) {
 	if !ok {
 		return time.Time{}, errTime
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute-offset, second, nanos, time.UTC)
-	if t.Year() < 0 || t.Year() > 9999 {
+	seconds := daysSince1970(year, month, day)*secondsOfDay + int64(hour*3600+(minute-offset)*60+second)
+	if seconds < firstSecond || seconds > lastSecond {
 		return time.Time{}, errTime
 	}
-	return t, nil
+	return time.Unix(seconds, int64(nanos)).UTC(), nil
 }
+
+// The first and the last second of the years from 0 to 9999.
+const (
+	secondsOfDay = 24 * 60 * 60
+	firstSecond  = -719_528 * secondsOfDay
+	lastSecond   = 2_932_897*secondsOfDay - 1
+)
+
+// daysSince1970 is what time.Date knows too, which takes dates that are none and has more to do.
+func daysSince1970(year, month, day int) int64 {
+	leaps := (year+3)/4 - (year+99)/100 + (year+399)/400 // before this year
+	days := year*365 + leaps + daysBefore[month-1] + day - 1
+	if month > 2 && isLeap(year) {
+		days++
+	}
+	return int64(days - 719_528)
+}
+
+var daysBefore = [12]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334}
 
 // fraction reads an optional fraction of a second.
 func fraction(s []byte) (nanos int, rest []byte, ok bool) {
@@ -95,7 +140,7 @@ func daysIn(year, month int) int {
 	case 4, 6, 9, 11:
 		return 30
 	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+		if isLeap(year) {
 			return 29
 		}
 		return 28
@@ -103,3 +148,5 @@ func daysIn(year, month int) int {
 		return 31
 	}
 }
+
+func isLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }

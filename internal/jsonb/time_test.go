@@ -11,6 +11,7 @@ import (
 )
 
 func TestParseTime(t *testing.T) {
+	var e jsonb.Encoder
 	for text, want := range map[string]string{
 		"2012-08-15T05:55:00-07:00":           "2012-08-15T12:55:00Z",
 		"2024-02-29T00:00:00Z":                "2024-02-29T00:00:00Z",
@@ -29,7 +30,7 @@ func TestParseTime(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, oracle.Equal(got), text)
 		assert.Equal(t, time.UTC, got.Location())
-		assert.Equal(t, "x"+want, string(jsonb.AppendTime([]byte("x"), oracle)))
+		assert.Equal(t, "x"+want, string(e.AppendTime([]byte("x"), oracle)))
 	}
 }
 
@@ -49,10 +50,45 @@ func TestParseTimeRefuses(t *testing.T) {
 }
 
 func TestTimeAllocates(t *testing.T) {
+	var e jsonb.Encoder
 	text, dst := []byte("2012-08-15T05:55:00.123-07:00"), make([]byte, 0, 64)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		at, _ := jsonb.ParseTime(text)
-		dst = jsonb.AppendTime(dst[:0], at)
+		dst = e.AppendTime(dst[:0], at)
 	}))
 	assert.Equal(t, "2012-08-15T12:55:00.123Z", string(dst))
+}
+
+// TestAppendTime compares with the standard library, in an order in which days come again, and change by a nanosecond.
+func TestAppendTime(t *testing.T) {
+	var e jsonb.Encoder
+	zone := time.FixedZone("", -7*60*60)
+	for _, day := range []string{"0000-01-01", "0000-12-31", "1899-12-31", "1969-12-31", "1970-01-01", "2000-02-29", "2024-12-31", "9998-12-31", "1970-01-01"} {
+		midnight, err := time.Parse(time.DateOnly, day)
+		require.NoError(t, err)
+		for _, after := range []time.Duration{
+			0, 1, 999_999_999, time.Second, time.Minute - 1, time.Hour, 13*time.Hour + 14*time.Minute + 15*time.Second + 16*time.Millisecond,
+			24*time.Hour - 1, 24 * time.Hour, 24*time.Hour - 100, 48*time.Hour - time.Second,
+		} {
+			at := midnight.Add(after)
+			want := at.Format(time.RFC3339Nano)
+			assert.Equal(t, want, string(e.AppendTime(nil, at)))
+			assert.Equal(t, want, string(e.AppendTime(nil, at.In(zone))))
+		}
+	}
+}
+
+// TestParseTimeOfEveryDay is of the years in which the rules of leap years differ.
+func TestParseTimeOfEveryDay(t *testing.T) {
+	const aroundCenturies = 5
+	for at := time.Date(0, 1, 1, 12, 30, 15, 0, time.UTC); at.Year() < 10_000; at = at.AddDate(0, 0, 1) {
+		if at.Year()%100 == aroundCenturies {
+			at = at.AddDate(100-2*aroundCenturies, 0, 0)
+		}
+		got, err := jsonb.ParseTime([]byte(at.Format(time.RFC3339)))
+		require.NoError(t, err)
+		if !at.Equal(got) {
+			require.Equal(t, at, got)
+		}
+	}
 }
