@@ -10,13 +10,13 @@ type spares struct {
 	most  int
 }
 
-// take gives an empty buffer with as much room as there is.
-func (s *spares) take() []byte {
+// take gives an empty buffer: a spare one with as much room as there is, or a new one.
+func (s *spares) take(room int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.free) - 1
 	if last < 0 {
-		return nil
+		return make([]byte, 0, room)
 	}
 	b := s.free[last]
 	s.free[last] = nil
@@ -50,7 +50,7 @@ type chunks struct {
 func (c *chunks) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if c.size%chunkSize == 0 {
-			c.list = append(c.list, c.next())
+			c.list = append(c.list, c.spares.take(chunkSize))
 		}
 		last := &c.list[len(c.list)-1]
 		n := min(len(rest), chunkSize-len(*last))
@@ -59,11 +59,4 @@ func (c *chunks) Write(p []byte) (int, error) {
 		c.size += n
 	}
 	return len(p), nil
-}
-
-func (c *chunks) next() []byte {
-	if b := c.spares.take(); b != nil {
-		return b
-	}
-	return make([]byte, 0, chunkSize)
 }

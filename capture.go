@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/hogapi/hogapi/internal/window"
 )
@@ -36,7 +35,7 @@ type Capture struct {
 	cleared chan struct{} // closed when the preflight has passed
 	begin   sync.Once
 	flow    *flow
-	zippers chan *gzip.Writer
+	zippers *zippers
 	bodies  *spares // of batches
 	zips    *spares // of compressed bodies
 
@@ -46,6 +45,7 @@ type Capture struct {
 	lanes    []*lane
 	room     chan struct{} // closed and replaced when there is room again
 	waiting  int           // producers that wait for room
+	packing  int           // batches that a lane has taken and not packed yet: soon they need less room
 	bytes    int           // of events held
 	flushTo  uint64        // all before it shall be sent without lingering
 	closing  bool
@@ -264,13 +264,18 @@ func (p *Capture) hasRoom(size int) bool {
 	return p.entries.Len() < p.set.MaxInFlight && (p.bytes == 0 || p.bytes+size <= p.set.MaxBytes)
 }
 
-// waitForRoom gives the lock back while it waits. Lanes that linger are told to send.
+// waitForRoom gives the lock back while it waits, and lends a processor. Lanes that linger are told to send, unless packing makes room
+// at once: that would only break up their batches.
 func (p *Capture) waitForRoom(ctx context.Context) error {
 	room := p.room
 	p.waiting++
-	p.wakeLanes()
+	if p.packing == 0 {
+		p.wakeLanes()
+	}
 	p.mu.Unlock()
+	takeBack := p.zippers.lend()
 	defer func() {
+		takeBack()
 		p.mu.Lock()
 		p.waiting--
 	}()

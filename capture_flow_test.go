@@ -396,6 +396,28 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	requireWhole(t, server, most+1)
 }
 
+// When all room is taken by batches that are not full, they are sent for want of it: nobody waits for them to linger.
+func TestOpenBatchesGiveRoom(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 300
+			server := hogapitest.New()
+			start := time.Now()
+			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20, Linger: time.Hour, NoCompression: plain},
+			})
+			require.NoError(t, err)
+			for i := range n {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+			}
+			receipt, err := capture.Close(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, n, receipt.Acknowledged)
+			require.Less(t, time.Since(start), time.Minute)
+		})
+	}
+}
+
 // Flush is a barrier for what came before it, and OnSettled has been told by then.
 func TestFlushAndOnSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -76,6 +76,7 @@ type lane struct {
 	open  *batch   // being filled; under the Capture's lock
 	queue []*batch // filled, to be sent in this order; under the lock
 	spare []*batch // empty; under the lock
+	usual int      // bytes of the newest batch in the queue, 0 before the first; under the lock
 	busy  *batch   // being sent; the lane's own
 
 	part []byte // the body of a part that is not the whole batch
@@ -85,13 +86,24 @@ func newLane(p *Capture, number int) *lane {
 	return &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch)}
 }
 
+// batchLimits is how many events and bytes the open batch may hold. The first batches of the lanes differ, so that the lanes are
+// full one after the other: if all were at once, there would be nothing to send before, and no room afterwards.
+func (l *lane) batchLimits() (events, bytes int) {
+	events, bytes = l.p.flow.batchLimits()
+	if l.usual == 0 {
+		share, whole := l.number+1, l.p.set.Lanes
+		events, bytes = max(1, events*share/whole), bytes*share/whole
+	}
+	return events, bytes
+}
+
 // fits reports whether an event may join the open batch. The caller holds the lock.
 func (l *lane) fits(out encoded) bool {
 	b := l.open
 	if len(b.ends) == 0 {
 		return true
 	}
-	if events, bytes := l.p.flow.batchLimits(); len(b.ends) >= events || len(b.body)+len(",")+len(out.wire)+len(bodySuffix) > bytes {
+	if events, bytes := l.batchLimits(); len(b.ends) >= events || len(b.body)+len(",")+len(out.wire)+len(bodySuffix) > bytes {
 		return false
 	}
 	if span := l.p.set.MaxBatchSpan; span > 0 {
@@ -107,14 +119,20 @@ func (l *lane) add(out encoded, seq uint64) {
 		l.signal()
 	}
 	if len(l.open.ends) == 0 {
-		l.open.body = append(l.p.bodies.take(), l.p.set.prefix()...)
+		l.open.body = append(l.p.bodies.take(l.room()), l.p.set.prefix()...)
 	}
 	if l.open.add(out, seq) {
 		l.p.entries.At(seq).warn.add(WarnBackwards)
 	}
-	if events, _ := l.p.flow.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
+	if events, _ := l.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == events {
 		l.signal()
 	}
+}
+
+// room is what a new body gets: as much as the one before has needed, with a little more for those that differ. Lanes whose
+// batches were large once do not hold more by it than the events that may be held.
+func (l *lane) room() int {
+	return min(l.usual+l.usual/16, l.p.set.MaxBytes/l.p.set.Lanes)
 }
 
 // seal queues the open batch and begins another. The caller holds the lock.
@@ -123,6 +141,7 @@ func (l *lane) seal() {
 		l.p.wide++
 	}
 	l.queue = append(l.queue, l.open)
+	l.usual = len(l.open.body)
 	if last := len(l.spare) - 1; last >= 0 {
 		l.open, l.spare = l.spare[last], l.spare[:last]
 	} else {
@@ -177,13 +196,14 @@ func (l *lane) take() (due bool, wait time.Duration, ended bool) {
 			return false, time.Hour, p.closing
 		}
 		wait = p.set.Linger - time.Since(l.open.since)
-		if events, _ := p.flow.batchLimits(); wait > 0 && p.waiting == 0 && n < events && l.open.seqs[0] >= p.flushTo {
+		if events, _ := l.batchLimits(); wait > 0 && (p.waiting == 0 || p.packing > 0) && n < events && l.open.seqs[0] >= p.flushTo {
 			return false, wait, false
 		}
 		l.seal()
 	}
 	l.busy = l.queue[0]
 	l.queue = slices.Delete(l.queue, 0, 1)
+	p.packing++
 	return true, 0, false
 }
 
@@ -241,7 +261,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		return captureAnswer{}, internalStop(err)
 	}
 	defer l.unpack(body)
-	p.hold(body.extra)
+	p.packed(body.extra, l.isWhole(r))
 	defer func() { p.hold(-body.extra) }()
 	for try := 1; ; try++ {
 		if err := p.await(l.busy.seqs[r.from], r.len()); err != nil {
@@ -283,6 +303,17 @@ func (p *Capture) hold(bytes int) {
 	if bytes < 0 {
 		p.makeRoom()
 	}
+}
+
+// packed is hold for a parcel that is ready. Those who wait for room look again: now lanes that linger may have to send.
+func (p *Capture) packed(extra int, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes += extra
+	if whole {
+		p.packing--
+	}
+	p.makeRoom()
 }
 
 // isWhole reports whether a part is the whole busy batch.

@@ -3,9 +3,13 @@ package hogapi
 import (
 	"bytes"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,4 +68,112 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 		}
 		require.Len(t, events, at)
 	}
+}
+
+func testLanes(t *testing.T, o DeliveryOptions) *Capture {
+	set := deliverySettings{DeliveryOptions: o, prefix: func() []byte { return []byte("[") }}
+	p := &Capture{set: set, flow: newFlow(set), bodies: &spares{}, zippers: newZippers(), room: make(chan struct{}), stopped: make(chan struct{})}
+	for i := range o.Lanes {
+		p.lanes = append(p.lanes, newLane(p, i))
+	}
+	return p
+}
+
+// The lanes fill at one pace. They are not to be full at one time.
+func TestFirstBatchesDiffer(t *testing.T) {
+	const lanes, most = 4, 100
+	p := testLanes(t, DeliveryOptions{Lanes: lanes, MaxBatchEvents: most, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	for i := range 3 * most {
+		for _, l := range p.lanes {
+			l.add(encoded{wire: []byte("x"), time: testTime}, uint64(i))
+		}
+	}
+	for i, l := range p.lanes {
+		require.Len(t, l.queue[0].ends, most*(i+1)/lanes)
+		require.Len(t, l.queue[1].ends, most)
+	}
+}
+
+// Whoever waits for room makes lanes send what lingers, but not while room is made by packing.
+func TestBatchesStayWholeWhilePackingMakesRoom(t *testing.T) {
+	p := testLanes(t, DeliveryOptions{Lanes: 2, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20, Linger: time.Hour})
+	full, lingers := p.lanes[1], p.lanes[0]
+	for i := range 10 {
+		full.add(encoded{wire: []byte("x"), time: testTime}, uint64(i))
+	}
+	lingers.add(encoded{wire: []byte("x"), time: testTime}, 10)
+	due := func(l *lane) bool {
+		due, _, _ := l.take()
+		return due
+	}
+	require.False(t, due(lingers))
+	p.waiting = 1
+	require.True(t, due(full))
+	require.False(t, due(lingers), "the full batch is being packed")
+	room := p.room
+	p.packed(0, true)
+	require.True(t, isClosed(room), "who waits looks again")
+	require.True(t, due(lingers))
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// A body that grew to its size would have been copied many times.
+func TestBodiesBeginWithTheirRoom(t *testing.T) {
+	const size = 1000
+	p := testLanes(t, DeliveryOptions{Lanes: 1, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	l := p.lanes[0]
+	for i := range 11 {
+		l.add(encoded{wire: bytes.Repeat([]byte("x"), size), time: testTime}, uint64(i))
+	}
+	require.GreaterOrEqual(t, cap(l.open.body), 10*size)
+	require.Less(t, cap(l.open.body), 12*size)
+	p.set.MaxBytes = 5 * size
+	require.LessOrEqual(t, l.room(), 5*size, "never more than the lane's part of what may be held")
+}
+
+// One processor is left to whoever makes the events, and is lent while they wait.
+func TestZippersAreLent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZippers()
+		out := &blockedWriter{release: make(chan struct{})}
+		var running sync.WaitGroup
+		for range cap(z.free) + 1 {
+			running.Go(func() { assert.NoError(t, z.compress(out, []byte("text"))) })
+		}
+		synctest.Wait()
+		require.EqualValues(t, cap(z.free)-1, out.begun.Load())
+		takeBack := z.lend()
+		z.lend()() // of another one who waits: there is no second
+		synctest.Wait()
+		require.EqualValues(t, cap(z.free), out.begun.Load())
+		close(out.release)
+		takeBack()
+		running.Wait()
+		require.Len(t, z.free, cap(z.free)-1)
+		require.Len(t, z.lent, 1)
+	})
+}
+
+// blockedWriter counts its first writes, and waits in each.
+type blockedWriter struct {
+	begun   atomic.Int64
+	release chan struct{}
+}
+
+func (w *blockedWriter) Write(p []byte) (int, error) {
+	select {
+	case <-w.release:
+	default:
+		w.begun.Add(1)
+		<-w.release
+	}
+	return len(p), nil
 }

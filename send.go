@@ -63,13 +63,45 @@ func (r *parcelReader) Close() error {
 
 const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
 
+// zippers compress, each on a processor.
+type zippers struct {
+	free chan *gzip.Writer
+	lent chan *gzip.Writer // one that is not used
+}
+
 // newZippers leaves a processor to whoever makes the events: without them there is nothing to compress.
-func newZippers() chan *gzip.Writer {
-	zippers := make(chan *gzip.Writer, max(1, runtime.GOMAXPROCS(0)-1))
-	for range cap(zippers) {
-		zippers <- nil // made when first needed
+func newZippers() *zippers {
+	n := max(1, runtime.GOMAXPROCS(0)-1)
+	z := &zippers{free: make(chan *gzip.Writer, n+1), lent: make(chan *gzip.Writer, 1)}
+	for range n {
+		z.free <- nil // made when first needed
 	}
-	return zippers
+	z.lent <- nil
+	return z
+}
+
+// lend adds one for a while, in which the maker of the events waits for room.
+func (z *zippers) lend() (takeBack func()) {
+	select {
+	case w := <-z.lent:
+		z.free <- w
+		return func() { z.lent <- <-z.free }
+	default:
+		return func() {}
+	}
+}
+
+func (z *zippers) compress(out io.Writer, body []byte) error {
+	w := <-z.free
+	if w == nil {
+		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	}
+	defer func() { z.free <- w }()
+	w.Reset(out)
+	if _, err := w.Write(body); err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 // pack makes the parcel of a part. Once the whole batch is compressed its plain body is let go of: only an answer that takes the batch
@@ -80,7 +112,7 @@ func (l *lane) pack(r part) (*parcel, error) {
 		return &parcel{plain: len(body), size: len(body), chunks: [][]byte{body}}, nil
 	}
 	out := chunks{spares: l.p.zips}
-	if err := l.p.compress(&out, body); err != nil {
+	if err := l.p.zippers.compress(&out, body); err != nil {
 		return nil, err
 	}
 	b := &parcel{plain: len(body), size: out.size, extra: out.size, chunks: out.list, gzip: true}
@@ -90,19 +122,6 @@ func (l *lane) pack(r part) (*parcel, error) {
 		l.busy.body = nil
 	}
 	return b, nil
-}
-
-func (p *Capture) compress(out io.Writer, body []byte) error {
-	w := <-p.zippers
-	if w == nil {
-		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
-	}
-	defer func() { p.zippers <- w }()
-	w.Reset(out)
-	if _, err := w.Write(body); err != nil {
-		return err
-	}
-	return w.Close()
 }
 
 // restore makes the busy batch's body again from the parcel that has taken its place.
@@ -116,7 +135,7 @@ func (l *lane) restore(b *parcel) error {
 	if err != nil {
 		return err
 	}
-	body := bytes.NewBuffer(l.p.bodies.take())
+	body := bytes.NewBuffer(l.p.bodies.take(b.plain + bytes.MinRead))
 	body.Grow(b.plain + bytes.MinRead)
 	_, err = body.ReadFrom(plain) // to its end, so that the checksum is looked at
 	l.busy.body = body.Bytes()
