@@ -69,6 +69,14 @@ func BenchmarkParse(b *testing.B) {
 			}
 		}
 	})
+	b.Run("JSONLinesFile-check", func(b *testing.B) {
+		b.ReportAllocs()
+		for n := 0; n < b.N; {
+			result, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "benchmark"})
+			require.NoError(b, err)
+			n += int(result.Read)
+		}
+	})
 	b.Run("encoding-json", func(b *testing.B) {
 		ring := newRing(ringSize)
 		var line []byte

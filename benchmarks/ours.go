@@ -85,5 +85,8 @@ func writeEvents(path string, n int) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	if err := file.Sync(); err != nil { // nothing of it is to be written while a client is measured
+		return err
+	}
 	return file.Close()
 }
