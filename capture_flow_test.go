@@ -361,7 +361,7 @@ func TestBackPressure(t *testing.T) {
 		most    int
 	}{
 		"the default":          {hogapi.CaptureOptions{}, 2000},
-		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced}, 32_768},
+		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 32 << 20}}, 32_768}, // not full by bytes first
 		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 50}}, 50},
 		"as it is set, paced":  {hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2500}}, 2500},
 	}
