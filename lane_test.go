@@ -70,7 +70,7 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 	}
 }
 
-func testLanes(t *testing.T, o DeliveryOptions) *Capture {
+func testLanes(o DeliveryOptions) *Capture {
 	set := deliverySettings{DeliveryOptions: o, prefix: func() []byte { return []byte("[") }}
 	p := &Capture{set: set, flow: newFlow(set), bodies: &spares{}, zippers: newZippers(), room: make(chan struct{}), stopped: make(chan struct{})}
 	for i := range o.Lanes {
@@ -82,7 +82,7 @@ func testLanes(t *testing.T, o DeliveryOptions) *Capture {
 // The lanes fill at one pace. They are not to be full at one time.
 func TestFirstBatchesDiffer(t *testing.T) {
 	const lanes, most = 4, 100
-	p := testLanes(t, DeliveryOptions{Lanes: lanes, MaxBatchEvents: most, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	p := testLanes(DeliveryOptions{Lanes: lanes, MaxBatchEvents: most, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
 	for i := range 3 * most {
 		for _, l := range p.lanes {
 			l.add(encoded{wire: []byte("x"), time: testTime}, uint64(i))
@@ -96,7 +96,7 @@ func TestFirstBatchesDiffer(t *testing.T) {
 
 // Whoever waits for room makes lanes send what lingers, but not while room is made by packing.
 func TestBatchesStayWholeWhilePackingMakesRoom(t *testing.T) {
-	p := testLanes(t, DeliveryOptions{Lanes: 2, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20, Linger: time.Hour})
+	p := testLanes(DeliveryOptions{Lanes: 2, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20, Linger: time.Hour})
 	full, lingers := p.lanes[1], p.lanes[0]
 	for i := range 10 {
 		full.add(encoded{wire: []byte("x"), time: testTime}, uint64(i))
@@ -128,7 +128,7 @@ func isClosed(c chan struct{}) bool {
 // A body that grew to its size would have been copied many times.
 func TestBodiesBeginWithTheirRoom(t *testing.T) {
 	const size = 1000
-	p := testLanes(t, DeliveryOptions{Lanes: 1, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	p := testLanes(DeliveryOptions{Lanes: 1, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
 	l := p.lanes[0]
 	for i := range 11 {
 		l.add(encoded{wire: bytes.Repeat([]byte("x"), size), time: testTime}, uint64(i))
