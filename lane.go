@@ -86,13 +86,14 @@ func newLane(p *Capture, number int) *lane {
 	return &lane{p: p, number: number, wake: make(chan struct{}, 1), open: new(batch)}
 }
 
-// batchLimits is how many events and bytes the open batch may hold. The first batches of the lanes differ, so that the lanes are
-// full one after the other: if all were at once, there would be nothing to send before, and no room afterwards.
+// batchLimits is how many events and bytes the open batch may hold. Where batches are large, the first ones of the lanes differ, so
+// that the lanes are full one after the other: if all were at once, there would be nothing to send before, and no room afterwards.
 func (l *lane) batchLimits() (events, bytes int) {
+	const large = 500
 	events, bytes = l.p.flow.batchLimits()
-	if l.usual == 0 {
+	if l.usual == 0 && events >= large {
 		share, whole := l.number+1, l.p.set.Lanes
-		events, bytes = max(1, events*share/whole), bytes*share/whole
+		events, bytes = events*share/whole, bytes*share/whole
 	}
 	return events, bytes
 }
