@@ -59,7 +59,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.escaped {
 			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
-		if m.value < len(w.data) && w.data[m.value] == '"' {
+		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are texts: this spares them two calls
 			m.end, _, kind = scanString(w.data, m.value)
 		} else {
 			m.end, kind = w.member(key, m.value, depth)

@@ -70,11 +70,12 @@ func ParseTime(s []byte) (time.Time, error) {
 	return time.Unix(seconds, int64(nanos)).UTC(), nil
 }
 
-// The first and the last second of the years from 0 to 9999.
+// The first and the last second are those of the years from 0 to 9999.
 const (
-	secondsOfDay = 24 * 60 * 60
-	firstSecond  = -719_528 * secondsOfDay
-	lastSecond   = 2_932_897*secondsOfDay - 1
+	secondsOfDay   = 24 * 60 * 60
+	daysBefore1970 = 719_528 // since the year 0
+	firstSecond    = -daysBefore1970 * secondsOfDay
+	lastSecond     = 2_932_897*secondsOfDay - 1
 )
 
 // daysSince1970 is what time.Date knows too, which takes dates that are none and has more to do.
@@ -84,10 +85,11 @@ func daysSince1970(year, month, day int) int64 {
 	if month > 2 && isLeap(year) {
 		days++
 	}
-	return int64(days - 719_528)
+	return int64(days - daysBefore1970)
 }
 
-var daysBefore = [12]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334}
+// daysBefore each month of a year that is no leap year.
+var daysBefore = [13]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 
 // fraction reads an optional fraction of a second.
 func fraction(s []byte) (nanos int, rest []byte, ok bool) {
@@ -136,17 +138,11 @@ func two(s []byte) int {
 }
 
 func daysIn(year, month int) int {
-	switch month {
-	case 4, 6, 9, 11:
-		return 30
-	case 2:
-		if isLeap(year) {
-			return 29
-		}
-		return 28
-	default:
-		return 31
+	days := daysBefore[month] - daysBefore[month-1]
+	if month == 2 && isLeap(year) {
+		days++
 	}
+	return days
 }
 
 func isLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
