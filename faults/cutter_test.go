@@ -62,15 +62,20 @@ func newCutter(t *testing.T, service http.Handler, start func(*httptest.Server),
 	require.NoError(t, err)
 	c.listener = listener
 	var serving sync.WaitGroup
+	var conns []net.Conn
 	serving.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
-				return
+				break
 			}
+			conns = append(conns, conn)
 			c.count.Add(1)
 			at := c.next()
 			serving.Go(func() { c.serve(conn.(*net.TCPConn), at) })
+		}
+		for _, conn := range conns { // one that was dialed for a call that had given up stays idle, and nobody would close it
+			_ = conn.Close()
 		}
 	})
 	t.Cleanup(func() {
