@@ -146,10 +146,11 @@ func firstRefusal(all ...*EventError) *EventError {
 	return nil
 }
 
-// checkKept refuses the events that the service takes and does not keep.
+// checkKept refuses the events that the service takes and does not keep as events.
 func checkKept(name string) *EventError {
-	if name == "$performance_event" {
-		return &EventError{Reason: ReasonDropped, Field: "event", Want: "another name: the service removes these events without a word"}
+	switch name {
+	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
+		return &EventError{Reason: ReasonDropped, Field: "event", Want: "another name: the service takes these without a word and keeps no event of them"}
 	}
 	return nil
 }

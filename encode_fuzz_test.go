@@ -3,6 +3,7 @@ package hogapi
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,9 +108,9 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 	year := ev.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
-	case ev.Name == "" || ev.Name == "$performance_event" || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
+	case slices.Contains([]string{"", "$performance_event", "$$heatmap", "$$client_ingestion_warning"}, ev.Name) || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
 		return true
-	case ev.Timestamp.IsZero() || year < 1 || year > 9999 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
+	case ev.Timestamp.IsZero() || year < 1900 || year > 2299 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
 		return true
 	case ev.UUID != uuid.Nil && ev.UUID[8]&0xc0 != 0x80:
 		return true

@@ -16,13 +16,13 @@ type Reason string
 const (
 	ReasonBadRecord      Reason = "bad_record"       // the source's record made no event
 	ReasonNoName         Reason = "no_name"          // the event has no name
-	ReasonDropped        Reason = "dropped"          // an event of this name is removed by the service
+	ReasonDropped        Reason = "dropped"          // the service keeps no event of this name
 	ReasonNoDistinctID   Reason = "no_distinct_id"   // neither in the field nor in the properties
 	ReasonTwoDistinctIDs Reason = "two_distinct_ids" // the field and the property differ
 	ReasonNUL            Reason = "nul"              // in the distinct id: the service puts U+FFFD in its place, which can merge persons
 	ReasonTooLong        Reason = "too_long"         // name or distinct id over 200 characters: the service cuts or drops
 	ReasonNoTimestamp    Reason = "no_timestamp"     // the service would take now
-	ReasonBadTimestamp   Reason = "bad_timestamp"    // outside the years 1 to 9999
+	ReasonBadTimestamp   Reason = "bad_timestamp"    // outside the years 1900 to 2299, which the service stores unchanged
 	ReasonFuture         Reason = "future"           // the service would take now
 	ReasonTooYoung       Reason = "too_young"        // not yet 48 h old: the service would not treat it as historical, and bill it
 	ReasonBadUUID        Reason = "bad_uuid"         // no RFC 9562 variant: the service drops it
@@ -43,6 +43,13 @@ const (
 	maxEventBytes = 900_000 // as the service counts
 	eventEnvelope = 1 << 10 // what the service adds around an event
 	defaultMinAge = 48 * time.Hour
+)
+
+// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, in releases before July 2026 at least
+// (ClickHouse/ClickHouse#107907).
+var (
+	storedFrom  = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // EventError is an event that is refused or was rejected. It never holds the event's values.
@@ -189,8 +196,8 @@ func (g *gate) timestamp(t time.Time) *EventError {
 	if t.IsZero() {
 		return &EventError{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
-	if year := t.UTC().Year(); year < 1 || year > 9999 {
-		return &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Want: "a year from 1 to 9999"}
+	if t.Before(storedFrom) || !t.Before(storedUntil) {
+		return &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Want: "a year from 1900 to 2299: the service's storage moves others to the nearest of these"}
 	}
 	if g.minAge < 0 || !t.After(g.old) {
 		return nil

@@ -63,7 +63,7 @@ type Receipt struct {
 	Oldest       time.Time  `json:"oldest"`  // of the acknowledged events
 	Newest       time.Time  `json:"newest"`  //
 	Digest       string     `json:"digest"`  // of the acknowledged uuids, whatever their order
-	Days         []DayCount `json:"days"`    // by day, then by name
+	Days         []DayCount `json:"days"`    // by day, then by name; without rejects that have no name or no time
 
 	// Of the settled events; of WarnWideBatch it is the batches, those of all runs.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
@@ -110,7 +110,7 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 
 // HogQL is a query for the project's SQL editor that counts this import's events per day and name. Its rows shall
 // equal Days, but for those that were rejected. It finds the events by their property $import_job_id: one that an event had of its
-// own, as rejects of the service have it of the import before, is kept.
+// own, as rejects of the service have it of the import before, is kept. The service's days begin with 1970.
 func (r Receipt) HogQL() string {
 	literal := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(r.ID) + "'"
 	return "SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events\n" +
@@ -153,8 +153,10 @@ func newBooks(id, source string) *books {
 
 // tallyReject finds the line for an event that the gate has refused, nil where no line can have its name and time.
 func (k *books) tallyReject(ev *Event) *tally {
-	anyAge := gate{minAge: -1}
-	if ev.bad != nil || anyAge.name(ev.Name) != nil || !utf8.ValidString(ev.Name) || anyAge.timestamp(ev.Timestamp) != nil {
+	const firstYear, lastYear = 1, 9999 // that a day in the table can have
+	year := ev.Timestamp.UTC().Year()
+	if ev.bad != nil || new(gate).name(ev.Name) != nil || !utf8.ValidString(ev.Name) ||
+		ev.Timestamp.IsZero() || year < firstYear || year > lastYear {
 		return nil
 	}
 	return k.tally(ev.Name, ev.Timestamp)

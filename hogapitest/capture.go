@@ -159,7 +159,9 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 			tooBig = true
 			continue
 		}
-		if e.name != "$performance_event" { // silently removed
+		switch e.name {
+		case "$performance_event", "$$heatmap", "$$client_ingestion_warning": // removed without a word, or not stored as events
+		default:
 			fitting = append(fitting, e)
 		}
 	}

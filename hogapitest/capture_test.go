@@ -254,8 +254,12 @@ func TestOtherSuccesses(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 204, a.StatusCode)
 		assert.Empty(t, a.text)
-		assert.Equal(t, 200, w.batch(historical(old(`"event2":1`), strings.Replace(event(1), "signed up", "$performance_event", 1))).StatusCode)
-		assert.Equal(t, 2, w.Ledger().Len(), "$performance_event is removed in silence")
+		for _, name := range []string{"$performance_event", "$$heatmap", "$$client_ingestion_warning"} {
+			assert.Equal(t, 200, w.batch(historical(strings.Replace(event(1), "signed up", name, 1))).StatusCode)
+			assert.Equal(t, 1, w.Ledger().Len(), "%s is removed in silence", name)
+		}
+		assert.Equal(t, 200, w.batch(historical(old(`"event2":1`), strings.Replace(event(1), "signed up", "$$heatmap", 1))).StatusCode)
+		assert.Equal(t, 2, w.Ledger().Len(), "the others of its batch are kept")
 	})
 }
 

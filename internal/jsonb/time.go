@@ -37,9 +37,9 @@ func appendFraction(dst []byte, nanos int) []byte {
 	return dst
 }
 
-var errTime = errors.New("not an RFC 3339 time with an offset, such as 2024-05-01T12:30:00Z")
+var errTime = errors.New("not an RFC 3339 time with an offset and at most nine digits of a second, such as 2024-05-01T12:30:00.123+02:00")
 
-// ParseTime reads a strict RFC 3339 time: a T, any offset or Z, at most nine digits of a fraction, no leap second.
+// ParseTime reads a strict RFC 3339 time: a T, an offset of up to ±23:59 or Z, at most nine digits of a fraction, no leap second.
 // The result is in UTC, and its year in UTC within 0 to 9999.
 func ParseTime(s []byte) (time.Time, error) {
 	const layout = "2006-01-02T15:04:05Z"
