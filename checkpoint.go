@@ -33,6 +33,7 @@ type savedState struct {
 	Version int          `json:"version"`
 	Import  string       `json:"import"`
 	Source  string       `json:"source"`
+	Begins  string       `json:"begins,omitempty"` // what the source said of its beginning; empty where it says nothing
 	Place   settledPlace `json:"place"`
 	Rejects *int64       `json:"rejects,omitempty"` // length of the reject file that belongs to this place; nil without one
 	Receipt Receipt      `json:"receipt"`
@@ -42,29 +43,32 @@ type savedState struct {
 
 const stateVersion = 1
 
+const fieldSource = "begun with the source"
+
+func unfitState(field, value, want string) error {
+	return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
+}
+
 // readState reads a checkpoint and refuses one of another import, source or version.
 func readState(raw []byte, importID, source string) (*savedState, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // there is none yet
 	}
-	refuse := func(field, value, want string) error {
-		return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
-	}
 	var s savedState
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, refuse("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
+		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
 	}
 	switch {
 	case s.Version != stateVersion:
-		return nil, refuse("version", strconv.Itoa(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
+		return nil, unfitState("version", strconv.Itoa(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
 	case s.Import != importID:
-		return nil, refuse("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
+		return nil, unfitState("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
 	case s.Source != source:
-		return nil, refuse("begun with the source", s.Source, fmt.Sprintf("one of the source %q: a checkpoint goes on only with the source that it began with", source))
+		return nil, unfitState(fieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint goes on only with the source that it began with", source))
 	}
 	var err error
 	if s.books, err = s.Receipt.restore(); err != nil {
-		return nil, refuse("receipt", "", "a receipt that this package has saved: "+clean(err.Error()))
+		return nil, unfitState("receipt", "", "a receipt that this package has saved: "+clean(err.Error()))
 	}
 	return &s, nil
 }
@@ -73,10 +77,10 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 // whole each time, and whatever a crash does, of process or machine, it holds the newest state that was saved. A file that is
 // torn, empty or changed is refused with an *InputError.
 //
-// One import at a time owns it, by a lock on the file path.lock beside it; another gets [ErrHeld] at once. The lock ends with the
-// process, also by a kill, and the file that was locked stays. On systems without such locks (neither Unix nor Windows), the
-// lock file of a killed process has to be removed by hand. The folder must be on a disk of this machine or on a file system that
-// keeps locks and syncs as a local one does.
+// One import at a time owns it, by a lock on the file path.lock beside it; another gets [ErrHeld] at once, also by a link to the
+// file. The lock ends with the process, also by a kill, and the file that was locked stays. On systems without such locks
+// (neither Unix nor Windows), the lock file of a killed process has to be removed by hand. The folder must be on a disk of this
+// machine or on a file system that keeps locks and syncs as a local one does.
 func FileCheckpoint(path string) Checkpointer { return &fileCheckpoint{fs: durable.OS{}, path: path} }
 
 type fileCheckpoint struct {
@@ -84,6 +88,7 @@ type fileCheckpoint struct {
 	path string
 
 	mu     sync.Mutex
+	file   string    // that path leads to
 	lock   io.Closer // nil: not open
 	failed error     // of the first Save that failed
 }
@@ -92,35 +97,39 @@ type fileCheckpoint struct {
 func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lock, err := ownFile(c.fs, c.path)
+	file, lock, err := ownFile(c.fs, c.path)
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.load()
+	state, err := c.load(file)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	c.lock, c.failed = lock, nil
+	c.file, c.lock, c.failed = file, lock, nil
 	return state, nil
 }
 
-// ownFile takes the lock on a file that belongs to an import, whose folder it makes.
-func ownFile(fsys durable.FS, path string) (io.Closer, error) {
+// ownFile takes the lock on a file that belongs to an import, whose folder it makes. A link to the file is owned as the file is: it
+// must neither be replaced by another one nor give the file a second owner.
+func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err error) {
 	if path == "" {
-		return nil, &InputError{Op: OpImport, Field: "path", Want: "the name of a file"}
+		return "", nil, &InputError{Op: OpImport, Field: "path", Want: "the name of a file"}
 	}
-	if err := fsys.MakeFolder(filepath.Dir(path)); err != nil {
-		return nil, err
+	if file, err = fsys.Follow(path); err != nil {
+		return "", nil, err
 	}
-	lock, err := fsys.Lock(path + ".lock")
+	if err := fsys.MakeFolder(filepath.Dir(file)); err != nil {
+		return "", nil, err
+	}
+	lock, err = fsys.Lock(file + ".lock")
 	if errors.Is(err, durable.ErrLocked) {
-		return nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
+		return "", nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
 	}
-	return lock, err
+	return file, lock, err
 }
 
-func (c *fileCheckpoint) load() ([]byte, error) {
-	content, err := durable.Read(c.fs, c.path)
+func (c *fileCheckpoint) load(file string) ([]byte, error) {
+	content, err := durable.Read(c.fs, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -129,9 +138,10 @@ func (c *fileCheckpoint) load() ([]byte, error) {
 	}
 	state, ok := unsealState(content)
 	if !ok {
-		return nil, &InputError{Op: OpImport, Field: "checkpoint: file", Value: filepath.Base(c.path),
+		return nil, &InputError{Op: OpImport, Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
-				"Put a copy back, or remove it to import again from the start: events keep their uuids"}
+				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
+				"Is it no checkpoint at all, name another file"}
 	}
 	return state, nil
 }
@@ -144,7 +154,7 @@ func (c *fileCheckpoint) Save(_ context.Context, state []byte) error {
 		return errors.New("hogapi: the checkpoint is not open")
 	}
 	if c.failed == nil { // what a failed sync has left can look sound: nothing is built upon it
-		c.failed = durable.Replace(c.fs, c.path, sealState(state))
+		c.failed = durable.Replace(c.fs, c.file, sealState(state))
 	}
 	return c.failed
 }

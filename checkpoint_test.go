@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,32 @@ func TestFileCheckpoint(t *testing.T) {
 	info, err = os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// A link to the file is the file: it has the same owner, and the newest state is found under both names.
+func TestFileCheckpointByALink(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	folder := t.TempDir()
+	path, link := filepath.Join(folder, "there", "import.ckpt"), filepath.Join(folder, "link.ckpt")
+	require.NoError(t, os.Symlink(filepath.Join("there", "import.ckpt"), link))
+	names := []string{link, path, link} // the file is not there yet when it is first opened
+	for i, name := range names {
+		c := hogapi.FileCheckpoint(name)
+		state, err := c.Open(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, strings.Repeat("x", i), string(state))
+		for _, other := range names {
+			_, err = hogapi.FileCheckpoint(other).Open(ctx)
+			require.ErrorIs(t, err, hogapi.ErrHeld)
+		}
+		require.NoError(t, c.Save(ctx, []byte(strings.Repeat("x", i+1))))
+		require.NoError(t, c.Close())
+	}
+	loop := filepath.Join(folder, "loop")
+	require.NoError(t, os.Symlink(loop, loop))
+	_, err := hogapi.FileCheckpoint(loop).Open(ctx)
+	require.ErrorIs(t, err, syscall.ELOOP)
 }
 
 func TestFileCheckpointRefusesWhatItDidNotWrite(t *testing.T) {

@@ -59,6 +59,9 @@ type ImportOptions struct {
 // skipped, all accounted for. Killed at any moment, the next call with the same ID and checkpoint goes on where it was.
 // The receipt is valid beside an error too, and covers all runs.
 //
+// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place from $ip), $import_job_id
+// and distinct_id, unless it has its own of that name.
+//
 // Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import, *UnsettledError around it
 // where events were under way; all but the first can be resumed. When ctx ends, its cause is in the error.
 func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
@@ -76,8 +79,9 @@ type importRun struct {
 	options ImportOptions
 	capture *Capture
 	encoder *encoder
-	state   savedState // what is saved, except for place and receipt
-	skip    uint64     // events at the place that are settled already
+	state   savedState                  // what is saved, except for place and receipt
+	skip    uint64                      // events at the place that are settled already
+	begins  func(place Position) string // what the source begins with; nil where it cannot say
 	journal rejectJournal
 	ticker  *progressTicker
 }
@@ -98,6 +102,9 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	}
 	run = &importRun{source: source, options: o, state: savedState{Version: stateVersion, Import: o.ID, Source: source.Name()}}
 	run.journal, _ = o.Rejects.(rejectJournal)
+	if s, ok := source.(beginner); ok {
+		run.begins = s.beginnings()
+	}
 	resumed, err := run.openState(ctx)
 	if resumed != nil {
 		before = resumed.books.receipt()
@@ -145,8 +152,6 @@ func (o ImportOptions) check(source Source) error {
 	switch {
 	case o.ID == "":
 		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
-	case !isVisibleASCII(o.ID) || len(o.ID) > maxNameLength:
-		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Value: o.ID, Want: "at most 200 visible ASCII characters without blanks"}
 	case source == nil:
 		return &InputError{Op: OpImport, Field: "source", Want: "a source, not nil"}
 	case !utf8.ValidString(source.Name()):
@@ -156,7 +161,33 @@ func (o ImportOptions) check(source Source) error {
 	case readsItsRejects(source, o.Rejects):
 		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
 	}
+	return checkImportID("ImportOptions.ID", o.ID)
+}
+
+// checkImportID looks whether an id can be sent as it is, with every event.
+func checkImportID(field, id string) error {
+	if !isVisibleASCII(id) || len(id) > maxNameLength {
+		return &InputError{Op: OpImport, Field: field, Value: id, Want: "at most 200 visible ASCII characters without blanks"}
+	}
 	return nil
+}
+
+// beginner is a source that knows what it begins with: for one run, a text that is another for another beginning, the same for as long
+// as nothing before the place changes, and empty where it cannot say.
+type beginner interface {
+	beginnings() func(place Position) string
+}
+
+// checkBeginning looks whether the source is the one that the checkpoint began with, and not just one of its name.
+func (r *importRun) checkBeginning(resumed *savedState) error {
+	if r.begins == nil || resumed == nil || resumed.Begins == "" {
+		return nil
+	}
+	if begins := r.begins(resumed.Place.At); begins == "" || begins == resumed.Begins {
+		return nil // a file that cannot be read is for the reading to report
+	}
+	return unfitState(fieldSource, resumed.Source, "the file as it was: it begins with other bytes now. "+
+		"Is it another one of the same name, import it with an ID and a checkpoint of its own")
 }
 
 // openState opens checkpoint and reject file and brings them together. What the checkpoint holds is returned beside an error too.
@@ -167,8 +198,11 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 		if err != nil {
 			return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 		}
-		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err != nil {
-			return nil, errors.Join(err, r.options.Checkpoint.Close())
+		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err == nil {
+			err = r.checkBeginning(resumed)
+		}
+		if err != nil {
+			return resumed, errors.Join(err, r.options.Checkpoint.Close())
 		}
 	}
 	if resumed != nil {
@@ -222,6 +256,9 @@ func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receip
 			return err
 		}
 		r.state.Rejects = &length
+	}
+	if r.begins != nil {
+		r.state.Begins = r.begins(place.At)
 	}
 	raw, err := json.Marshal(r.state)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ import (
 //
 // A line may have a uuid, $set and $set_once, and no other key; "$reject", as [RejectFile] writes it, is passed over. The
 // distinct_id may stand in the properties instead, and may be a whole number. Times are RFC 3339 with an offset. Properties
-// are sent as they are, with every digit.
+// are sent as they are, with every digit, and with those that [Client.Import] adds.
 //
 // Files may be gzip, which shows in their content, not in their name. Blank lines, a byte order mark and CRLF are fine. A line that makes
 // no event, or is over 1 MiB, is a [BadEvent] that names its number and never stops the import; nor does a last line that
@@ -36,7 +37,8 @@ import (
 // A position is the base name of the file, which must be unique, and the byte offset behind the line in the plain text. An import goes on
 // from there: at once in a plain file, at the speed of unpacking in a gzip file. Between runs the file that
 // it is in, and those after it, may grow by whole lines. What stands before that place is not read again, also not what an earlier
-// file has gained: where no line ends there any more, the import stops, and other changes it does not see.
+// file has gained. A file that begins with other bytes is refused, and where no line ends at the place any more, the import stops; other
+// changes it does not see.
 func JSONLinesFile(paths ...string) Source {
 	s := &jsonLines{paths: slices.Clone(paths)}
 	for _, path := range paths {
@@ -107,6 +109,47 @@ func (s *jsonLines) begin(after Position) (first int, err error) {
 		}
 	}
 	return first, errors.Join(missing...)
+}
+
+// beginnings implements beginner. It looks into a file only while more of its first bytes become settled.
+func (s *jsonLines) beginnings() func(place Position) string {
+	const most = 4 << 10
+	var known Position
+	var digest string
+	return func(place Position) string {
+		place.Offset = max(0, min(most, place.Offset-1)) // without the newline, which a last line can lack
+		if digest == "" || place != known {
+			known, digest = place, s.beginning(place)
+		}
+		return digest
+	}
+}
+
+// beginning is a digest of the bytes before an offset of a file, empty where they cannot be read.
+func (s *jsonLines) beginning(upTo Position) string {
+	i := slices.Index(s.names, upTo.Key)
+	if i < 0 {
+		return ""
+	}
+	if info, err := os.Stat(s.paths[i]); err != nil || !info.Mode().IsRegular() {
+		return "" // to look into a pipe would take from it
+	}
+	file, err := os.Open(s.paths[i])
+	if err != nil {
+		return ""
+	}
+	f := &linesFile{path: s.paths[i], file: file}
+	defer f.close()
+	text, err := f.text()
+	if err != nil {
+		return ""
+	}
+	head := make([]byte, upTo.Offset)
+	if _, err := io.ReadFull(text, head); err != nil {
+		return ""
+	}
+	digest := sha256.Sum256(head)
+	return hex.EncodeToString(digest[:16])
 }
 
 // readLines gives the events of one file behind a position. It reports false where no more are wanted.
@@ -181,33 +224,42 @@ func openLines(path string, offset int64) (*linesFile, error) {
 
 func (f *linesFile) close() { _ = f.file.Close() } // nothing was written
 
-// begin finds out what the file is, and goes to the offset in its plain text.
+// begin goes to the offset in the plain text of the file.
 func (f *linesFile) begin(offset int64) error {
+	text, err := f.text()
+	if err != nil {
+		return err
+	}
+	return f.goTo(text, offset)
+}
+
+// text finds out what the file is, and gives its plain text.
+func (f *linesFile) text() (*bufio.Reader, error) {
 	const buffer = 64 << 10
 	text := bufio.NewReaderSize(f.file, buffer)
 	head, err := f.peek(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.zipped = bytes.HasPrefix(head, gzipMagic); f.zipped {
 		plain, err := gzip.NewReader(text)
 		if err != nil {
-			return f.fault(err)
+			return nil, f.fault(err)
 		}
 		text = bufio.NewReaderSize(plain, buffer)
 		if head, err = f.peek(text); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(head) == 0 && !f.zipped && strings.HasSuffix(f.path, ".gz") {
-		return errors.New("the file is empty, and an empty gzip file is not")
+		return nil, errors.New("the file is empty, and an empty gzip file is not")
 	}
 	for magic, advice := range foreignMagic {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return errors.New(advice)
+			return nil, errors.New(advice)
 		}
 	}
-	return f.goTo(text, offset)
+	return text, nil
 }
 
 // peek looks at the first bytes of a text.

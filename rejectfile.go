@@ -21,7 +21,7 @@ import (
 //
 //   - reason, field, want, detail and status: why it was refused
 //   - position: where it stands in the source
-//   - raw, or raw_base64 where it is not UTF-8: the record that made no event
+//   - raw, or raw_base64 where it is not UTF-8: the record that made no event; of a line over 1 MiB its first 4 KiB
 //   - left_out: what the line lacks, because JSON cannot hold it
 //
 // Mend the lines and import the file with [JSONLinesFile], which ignores "$reject"; it takes no line that has left_out still. Give that
@@ -70,11 +70,11 @@ func (f *rejectFile) open(length int64) error {
 }
 
 func (f *rejectFile) start(length int64) error {
-	lock, err := ownFile(f.fs, f.path)
+	file, lock, err := ownFile(f.fs, f.path)
 	if err != nil {
 		return err
 	}
-	log, err := durable.OpenLog(f.fs, f.path, length)
+	log, err := durable.OpenLog(f.fs, file, length)
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}

@@ -229,10 +229,12 @@ func TestRejectFileThatComesLater(t *testing.T) {
 func TestRejectFileHasOneOwner(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	link := filepath.Join(t.TempDir(), "link.jsonl")
+	require.NoError(t, os.Symlink(path, link))
 	server := hogapitest.New()
 	client := server.Client(t)
 	inner := func() error {
-		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
 		return err
 	}
 	var held error

@@ -19,6 +19,8 @@ type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
+	// Follow returns the name of the file that a name leads to by links, whether or not it is there.
+	Follow(name string) (string, error)
 	// MakeFolder makes a folder and those above it that are missing, for this user only, and makes them durable.
 	MakeFolder(name string) error
 	// SyncFolder makes durable which files a folder holds.

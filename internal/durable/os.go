@@ -27,6 +27,30 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove is os.Remove.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
+const maxLinks = 40 // as many as Linux follows; what opens the name after more of them says so
+
+// Follow implements FS.
+func (OS) Follow(name string) (string, error) {
+	for range maxLinks {
+		if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return name, err
+		}
+		to, err := os.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			// Joined without filepath.Join, which would leave out a link to a folder together with the ".." after it.
+			to = filepath.Dir(name) + string(filepath.Separator) + to
+		}
+		name = to
+	}
+	return name, nil
+}
+
 // MakeFolder implements FS.
 func (o OS) MakeFolder(name string) error {
 	info, err := os.Stat(name)

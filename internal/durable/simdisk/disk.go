@@ -240,6 +240,9 @@ func (d *Disk) Remove(name string) error {
 	return d.change(change{name: name})
 }
 
+// Follow implements durable.FS: there are no links.
+func (d *Disk) Follow(name string) (string, error) { return name, nil }
+
 // MakeFolder implements durable.FS: every folder is there already.
 func (d *Disk) MakeFolder(string) error { return nil }
 
