@@ -46,6 +46,8 @@ type Capture struct {
 	room     chan struct{} // closed and replaced when there is room again
 	waiting  int           // producers that wait for room
 	packing  int           // batches that a lane has taken and not packed yet: soon they need less room
+	toReopen int           // batches that are to be taken apart and wait for room to be plain again
+	reopened int           // batches that are plain again
 	bytes    int           // of events held
 	flushTo  uint64        // all before it shall be sent without lingering
 	closing  bool
@@ -146,6 +148,9 @@ func (p *Capture) resume(s *savedState) {
 // while the buffer is full. An error means that the event was not taken: *EventError where it is refused, the *StopError that has ended
 // the sending, ErrClosed, or ctx's.
 func (p *Capture) Enqueue(ctx context.Context, ev Event) error {
+	if ctx.Err() != nil {
+		return notTaken(ctx)
+	}
 	return p.enqueue(ctx, &ev, true)
 }
 
@@ -261,7 +266,7 @@ func (p *Capture) awaitRoom(ctx context.Context, size int, wait bool) error {
 }
 
 func (p *Capture) hasRoom(size int) bool {
-	return p.entries.Len() < p.set.MaxInFlight && (p.bytes == 0 || p.bytes+size <= p.set.MaxBytes)
+	return p.entries.Len() < p.set.MaxInFlight && p.toReopen == 0 && (p.bytes == 0 || p.bytes+size <= p.set.MaxBytes)
 }
 
 // waitForRoom gives the lock back while it waits, and lends a processor. Lanes that linger are told to send, unless packing makes room
@@ -285,8 +290,12 @@ func (p *Capture) waitForRoom(ctx context.Context) error {
 	case <-p.stopped:
 		return nil // the next look says why
 	case <-ctx.Done():
-		return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
+		return notTaken(ctx)
 	}
+}
+
+func notTaken(ctx context.Context) error {
+	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
 }
 
 // makeRoom tells the waiting producers to look again. The caller holds the lock.
@@ -318,7 +327,7 @@ func (p *Capture) Flush(ctx context.Context) error {
 			return p.stopErr
 		default:
 		}
-		if err := p.waitForRoom(ctx); err != nil {
+		if err := p.waitForRoom(ctx); err != nil && p.reported < target {
 			left := target - p.reported
 			p.mu.Unlock()
 			return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, context.Cause(ctx))

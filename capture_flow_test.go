@@ -8,8 +8,10 @@ import (
 	"iter"
 	"math/bits"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -418,6 +420,62 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 	}
 }
 
+// Batches that are taken apart are held plain again. They wait for room, or for each other: one of them is the most that there is beside
+// MaxBytes.
+func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
+	const n, most, mostBatch = 800, 8 << 20, 4 << 20
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		server.Script(hogapi.OpCapture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
+		server.Chaos(hogapi.OpCapture, 1, 1, hogapitest.Slow(20*time.Millisecond))
+		refused := map[string]bool{}
+		for i := 0; i < n; i += 20 {
+			refused[numberedUUID(i+1).String()] = true
+		}
+		server.RejectEvents(func(raw json.RawMessage) int {
+			_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
+			if refused[rest[:36]] {
+				return http.StatusBadRequest
+			}
+			return 0
+		})
+		var rejects atomic.Int64
+		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch},
+			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+				rejects.Add(1)
+				return nil
+			}),
+		})
+		require.NoError(t, err)
+		held := 0
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			for ctx.Err() == nil {
+				held = max(held, capture.Stats().Bytes)
+				time.Sleep(time.Millisecond)
+			}
+		})
+		text := strings.Repeat("a", 40<<10)
+		for i := range n {
+			ev := numberedEvent(i + 1)
+			ev.Properties["text"] = text
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+		}
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		cancel()
+		watching.Wait()
+		assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
+		assert.EqualValues(t, len(refused), rejects.Load())
+		t.Logf("%.1f MiB held", float64(held)/(1<<20))
+		assert.Greater(t, held, most/2)
+		assert.LessOrEqual(t, held, most+mostBatch)
+		assert.Zero(t, capture.Stats().Bytes)
+	})
+}
+
 // Flush is a barrier for what came before it, and OnSettled has been told by then.
 func TestFlushAndOnSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -581,6 +639,54 @@ func TestSourceErrorSettlesWhatCameBefore(t *testing.T) {
 		assert.EqualValues(t, 300, receipt.Acknowledged)
 		assert.Zero(t, receipt.Pending)
 		requireWhole(t, server, 300)
+	})
+}
+
+// What cannot be meant is refused before anything is sent, under the name of its field.
+func TestNewCaptureRefusesBadOptions(t *testing.T) {
+	server := hogapitest.New()
+	client := server.Client(t)
+	tests := map[string]hogapi.CaptureOptions{
+		"CaptureOptions.ID":       {ID: "a\xffb"},
+		"Rate":                    {Rate: -2},
+		"Gate.SetPolicy":          {Gate: hogapi.GateOptions{SetPolicy: 9}},
+		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},
+		"Delivery.Preflight":      {Delivery: hogapi.DeliveryOptions{Preflight: 9}},
+		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
+		"Delivery.MaxBatchBytes":  {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 19 << 20}},
+		"Delivery.MaxBatchEvents": {Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10_001}},
+		"Delivery.MaxBytes":       {Delivery: hogapi.DeliveryOptions{MaxBytes: -1}},
+		"Delivery.Linger":         {Delivery: hogapi.DeliveryOptions{Linger: -1}},
+	}
+	for field, options := range tests {
+		t.Run(field, func(t *testing.T) {
+			_, err := client.NewCapture(options)
+			var input *hogapi.InputError
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, field, input.Field)
+			require.ErrorIs(t, err, hogapi.ErrInvalid)
+		})
+	}
+	for _, id := range []string{"a b", "a\nb", "é", strings.Repeat("a", 201)} {
+		_, err := client.NewCapture(hogapi.CaptureOptions{ID: id})
+		require.ErrorIs(t, err, hogapi.ErrInvalid, "%q", id)
+	}
+	assert.Empty(t, server.Calls(hogapi.OpCapture))
+}
+
+// A producer whose context has ended hears of it at once, not only when the buffer is full.
+func TestEnqueueWithAnEndedContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		require.NoError(t, capture.Enqueue(ctx, numberedEvent(1)))
+		why := errors.New("the user has had enough")
+		cancel(why)
+		require.ErrorIs(t, capture.Enqueue(ctx, numberedEvent(2)), why)
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, receipt.Read)
 	})
 }
 

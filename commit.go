@@ -254,7 +254,7 @@ func (e *UnsettledError) Error() string {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	return text + "; send them again with the same uuids"
+	return text + "; the service may have them or not: send them again with the same uuids, as the next run of an import does"
 }
 
 // Unwrap returns why they are unsettled.

@@ -38,7 +38,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet settled; default 2,000, or 32,768 when unpaced
-	MaxBytes       int           // bytes of events held, requests under way as they are compressed; default 8 MiB
+	MaxBytes       int           // bytes of events held, requests under way as they are compressed, and one more while it is taken apart; default 8 MiB
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
@@ -83,8 +83,11 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	if o.Rate < Unpaced {
 		return s, &InputError{Op: OpImport, Field: "Rate", Value: strconv.Itoa(o.Rate), Want: "events per second, 0 for the default of 1,000, or Unpaced"}
 	}
+	if d.Preflight > PreflightOff {
+		return s, &InputError{Op: OpImport, Field: "Delivery.Preflight", Value: strconv.Itoa(int(d.Preflight)), Want: "PreflightCloud, PreflightOn or PreflightOff"}
+	}
 	err = errors.Join(
-		o.Gate.check(OpImport),
+		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(OpImport),
 		firstNegative(OpImport, map[string]int{
 			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
 			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,

@@ -16,6 +16,8 @@ type batch struct {
 	since  time.Time // when its first event came
 	oldest time.Time
 	newest time.Time
+
+	reopened int // bytes kept free for the parcels of its parts, once it is taken apart
 }
 
 func (b *batch) add(out encoded, seq uint64) (backwards bool) {
@@ -76,7 +78,7 @@ type lane struct {
 	open  *batch   // being filled; under the Capture's lock
 	queue []*batch // filled, to be sent in this order; under the lock
 	spare []*batch // empty; under the lock
-	usual int      // bytes of the newest batch in the queue, 0 before the first; under the lock
+	usual int      // bytes of the batch that was queued last, 0 before the first; under the lock
 	busy  *batch   // being sent; the lane's own
 
 	part []byte // the body of a part that is not the whole batch
@@ -169,6 +171,11 @@ func (l *lane) next() bool {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		select {
+		case <-l.p.stopped:
+			return false // whatever is queued
+		default:
+		}
 		due, wait, ended := l.take()
 		if due || ended {
 			return due
@@ -236,12 +243,18 @@ func (l *lane) deliver() {
 
 // done makes the busy batch empty and gives its room to whoever needs it.
 func (l *lane) done() {
+	reopened := l.busy.reopened
 	l.p.bodies.put(l.busy.body)
 	*l.busy = batch{ends: l.busy.ends[:0], seqs: l.busy.seqs[:0]}
 	l.part = nil
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
 	l.spare = append(l.spare, l.busy)
+	if reopened > 0 {
+		l.p.bytes -= reopened
+		l.p.reopened--
+		l.p.makeRoom()
+	}
 }
 
 // rejected describes the one event of a part that the service refused.
@@ -261,7 +274,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 	if err != nil {
 		return captureAnswer{}, internalStop(err)
 	}
-	defer l.unpack(body)
+	defer l.unpack(body, r)
 	p.packed(body.extra, l.isWhole(r))
 	defer func() { p.hold(-body.extra) }()
 	for try := 1; ; try++ {
@@ -277,7 +290,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 		case a.verdict == answerStop:
 			return a, a.stopError()
 		case a.verdict == answerSplit:
-			return a, internalStop(l.restore(body))
+			return a, l.restore(body)
 		case a.verdict == answerSettled:
 			p.settle(l.busy, r, nil, body.extra)
 			body.extra = 0
@@ -315,6 +328,28 @@ func (p *Capture) packed(extra int, whole bool) {
 		p.packing--
 	}
 	p.makeRoom()
+}
+
+// reopen waits until a parcel's plain bytes may be held again, beside what its parts will be compressed to: there is room, which producers
+// leave to it, or no other parcel is open.
+func (p *Capture) reopen(b *parcel) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.toReopen++
+	defer func() {
+		p.toReopen--
+		p.makeRoom()
+	}()
+	for p.reopened > 0 && p.bytes+b.plain > p.set.MaxBytes {
+		_ = p.waitForRoom(p.ctx)
+		if err := ended(p.ctx, p.stopped); err != nil {
+			return p.why(err)
+		}
+	}
+	p.bytes += b.plain
+	p.reopened++
+	b.extra = 0
+	return nil
 }
 
 // isWhole reports whether a part is the whole busy batch.

@@ -2,7 +2,11 @@ package hogapi
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -156,12 +160,73 @@ func TestZippersAreLent(t *testing.T) {
 		z.lend()() // of another one who waits: there is no second
 		synctest.Wait()
 		require.EqualValues(t, cap(z.free), out.begun.Load())
+		takeBack() // without waiting for one that is in use: whoever lends has other things to do
+		require.Empty(t, z.lent)
 		close(out.release)
-		takeBack()
 		running.Wait()
 		require.Len(t, z.free, cap(z.free)-1)
 		require.Len(t, z.lent, 1)
 	})
+}
+
+// After a stop nothing more is packed: Close need not wait for it.
+func TestLanesEndWhenStopped(t *testing.T) {
+	p := testLanes(DeliveryOptions{Lanes: 1, MaxBatchEvents: 1, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	l := p.lanes[0]
+	for i := range 3 {
+		l.add(encoded{wire: []byte("x"), time: testTime}, uint64(i))
+	}
+	require.True(t, l.next())
+	close(p.stopped)
+	require.False(t, l.next())
+}
+
+// A context that ends at the very moment at which the last event is settled makes no failure of it, and the count of those left is one.
+func TestFlushBesideItsEnd(t *testing.T) {
+	p := testLanes(DeliveryOptions{Lanes: 1, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	p.commits = make(chan struct{}, 1)
+	const n = 5
+	for range n {
+		p.entries.Push(entry{})
+	}
+	for _, settled := range []uint64{3, 8} {
+		p.reported = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		flushed := make(chan error)
+		go func() { flushed <- p.Flush(ctx) }()
+		for waits := false; !waits; runtime.Gosched() {
+			p.mu.Lock()
+			waits = p.waiting > 0
+			p.mu.Unlock()
+		}
+		p.mu.Lock()
+		cancel()
+		p.reported = settled // and nobody is told yet
+		p.mu.Unlock()
+		err := <-flushed
+		if settled < n {
+			require.ErrorContains(t, err, "2 events unsettled")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// A transport may ask for a body when its request is long over. It gets none then, rather than another request's bytes.
+func TestParcelIsNotOpenedLate(t *testing.T) {
+	p := testLanes(DeliveryOptions{Lanes: 1, MaxBatchEvents: 10, MaxBatchBytes: 1 << 20, MaxBytes: 1 << 20})
+	p.zips = &spares{most: 1 << 20}
+	l := p.lanes[0]
+	l.add(encoded{wire: []byte("x"), time: testTime}, 0)
+	l.seal()
+	require.True(t, l.next())
+	whole := part{0, 1}
+	body, err := l.pack(whole)
+	require.NoError(t, err)
+	require.NoError(t, body.open().Close())
+	l.unpack(body, whole)
+	_, err = io.ReadAll(body.open())
+	require.ErrorIs(t, err, os.ErrClosed)
 }
 
 // blockedWriter counts its first writes, and waits in each.

@@ -282,7 +282,9 @@ var hostileEvents = map[string]func(i int) hogapi.Event{
 	},
 	"days": func(i int) hogapi.Event {
 		ev := numberedEvent(i)
-		ev.Timestamp = time.Date(1000, 1, i%300_000, 0, 0, 0, 0, time.UTC)
+		const days = 37_500 // a century
+		ev.Name = "event " + strconv.Itoa(i/days)
+		ev.Timestamp = time.Date(1900, 1, 1+i%days, 0, 0, 0, 0, time.UTC)
 		return ev
 	},
 	"persons": func(i int) hogapi.Event {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -24,14 +25,20 @@ type parcel struct {
 	extra  int // bytes that are held because of it; below zero where it has taken the place of something larger
 	chunks [][]byte
 	gzip   bool
-	unread atomic.Int32 // readers that a transport has not closed yet
+	unread atomic.Int32 // readers that a transport has not closed yet; below zero once the parcel is over
 }
 
-// open is a reader of the parcel for one try. Transports may close it after they have answered.
+// open is a reader of the parcel for one try. Transports may close it after they have answered. Of a parcel that is over there is
+// nothing to read.
 func (b *parcel) open() io.ReadCloser {
-	b.unread.Add(1)
+	if b.unread.Add(1) <= 0 {
+		return &parcelReader{of: b, closed: true}
+	}
 	return &parcelReader{of: b, rest: slices.Clone(b.chunks)}
 }
+
+// end reports whether nobody reads any more, and then nobody will.
+func (b *parcel) end() bool { return b.unread.CompareAndSwap(0, math.MinInt32) }
 
 type parcelReader struct {
 	of *parcel
@@ -67,6 +74,7 @@ const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
 type zippers struct {
 	free chan *gzip.Writer
 	lent chan *gzip.Writer // one that is not used
+	owed atomic.Bool       // the next one that is done with becomes the one that is not used
 }
 
 // newZippers leaves a processor to whoever makes the events: without them there is nothing to compress.
@@ -80,14 +88,31 @@ func newZippers() *zippers {
 	return z
 }
 
-// lend adds one for a while, in which the maker of the events waits for room.
+// lend adds one for a while, in which the maker of the events waits for room. It is taken back once nobody uses it, without waiting.
 func (z *zippers) lend() (takeBack func()) {
 	select {
 	case w := <-z.lent:
 		z.free <- w
-		return func() { z.lent <- <-z.free }
+		return z.takeBack
 	default:
 		return func() {}
+	}
+}
+
+func (z *zippers) takeBack() {
+	select {
+	case w := <-z.free:
+		z.lent <- w
+	default:
+		z.owed.Store(true)
+	}
+}
+
+func (z *zippers) giveBack(w *gzip.Writer) {
+	if z.owed.CompareAndSwap(true, false) {
+		z.lent <- w
+	} else {
+		z.free <- w
 	}
 }
 
@@ -96,7 +121,7 @@ func (z *zippers) compress(out io.Writer, body []byte) error {
 	if w == nil {
 		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
 	}
-	defer func() { z.free <- w }()
+	defer func() { z.giveBack(w) }()
 	w.Reset(out)
 	if _, err := w.Write(body); err != nil {
 		return err
@@ -115,20 +140,24 @@ func (l *lane) pack(r part) (*parcel, error) {
 	if err := l.p.zippers.compress(&out, body); err != nil {
 		return nil, err
 	}
-	b := &parcel{plain: len(body), size: out.size, extra: out.size, chunks: out.list, gzip: true}
-	if l.isWhole(r) {
-		b.extra -= len(body)
+	b := &parcel{plain: len(body), size: out.size, chunks: out.list, gzip: true}
+	if l.isWhole(r) { // otherwise it is a part of a batch that was taken apart, which has room for it
+		b.extra = out.size - len(body)
 		l.p.bodies.put(l.busy.body)
 		l.busy.body = nil
 	}
 	return b, nil
 }
 
-// restore makes the busy batch's body again from the parcel that has taken its place.
+// restore makes the busy batch's body again from the parcel that has taken its place, as soon as there is room for both.
 func (l *lane) restore(b *parcel) error {
 	if l.busy.body != nil {
 		return nil
 	}
+	if err := l.p.reopen(b); err != nil {
+		return err
+	}
+	l.busy.reopened = b.size
 	packed := b.open()
 	defer packed.Close()
 	plain, err := gzip.NewReader(packed)
@@ -139,17 +168,20 @@ func (l *lane) restore(b *parcel) error {
 	body.Grow(b.plain + bytes.MinRead)
 	_, err = body.ReadFrom(plain) // to its end, so that the checksum is looked at
 	l.busy.body = body.Bytes()
-	return err
+	return internalStop(err)
 }
 
 // unpack gives a parcel's buffers back, unless a transport may still read from them: another request must never fill them.
-func (l *lane) unpack(b *parcel) {
-	late := b.unread.Load() > 0
+func (l *lane) unpack(b *parcel, r part) {
+	over := b.end()
 	switch {
-	case b.gzip && !late:
+	case b.gzip && over:
 		l.p.zips.put(b.chunks...)
-	case !b.gzip && late:
-		l.part, l.busy.body = nil, bytes.Clone(l.busy.body)
+	case b.gzip || over: // nothing that is used again is read
+	case l.isWhole(r):
+		l.busy.body = bytes.Clone(l.busy.body)
+	default:
+		l.part = nil
 	}
 }
 
