@@ -63,17 +63,21 @@ func (e *StopError) Error() string {
 }
 
 var stopHints = map[StopReason]string{
-	StopUnauthorized: "check the project API key (phc_…) and run again: it goes on where it stopped",
+	StopUnauthorized: "check the project API key (phc_…) and run again",
 	StopWrongKey:     "no project has this key: copy the project API key (phc_…) of the right project and region",
-	StopQuota:        "the plan's limit is reached; events sent so far count, run again when it is raised",
+	StopQuota:        "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.HogQL), and run again when it is raised",
+	StopForbidden:    "check the project API key (phc_…), the region and what stands between here and the service",
 	StopNotFound:     "check the region or the capture URL",
 	StopRedirect:     "check the capture URL: keys are not sent elsewhere",
+	StopRefused:      "check the region or the capture URL, and what stands between here and the service",
 	StopNotService:   "something between here and the service answered: check the capture URL and proxies",
-	StopNoProgress:   "run again when the service answers: it goes on where it stopped",
+	StopNoProgress:   "run again when the service answers",
 	StopRejected:     "set a reject handler to go on past such events, or mend the event",
-	StopHandler:      "mend the handler's cause, such as a full disk, and run again",
+	StopHandler:      "mend the handler's cause, such as a full disk or a reject file that was edited, and run again",
 	StopCheckpoint:   "mend the cause, such as a full disk, and run again",
-	StopCanceled:     "run again: it goes on where it stopped",
+	StopSource:       "mend the source and run again",
+	StopCanceled:     "run again: with a checkpoint an import goes on where it stopped",
+	StopInternal:     "run again, and report it with this text",
 }
 
 // Unwrap returns the cause.

@@ -76,15 +76,18 @@ func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, er
 	c := newChecker(o)
 	c.encoder.trust(source)
 	for ev, err := range source.Events(ctx, Position{}) {
+		if ctx.Err() != nil {
+			break // whatever the source says of it
+		}
 		if err != nil {
 			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", err)
 		}
 		c.look(&ev)
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return c.finish(), context.Cause(ctx)
+	if ctx.Err() != nil {
+		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
+	}
+	return c.finish(), nil
 }
 
 // checker is the state of a Check. Its memory does not grow with the source.

@@ -112,4 +112,7 @@ func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
 	})
 	_, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, enough)
+	_, err = hogapi.Check(ctx, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "{}\n")), hogapi.ImportOptions{ID: "x"})
+	require.ErrorIs(t, err, enough)
+	assert.NotContains(t, err.Error(), "source failed")
 }

@@ -29,6 +29,7 @@ func TestRunbook(t *testing.T) {
 	require.NotEmpty(t, reasons)
 	for _, reason := range reasons {
 		assert.Contains(t, first, "`"+string(reason[1])+"`")
+		assert.NotEmpty(t, stopHints[StopReason(reason[1])], "the error itself says what to do about %s", reason[1])
 	}
 	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
 	for _, raw := range []string{
