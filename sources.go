@@ -14,7 +14,9 @@ import (
 // events behind after, oldest first, and where the next page goes on. There are no more when it returns no event and an upTo
 // that is zero or after itself. An error is fatal.
 //
-// Every event needs a Position, such as the unique key of its row, from where read can go on. Only where each event of a page has a UUID of
+// Every event needs a Position, such as the unique key of its row, from where read can go on. Pages are cut where that key is cut: order
+// by it, or, where keys are not in the order of time, order by time and key and put both into the Position. A query that goes on behind
+// an id and orders by time skips rows, and nothing here can see it. Only where each event of a page has a UUID of
 // its own, or is a [BadEvent], may they all do without: they get the upTo of their page, and the page is read again after a stop.
 //
 //	hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
