@@ -655,15 +655,18 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
 		"Delivery.MaxBatchBytes":  {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 19 << 20}},
 		"Delivery.MaxBatchEvents": {Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10_001}},
+		"Delivery.MaxBatchBytes<": {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 100_000}}, // no room for the largest event
 		"Delivery.MaxBytes":       {Delivery: hogapi.DeliveryOptions{MaxBytes: -1}},
+		"Delivery.MaxBytes<":      {Delivery: hogapi.DeliveryOptions{MaxBytes: 1}},
 		"Delivery.Linger":         {Delivery: hogapi.DeliveryOptions{Linger: -1}},
+		"Rejects":                 {Rejects: hogapi.RejectFunc(nil)},
 	}
 	for field, options := range tests {
 		t.Run(field, func(t *testing.T) {
 			_, err := client.NewCapture(options)
 			var input *hogapi.InputError
 			require.ErrorAs(t, err, &input)
-			assert.Equal(t, field, input.Field)
+			assert.Equal(t, strings.TrimSuffix(field, "<"), input.Field)
 			require.ErrorIs(t, err, hogapi.ErrInvalid)
 		})
 	}

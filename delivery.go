@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -33,12 +34,12 @@ type CaptureOptions struct {
 // DeliveryOptions say how events are sent. Zero fields take the default.
 type DeliveryOptions struct {
 	Lanes          int           // how many requests can be under way at once; events of one person share a lane; default 8, at most 64
-	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more over a slow line when unpaced
-	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, at most 18 MiB
+	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more over a slow line when unpaced; at most 10,000
+	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, 900,000 to 18 MiB
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet settled; default 2,000, or 32,768 when unpaced
-	MaxBytes       int           // bytes of events held, requests under way as they are compressed, and one more while it is taken apart; default 8 MiB
+	MaxBytes       int           // bytes of events held, requests under way as they are compressed, and one more while it is taken apart; default 8 MiB, at least 900,000
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
@@ -86,17 +87,18 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	if d.Preflight > PreflightOff {
 		return s, &InputError{Op: OpImport, Field: "Delivery.Preflight", Value: strconv.Itoa(int(d.Preflight)), Want: "PreflightCloud, PreflightOn or PreflightOff"}
 	}
+	if f, ok := o.Rejects.(RejectFunc); ok && f == nil {
+		return s, &InputError{Op: OpImport, Field: "Rejects", Want: "a handler with a function, not nil"}
+	}
 	err = errors.Join(
 		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(OpImport),
-		firstNegative(OpImport, map[string]int{
-			"Delivery.Lanes": d.Lanes, "Delivery.MaxBatchEvents": d.MaxBatchEvents, "Delivery.MaxBatchBytes": d.MaxBatchBytes,
-			"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxBytes": d.MaxBytes, "Delivery.MaxTries": d.MaxTries,
-		}),
+		firstNegative(OpImport, map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries}),
 		firstNegative(OpImport, map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
 		}),
-		mostIs("Delivery.Lanes", d.Lanes, mostLanes), mostIs("Delivery.MaxBatchBytes", d.MaxBatchBytes, mostBatchBytes),
-		mostIs("Delivery.MaxBatchEvents", d.MaxBatchEvents, mostBatchEvents))
+		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
+		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, maxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded("Delivery.MaxBytes", d.MaxBytes, maxEventBytes, math.MaxInt))
 	if err != nil {
 		return s, err
 	}
@@ -117,17 +119,19 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 		s.MaxBatchEvents = min(cmp.Or(d.MaxBatchEvents, 1000), max(perSecond/4, 1))
 		s.pace = rate.NewLimiter(rate.Limit(perSecond), s.MaxBatchEvents)
 	}
-	// One event of the largest size must always fit.
-	s.MaxBytes = max(s.MaxBytes, maxEventBytes)
-	s.MaxBatchBytes = max(s.MaxBatchBytes, maxEventBytes)
 	prefix := []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
 	s.prefix = func() []byte { return prefix }
 	return s, nil
 }
 
-func mostIs(field string, n, most int) error {
-	if n > most {
-		return &InputError{Op: OpImport, Field: field, Value: strconv.Itoa(n), Want: fmt.Sprintf("at most %d", most)}
+// bounded looks whether a number that is not left to its default is one that makes sense.
+func bounded(field string, n, least, most int) error {
+	if n == 0 || least <= n && n <= most {
+		return nil
 	}
-	return nil
+	want := fmt.Sprintf("%d to %d, or 0 for the default", least, most)
+	if most == math.MaxInt {
+		want = fmt.Sprintf("at least %d, or 0 for the default", least)
+	}
+	return &InputError{Op: OpImport, Field: field, Value: strconv.Itoa(n), Want: want}
 }

@@ -152,16 +152,28 @@ func (o ImportOptions) check(source Source) error {
 	switch {
 	case o.ID == "":
 		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
-	case source == nil:
-		return &InputError{Op: OpImport, Field: "source", Want: "a source, not nil"}
+	case !canBeRead(source):
+		return &InputError{Op: OpImport, Field: "source", Want: "a source with a function to read, not nil"}
 	case !utf8.ValidString(source.Name()):
 		return &InputError{Op: OpImport, Field: "source.Name", Value: source.Name(), Want: "a name of UTF-8, since a checkpoint holds no other text"}
 	case o.Total < 0:
 		return &InputError{Op: OpImport, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
+	case sharesItsCheckpoint(o.Checkpoint, o.Rejects):
+		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than that of the checkpoint"}
 	case readsItsRejects(source, o.Rejects):
 		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
 	}
 	return checkImportID("ImportOptions.ID", o.ID)
+}
+
+func canBeRead(source Source) bool {
+	switch s := source.(type) {
+	case funcSource:
+		return s.events != nil
+	case pagedSource:
+		return s.read != nil
+	}
+	return source != nil
 }
 
 // checkImportID looks whether an id can be sent as it is, with every event.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"unicode/utf8"
 
@@ -176,4 +177,19 @@ func readsItsRejects(source Source, handler RejectHandler) bool {
 		}
 	}
 	return false
+}
+
+// sharesItsCheckpoint reports whether rejects would be written to the file of the checkpoint.
+func sharesItsCheckpoint(checkpoint Checkpointer, handler RejectHandler) bool {
+	state, ok := checkpoint.(*fileCheckpoint)
+	rejects, ok2 := handler.(*rejectFile)
+	if !ok || !ok2 {
+		return false
+	}
+	one, err := state.fs.Follow(state.path)
+	other, err2 := rejects.fs.Follow(rejects.path)
+	if err != nil || err2 != nil {
+		return false // what is wrong with it shows when it is opened
+	}
+	return filepath.Clean(one) == filepath.Clean(other)
 }

@@ -291,6 +291,24 @@ func TestRejectFileIsNotItsOwnSource(t *testing.T) {
 }
 
 // A Capture, or a handler around the file, opens and closes it for each line.
+func TestRejectFileIsNotTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "import.ckpt")
+	link := filepath.Join(folder, "link")
+	require.NoError(t, os.Symlink(path, link))
+	client := hogapitest.New().Client(t)
+	for _, rejects := range []string{path, link, folder + "/./import.ckpt"} {
+		_, err := client.Import(t.Context(), hogapi.SourceFunc("none", noEvents), hogapi.ImportOptions{
+			ID: "one-file", Checkpoint: hogapi.FileCheckpoint(path), Rejects: hogapi.RejectFile(rejects),
+		})
+		var input *hogapi.InputError
+		require.ErrorAs(t, err, &input, rejects)
+		assert.Equal(t, "ImportOptions.Rejects", input.Field)
+	}
+	assert.NoFileExists(t, path)
+}
+
 func TestRejectFileOutsideAnImport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")

@@ -3,7 +3,9 @@ package hogapi_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/uuid"
@@ -69,6 +71,27 @@ func TestImportFromATable(t *testing.T) {
 		break
 	}
 	requireWhole(t, server, n)
+}
+
+func noEvents(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(func(hogapi.Event, error) bool) {}
+}
+
+// A source without a function is refused before a checkpoint is made, instead of a panic later.
+func TestSourcesWithoutAFunction(t *testing.T) {
+	t.Parallel()
+	client := hogapitest.New().Client(t)
+	path := filepath.Join(t.TempDir(), "ckpt")
+	for _, source := range []hogapi.Source{nil, hogapi.SourceFunc("a", nil), hogapi.PagedSource("a", nil)} {
+		options := hogapi.ImportOptions{ID: "nothing", Checkpoint: hogapi.FileCheckpoint(path)}
+		_, err := client.Import(t.Context(), source, options)
+		var input *hogapi.InputError
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "source", input.Field)
+		_, err = hogapi.Check(t.Context(), source, options)
+		require.ErrorAs(t, err, &input)
+	}
+	assert.NoFileExists(t, path)
 }
 
 func TestPagedSource(t *testing.T) {
