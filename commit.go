@@ -210,29 +210,38 @@ func (p *Capture) saveState(place settledPlace) error {
 	return nil
 }
 
-// report tells OnSettled how far everything is settled. The newest position counts once an event of another one has come, or
-// when the caller has said by Flush or Close that no more of it will, and then for good.
+// report tells OnSettled how far everything is settled. What Flush or Close ends in the meantime is told as well.
 func (p *Capture) report() {
 	p.mu.Lock()
-	at := p.settled.After
-	whole := p.settled.At != at && p.settled.Count > 0
-	if whole && p.entries.Len() > 0 {
-		whole = p.entries.At(p.entries.First()).pos != p.settled.At
-	} else if whole {
-		whole = p.flushTo > 0 && p.flushTo >= p.entries.Next()
-	}
-	whole = whole || !p.settled.At.IsZero() && p.settled.At == p.stats.Position
-	if whole {
-		at = p.settled.At
-	}
-	fresh := at != p.stats.Position
-	p.stats.Position = at
-	p.mu.Unlock()
-	p.core.hook(p.ctx, fresh && !at.IsZero() && p.onSettled != nil, func() { p.onSettled(at) })
-	p.mu.Lock()
 	defer p.mu.Unlock()
+	at := p.settledUpTo()
+	for ; at != p.stats.Position; at = p.settledUpTo() {
+		p.stats.Position = at
+		p.mu.Unlock()
+		p.core.hook(p.ctx, !at.IsZero() && p.onSettled != nil, func() { p.onSettled(at) })
+		p.mu.Lock()
+	}
 	p.reported = p.entries.First()
+	if at != p.settled.At && p.reported > 0 {
+		p.reported-- // the newest position is not told yet
+	}
 	p.makeRoom()
+}
+
+// settledUpTo is the position to report. The newest one counts once an event of another one has come, or when the caller has said by
+// Flush or Close that no more of it will, and then for good. The caller holds the lock.
+func (p *Capture) settledUpTo() Position {
+	newest := p.settled.At
+	whole := newest == p.stats.Position
+	if p.entries.Len() > 0 {
+		whole = whole || p.entries.At(p.entries.First()).pos != newest
+	} else {
+		whole = whole || p.flushTo > 0 && p.flushTo >= p.entries.Next()
+	}
+	if whole && p.settled.Count > 0 {
+		return newest
+	}
+	return p.settled.After
 }
 
 // UnsettledError lists the events that were accepted and are not settled: the service may or may not have them. Sending

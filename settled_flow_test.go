@@ -105,6 +105,35 @@ func TestOnSettledNeverGoesBack(t *testing.T) {
 	})
 }
 
+// Flush returns when OnSettled has been told, also of what was settled long before, or while a report was under way.
+func TestFlushReturnsWhenAllIsTold(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var settled places
+				capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+					time.Sleep(slow)
+					settled.tell(at)
+				}})
+				require.NoError(t, err)
+				for i := range 4 {
+					ev := numberedEvent(i + 1)
+					ev.Position = hogapi.Position{Offset: int64(i + 1)}
+					require.NoError(t, capture.Enqueue(t.Context(), ev))
+					time.Sleep(10 * time.Second)
+					if i%2 == 1 {
+						require.NoError(t, capture.Flush(t.Context()))
+						require.NotEmpty(t, settled.all())
+						assert.Equal(t, ev.Position, settled.all()[len(settled.all())-1])
+					}
+				}
+				_, err = capture.Close(t.Context())
+				require.NoError(t, err)
+			})
+		})
+	}
+}
+
 // brittle is a checkpoint whose saves can be made to fail.
 type brittle struct {
 	hogapi.Checkpointer
