@@ -1,10 +1,12 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math/bits"
 	"net/http"
@@ -421,59 +423,138 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 }
 
 // Batches that are taken apart are held plain again. They wait for room, or for each other: one of them is the most that there is beside
-// MaxBytes.
+// MaxBytes, of what is counted and of what is there.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	const n, most, mostBatch = 800, 8 << 20, 4 << 20
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		server.Script(hogapi.OpCapture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
-		server.Chaos(hogapi.OpCapture, 1, 1, hogapitest.Slow(20*time.Millisecond))
-		refused := map[string]bool{}
-		for i := 0; i < n; i += 20 {
-			refused[numberedUUID(i+1).String()] = true
+	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
+				server.Chaos(hogapi.OpCapture, 1, 1, hogapitest.Slow(20*time.Millisecond))
+				refused := map[string]bool{}
+				for i := 0; i < n; i += 20 {
+					refused[numberedUUID(i+1).String()] = true
+				}
+				server.RejectEvents(func(raw json.RawMessage) int {
+					_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
+					if refused[rest[:36]] {
+						return http.StatusBadRequest
+					}
+					return 0
+				})
+				var rejects atomic.Int64
+				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
+					Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+						rejects.Add(1)
+						return nil
+					}),
+				})
+				require.NoError(t, err)
+				counted, held := 0, 0
+				ctx, cancel := context.WithCancel(t.Context())
+				var watching sync.WaitGroup
+				watching.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(10 * time.Millisecond)
+						synctest.Wait()
+						counted, held = max(counted, capture.Stats().Bytes), max(held, hogapi.BodiesHeld(capture))
+					}
+				})
+				text := strings.Repeat("a", 40<<10)
+				for i := range n {
+					ev := numberedEvent(i + 1)
+					ev.Properties["text"] = text
+					require.NoError(t, capture.Enqueue(t.Context(), ev))
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				cancel()
+				watching.Wait()
+				assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
+				assert.EqualValues(t, len(refused), rejects.Load())
+				t.Logf("%.1f MiB counted, %.1f MiB of bodies", float64(counted)/(1<<20), float64(held)/(1<<20))
+				assert.Greater(t, held, most/2)
+				assert.LessOrEqual(t, counted, most+mostBatch)
+				assert.LessOrEqual(t, held, most+mostBatch)
+				assert.Zero(t, capture.Stats().Bytes)
+			})
+		})
+	}
+}
+
+// slowAlone is a transport that refuses each request that has an event "poison", and takes its time where that is the only event.
+type slowAlone struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = unzipped(raw); err != nil {
+		return nil, err
+	}
+	status := http.StatusOK
+	if bytes.Contains(raw, []byte(`"poison"`)) {
+		status = http.StatusBadRequest
+		if bytes.Count(raw, []byte(`"uuid":`)) == 1 {
+			time.Sleep(time.Minute)
 		}
-		server.RejectEvents(func(raw json.RawMessage) int {
-			_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
-			if refused[rest[:36]] {
-				return http.StatusBadRequest
-			}
-			return 0
+	}
+	time.Sleep(50 * time.Millisecond)
+	return &http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
+	}, nil
+}
+
+// A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.
+func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
+	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
+	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
+				capture, err := client.NewCapture(hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Rejects: ignoreRejects,
+					Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
+				})
+				require.NoError(t, err)
+				for i := range 20_000 { // the lanes get their permits
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				require.NoError(t, capture.Flush(t.Context()))
+				held, n := 0, 20_000
+				for lane := range lanes {
+					var ev hogapi.Event
+					for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
+						ev = numberedEvent(1)
+						ev.DistinctID = fmt.Sprint("person-", i)
+					}
+					for i := range each {
+						n++
+						ev.UUID, ev.Name = numberedUUID(n), "fine"
+						ev.Properties = map[string]any{"text": strings.Repeat("a", 40<<10)}
+						if i == each-1 {
+							ev.Name = "poison"
+						}
+						require.NoError(t, capture.Enqueue(t.Context(), ev))
+					}
+					time.Sleep(5 * time.Second)
+					synctest.Wait()
+					held = max(held, hogapi.BodiesHeld(capture))
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				t.Logf("%.1f MiB of bodies", float64(held)/(1<<20))
+				assert.LessOrEqual(t, held, most+mostBatch)
+				assert.EqualValues(t, lanes, receipt.Rejected)
+				assert.Zero(t, capture.Stats().Bytes)
+			})
 		})
-		var rejects atomic.Int64
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
-			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch},
-			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-				rejects.Add(1)
-				return nil
-			}),
-		})
-		require.NoError(t, err)
-		held := 0
-		ctx, cancel := context.WithCancel(t.Context())
-		var watching sync.WaitGroup
-		watching.Go(func() {
-			for ctx.Err() == nil {
-				held = max(held, capture.Stats().Bytes)
-				time.Sleep(time.Millisecond)
-			}
-		})
-		text := strings.Repeat("a", 40<<10)
-		for i := range n {
-			ev := numberedEvent(i + 1)
-			ev.Properties["text"] = text
-			require.NoError(t, capture.Enqueue(t.Context(), ev))
-		}
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
-		cancel()
-		watching.Wait()
-		assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
-		assert.EqualValues(t, len(refused), rejects.Load())
-		t.Logf("%.1f MiB held", float64(held)/(1<<20))
-		assert.Greater(t, held, most/2)
-		assert.LessOrEqual(t, held, most+mostBatch)
-		assert.Zero(t, capture.Stats().Bytes)
-	})
+	}
 }
 
 // Flush is a barrier for what came before it, and OnSettled has been told by then.

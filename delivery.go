@@ -39,7 +39,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet settled; default 2,000, or 32,768 when unpaced
-	MaxBytes       int           // bytes of events held, requests under way as they are compressed, and one more while it is taken apart; default 8 MiB, at least 900,000
+	MaxBytes       int           // bytes of events held, requests under way as they are compressed, and beside them one that is taken apart and what is refused; default 8 MiB, at least 900,000
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON

@@ -21,3 +21,30 @@ func BadRecord(ev Event) (raw []byte, err error) {
 	}
 	return ev.bad.raw, ev.bad.err
 }
+
+// BodiesHeld is the bytes of all batches that a Capture holds in plain form. Call it when its goroutines are blocked.
+func BodiesHeld(p *Capture) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lanes {
+		n += len(l.open.body)
+		for _, b := range l.queue {
+			n += len(b.body)
+		}
+		if l.busy != nil {
+			n += len(l.busy.body)
+		}
+	}
+	return n
+}
+
+// LaneOf is the number of the lane that an event goes to.
+func LaneOf(p *Capture, ev Event) int {
+	enc, _ := p.encoders.Get().(*encoder)
+	defer p.encoders.Put(enc)
+	out, refusal := enc.encode(&ev)
+	if refusal != nil {
+		panic(refusal)
+	}
+	return int(out.person % uint64(len(p.lanes)))
+}

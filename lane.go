@@ -17,7 +17,9 @@ type batch struct {
 	oldest time.Time
 	newest time.Time
 
-	reopened int // bytes kept free for the parcels of its parts, once it is taken apart
+	held     int  // bytes that are counted for it beside those of its events that are not settled, until it is done
+	reopened bool // its body has been made again, to take it apart
+	lent     bool // a transport may still read from its body
 }
 
 func (b *batch) add(out encoded, seq uint64) (backwards bool) {
@@ -80,8 +82,6 @@ type lane struct {
 	spare []*batch // empty; under the lock
 	usual int      // bytes of the batch that was queued last, 0 before the first; under the lock
 	busy  *batch   // being sent; the lane's own
-
-	part []byte // the body of a part that is not the whole batch
 }
 
 func newLane(p *Capture, number int) *lane {
@@ -243,18 +243,19 @@ func (l *lane) deliver() {
 
 // done makes the busy batch empty and gives its room to whoever needs it.
 func (l *lane) done() {
-	reopened := l.busy.reopened
-	l.p.bodies.put(l.busy.body)
-	*l.busy = batch{ends: l.busy.ends[:0], seqs: l.busy.seqs[:0]}
-	l.part = nil
+	b := *l.busy
+	if !b.lent {
+		l.p.bodies.put(b.body)
+	}
+	*l.busy = batch{ends: b.ends[:0], seqs: b.seqs[:0]}
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
 	l.spare = append(l.spare, l.busy)
-	if reopened > 0 {
-		l.p.bytes -= reopened
+	l.p.bytes -= b.held
+	if b.reopened {
 		l.p.reopened--
-		l.p.makeRoom()
 	}
+	l.p.makeRoom()
 }
 
 // rejected describes the one event of a part that the service refused.
@@ -274,7 +275,7 @@ func (l *lane) send(r part) (captureAnswer, error) {
 	if err != nil {
 		return captureAnswer{}, internalStop(err)
 	}
-	defer l.unpack(body, r)
+	defer l.unpack(body)
 	p.packed(body.extra, l.isWhole(r))
 	defer func() { p.hold(-body.extra) }()
 	for try := 1; ; try++ {
@@ -355,16 +356,10 @@ func (p *Capture) reopen(b *parcel) error {
 // isWhole reports whether a part is the whole busy batch.
 func (l *lane) isWhole(r part) bool { return r.len() == len(l.busy.ends) }
 
-// bodyOf is the JSON of a part: for the whole batch it is there already.
-func (l *lane) bodyOf(r part) []byte {
-	if l.isWhole(r) {
-		l.busy.body = append(l.busy.body[:l.busy.ends[r.to-1]], bodySuffix...)
-		return l.busy.body
-	}
-	l.part = append(l.part[:0], l.p.set.prefix()...)
-	l.part = append(l.part, l.busy.events(r, len(l.p.set.prefix()))...)
-	l.part = append(l.part, bodySuffix...)
-	return l.part
+// bodyOf is the JSON of a part, in pieces: its events are not copied.
+func (l *lane) bodyOf(r part) [][]byte {
+	prefix := l.p.set.prefix()
+	return [][]byte{prefix, l.busy.events(r, len(prefix)), []byte(bodySuffix)}
 }
 
 // await waits for everything that a request needs: the preflight, the end of an outage, the pace, and a permit.
@@ -388,18 +383,26 @@ func (p *Capture) why(err error) error {
 }
 
 // settle marks the events of a part as acknowledged, or its one event as rejected. What its parcel has added to the bytes held goes with
-// the events: one after the other, there would be too many bytes for a moment, or room that is none.
+// the events: one after the other, there would be too many bytes for a moment, or room that is none. The bytes of a part stay counted
+// until its batch is done, whose body has them; those of a rejected event are held once more.
 func (p *Capture) settle(b *batch, r part, reject *Reject, extra int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes -= extra
+	whole := r.len() == len(b.seqs)
 	for _, seq := range b.seqs[r.from:r.to] {
 		e := p.entries.At(seq)
 		if reject == nil {
 			e.state = entryAcknowledged
-			p.bytes -= int(e.size)
+			if whole {
+				p.bytes -= int(e.size)
+			} else {
+				b.held += int(e.size)
+			}
 			continue
 		}
+		p.bytes += int(e.size)
+		b.held += int(e.size)
 		reject.UUID, reject.Position, reject.Err.Position = e.id, e.pos, e.pos
 		e.state, e.reject = entryRejected, reject
 	}

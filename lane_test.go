@@ -152,7 +152,7 @@ func TestZippersAreLent(t *testing.T) {
 		out := &blockedWriter{release: make(chan struct{})}
 		var running sync.WaitGroup
 		for range cap(z.free) + 1 {
-			running.Go(func() { assert.NoError(t, z.compress(out, []byte("text"))) })
+			running.Go(func() { assert.NoError(t, z.compress(out, [][]byte{[]byte("text")})) })
 		}
 		synctest.Wait()
 		require.EqualValues(t, cap(z.free)-1, out.begun.Load())
@@ -220,11 +220,10 @@ func TestParcelIsNotOpenedLate(t *testing.T) {
 	l.add(encoded{wire: []byte("x"), time: testTime}, 0)
 	l.seal()
 	require.True(t, l.next())
-	whole := part{0, 1}
-	body, err := l.pack(whole)
+	body, err := l.pack(part{0, 1})
 	require.NoError(t, err)
 	require.NoError(t, body.open().Close())
-	l.unpack(body, whole)
+	l.unpack(body)
 	_, err = io.ReadAll(body.open())
 	require.ErrorIs(t, err, os.ErrClosed)
 }

@@ -55,16 +55,23 @@ func (l *lateReader) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// unzipped is a request's body without compression.
+func unzipped(body []byte) ([]byte, error) {
+	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		return body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
 // uuids are those of a request's events.
 func (l *lateReader) uuids(t *testing.T, number int) (ids []uuid.UUID) {
 	t.Helper()
-	plain := l.bodies[number]
-	if bytes.HasPrefix(plain, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(plain))
-		require.NoError(t, err)
-		plain, err = io.ReadAll(z)
-		require.NoError(t, err, "request %d", number)
-	}
+	plain, err := unzipped(l.bodies[number])
+	require.NoError(t, err, "request %d", number)
 	var sent struct{ Batch []struct{ UUID uuid.UUID } }
 	require.NoError(t, json.Unmarshal(plain, &sent), "request %d", number)
 	for _, e := range sent.Batch {

@@ -116,15 +116,17 @@ func (z *zippers) giveBack(w *gzip.Writer) {
 	}
 }
 
-func (z *zippers) compress(out io.Writer, body []byte) error {
+func (z *zippers) compress(out io.Writer, body [][]byte) error {
 	w := <-z.free
 	if w == nil {
 		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
 	}
 	defer func() { z.giveBack(w) }()
 	w.Reset(out)
-	if _, err := w.Write(body); err != nil {
-		return err
+	for _, piece := range body {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
 	}
 	return w.Close()
 }
@@ -133,16 +135,20 @@ func (z *zippers) compress(out io.Writer, body []byte) error {
 // apart needs it again.
 func (l *lane) pack(r part) (*parcel, error) {
 	body := l.bodyOf(r)
+	plain := 0
+	for _, piece := range body {
+		plain += len(piece)
+	}
 	if l.p.set.NoCompression {
-		return &parcel{plain: len(body), size: len(body), chunks: [][]byte{body}}, nil
+		return &parcel{plain: plain, size: plain, chunks: body}, nil
 	}
 	out := chunks{spares: l.p.zips}
 	if err := l.p.zippers.compress(&out, body); err != nil {
 		return nil, err
 	}
-	b := &parcel{plain: len(body), size: out.size, chunks: out.list, gzip: true}
+	b := &parcel{plain: plain, size: out.size, chunks: out.list, gzip: true}
 	if l.isWhole(r) { // otherwise it is a part of a batch that was taken apart, which has room for it
-		b.extra = out.size - len(body)
+		b.extra = out.size - plain
 		l.p.bodies.put(l.busy.body)
 		l.busy.body = nil
 	}
@@ -157,12 +163,12 @@ func (l *lane) restore(b *parcel) error {
 	if err := l.p.reopen(b); err != nil {
 		return err
 	}
-	l.busy.reopened = b.size
+	l.busy.reopened, l.busy.held = true, b.size // for the parcels of its parts
 	packed := b.open()
 	defer packed.Close()
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
-		return err
+		return internalStop(err)
 	}
 	body := bytes.NewBuffer(l.p.bodies.take(b.plain + bytes.MinRead))
 	body.Grow(b.plain + bytes.MinRead)
@@ -172,16 +178,13 @@ func (l *lane) restore(b *parcel) error {
 }
 
 // unpack gives a parcel's buffers back, unless a transport may still read from them: another request must never fill them.
-func (l *lane) unpack(b *parcel, r part) {
+func (l *lane) unpack(b *parcel) {
 	over := b.end()
-	switch {
-	case b.gzip && over:
+	if b.gzip && over {
 		l.p.zips.put(b.chunks...)
-	case b.gzip || over: // nothing that is used again is read
-	case l.isWhole(r):
-		l.busy.body = bytes.Clone(l.busy.body)
-	default:
-		l.part = nil
+	}
+	if !b.gzip && !over {
+		l.busy.lent = true
 	}
 }
 
