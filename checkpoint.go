@@ -33,7 +33,7 @@ type savedState struct {
 	Version int          `json:"version"`
 	Import  string       `json:"import"`
 	Source  string       `json:"source"`
-	Begins  string       `json:"begins,omitempty"` // what the source said of its beginning; empty where it says nothing
+	Begins  beginning    `json:"begins,omitzero"` // of the file that the place is in
 	Place   settledPlace `json:"place"`
 	Rejects *int64       `json:"rejects,omitempty"` // length of the reject file that belongs to this place; nil without one
 	Receipt Receipt      `json:"receipt"`

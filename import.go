@@ -79,9 +79,9 @@ type importRun struct {
 	options ImportOptions
 	capture *Capture
 	encoder *encoder
-	state   savedState                  // what is saved, except for place and receipt
-	skip    uint64                      // events at the place that are settled already
-	begins  func(place Position) string // what the source begins with; nil where it cannot say
+	state   savedState  // what is saved, except for place and receipt
+	skip    uint64      // events at the place that are settled already
+	begins  *beginnings // nil for a source that has no files
 	journal rejectJournal
 	ticker  *progressTicker
 }
@@ -102,9 +102,6 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	}
 	run = &importRun{source: source, options: o, state: savedState{Version: stateVersion, Import: o.ID, Source: source.Name()}}
 	run.journal, _ = o.Rejects.(rejectJournal)
-	if s, ok := source.(beginner); ok {
-		run.begins = s.beginnings()
-	}
 	resumed, err := run.openState(ctx)
 	if resumed != nil {
 		before = resumed.books.receipt()
@@ -184,19 +181,11 @@ func checkImportID(field, id string) error {
 	return nil
 }
 
-// beginner is a source that knows what it begins with: for one run, a text that is another for another beginning, the same for as long
-// as nothing before the place changes, and empty where it cannot say.
-type beginner interface {
-	beginnings() func(place Position) string
-}
-
-// checkBeginning looks whether the source is the one that the checkpoint began with, and not just one of its name.
-func (r *importRun) checkBeginning(resumed *savedState) error {
-	if r.begins == nil || resumed == nil || resumed.Begins == "" {
+// beginFiles makes sure that the checkpoint's file is the one that it began with, and not just one of its name.
+func (r *importRun) beginFiles(resumed *savedState) error {
+	r.begins = beginningsOf(r.source, resumed)
+	if r.begins.agree() {
 		return nil
-	}
-	if begins := r.begins(resumed.Place.At); begins == "" || begins == resumed.Begins {
-		return nil // a file that cannot be read is for the reading to report
 	}
 	return unfitState(fieldSource, resumed.Source, "the file as it was: it begins with other bytes now. "+
 		"Is it another one of the same name, import it with an ID and a checkpoint of its own")
@@ -211,7 +200,7 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 			return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 		}
 		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err == nil {
-			err = r.checkBeginning(resumed)
+			err = r.beginFiles(resumed)
 		}
 		if err != nil {
 			return resumed, errors.Join(err, r.options.Checkpoint.Close())
@@ -269,9 +258,7 @@ func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receip
 		}
 		r.state.Rejects = &length
 	}
-	if r.begins != nil {
-		r.state.Begins = r.begins(place.At)
-	}
+	r.state.Begins = r.begins.upTo(place.At)
 	raw, err := json.Marshal(r.state)
 	if err != nil {
 		return err
@@ -301,8 +288,15 @@ func (r *importRun) read(ctx context.Context) (err error) {
 	return err
 }
 
+func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	if r.begins != nil {
+		return r.begins.source.eventsOf(ctx, after, r.begins.open)
+	}
+	return r.source.Events(ctx, after)
+}
+
 func (r *importRun) readAll(ctx context.Context) error {
-	for ev, err := range r.source.Events(ctx, r.capture.settled.After) {
+	for ev, err := range r.events(ctx, r.capture.settled.After) {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx) // whatever the source says of it

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +67,11 @@ func (s *jsonLines) Name() string {
 
 // Events implements Source.
 func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return s.eventsOf(ctx, after, func(string, []byte) {})
+}
+
+// eventsOf implements beginner.
+func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(name string, head []byte)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		first, err := s.begin(after)
 		if err != nil {
@@ -76,7 +80,14 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 		}
 		parser := newLineParser()
 		for i := first; i < len(s.paths); i++ {
-			if !readLines(ctx, s.paths[i], Position{Key: s.names[i], Offset: after.Offset}, parser, yield) {
+			at := Position{Key: s.names[i], Offset: after.Offset}
+			file, err := openLines(s.paths[i], at.Offset)
+			if err != nil {
+				yield(Event{}, fmt.Errorf("%s: %w", at.Key, err))
+				return
+			}
+			opened(at.Key, file.head)
+			if !readLines(ctx, file, at, parser, yield) {
 				return
 			}
 			after = Position{}
@@ -111,54 +122,25 @@ func (s *jsonLines) begin(after Position) (first int, err error) {
 	return first, errors.Join(missing...)
 }
 
-// beginnings implements beginner. It looks into a file only while more of its first bytes become settled.
-func (s *jsonLines) beginnings() func(place Position) string {
-	const most = 4 << 10
-	var known Position
-	var digest string
-	return func(place Position) string {
-		place.Offset = max(0, min(most, place.Offset-1)) // without the newline, which a last line can lack
-		if digest == "" || place != known {
-			known, digest = place, s.beginning(place)
-		}
-		return digest
-	}
-}
-
-// beginning is a digest of the bytes before an offset of a file, empty where they cannot be read.
-func (s *jsonLines) beginning(upTo Position) string {
-	i := slices.Index(s.names, upTo.Key)
-	if i < 0 {
-		return ""
+// beginningOf implements beginner.
+func (s *jsonLines) beginningOf(name string) []byte {
+	i := slices.Index(s.names, name)
+	if i < 0 || strings.HasPrefix(s.paths[i], "/dev/") {
+		return nil
 	}
 	if info, err := os.Stat(s.paths[i]); err != nil || !info.Mode().IsRegular() {
-		return "" // to look into a pipe would take from it
+		return nil // to look into a pipe would take from it
 	}
-	file, err := os.Open(s.paths[i])
+	f, err := openText(s.paths[i])
 	if err != nil {
-		return ""
+		return nil
 	}
-	f := &linesFile{path: s.paths[i], file: file}
-	defer f.close()
-	text, err := f.text()
-	if err != nil {
-		return ""
-	}
-	head := make([]byte, upTo.Offset)
-	if _, err := io.ReadFull(text, head); err != nil {
-		return ""
-	}
-	digest := sha256.Sum256(head)
-	return hex.EncodeToString(digest[:16])
+	f.close()
+	return f.head
 }
 
-// readLines gives the events of one file behind a position. It reports false where no more are wanted.
-func readLines(ctx context.Context, path string, at Position, parser *lineParser, yield func(Event, error) bool) bool {
-	f, err := openLines(path, at.Offset)
-	if err != nil {
-		yield(Event{}, fmt.Errorf("%s: %w", at.Key, err))
-		return false
-	}
+// readLines gives the events of one file behind a position, and closes it. It reports false where no more are wanted.
+func readLines(ctx context.Context, f *linesFile, at Position, parser *lineParser, yield func(Event, error) bool) bool {
 	defer f.close()
 	for {
 		if ctx.Err() != nil {
@@ -201,7 +183,10 @@ func isBlank(text []byte) bool {
 type linesFile struct {
 	path   string
 	file   *os.File
+	info   os.FileInfo
 	zipped bool
+	text   *bufio.Reader // plain, from the start
+	head   []byte        // its first bytes, unless it is a pipe
 	reader *lines.Reader
 
 	from    int64 // where the reader has begun: lines before it are not counted
@@ -209,13 +194,30 @@ type linesFile struct {
 	before  int64 // lines before it
 }
 
+// openLines opens a file to read the lines behind an offset of its plain text.
 func openLines(path string, offset int64) (*linesFile, error) {
+	f, err := openText(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.goTo(offset); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openText opens a file to read its plain text.
+func openText(path string) (*linesFile, error) {
 	file, err := os.Open(path) //nolint:gosec // the caller names its own files
 	if err != nil {
 		return nil, err
 	}
 	f := &linesFile{path: path, file: file}
-	if err := f.begin(offset); err != nil {
+	if f.info, err = file.Stat(); err == nil {
+		err = f.begin()
+	}
+	if err != nil {
 		f.close()
 		return nil, err
 	}
@@ -224,48 +226,43 @@ func openLines(path string, offset int64) (*linesFile, error) {
 
 func (f *linesFile) close() { _ = f.file.Close() } // nothing was written
 
-// begin goes to the offset in the plain text of the file.
-func (f *linesFile) begin(offset int64) error {
-	text, err := f.text()
+// begin finds out what the file is.
+func (f *linesFile) begin() error {
+	const buffer = 64 << 10
+	f.text = bufio.NewReaderSize(f.file, buffer)
+	head, err := f.peek()
 	if err != nil {
 		return err
 	}
-	return f.goTo(text, offset)
-}
-
-// text finds out what the file is, and gives its plain text.
-func (f *linesFile) text() (*bufio.Reader, error) {
-	const buffer = 64 << 10
-	text := bufio.NewReaderSize(f.file, buffer)
-	head, err := f.peek(text)
-	if err != nil {
-		return nil, err
-	}
 	if f.zipped = bytes.HasPrefix(head, gzipMagic); f.zipped {
-		plain, err := gzip.NewReader(text)
+		plain, err := gzip.NewReader(f.text)
 		if err != nil {
-			return nil, f.fault(err)
+			return f.fault(err)
 		}
-		text = bufio.NewReaderSize(plain, buffer)
-		if head, err = f.peek(text); err != nil {
-			return nil, err
+		f.text = bufio.NewReaderSize(plain, buffer)
+		if head, err = f.peek(); err != nil {
+			return err
 		}
 	}
 	if len(head) == 0 && !f.zipped && strings.HasSuffix(f.path, ".gz") {
-		return nil, errors.New("the file is empty, and an empty gzip file is not")
+		return errors.New("the file is empty, and an empty gzip file is not")
 	}
 	for magic, advice := range foreignMagic {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, errors.New(advice)
+			return errors.New(advice)
 		}
 	}
-	return text, nil
+	if f.info.Mode().IsRegular() { // to wait for so many bytes of a pipe could take long
+		head, _ = f.text.Peek(mostOfBeginning) // what cannot be read shows again
+		f.head = bytes.Clone(head)
+	}
+	return nil
 }
 
-// peek looks at the first bytes of a text.
-func (f *linesFile) peek(text *bufio.Reader) ([]byte, error) {
+// peek looks at the first bytes of the text.
+func (f *linesFile) peek() ([]byte, error) {
 	const longestMagic = 6
-	head, err := text.Peek(longestMagic)
+	head, err := f.text.Peek(longestMagic)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, f.fault(err)
 	}
@@ -289,17 +286,13 @@ var foreignMagic = map[string]string{
 }
 
 // goTo makes the reader begin at an offset. What cannot seek is read up to there.
-func (f *linesFile) goTo(text io.Reader, offset int64) error {
-	info, err := f.file.Stat()
-	if err != nil {
-		return err
-	}
-	if offset == 0 || f.zipped || !info.Mode().IsRegular() {
-		f.reader = lines.NewReader(text, 0, longestLine)
+func (f *linesFile) goTo(offset int64) error {
+	if offset == 0 || f.zipped || !f.info.Mode().IsRegular() {
+		f.reader = lines.NewReader(f.text, 0, longestLine)
 		f.counted = true
 		return f.changed(f.reader.Skip(offset))
 	}
-	if err := f.changed(f.checkLineEnd(offset, info.Size())); err != nil {
+	if err := f.changed(f.checkLineEnd(offset, f.info.Size())); err != nil {
 		return err
 	}
 	if _, err := f.file.Seek(offset, io.SeekStart); err != nil {

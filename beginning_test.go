@@ -1,0 +1,173 @@
+package hogapi_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// linesOf makes lines of one length, in which years differ.
+func linesOf(year, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"event":"e","distinct_id":"p","timestamp":"%d-05-01T12:%02d:%02dZ"}`+"\n", year, i/60, i%60)
+	}
+	return b.String()
+}
+
+// monthly is an import whose file changes between its runs.
+type monthly struct {
+	t          *testing.T
+	server     *hogapitest.Server
+	path, ckpt string
+}
+
+func newMonthly(t *testing.T) *monthly {
+	t.Helper()
+	return &monthly{t: t, server: hogapitest.New(), path: filepath.Join(t.TempDir(), "events.jsonl"), ckpt: filepath.Join(t.TempDir(), "ckpt")}
+}
+
+func (m *monthly) write(text string) {
+	m.t.Helper()
+	require.NoError(m.t, os.WriteFile(m.path, []byte(text), 0o600))
+}
+
+func (m *monthly) run() (hogapi.Receipt, error) {
+	return m.server.Client(m.t).Import(m.t.Context(), hogapi.JSONLinesFile(m.path),
+		hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
+}
+
+func (m *monthly) requireRefused() {
+	m.t.Helper()
+	_, err := m.run()
+	var input *hogapi.InputError
+	require.ErrorAs(m.t, err, &input)
+	require.Equal(m.t, "checkpoint: begun with the source", input.Field)
+}
+
+// A run that cannot read its file forgets nothing: the next one still knows another file.
+func TestBeginningOutlivesAFailedRun(t *testing.T) {
+	for name, spoil := range map[string]func(m *monthly){
+		"shorter":   func(m *monthly) { m.write(linesOf(2023, 30)) },
+		"missing":   func(m *monthly) { require.NoError(m.t, os.Remove(m.path)) },
+		"torn gzip": func(m *monthly) { m.write("\x1f\x8b\x08") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMonthly(t)
+			m.write(linesOf(2023, 60))
+			_, err := m.run()
+			require.NoError(t, err)
+			spoil(m)
+			_, err = m.run()
+			var stop *hogapi.StopError
+			require.ErrorAs(t, err, &stop)
+			assert.Equal(t, hogapi.StopSource, stop.Reason)
+			m.write(linesOf(2024, 90)) // lines end where they did
+			m.requireRefused()
+			m.write(linesOf(2023, 90))
+			receipt, err := m.run()
+			require.NoError(t, err)
+			assert.EqualValues(t, 90, receipt.Acknowledged)
+		})
+	}
+}
+
+// A checkpoint that knows no beginning learns it from what is read and settled, not from a file that does not fit.
+func TestBeginningIsLearnedFromWhatIsRead(t *testing.T) {
+	m := newMonthly(t)
+	m.write(linesOf(2023, 60))
+	_, err := m.run()
+	require.NoError(t, err)
+	raw, err := os.ReadFile(m.ckpt)
+	require.NoError(t, err)
+	_, state, _ := strings.Cut(string(raw), "\n")
+	old := regexp.MustCompile(`"begins":\{[^}]*\},`).ReplaceAllString(strings.TrimSuffix(state, "\n"), "")
+	require.Less(t, len(old), len(state)-20)
+	require.NoError(t, os.WriteFile(m.ckpt, fmt.Appendf(nil, "hogapi checkpoint, sha256 %x\n%s\n", sha256.Sum256([]byte(old)), old), 0o600))
+
+	m.write(strings.ReplaceAll(linesOf(2024, 90), `"p"`, `"another"`))
+	_, err = m.run()
+	require.ErrorContains(t, err, "no line begins at the offset")
+	m.write(linesOf(2023, 90))
+	receipt, err := m.run()
+	require.NoError(t, err)
+	assert.EqualValues(t, 90, receipt.Acknowledged)
+	m.write(linesOf(2024, 120))
+	m.requireRefused()
+}
+
+// A file may be moved while it is read, and another one take its name: what the checkpoint knows is of the one that is read.
+func TestBeginningOfAFileThatIsMovedAway(t *testing.T) {
+	for _, first := range []int{0, 20, 90} {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			m := newMonthly(t)
+			m.write(linesOf(2023, 200))
+			moved := m.path + ".moved"
+			var move sync.Once
+			m.server.RejectEvents(func(json.RawMessage) int {
+				if m.server.Ledger().Len() >= first {
+					move.Do(func() {
+						assert.NoError(t, os.Rename(m.path, moved))
+						assert.NoError(t, os.WriteFile(m.path, []byte(linesOf(2024, 200)), 0o600))
+					})
+				}
+				return 0
+			})
+			_, err := m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), hogapi.ImportOptions{
+				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
+				Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1, MaxInFlight: 2},
+			})
+			require.NoError(t, err)
+			assert.Equal(t, 200, m.server.Ledger().Unique())
+			m.requireRefused()
+			require.NoError(t, os.Rename(moved, m.path))
+			receipt, err := m.run()
+			require.NoError(t, err)
+			assert.EqualValues(t, 200, receipt.Acknowledged)
+		})
+	}
+}
+
+// Files that have grown, been packed or unpacked, or whose last line was not whole, are the same file.
+func TestBeginningsOfTheSameFile(t *testing.T) {
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	const bom = "\xef\xbb\xbf"
+	for _, n := range []int{1, 2, 58, 59, 60, 61, 90} { // about 4 KiB
+		now, later := linesOf(2023, n), linesOf(2023, n+30)
+		for name, contents := range map[string][2]string{
+			"grown":           {now, later},
+			"no newline":      {strings.TrimSuffix(now, "\n"), later},
+			"newline added":   {strings.TrimSuffix(now, "\n"), now},
+			"newline taken":   {now, strings.TrimSuffix(now, "\n")},
+			"byte order mark": {bom + now, bom + later},
+			"CRLF":            {crlf(now), crlf(later)},
+			"blank lines":     {"\n\r\n  \n" + now, "\n\r\n  \n" + later},
+			"gzip":            {zipped(t, now), zipped(t, later)},
+			"gzip members":    {zipped(t, now), zipped(t, now) + zipped(t, later[len(now):])},
+			"unpacked":        {zipped(t, now), later},
+			"packed":          {now, zipped(t, later)},
+		} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				m := newMonthly(t)
+				for _, content := range contents {
+					m.write(content)
+					receipt, err := m.run()
+					require.NoError(t, err)
+					assert.EqualValues(t, receipt.Acknowledged, m.server.Ledger().Unique())
+				}
+			})
+		}
+	}
+}
