@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -126,6 +127,60 @@ func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err err
 		return "", nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
 	}
 	return file, lock, err
+}
+
+// filesOf are the files that the owner of one uses.
+func filesOf(fsys durable.FS, path string) []string {
+	file, err := fsys.Follow(path)
+	if err == nil {
+		file, err = filepath.Abs(file)
+	}
+	if err != nil || path == "" {
+		return nil // what is wrong with it shows when it is opened
+	}
+	return []string{file, file + ".tmp", file + ".lock"}
+}
+
+// checkFiles looks whether checkpoint, reject file and source keep out of each other's files.
+func (o ImportOptions) checkFiles(source Source) error {
+	var state, rejects []string
+	if c, ok := o.Checkpoint.(*fileCheckpoint); ok {
+		state = filesOf(c.fs, c.path)
+	}
+	if r, ok := o.Rejects.(*rejectFile); ok {
+		rejects = filesOf(r.fs, r.path)
+	}
+	if haveOneFile(state, rejects) {
+		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those of the checkpoint: its own, and those with .tmp and .lock"}
+	}
+	s, ok := source.(*jsonLines)
+	if !ok {
+		return nil
+	}
+	for _, path := range s.paths {
+		read := filesOf(durable.OS{}, path)
+		read = read[:min(1, len(read))]
+		if haveOneFile(read, rejects) {
+			return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
+		}
+		if haveOneFile(read, state) {
+			return &InputError{Op: OpImport, Field: "ImportOptions.Checkpoint", Want: "another file than those that are read: it would take their place"}
+		}
+	}
+	return nil
+}
+
+func haveOneFile(some, others []string) bool {
+	for _, one := range some {
+		for _, other := range others {
+			a, errA := os.Stat(one)
+			b, errB := os.Stat(other)
+			if one == other || errA == nil && errB == nil && os.SameFile(a, b) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *fileCheckpoint) load(file string) ([]byte, error) {

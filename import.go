@@ -155,12 +155,11 @@ func (o ImportOptions) check(source Source) error {
 		return &InputError{Op: OpImport, Field: "source.Name", Value: source.Name(), Want: "a name of UTF-8, since a checkpoint holds no other text"}
 	case o.Total < 0:
 		return &InputError{Op: OpImport, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
-	case sharesItsCheckpoint(o.Checkpoint, o.Rejects):
-		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than that of the checkpoint"}
-	case readsItsRejects(source, o.Rejects):
-		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
 	}
-	return checkImportID("ImportOptions.ID", o.ID)
+	if err := checkImportID("ImportOptions.ID", o.ID); err != nil {
+		return err
+	}
+	return o.checkFiles(source)
 }
 
 func canBeRead(source Source) bool {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"sync"
 	"unicode/utf8"
 
@@ -158,38 +156,4 @@ func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 		return line, nil
 	}
 	return appendMember(enc, line, "uuid", r.UUID.String())
-}
-
-// readsItsRejects reports whether rejects would be written to a file that is being read.
-func readsItsRejects(source Source, handler RejectHandler) bool {
-	from, ok := source.(*jsonLines)
-	to, ok2 := handler.(*rejectFile)
-	if !ok || !ok2 {
-		return false
-	}
-	rejects, err := os.Stat(to.path)
-	if err != nil {
-		return false // not there yet
-	}
-	for _, path := range from.paths {
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, rejects) {
-			return true
-		}
-	}
-	return false
-}
-
-// sharesItsCheckpoint reports whether rejects would be written to the file of the checkpoint.
-func sharesItsCheckpoint(checkpoint Checkpointer, handler RejectHandler) bool {
-	state, ok := checkpoint.(*fileCheckpoint)
-	rejects, ok2 := handler.(*rejectFile)
-	if !ok || !ok2 {
-		return false
-	}
-	one, err := state.fs.Follow(state.path)
-	other, err2 := rejects.fs.Follow(rejects.path)
-	if err != nil || err2 != nil {
-		return false // what is wrong with it shows when it is opened
-	}
-	return filepath.Clean(one) == filepath.Clean(other)
 }

@@ -291,22 +291,50 @@ func TestRejectFileIsNotItsOwnSource(t *testing.T) {
 }
 
 // A Capture, or a handler around the file, opens and closes it for each line.
-func TestRejectFileIsNotTheCheckpoint(t *testing.T) {
-	t.Parallel()
+// Checkpoint, reject file and source have files of their own, also beside the names that they are given.
+func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	folder := t.TempDir()
-	path := filepath.Join(folder, "import.ckpt")
-	link := filepath.Join(folder, "link")
-	require.NoError(t, os.Symlink(path, link))
-	client := hogapitest.New().Client(t)
-	for _, rejects := range []string{path, link, folder + "/./import.ckpt"} {
-		_, err := client.Import(t.Context(), hogapi.SourceFunc("none", noEvents), hogapi.ImportOptions{
-			ID: "one-file", Checkpoint: hogapi.FileCheckpoint(path), Rejects: hogapi.RejectFile(rejects),
-		})
-		var input *hogapi.InputError
-		require.ErrorAs(t, err, &input, rejects)
-		assert.Equal(t, "ImportOptions.Rejects", input.Field)
+	t.Chdir(folder)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	line := `{"event":"e","distinct_id":"p","timestamp":"2023-05-01T12:00:00Z"}` + "\n"
+	for _, name := range []string{"events.jsonl", "c.tmp", "r.lock", "hard"} {
+		require.NoError(t, os.WriteFile(in(name), []byte(line), 0o600))
 	}
-	assert.NoFileExists(t, path)
+	require.NoError(t, os.Symlink(in("c"), in("link")))
+	require.NoError(t, os.Link(in("hard"), in("hard-too")))
+	require.NoError(t, os.MkdirAll(in("a/deep"), 0o700))
+	require.NoError(t, os.Mkdir(in("b"), 0o700))
+	require.NoError(t, os.Symlink(in("a/deep"), in("b/folder")))
+	require.NoError(t, os.Symlink("../x", in("a/deep/link")))
+	client := hogapitest.New().Client(t)
+	for _, test := range []struct{ source, checkpoint, rejects, field string }{
+		{"events.jsonl", in("c"), in("c"), "ImportOptions.Rejects"},
+		{"events.jsonl", "c", in("c"), "ImportOptions.Rejects"},
+		{"events.jsonl", "c", "./c", "ImportOptions.Rejects"},
+		{"events.jsonl", in("c"), in("link"), "ImportOptions.Rejects"},
+		{"events.jsonl", "c", "c.tmp", "ImportOptions.Rejects"},
+		{"events.jsonl", "c", "c.lock", "ImportOptions.Rejects"},
+		{"events.jsonl", "r.lock", "r", "ImportOptions.Rejects"},
+		{"events.jsonl", "hard", "hard-too", "ImportOptions.Rejects"},
+		{"events.jsonl", "events.jsonl", "r", "ImportOptions.Checkpoint"},
+		{"c.tmp", "c", "r", "ImportOptions.Checkpoint"},
+		{"r.lock", "c", "r", "ImportOptions.Rejects"},
+		{"hard", "c", "hard-too", "ImportOptions.Rejects"},
+		{"events.jsonl", in("b/folder/link"), in("b/x"), ""}, // the checkpoint is a/x
+	} {
+		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(test.source), hogapi.ImportOptions{
+			ID: "files", Checkpoint: hogapi.FileCheckpoint(test.checkpoint), Rejects: hogapi.RejectFile(test.rejects),
+		})
+		if test.field == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var input *hogapi.InputError
+		require.ErrorAs(t, err, &input, "%v", test)
+		assert.Equal(t, test.field, input.Field, "%v", test)
+		assert.NoFileExists(t, in("c"))
+		assert.NoFileExists(t, in("r"))
+	}
 }
 
 func TestRejectFileOutsideAnImport(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -342,5 +343,44 @@ func TestMakeFolderWithOthers(t *testing.T) {
 		for range 8 {
 			assert.NoError(t, <-made)
 		}
+	}
+}
+
+// Links are followed as the system does: ".." after a linked folder is above the folder that the link leads to.
+func TestFollow(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	in := func(parts ...string) string {
+		return root + string(filepath.Separator) + strings.Join(parts, string(filepath.Separator))
+	}
+	require.NoError(t, os.MkdirAll(in("there", "deep"), 0o700))
+	require.NoError(t, os.Mkdir(in("here"), 0o700))
+	require.NoError(t, os.Symlink(in("there", "deep"), in("here", "folder")))
+	require.NoError(t, os.Symlink(filepath.Join("..", "b"), in("there", "deep", "link")))
+	require.NoError(t, os.Symlink("c", in("there", "b")))
+	require.NoError(t, os.WriteFile(in("there", "c"), []byte("state"), 0o600))
+	for name, want := range map[string]string{
+		in("there", "c"):                             in("there", "c"),
+		in("here", "folder", "link"):                 in("there", "c"),
+		in("here", "folder", "..", "c"):              in("there", "c"),
+		in("here", "folder", "..", "new"):            in("there", "new"),
+		in("here", "folder", "..", "x", "y", "new"):  in("there", "x", "y", "new"),
+		in("here", ".", "new"):                       in("here", "new"),
+		in("missing", "folder", "new"):               in("missing", "folder", "new"),
+		in("there", "c", "new"):                      in("there", "c", "new"), // in no folder
+		in("here", "folder") + "/":                   in("here", "folder") + "/",
+		"new":                                        "new",
+		filepath.Join("missing", "new"):              filepath.Join("missing", "new"),
+		"." + string(filepath.Separator) + "new":     "new",
+		in("here", "folder", "link", "..", "folder"): in("here", "folder", "link", "..", "folder"), // through a file
+	} {
+		got, err := durable.OS{}.Follow(name)
+		if err == nil {
+			assert.Equal(t, want, got, name)
+		}
+		one, errOne := os.ReadFile(name)
+		other, errOther := os.ReadFile(got)
+		assert.Equal(t, one, other, name)
+		assert.Equal(t, errOne == nil, errOther == nil, name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // OS is the file system of the machine.
@@ -29,9 +30,15 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 const maxLinks = 40 // as many as Linux follows; what opens the name after more of them says so
 
-// Follow implements FS.
+// Follow implements FS. The folder of the name that it returns has no link in it either: what is above it is where it seems to be.
 func (OS) Follow(name string) (string, error) {
 	for range maxLinks {
+		folder, base := filepath.Split(name)
+		folder, err := realFolder(folder)
+		if err != nil || !isName(base) {
+			return name, nil //nolint:nilerr // what it is that cannot be followed, opening it says
+		}
+		name = filepath.Join(folder, base)
 		if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = nil
@@ -49,6 +56,22 @@ func (OS) Follow(name string) (string, error) {
 		name = to
 	}
 	return name, nil
+}
+
+func isName(base string) bool { return base != "" && base != "." && base != ".." }
+
+// realFolder follows the links in the name of a folder, of which the last parts need not be there.
+func realFolder(folder string) (string, error) {
+	if folder == "" {
+		return "", nil
+	}
+	followed, err := filepath.EvalSymlinks(folder)
+	above, base := filepath.Split(strings.TrimRight(folder, string(filepath.Separator)))
+	if !errors.Is(err, fs.ErrNotExist) || !isName(base) {
+		return followed, err
+	}
+	above, err = realFolder(above)
+	return filepath.Join(above, base), err
 }
 
 // MakeFolder implements FS.
