@@ -3,7 +3,6 @@ package hogapi_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -71,10 +70,6 @@ func TestImportFromATable(t *testing.T) {
 		break
 	}
 	requireWhole(t, server, n)
-}
-
-func noEvents(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(func(hogapi.Event, error) bool) {}
 }
 
 // A source without a function is refused before a checkpoint is made, instead of a panic later.
