@@ -140,6 +140,30 @@ func TestBeginningOfAFileThatIsMovedAway(t *testing.T) {
 	}
 }
 
+// The place may be the first line of a file: what the file before it has gained, or that it is gone, does not matter.
+func TestTheFileBeforeIsNotNeeded(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"grown":   func(path string) error { return os.WriteFile(path, []byte(linesOf(2023, 9)), 0o600) },
+		"removed": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := hogapitest.New()
+			first, second := writeFile(t, "a.jsonl", linesOf(2023, 2)), writeFile(t, "b.jsonl", linesOf(2024, 1))
+			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+			run := func() hogapi.Receipt {
+				receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(first, second), hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
+				require.NoError(t, err)
+				return receipt
+			}
+			run()
+			require.NoError(t, change(first))
+			require.NoError(t, os.WriteFile(second, []byte(linesOf(2024, 3)), 0o600))
+			assert.EqualValues(t, 5, run().Acknowledged)
+			assert.Equal(t, 5, server.Ledger().Unique())
+		})
+	}
+}
+
 // Files that have grown, been packed or unpacked, or whose last line was not whole, are the same file.
 func TestBeginningsOfTheSameFile(t *testing.T) {
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }

@@ -215,7 +215,7 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 		return err
 	}
 	number := p.identity.number(ev.Position)
-	p.identity.n++
+	p.identity.pass(ev.Position)
 	if reject.UUID == uuid.Nil && !ev.Position.IsZero() {
 		reject.UUID = p.identity.at(ev.Position, number)
 	}

@@ -729,6 +729,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	client := server.Client(t)
 	tests := map[string]hogapi.CaptureOptions{
 		"CaptureOptions.ID":       {ID: "a\xffb"},
+		"CaptureOptions.ID<":      {Gate: hogapi.GateOptions{ContentIDs: 1}},
 		"Rate":                    {Rate: -2},
 		"Gate.SetPolicy":          {Gate: hogapi.GateOptions{SetPolicy: 9}},
 		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},

@@ -125,6 +125,8 @@ func (c *checker) look(ev *Event) {
 		_, refusal = c.identity.assign(&out)
 	}
 	if refusal != nil {
+		c.identity.number(ev.Position) // as the import counts it
+		c.identity.pass(ev.Position)
 		c.report.Refused++
 		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
 		return

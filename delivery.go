@@ -90,6 +90,9 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	if f, ok := o.Rejects.(RejectFunc); ok && f == nil {
 		return s, &InputError{Op: OpImport, Field: "Rejects", Want: "a handler with a function, not nil"}
 	}
+	if o.Gate.ContentIDs > 0 && o.ID == "" {
+		return s, &InputError{Op: OpImport, Field: "CaptureOptions.ID", Want: "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids"}
+	}
 	err = errors.Join(
 		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(OpImport),
 		firstNegative(OpImport, map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries}),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -108,7 +109,7 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 	year := ev.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
-	case slices.Contains([]string{"", "$performance_event", "$$heatmap", "$$client_ingestion_warning"}, ev.Name) || runes(ev.Name) > 200 || !utf8.ValidString(ev.Name):
+	case slices.Contains([]string{"", "$performance_event", "$$heatmap", "$$client_ingestion_warning"}, ev.Name) || len(utf16.Encode([]rune(ev.Name))) > 200 || !utf8.ValidString(ev.Name):
 		return true
 	case ev.Timestamp.IsZero() || year < 1900 || year > 2299 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
 		return true

@@ -129,6 +129,7 @@ func TestGateRefuses(t *testing.T) {
 		"distinct id is an object":  {func(e *Event) { e.DistinctID = ""; props("distinct_id", map[string]any{})(e) }, ReasonNoDistinctID},
 		"distinct id is a fraction": {func(e *Event) { e.DistinctID = ""; props("distinct_id", 1.5)(e) }, ReasonNoDistinctID},
 		"distinct id is null":       {func(e *Event) { e.DistinctID = ""; props("distinct_id", nil)(e) }, ReasonNoDistinctID},
+		"name of 202 UTF-16 units":  {func(e *Event) { e.Name = strings.Repeat("𝄞", 101) }, ReasonTooLong},
 		"no time":                   {func(e *Event) { e.Timestamp = time.Time{} }, ReasonNoTimestamp},
 		"year 0":                    {func(e *Event) { e.Timestamp = time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC) }, ReasonBadTimestamp},
 		"year 10000":                {func(e *Event) { e.Timestamp = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, ReasonBadTimestamp},
@@ -164,12 +165,17 @@ func TestGateRefuses(t *testing.T) {
 		"both kinds of properties": {func(e *Event) { e.RawProperties = json.RawMessage(`{}`) }, ReasonBadProperties},
 		"profile flag is text":     {props("$process_person_profile", "false"), ReasonBadSpecial},
 		"cookieless is text":       {props("$cookieless_mode", "yes"), ReasonBadSpecial},
+		"cookieless":               {props("$cookieless_mode", true), ReasonBadSpecial},
 		"$set is no object":        {props("$set", 1), ReasonBadSpecial},
 		"$set twice":               {func(e *Event) { props("$set", map[string]any{})(e); e.Set = map[string]any{"a": 1} }, ReasonBadSpecial},
 		"identify without profile": {func(e *Event) { e.Name = "$identify"; props("$process_person_profile", false)(e) }, ReasonBadSpecial},
 		"alias without alias":      {func(e *Event) { e.Name = "$create_alias" }, ReasonBadSpecial},
 		"group without type":       {func(e *Event) { e.Name = "$groupidentify"; props("$group_key", "acme")(e) }, ReasonBadSpecial},
 		"group without key":        {func(e *Event) { e.Name = "$groupidentify"; props("$group_type", "company")(e) }, ReasonBadSpecial},
+		"group with too long a key": {func(e *Event) {
+			e.Name = "$groupidentify"
+			e.Properties = map[string]any{"$group_type": "company", "$group_key": strings.Repeat("é", 401)}
+		}, ReasonBadSpecial},
 		"group properties are a list": {func(e *Event) {
 			e.Name = "$groupidentify"
 			e.Properties = map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": []int{1}}
@@ -195,6 +201,11 @@ func TestGateLetsPass(t *testing.T) {
 	for name, change := range map[string]func(*Event){
 		"exactly 48 hours":    func(e *Event) { e.Timestamp = testNow.Add(-48 * time.Hour) },
 		"200 characters":      func(e *Event) { e.Name, e.DistinctID = strings.Repeat("é", 200), strings.Repeat("𝄞", 200) },
+		"100 surrogate pairs": func(e *Event) { e.Name = strings.Repeat("𝄞", 100) },
+		"not cookieless":      func(e *Event) { e.Properties = map[string]any{"$cookieless_mode": false} },
+		"a group's long key": func(e *Event) {
+			e.Name, e.Properties = "$groupidentify", map[string]any{"$group_type": "company", "$group_key": strings.Repeat("é", 400)}
+		},
 		"before 1970":         func(e *Event) { e.Timestamp = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"uuid of version 4":   func(e *Event) { e.UUID = uuid.New() },
 		"no properties":       func(e *Event) { e.Properties = nil },

@@ -144,7 +144,7 @@ func (d *identity) assign(out *encoded) (number uint64, refusal *EventError) {
 		}
 		putUUID(out.wire, out.id)
 	}
-	d.n++
+	d.pass(out.pos)
 	return number, nil
 }
 
@@ -159,12 +159,23 @@ func (d *identity) derive(out *encoded, number uint64) (uuid.UUID, *EventError) 
 	return id, nil
 }
 
-// number counts the events at p that came before the next one. It must see every event, also those with a uuid of their own.
+// number counts the events at p that came before the next one. It must see every event that has a position, also those with a uuid of
+// their own.
 func (d *identity) number(p Position) uint64 {
+	if p.IsZero() {
+		return 0
+	}
 	if p != d.last {
 		d.last, d.n = p, 0
 	}
 	return d.n
+}
+
+// pass counts an event at p, after number.
+func (d *identity) pass(p Position) {
+	if !p.IsZero() {
+		d.n++
+	}
 }
 
 // at is the uuid of the n-th event at p.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -168,8 +169,8 @@ func (g *gate) name(s string) *EventError {
 	switch {
 	case s == "":
 		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
-	case tooLong(s):
-		return &EventError{Reason: ReasonTooLong, Field: "event", Want: "at most 200 characters"}
+	case len(s) > maxNameLength && lengthUTF16(s) > maxNameLength:
+		return &EventError{Reason: ReasonTooLong, Field: "event", Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
 	}
 	return nil
 }
@@ -181,14 +182,17 @@ func (g *gate) distinctID(s string) *EventError {
 		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Want: "the id of a person, not blank"}
 	case strings.IndexByte(s, 0) >= 0:
 		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Want: "no NUL: the service puts another character in its place"}
-	case tooLong(s):
+	case len(s) > maxNameLength && utf8.RuneCountInString(s) > maxNameLength:
 		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Want: "at most 200 characters: the service cuts the rest, which merges persons"}
 	}
 	return nil
 }
 
-func tooLong(s string) bool {
-	return len(s) > maxNameLength && utf8.RuneCountInString(s) > maxNameLength
+func lengthUTF16(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
 }
 
 // timestamp checks an event's time against the clock.

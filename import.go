@@ -120,7 +120,9 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	}
 	run.capture.books.total.Source = source.Name()
 	run.capture.stats.Total = o.Total
-	run.skip = run.capture.settled.Count
+	if run.begins == nil {
+		run.skip = run.capture.settled.Count
+	}
 	run.encoder, _ = run.capture.encoders.Get().(*encoder)
 	run.encoder.trust(source)
 	if saver != nil {
@@ -287,15 +289,16 @@ func (r *importRun) read(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+// events are those behind the place where the run before has ended, and those at it: skip are settled. In files each position has one event.
+func (r *importRun) events(ctx context.Context) iter.Seq2[Event, error] {
 	if r.begins != nil {
-		return r.begins.source.eventsOf(ctx, after, r.begins.open)
+		return r.begins.source.eventsOf(ctx, r.capture.settled.At, r.begins.open)
 	}
-	return r.source.Events(ctx, after)
+	return r.source.Events(ctx, r.capture.settled.After)
 }
 
 func (r *importRun) readAll(ctx context.Context) error {
-	for ev, err := range r.events(ctx, r.capture.settled.After) {
+	for ev, err := range r.events(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx) // whatever the source says of it

@@ -231,11 +231,7 @@ type modelReject struct {
 func (m *model) rejects(n int) (all []modelReject) {
 	for _, e := range m.events[:n] {
 		if e.reason != "" {
-			r := modelReject{e.Position, e.reason, e.status, e.id}
-			if e.reason == hogapi.ReasonBadRecord {
-				r.UUID = uuid.Nil // the file has none
-			}
-			all = append(all, r)
+			all = append(all, modelReject{e.Position, e.reason, e.status, e.id})
 		}
 	}
 	return all

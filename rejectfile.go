@@ -142,10 +142,14 @@ func (r Reject) line(enc *jsonb.Encoder) ([]byte, error) {
 	return append(line, '}'), err
 }
 
-// openEvent is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again.
+// openEvent is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again,
+// however often and whatever lines are mended before it; a record that made no event gets the one that its event would have.
 func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	if r.Event == nil {
-		return []byte{'{'}, nil
+		if r.UUID == uuid.Nil {
+			return []byte{'{'}, nil
+		}
+		return appendMember(enc, []byte{'{'}, "uuid", r.UUID.String())
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Event); err != nil {

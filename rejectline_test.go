@@ -34,9 +34,7 @@ func TestRefusalsOfACaptureHaveTheLinesOfAnImport(t *testing.T) {
 		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), ev))
 		require.True(t, refused)
 		reject := hogapi.NewReject(ev, refusal)
-		if reject.Event != nil {
-			reject.UUID = ev.Position.UUID("rejects") // an import knows it
-		}
+		reject.UUID = ev.Position.UUID("rejects") // an import knows it
 		line, err := reject.Line()
 		require.NoError(t, err)
 		assert.Equal(t, want[i], string(line))

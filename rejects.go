@@ -74,7 +74,12 @@ func describe(ev *Event) *description {
 	}
 	d.member("", "distinct_id", ev.DistinctID)
 	d.object("properties", ev.Properties)
-	if ev.RawProperties != nil && (ev.Properties != nil || !d.member("", "properties", ev.RawProperties)) {
+	switch {
+	case ev.RawProperties == nil:
+	case ev.Properties != nil: // an object has one member of a name
+		d.leftOut = append(d.leftOut, "properties")
+		d.raw = slices.Clone(ev.RawProperties)
+	case !d.member("", "properties", ev.RawProperties):
 		d.raw = slices.Clone(ev.RawProperties)
 	}
 	d.object("$set", ev.Set)

@@ -1,5 +1,10 @@
 package hogapi
 
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
 // special is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
 type special struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce         []byte
@@ -84,16 +89,16 @@ func (s *special) check(name string) *EventError {
 		return bad("$process_person_profile", "true or false")
 	case string(s.processProfile) == "false" && isIdentityEvent(name) && name != "$set":
 		return bad("$process_person_profile", "no false on an event that changes persons or groups: the service drops it")
-	case len(s.cookieless) > 0 && !isBool(s.cookieless):
-		return bad("$cookieless_mode", "true or false")
+	case len(s.cookieless) > 0 && string(s.cookieless) != "false":
+		return bad("$cookieless_mode", "none, or false: the service drops cookieless events that are some days old")
 	case len(s.set) > 0 && s.set[0] != '{':
 		return bad("$set", "an object")
 	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
 		return bad("$set_once", "an object")
 	case name == eventGroupIdentify && !isFilledText(s.groupType):
 		return bad("$group_type", "a text")
-	case name == eventGroupIdentify && (!isFilledText(s.groupKey) || len(s.groupKey) > 400):
-		return bad("$group_key", "a text of at most 400 bytes")
+	case name == eventGroupIdentify && (!isFilledText(s.groupKey) || textLength(s.groupKey) > 400):
+		return bad("$group_key", "a text of at most 400 characters")
 	case name == eventGroupIdentify && len(s.groupSet) > 0 && s.groupSet[0] != '{' && string(s.groupSet) != "null":
 		return bad("$group_set", "an object")
 	case (name == eventAlias || name == eventMerge) && !isFilledText(s.alias):
@@ -102,5 +107,13 @@ func (s *special) check(name string) *EventError {
 	return nil
 }
 
-func isBool(raw []byte) bool       { return string(raw) == "true" || string(raw) == "false" }
+func isBool(raw []byte) bool { return string(raw) == "true" || string(raw) == "false" }
+
+// textLength counts the characters of a text; of what is no text it is 0.
+func textLength(raw []byte) int {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return utf8.RuneCountInString(s)
+}
+
 func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
