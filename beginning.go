@@ -23,8 +23,8 @@ func digestOf(head []byte) string {
 
 // beginner is a source of files that have a beginning.
 type beginner interface {
-	// eventsOf is Events, and shows the first bytes of each file that it has opened to read it, where that can be done.
-	eventsOf(ctx context.Context, after Position, opened func(name string, head []byte)) iter.Seq2[Event, error]
+	// eventsOf is Events, and shows the first bytes of each file that it has opened to read it, where that can be done. An error ends it.
+	eventsOf(ctx context.Context, after Position, opened func(name string, head []byte) error) iter.Seq2[Event, error]
 	// beginningOf gives the first bytes of a file, at most mostOfBeginning; none where they cannot be read.
 	beginningOf(name string) []byte
 }
@@ -32,13 +32,16 @@ type beginner interface {
 // beginnings follows the beginning of the file that an import is in. What it knows stays until this run has settled more of the file that
 // it has opened itself, or some of the next.
 type beginnings struct {
-	source beginner
-	at     Position // what known belongs to
-	known  beginning
+	source  beginner
+	resumed *savedState // nil for the first run
+	at      Position    // what known belongs to
+	known   beginning
 
 	mu     sync.Mutex
-	opened []openedFile // by the reader; those that nothing is settled of, behind the one that at is in
+	opened []openedFile // by the reader, the newest ones
 }
+
+const mostOpened = 64 // files whose first bytes are held, so that many small files are no memory
 
 type openedFile struct {
 	name string
@@ -51,26 +54,43 @@ func beginningsOf(source Source, resumed *savedState) *beginnings {
 	if !ok {
 		return nil
 	}
-	b := &beginnings{source: s}
+	b := &beginnings{source: s, resumed: resumed}
 	if resumed != nil {
 		b.at, b.known = resumed.Place.At, resumed.Begins
 	}
 	return b
 }
 
-// agree reports whether the file still begins as it did. One that is shorter, or cannot be read, is for the reader to report.
-func (b *beginnings) agree() bool {
-	if b == nil || b.known.Digest == "" {
-		return true
+// look refuses another file under the name of the one that the checkpoint is in, before anything is done.
+func (b *beginnings) look() error {
+	if b == nil || b.resumed == nil || b.resumed.Begins.Digest == "" {
+		return nil
 	}
-	head := b.source.beginningOf(b.at.Key)
-	return b.known.Bytes < 0 || b.known.Bytes > len(head) || digestOf(head[:b.known.Bytes]) == b.known.Digest
+	name := b.resumed.Place.At.Key
+	return b.check(name, b.source.beginningOf(name))
 }
 
-func (b *beginnings) open(name string, head []byte) {
+// check does so with the first bytes of a file. One that is shorter, or cannot be read, is for the reader to report.
+func (b *beginnings) check(name string, head []byte) error {
+	if b.resumed == nil || b.resumed.Place.At.Key != name {
+		return nil
+	}
+	if known := b.resumed.Begins; known.Bytes < 1 || known.Bytes > len(head) || digestOf(head[:known.Bytes]) == known.Digest {
+		return nil
+	}
+	return unfitState(fieldSource, b.resumed.Source, "the file as it was: it begins with other bytes now. "+
+		"Is it another one of the same name, import it with an ID and a checkpoint of its own")
+}
+
+// open is told of each file that is read. It looks again: this is the file itself, not what its name led to before.
+func (b *beginnings) open(name string, head []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.opened = append(b.opened, openedFile{name, head})
+	if len(b.opened) > mostOpened {
+		b.opened = b.opened[1:]
+	}
+	return b.check(name, head)
 }
 
 // upTo is the beginning of the file that a place is in.
@@ -93,15 +113,14 @@ func (b *beginnings) upTo(place Position) beginning {
 	return b.known
 }
 
-// headOf lets go of the files before the one that is asked for.
+// headOf is nil for a file that many others have been opened after.
 func (b *beginnings) headOf(name string) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.opened) > 0 && b.opened[0].name != name {
-		b.opened = b.opened[1:]
+	for _, file := range b.opened {
+		if file.name == name {
+			return file.head
+		}
 	}
-	if len(b.opened) == 0 {
-		return nil
-	}
-	return b.opened[0].head
+	return nil
 }

@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -138,6 +139,39 @@ func TestBeginningOfAFileThatIsMovedAway(t *testing.T) {
 			assert.EqualValues(t, 200, receipt.Acknowledged)
 		})
 	}
+}
+
+// swapping changes something at its first Save, before the import opens its files.
+type swapping struct {
+	hogapi.Checkpointer
+
+	swap func()
+}
+
+func (s *swapping) Save(ctx context.Context, state []byte) error {
+	s.swap()
+	s.swap = func() {}
+	return s.Checkpointer.Save(ctx, state)
+}
+
+// A file that is swapped between the first look and the reading is refused when it is opened.
+func TestBeginningIsThatOfTheFileThatIsRead(t *testing.T) {
+	m := newMonthly(t)
+	m.write(linesOf(2023, 30))
+	_, err := m.run()
+	require.NoError(t, err)
+	m.write(linesOf(2023, 60))
+	_, err = m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), hogapi.ImportOptions{
+		ID: "months", Checkpoint: &swapping{hogapi.FileCheckpoint(m.ckpt), func() { m.write(linesOf(2024, 60)) }},
+	})
+	var input *hogapi.InputError
+	require.ErrorAs(t, err, &input)
+	assert.Equal(t, "checkpoint: begun with the source", input.Field)
+	assert.Equal(t, 30, m.server.Ledger().Len())
+	m.write(linesOf(2023, 60))
+	receipt, err := m.run()
+	require.NoError(t, err)
+	assert.EqualValues(t, 60, receipt.Acknowledged)
 }
 
 // The place may be the first line of a file: what the file before it has gained, or that it is gone, does not matter.

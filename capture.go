@@ -328,8 +328,11 @@ func (p *Capture) Flush(ctx context.Context) error {
 		default:
 		}
 		if err := p.waitForRoom(ctx); err != nil && p.reported < target {
-			left := target - p.reported
+			left := max(target, p.entries.First()) - p.entries.First()
 			p.mu.Unlock()
+			if left == 0 {
+				return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", context.Cause(ctx))
+			}
 			return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, context.Cause(ctx))
 		}
 	}

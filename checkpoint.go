@@ -131,10 +131,12 @@ func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err err
 
 // filesOf are the files that the owner of one uses.
 func filesOf(fsys durable.FS, path string) []string {
-	file, err := fsys.Follow(path)
-	if err == nil {
-		file, err = filepath.Abs(file)
+	if path != "" && !filepath.IsAbs(path) {
+		if here, err := os.Getwd(); err == nil {
+			path = here + string(filepath.Separator) + path // not joined: there may be links before a ".."
+		}
 	}
+	file, err := fsys.Follow(path)
 	if err != nil || path == "" {
 		return nil // what is wrong with it shows when it is opened
 	}

@@ -40,6 +40,18 @@ func (p *Capture) commit() {
 		p.running.Wait()
 		close(lanesEnded)
 	}()
+	returned := false
+	defer func() {
+		if !returned { // a function of the caller has ended this goroutine
+			p.stop(&StopError{Reason: StopHandler, Err: errors.New("a function of the caller did not return (runtime.Goexit)")})
+			<-lanesEnded
+		}
+	}()
+	p.commitUntil(lanesEnded)
+	returned = true
+}
+
+func (p *Capture) commitUntil(lanesEnded <-chan struct{}) {
 	for last := false; ; {
 		if p.saver != nil && !last {
 			p.spareDisk(lanesEnded)
@@ -213,7 +225,6 @@ func (p *Capture) saveState(place settledPlace) error {
 // report tells OnSettled how far everything is settled. What Flush or Close ends in the meantime is told as well.
 func (p *Capture) report() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	at := p.settledUpTo()
 	for ; at != p.stats.Position; at = p.settledUpTo() {
 		p.stats.Position = at
@@ -226,6 +237,7 @@ func (p *Capture) report() {
 		p.reported-- // the newest position is not told yet
 	}
 	p.makeRoom()
+	p.mu.Unlock()
 }
 
 // settledUpTo is the position to report. The newest one counts once an event of another one has come, or when the caller has said by

@@ -90,6 +90,7 @@ type importRun struct {
 type rejectJournal interface {
 	RejectHandler
 	open(length int64) error // keeps so many bytes; all where it is negative
+	ours() RejectHandler     // of the import that has opened it
 	sync() (length int64, err error)
 	close() error
 }
@@ -113,7 +114,11 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Checkpoint != nil {
 		saver = run
 	}
-	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
+	rejects := o.Rejects
+	if run.journal != nil {
+		rejects = run.journal.ours()
+	}
+	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: rejects, Gate: o.Gate, Delivery: o.Delivery}
 	run.capture, err = c.newCapture(settings, resumed, saver) //nolint:contextcheck // what is under way may end after ctx: see close
 	if err != nil {
 		return nil, before, errors.Join(err, run.closeFiles())
@@ -185,11 +190,7 @@ func checkImportID(field, id string) error {
 // beginFiles makes sure that the checkpoint's file is the one that it began with, and not just one of its name.
 func (r *importRun) beginFiles(resumed *savedState) error {
 	r.begins = beginningsOf(r.source, resumed)
-	if r.begins.agree() {
-		return nil
-	}
-	return unfitState(fieldSource, resumed.Source, "the file as it was: it begins with other bytes now. "+
-		"Is it another one of the same name, import it with an ID and a checkpoint of its own")
+	return r.begins.look()
 }
 
 // openState opens checkpoint and reject file and brings them together. What the checkpoint holds is returned beside an error too.

@@ -67,11 +67,11 @@ func (s *jsonLines) Name() string {
 
 // Events implements Source.
 func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.eventsOf(ctx, after, func(string, []byte) {})
+	return s.eventsOf(ctx, after, func(string, []byte) error { return nil })
 }
 
 // eventsOf implements beginner.
-func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(name string, head []byte)) iter.Seq2[Event, error] {
+func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(name string, head []byte) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		first, err := s.begin(after)
 		if err != nil {
@@ -86,7 +86,11 @@ func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(na
 				yield(Event{}, fmt.Errorf("%s: %w", at.Key, err))
 				return
 			}
-			opened(at.Key, file.head)
+			if err := opened(at.Key, file.head); err != nil {
+				file.close()
+				yield(Event{}, err)
+				return
+			}
 			if !readLines(ctx, file, at, parser, yield) {
 				return
 			}

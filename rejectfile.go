@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -48,17 +49,35 @@ type rejectFile struct {
 func (f *rejectFile) Reject(_ context.Context, r Reject) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.log != nil {
+		return fmt.Errorf("%w: %s", ErrHeld, f.path)
+	}
+	if err := f.start(durable.Whole); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.end()) }()
+	return f.add(r)
+}
+
+func (f *rejectFile) add(r Reject) error {
 	line, err := r.line(&f.json)
 	if err != nil {
 		return err
 	}
-	if f.log == nil { // nobody will close it
-		if err := f.start(durable.Whole); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.end()) }()
-	}
 	return f.log.Append(line)
+}
+
+// ours implements rejectJournal.
+func (f *rejectFile) ours() RejectHandler { return ownRejects{f} }
+
+// ownRejects is a reject file in the hands of the import that has opened it.
+type ownRejects struct{ file *rejectFile }
+
+// Reject implements RejectHandler.
+func (o ownRejects) Reject(_ context.Context, r Reject) error {
+	o.file.mu.Lock()
+	defer o.file.mu.Unlock()
+	return o.file.add(r)
 }
 
 // open implements rejectJournal.

@@ -278,6 +278,41 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 
 // A reject file that fails stops the import with a reason, at whichever operation. Where a reject could not be written, the checkpoint
 // cannot be saved either, since it would vouch for it: the first failure is the reason.
+// Nobody else writes to a reject file through the value that an import has: that import would cut the line off when it is resumed.
+func TestRejectFileValueHasOneUser(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	rejects := hogapi.RejectFile(path)
+	other := hogapi.NewReject(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("other"), errors.New("bad")), nil)
+	source := hogapi.SourceFunc("busy", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			assert.ErrorIs(t, rejects.Reject(t.Context(), other), hogapi.ErrHeld)
+			yield(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("ours"), errors.New("bad")), nil)
+		}
+	})
+	_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x", Rejects: rejects})
+	require.NoError(t, err)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(content), "\n"))
+	assert.Contains(t, string(content), "ours")
+	require.NoError(t, rejects.Reject(t.Context(), other), "afterwards it may")
+}
+
+// The working folder may be a link.
+func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
+	folder := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(folder, link))
+	t.Chdir(link)
+	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), hogapi.ImportOptions{
+		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.tmp")),
+	})
+	var input *hogapi.InputError
+	require.ErrorAs(t, err, &input)
+	assert.Equal(t, "ImportOptions.Rejects", input.Field)
+}
+
 func TestRejectFileThatFails(t *testing.T) {
 	t.Parallel()
 	source := eventsOf(numberedEvent(1), hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2")))

@@ -1,10 +1,12 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,6 +131,64 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 				}
 				_, err = capture.Close(t.Context())
 				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+// A flush that ends while OnSettled is told does not speak of unsettled events.
+func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
+		require.NoError(t, err)
+		ev := numberedEvent(1)
+		ev.Position = hogapi.Position{Offset: 1}
+		require.NoError(t, capture.Enqueue(t.Context(), ev))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err = capture.Flush(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "before OnSettled was told of all")
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// A function of the caller that ends its goroutine (runtime.Goexit, as a failing test does) stops the Capture, and nothing waits for ever.
+func TestCallerEndsTheGoroutine(t *testing.T) {
+	for name, options := range map[string]hogapi.CaptureOptions{
+		"OnSettled": {OnSettled: func(hogapi.Position) { runtime.Goexit() }, Rejects: ignoreRejects},
+		"Rejects":   {Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { runtime.Goexit(); return nil })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.RejectEvents(func(raw json.RawMessage) int {
+					if bytes.Contains(raw, []byte(`"poison"`)) {
+						return 400
+					}
+					return 0
+				})
+				options.Delivery.MaxInFlight = 10
+				capture, err := server.Client(t).NewCapture(options)
+				require.NoError(t, err)
+				for i := range 100 {
+					ev := numberedEvent(i + 1)
+					ev.Position = hogapi.Position{Offset: int64(i + 1)}
+					if i == 3 {
+						ev.Name = "poison"
+					}
+					if err = capture.Enqueue(t.Context(), ev); err != nil {
+						break
+					}
+				}
+				var stop *hogapi.StopError
+				require.ErrorAs(t, err, &stop)
+				assert.Equal(t, hogapi.StopHandler, stop.Reason)
+				require.ErrorContains(t, capture.Flush(t.Context()), "Goexit")
+				receipt, err := capture.Close(t.Context())
+				require.ErrorContains(t, err, "Goexit")
+				assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
 			})
 		})
 	}
