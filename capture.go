@@ -361,7 +361,7 @@ func (p *Capture) Close(ctx context.Context) (Receipt, error) {
 	}
 	p.cancel()
 	p.closed.Do(func() {
-		p.hooks.close()
+		p.hooks.close(ctx)
 		p.result, p.resultErr = p.conclude(ctx)
 	})
 	return p.result, p.resultErr

@@ -328,14 +328,13 @@ func (e *UnsettledError) list(of *entry) {
 func (p *Capture) endedBy(ctx context.Context) error {
 	select {
 	case <-p.stopped:
-		if errors.Is(p.stopErr, context.Canceled) && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if !errors.Is(p.stopErr, context.Canceled) || ctx.Err() == nil {
+			return p.stopErr
 		}
-		return p.stopErr
 	default:
 	}
 	if p.entries.Len() > 0 {
 		return context.Cause(ctx)
 	}
-	return nil
+	return nil // whatever ctx says: all was settled before
 }

@@ -210,13 +210,19 @@ func (q *hookQueue) checkpoint(e CheckpointEvent) {
 	}
 }
 
-// close runs what is queued and ends.
-func (q *hookQueue) close() {
+// close runs what is queued and ends; once ctx has ended, what is queued is left out, and what is running is not waited for.
+func (q *hookQueue) close(ctx context.Context) {
 	if q == nil {
 		return
 	}
 	close(q.events)
-	<-q.ended
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+		for range q.events {
+			q.missed.Add(1)
+		}
+	}
 	if n := q.missed.Load(); n > 0 {
 		q.core.logger.Warn("hogapi: hooks were too slow", "left_out", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,6 +152,32 @@ func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 		require.ErrorContains(t, err, "before OnSettled was told of all")
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
+	})
+}
+
+// Close with a context that has ended: what is settled already is no failure, and hooks that are queued are not waited for.
+func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Int64
+		slow := hogapi.Hooks{OnBatch: func(hogapi.BatchEvent) {
+			time.Sleep(time.Minute)
+			told.Add(1)
+		}}
+		capture, err := hogapitest.New().Client(t, hogapi.WithHooks(slow)).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
+		require.NoError(t, err)
+		for i := range 20 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+		}
+		require.NoError(t, capture.Flush(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		begin := time.Now()
+		receipt, err := capture.Close(ctx)
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(begin))
+		assert.EqualValues(t, 20, receipt.Acknowledged)
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 1, told.Load(), "the one that ran")
 	})
 }
 
