@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,10 +186,15 @@ func TestHostileServersAndCalls(t *testing.T) {
 			require.ErrorAs(t, last, &page)
 			requireTyped(t, page.Err)
 
+			var heard atomic.Bool // a try may end before it is sent, on a busy machine
+			client = hostileClient(t, rawServer(t, func(w io.Writer) {
+				heard.Store(true)
+				answer(w)
+			}))
 			_, err := client.BatchExports.Create(t.Context(), hostileExport())
 			requireTyped(t, err)
 			var api *APIError
-			if !errors.As(err, &api) || api.StatusCode >= 500 {
+			if heard.Load() && (!errors.As(err, &api) || api.StatusCode >= 500) {
 				require.ErrorIs(t, err, ErrOutcomeUnknown, "it may have been made")
 			}
 			require.Less(t, time.Since(begin), 2*hostileTry+10*time.Second) // on a busy machine
