@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -37,15 +39,18 @@ type beginnings struct {
 	at      Position    // what known belongs to
 	known   beginning
 
-	mu     sync.Mutex
-	opened []openedFile // by the reader, the newest ones
+	head    []byte // of the file that is read; the reader's own, as is the next
+	marked  bool   // to the end of the head
+	refusal error
+
+	mu    sync.Mutex
+	marks []mark // of what is read and not settled, in that order
 }
 
-const mostOpened = 64 // files whose first bytes are held, so that many small files are no memory
-
-type openedFile struct {
-	name string
-	head []byte
+// mark is the beginning of a file up to the end of one of its events.
+type mark struct {
+	at     Position
+	begins beginning
 }
 
 // beginningsOf is nil for a source that has no files. A run that resumes knows what the checkpoint knows.
@@ -78,19 +83,32 @@ func (b *beginnings) check(name string, head []byte) error {
 	if known := b.resumed.Begins; known.Bytes < 1 || known.Bytes > len(head) || digestOf(head[:known.Bytes]) == known.Digest {
 		return nil
 	}
-	return unfitState(fieldSource, b.resumed.Source, "the file as it was: it begins with other bytes now. "+
-		"Is it another one of the same name, import it with an ID and a checkpoint of its own")
+	return unfitState(fieldSource, b.resumed.Source, fmt.Sprintf("the file %q as it was: it begins with other bytes now. "+
+		"Is it another one of the same name, import it with an ID and a checkpoint of its own", name))
 }
 
 // open is told of each file that is read. It looks again: this is the file itself, not what its name led to before.
 func (b *beginnings) open(name string, head []byte) error {
+	b.head, b.marked = head, false
+	b.refusal = b.check(name, head)
+	return b.refusal
+}
+
+// refuses reports whether a source has ended with the error of open.
+func (b *beginnings) refuses(err error) bool { return b != nil && err == b.refusal } //nolint:errorlint // it, and no other of its kind
+
+// read is told of each event before it is on its way. It marks the first one of a file, and those that end within the head: so there is no
+// more than a mark for each event in flight, of which there are only so many, and none for a file without events.
+func (b *beginnings) read(at Position) {
+	if b == nil || b.marked {
+		return
+	}
+	bytes := int(min(int64(len(b.head)), at.Offset-1)) // without the newline, which a last line can lack
+	b.marked = bytes == len(b.head)
+	m := mark{at, beginning{bytes, digestOf(b.head[:bytes])}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.opened = append(b.opened, openedFile{name, head})
-	if len(b.opened) > mostOpened {
-		b.opened = b.opened[1:]
-	}
-	return b.check(name, head)
+	b.marks = append(b.marks, m)
 }
 
 // upTo is the beginning of the file that a place is in.
@@ -105,22 +123,23 @@ func (b *beginnings) upTo(place Position) beginning {
 		b.known = beginning{}
 	}
 	b.at = place
-	head := b.headOf(place.Key)
-	bytes := min(len(head), int(min(mostOfBeginning, place.Offset-1))) // without the newline, which a last line can lack
-	if bytes > b.known.Bytes || b.known.Digest == "" && bytes > 0 {
-		b.known = beginning{bytes, digestOf(head[:bytes])}
+	if begins := b.settle(place); begins.Bytes > b.known.Bytes {
+		b.known = begins
 	}
 	return b.known
 }
 
-// headOf is nil for a file that many others have been opened after.
-func (b *beginnings) headOf(name string) []byte {
+// settle forgets the marks up to a place, and returns the last beginning of its file among them.
+func (b *beginnings) settle(place Position) (last beginning) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, file := range b.opened {
-		if file.name == name {
-			return file.head
-		}
+	n := slices.IndexFunc(b.marks, func(m mark) bool { return m.at.Key == place.Key })
+	if n < 0 {
+		return last // all of that file are behind it
 	}
-	return nil
+	for ; n < len(b.marks) && b.marks[n].at.Key == place.Key && b.marks[n].at.Offset <= place.Offset; n++ {
+		last = b.marks[n].begins
+	}
+	b.marks = slices.Delete(b.marks, 0, n)
+	return last
 }

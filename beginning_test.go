@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -141,6 +144,67 @@ func TestBeginningOfAFileThatIsMovedAway(t *testing.T) {
 	}
 }
 
+// killed saves no more after some saves, as if the process had ended there.
+type killed struct {
+	hogapi.Checkpointer
+
+	saves int
+}
+
+func (k *killed) Save(ctx context.Context, state []byte) error {
+	if k.saves--; k.saves < 0 {
+		return errors.New("killed")
+	}
+	return k.Checkpointer.Save(ctx, state)
+}
+
+// A place in an early one of many small files is known by its beginning, also where the reader has been through all of them by then.
+func TestBeginningAmongManyFiles(t *testing.T) {
+	const files, lines = 100, 3
+	for _, place := range []int{1, 3, 10, 31, 150} { // lines settled when it is killed
+		t.Run(fmt.Sprint(place), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // so all is read before the first answer
+				folder := t.TempDir()
+				paths := make([]string, files)
+				write := func(year int) {
+					for i := range paths {
+						paths[i] = filepath.Join(folder, fmt.Sprintf("f%03d.jsonl", i))
+						require.NoError(t, os.WriteFile(paths[i], []byte(linesOf(year, lines)), 0o600))
+					}
+				}
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
+				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+				run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
+					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), hogapi.ImportOptions{
+						ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
+					})
+				}
+				write(1998)
+				receipt, err := run(&killed{checkpoint, 2})
+				require.ErrorContains(t, err, "killed")
+				require.EqualValues(t, files*lines, receipt.Read, "all was read")
+				sent := server.Ledger().Len()
+
+				write(1999)
+				receipt, err = run(checkpoint)
+				var input *hogapi.InputError
+				require.ErrorAs(t, err, &input)
+				assert.Equal(t, "checkpoint: begun with the source", input.Field)
+				assert.ErrorContains(t, err, fmt.Sprintf(`"f%03d.jsonl"`, (place-1)/lines))
+				assert.EqualValues(t, place, receipt.Read)
+				assert.Equal(t, sent, server.Ledger().Len())
+
+				write(1998)
+				receipt, err = run(checkpoint)
+				require.NoError(t, err)
+				assert.EqualValues(t, files*lines, receipt.Acknowledged)
+				assert.Equal(t, files*lines, server.Ledger().Unique())
+			})
+		})
+	}
+}
+
 // swapping changes something at its first Save, before the import opens its files.
 type swapping struct {
 	hogapi.Checkpointer
@@ -167,6 +231,10 @@ func TestBeginningIsThatOfTheFileThatIsRead(t *testing.T) {
 	var input *hogapi.InputError
 	require.ErrorAs(t, err, &input)
 	assert.Equal(t, "checkpoint: begun with the source", input.Field)
+	assert.ErrorContains(t, err, `"events.jsonl"`)
+	var stop *hogapi.StopError
+	assert.NotErrorAs(t, err, &stop)
+	assert.NotContains(t, err.Error(), "mend the source", "under the same ID, that is the danger")
 	assert.Equal(t, 30, m.server.Ledger().Len())
 	m.write(linesOf(2023, 60))
 	receipt, err := m.run()

@@ -303,9 +303,12 @@ func (r *importRun) readAll(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx) // whatever the source says of it
+		case err != nil && r.begins.refuses(err):
+			return err // not with the advice to mend the source: under its old ID, that is the danger
 		case err != nil:
 			return &StopError{Reason: StopSource, Err: err}
 		}
+		r.begins.read(ev.Position)
 		if err := r.take(ctx, &ev); err != nil {
 			return err
 		}
