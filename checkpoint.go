@@ -31,13 +31,14 @@ type Checkpointer interface {
 
 // savedState is what a checkpoint holds.
 type savedState struct {
-	Version int          `json:"version"`
-	Import  string       `json:"import"`
-	Source  string       `json:"source"`
-	Begins  beginning    `json:"begins,omitzero"` // of the file that the place is in
-	Place   settledPlace `json:"place"`
-	Rejects *int64       `json:"rejects,omitempty"` // length of the reject file that belongs to this place; nil without one
-	Receipt Receipt      `json:"receipt"`
+	Version    int          `json:"version"`
+	Import     string       `json:"import"`
+	Source     string       `json:"source"`
+	Begins     beginning    `json:"begins,omitzero"` // of the file that the place is in
+	Place      settledPlace `json:"place"`
+	Rejects    *int64       `json:"rejects,omitempty"`     // length of the reject file that belongs to this place; nil without one
+	RejectFile string       `json:"reject_file,omitempty"` // its name; empty where that was not noted
+	Receipt    Receipt      `json:"receipt"`
 
 	books *books
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // Source gives the events of an import in a fixed order, oldest first.
@@ -89,7 +91,8 @@ type importRun struct {
 // rejectJournal is a reject handler that can be taken back to an earlier length, so that a crash leaves no record twice.
 type rejectJournal interface {
 	RejectHandler
-	open(length int64) error // keeps so many bytes; all where it is negative
+	name() string            // which a checkpoint can hold; other files have others
+	open(length int64) error // keeps so many bytes, or as durable.OpenLog does
 	ours() RejectHandler     // of the import that has opened it
 	sync() (length int64, err error)
 	close() error
@@ -209,20 +212,39 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 		}
 	}
 	if resumed != nil {
-		r.state.Rejects = resumed.Rejects // a run without the reject file does not forget it
+		r.state.Rejects, r.state.RejectFile = resumed.Rejects, resumed.RejectFile // a run without the reject file does not forget it
 	}
 	if r.journal == nil {
 		return resumed, nil
 	}
-	length := int64(-1) // no run has noted a length yet: what is there is not ours to remove
-	if r.state.Rejects != nil {
-		length = *r.state.Rejects
-	}
-	if err := r.journal.open(length); err != nil {
+	if err := r.openRejects(); err != nil {
 		r.journal = nil
 		return resumed, errors.Join(fileError(StopHandler, "the reject file cannot be opened", err), r.closeFiles())
 	}
 	return resumed, nil
+}
+
+// openRejects takes the reject file back to the length that the checkpoint knows. That of another file says nothing about this one, which has
+// to be new or empty then.
+func (r *importRun) openRejects() error {
+	begun, named := r.state.RejectFile, r.journal.name()
+	r.state.RejectFile = named
+	switch {
+	case r.state.Rejects == nil:
+		return r.journal.open(durable.Whole) // no run has noted a length yet: what is there is not ours to remove
+	case begun == "" || begun == named:
+		return r.journal.open(*r.state.Rejects)
+	}
+	err := r.journal.open(durable.Empty)
+	if errors.Is(err, durable.ErrNotEmpty) {
+		return otherRejectFile(begun, named)
+	}
+	return err
+}
+
+func otherRejectFile(begun, named string) error {
+	return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Value: named,
+		Want: fmt.Sprintf("the reject file that the import has used so far, %q, or one that is new or empty; this one holds something", begun)}
 }
 
 func (r *importRun) closeFiles() error {

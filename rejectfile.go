@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"unicode/utf8"
 
@@ -29,7 +31,8 @@ import (
 //
 // New lines go to the end of what the file holds. With a checkpoint the file is exact, whatever crashed: it has each reject once,
 // since each run takes it back to the length that the checkpoint knows. So give each import a file of its own, and leave it alone
-// until the import has ended: what others add is gone when the import runs again. Without a checkpoint, a second run adds its
+// until the import has ended: what others add is gone when the import runs again. A run that names another file than the one before
+// goes on in it where it is new or empty, and is refused where it is not. Without a checkpoint, a second run adds its
 // rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld].
 //
 // A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash.
@@ -78,6 +81,15 @@ func (o ownRejects) Reject(_ context.Context, r Reject) error {
 	o.file.mu.Lock()
 	defer o.file.mu.Unlock()
 	return o.file.add(r)
+}
+
+// name implements rejectJournal.
+func (f *rejectFile) name() string {
+	name := filepath.Clean(f.path)
+	if !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // open implements rejectJournal.

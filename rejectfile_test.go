@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,118 @@ func TestRejectFileThatComesLater(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "of another import\n", string(content))
+}
+
+// A run that names another reject file than the runs before it empties none: the length that they have noted is of theirs.
+func TestAnotherRejectFile(t *testing.T) {
+	const others = `{"$reject":{"raw":"of another import"}}` + "\n"
+	bad := hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2"))
+	for name, test := range map[string]struct {
+		events  []hogapi.Event // of the first run
+		begun   string         // the reject file of that
+		between bool           // a run without one
+		named   string
+		content string // of the named one before
+		want    string // of it after; empty: refused, as it is
+	}{
+		"the same":                         {events: []hogapi.Event{bad}, begun: "a", named: "a", want: "bad"},
+		"the same, spelled otherwise":      {events: []hogapi.Event{bad}, begun: "a", named: "x/../a", want: "bad"},
+		"the same after a run without":     {events: []hogapi.Event{bad}, begun: "a", between: true, named: "a", want: "bad"},
+		"not UTF-8, the same":              {events: []hogapi.Event{bad}, begun: "\xff", named: "\xff", want: "bad"},
+		"not UTF-8, another":               {events: []hogapi.Event{bad}, begun: "\xff", named: "\xfe", content: others},
+		"new":                              {events: []hogapi.Event{bad}, begun: "a", named: "b", want: "later"},
+		"new after a run without":          {events: []hogapi.Event{bad}, begun: "a", between: true, named: "b", want: "later"},
+		"another, none rejected":           {events: []hogapi.Event{numberedEvent(1)}, begun: "a", named: "b", content: others},
+		"another":                          {events: []hogapi.Event{bad}, begun: "a", named: "b", content: others},
+		"another after a run without":      {events: []hogapi.Event{bad}, begun: "a", between: true, named: "b", content: others},
+		"another with a line's end there":  {events: []hogapi.Event{bad}, begun: "a", named: "b", content: strings.Repeat("\n", 10_000)},
+		"another that is longer by a line": {events: []hogapi.Event{bad}, begun: "a", named: "b", content: "copy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.Mkdir("x", 0o700))
+			server := hogapitest.New()
+			run := func(rejects string, events ...hogapi.Event) (hogapi.Receipt, error) {
+				options := hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint("ckpt")}
+				if rejects != "" {
+					options.Rejects = hogapi.RejectFile(rejects)
+				}
+				return server.Client(t).Import(t.Context(), eventsOf(events...), options)
+			}
+			_, err := run(test.begun, test.events...)
+			require.NoError(t, err)
+			if test.between {
+				_, err = run("", test.events...)
+				require.NoError(t, err)
+			}
+			if test.content == "copy" {
+				content, err := os.ReadFile(test.begun)
+				require.NoError(t, err)
+				test.content = string(content) + others
+			}
+			if test.content != "" {
+				require.NoError(t, os.WriteFile(test.named, []byte(test.content), 0o600))
+			}
+			state, err := os.ReadFile("ckpt")
+			require.NoError(t, err)
+			calls := len(server.Calls())
+
+			later := hogapi.BadEvent(hogapi.Position{}, []byte("later"), errors.New("line 3"))
+			receipt, err := run(test.named, append(test.events, later)...)
+			content, readErr := os.ReadFile(test.named)
+			require.NoError(t, readErr)
+			if test.want != "" {
+				require.NoError(t, err)
+				assert.EqualValues(t, 2, receipt.Read)
+				assert.Equal(t, 1, strings.Count(string(content), `"raw":"`+test.want+`"`), "%s", content)
+				assert.Equal(t, 1, strings.Count(string(content), `"raw":"later"`), "%s", content)
+				return
+			}
+			var input *hogapi.InputError
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, "ImportOptions.Rejects", input.Field)
+			assert.Contains(t, input.Want, strings.Trim(strconv.Quote(test.begun), `"`))
+			assert.Contains(t, input.Want, "new or empty")
+			assert.Equal(t, strings.Trim(strconv.Quote(test.named), `"`), strings.Trim(input.Value, `"`))
+			assert.EqualValues(t, 1, receipt.Read, "what the checkpoint holds")
+			assert.Equal(t, test.content, string(content))
+			after, err := os.ReadFile("ckpt")
+			require.NoError(t, err)
+			assert.Equal(t, string(state), string(after))
+			assert.Len(t, server.Calls(), calls)
+
+			_, err = run(test.begun, append(test.events, later)...)
+			require.NoError(t, err, "with its own it goes on")
+		})
+	}
+}
+
+// A state of a release that noted no name goes by the length alone, and notes the name.
+func TestRejectFileOfAnOlderState(t *testing.T) {
+	t.Chdir(t.TempDir())
+	bad := hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1"))
+	checkpoint := hogapi.FileCheckpoint("ckpt")
+	run := func(rejects string) error {
+		_, err := hogapitest.New().Client(t).Import(t.Context(), eventsOf(bad), hogapi.ImportOptions{ID: "x", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejects)})
+		return err
+	}
+	require.NoError(t, run("a"))
+	changeState(t, checkpoint, func(state string) string { return strings.Replace(state, `"reject_file":"a",`, "", 1) })
+	whole, err := os.ReadFile("a")
+	require.NoError(t, err)
+	require.NoError(t, os.Rename("a", "b"))
+	f, err := os.OpenFile("b", os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("since the checkpoint\n")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+
+	require.NoError(t, run("b"))
+	content, err := os.ReadFile("b")
+	require.NoError(t, err)
+	assert.Equal(t, string(whole), string(content))
+	require.NoError(t, os.WriteFile("a", whole, 0o600))
+	require.ErrorContains(t, run("a"), `"b"`)
 }
 
 func TestRejectFileHasOneOwner(t *testing.T) {

@@ -31,6 +31,10 @@ func TestRunbook(t *testing.T) {
 		assert.Contains(t, first, "`"+string(reason[1])+"`")
 		assert.NotEmpty(t, stopHints[StopReason(reason[1])], "the error itself says what to do about %s", reason[1])
 	}
+	var rejects *InputError
+	require.ErrorAs(t, otherRejectFile("before", "now"), &rejects)
+	assert.Contains(t, first, "`"+rejects.Field+"`, with \"new or empty\"")
+	assert.Contains(t, rejects.Want, "new or empty")
 	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
 	for _, raw := range []string{
 		`{`,

@@ -15,7 +15,7 @@ func FuzzSavedState(f *testing.F) {
 	k.enter(&entry{state: entryRejected, time: testTime, tally: k.tally("b", testTime)})
 	length := int64(9)
 	for _, rejects := range []*int64{nil, &length} {
-		state, err := json.Marshal(savedState{Version: stateVersion, Import: "imp", Source: "src", Rejects: rejects, Receipt: k.receipt()})
+		state, err := json.Marshal(savedState{Version: stateVersion, Import: "imp", Source: "src", Rejects: rejects, RejectFile: "r", Receipt: k.receipt()})
 		require.NoError(f, err)
 		f.Add(state)
 	}
@@ -51,6 +51,7 @@ func FuzzSavedState(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, s.Place, again.Place)
 		require.Equal(t, s.Rejects, again.Rejects)
+		require.Equal(t, s.RejectFile, again.RejectFile)
 		requireSameCounts(t, s.Receipt, again.books.receipt())
 	})
 }

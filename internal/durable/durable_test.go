@@ -248,6 +248,8 @@ func TestOpenLog(t *testing.T) {
 		{name: "whole", content: "one\ntwo\n", length: durable.Whole, want: "one\ntwo\nnext\n"},
 		{name: "whole and empty", length: durable.Whole, want: "next\n"},
 		{name: "whole, last line without its end", content: "one\ntw", length: durable.Whole, want: "one\ntw\nnext\n"},
+		{name: "empty, new", length: durable.Empty, want: "next\n"},
+		{name: "empty, and is not", content: "\n", length: durable.Empty, err: "the file is not empty"},
 		{name: "shorter", content: "one\n", length: 8, err: "the file has 4 bytes and should have at least 8"},
 		{name: "missing", length: 8, err: "the file has 0 bytes"},
 		{name: "changed", content: "one two\n", length: 4, err: "no line ends at byte 4"},

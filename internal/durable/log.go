@@ -18,11 +18,17 @@ type Log struct {
 	failed error
 }
 
-// Whole is the length that keeps everything.
-const Whole = -1
+// Lengths of logs about which nothing is noted.
+const (
+	Whole = -1 // keeps everything
+	Empty = -2 // there is nothing yet: the log has to be new or empty
+)
+
+// ErrNotEmpty is the error of OpenLog where there is something and the length was Empty.
+var ErrNotEmpty = errors.New("the file is not empty")
 
 // OpenLog opens a log, or makes one for this user only, and cuts what stands behind length. It fails where the file is
-// shorter or has no end of a line there. With Whole, a last line that was left without its end gets one: to whom it
+// shorter or has no end of a line there, and leaves it as it is. With Whole, a last line that was left without its end gets one: to whom it
 // belongs is not known, so it is not cut.
 func OpenLog(fsys FS, path string, length int64) (*Log, error) {
 	f, err := open(fsys, path)
@@ -56,10 +62,14 @@ func (l *Log) start(length int64) error {
 		return err
 	}
 	whole := length == Whole
-	if whole {
+	switch {
+	case whole:
 		length = size
-	}
-	if size < length {
+	case length == Empty && size > 0:
+		return ErrNotEmpty
+	case length == Empty:
+		length = 0
+	case size < length:
 		return fmt.Errorf("the file has %d bytes and should have at least %d", size, length)
 	}
 	ended, err := l.lineEndsAt(length)
