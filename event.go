@@ -36,7 +36,8 @@ type badRecord struct {
 }
 
 // BadEvent stands for a record that made no event, such as a line that is no JSON. The import hands it to the reject
-// handler with raw and err, and goes on.
+// handler with raw and err, and goes on. Where the record has a uuid of its own, set the event's UUID: the reject keeps it, so that the
+// record is one event, wherever it is mended.
 func BadEvent(p Position, raw []byte, err error) Event {
 	return Event{Position: p, bad: &badRecord{raw: raw, err: err}}
 }

@@ -35,7 +35,8 @@ func newLineParser() *lineParser {
 var lineParsers = sync.Pool{New: func() any { return newLineParser() }}
 
 // ParseJSONLine makes the event of one line in the format of [JSONLinesFile], for lines that come from elsewhere. It sets no
-// position. The event's properties may share the line's memory. The error says what is wrong with the line: see [BadEvent].
+// position. The event's properties may share the line's memory. The error says what is wrong with the line; beside it the event has
+// nothing but the line's uuid, where that can be read and is good: give it to the [BadEvent].
 func ParseJSONLine(line []byte) (Event, error) {
 	p, _ := lineParsers.Get().(*lineParser)
 	defer lineParsers.Put(p)
@@ -44,6 +45,9 @@ func ParseJSONLine(line []byte) (Event, error) {
 		ev.RawProperties = bytes.Clone(ev.RawProperties) // they were put together in the parser's own memory
 	}
 	p.line, ev.noted = lineFields{}, nil // they would keep the line, and the parser
+	if err != nil {
+		ev = Event{UUID: ownUUID(line)}
+	}
 	return ev, err
 }
 
@@ -166,21 +170,67 @@ func (p *lineParser) distinctID() (string, error) {
 	return p.text("distinct_id", raw, &p.ids)
 }
 
-func (p *lineParser) uuid() (id uuid.UUID, err error) {
+func (p *lineParser) uuid() (uuid.UUID, error) {
 	raw := p.line.uuid
 	if raw == nil || string(raw) == `""` {
-		return id, nil
+		return uuid.Nil, nil
 	}
-	text := p.unquoted(raw)
 	if raw[0] == '"' {
-		id, err = uuid.ParseBytes(text)
+		if id, ok := parseUUID(p.unquoted(raw)); ok {
+			return id, nil
+		}
 	}
+	return uuid.Nil, errors.New(`uuid: want a UUID other than zero, or none`)
+}
+
+// parseUUID reads a UUID other than zero.
+func parseUUID(text []byte) (id uuid.UUID, ok bool) {
 	const braced = len("{}") + uuidLength // the parser takes anything for the braces, such as two more digits
-	torn := len(text) == braced && (text[0] != '{' || text[braced-1] != '}')
-	if err != nil || torn || id == uuid.Nil {
-		return uuid.Nil, errors.New(`uuid: want a UUID other than zero, or none`)
+	if len(text) == braced && (text[0] != '{' || text[braced-1] != '}') {
+		return id, false
 	}
-	return id, nil
+	id, err := uuid.ParseBytes(text)
+	return id, err == nil && id != uuid.Nil
+}
+
+// ownUUID is the uuid of a record that made no event, as far as its text can be read: mended here or in the source, it shall be one and
+// the same event. It is nil where there is none that the gate would take. It is also nil where there are two, as in a line that was
+// written into another: nobody can tell which of them the mended event will have.
+func ownUUID(text []byte) (own uuid.UUID) {
+	d := json.NewDecoder(bytes.NewReader(text)) // reads on behind most of what makes a line bad
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return uuid.Nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			break
+		}
+		if key != "uuid" || string(value) == "null" || string(value) == `""` {
+			continue
+		}
+		id, ok := uuidOf(value)
+		if !ok || own != uuid.Nil && own != id {
+			return uuid.Nil
+		}
+		own = id
+	}
+	// What was read last may have ended with the quote that begins a key of the other record.
+	if unread := text[d.InputOffset()-1:]; bytes.Contains(unread, []byte(`"uuid"`)) {
+		return uuid.Nil
+	}
+	return own
+}
+
+// uuidOf reads the uuid of a JSON text, if the gate would take it.
+func uuidOf(value []byte) (uuid.UUID, bool) {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return uuid.Nil, false
+	}
+	id, ok := parseUUID([]byte(text))
+	return id, ok && checkUUID(id) == nil
 }
 
 // properties are the line's own, with $set and $set_once moved into them: the service takes them there as well.

@@ -19,6 +19,7 @@ func TestParseJSONLineMakesTheEventsOfAFile(t *testing.T) {
 		`{"event":"b","distinct_id":7,"timestamp":"2024-05-01T12:30:00Z","properties":{"x":1},"$set":{"name":"Ann"}}`,
 		`{"event":"c","distinct_id":"ben","timestamp":"2024-05-01T12:30:00Z","$set_once":{"first":true}}`,
 		`{"event":"d","colour":"red"}`,
+		`{"uuid":"498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f","event":"d","colour":"red"}`,
 		`no JSON`,
 	}
 	path := writeFile(t, "a.jsonl", strings.Join(lines, "\n"))
@@ -36,6 +37,7 @@ func TestParseJSONLineMakesTheEventsOfAFile(t *testing.T) {
 		if want.Bad != "" {
 			require.Error(t, faults[i])
 			assert.Contains(t, want.Bad, faults[i].Error())
+			assert.Equal(t, hogapi.Event{UUID: want.UUID}, events[i])
 			continue
 		}
 		require.NoError(t, faults[i])

@@ -30,8 +30,8 @@ import (
 // are sent as they are, with every digit, and with those that [Client.Import] adds.
 //
 // Files may be gzip, which shows in their content, not in their name. Blank lines, a byte order mark and CRLF are fine. A line that makes
-// no event, or is over 1 MiB, is a [BadEvent] that names its number and never stops the import; nor does a last line that
-// was cut off. A file that cannot be read to its end does, with its name and line.
+// no event, or is over 1 MiB, is a [BadEvent] that names its number, has the line's uuid where that can be read, and never stops the import;
+// nor does a last line that was cut off. A file that cannot be read to its end does, with its name and line.
 //
 // A position is the base name of the file, which must be unique, and the byte offset behind the line in the plain text. An import goes on
 // from there: at once in a plain file, at the speed of unpacking in a gzip file. Between runs the file that
@@ -169,6 +169,7 @@ func readLines(ctx context.Context, f *linesFile, at Position, parser *lineParse
 			ev.Position = at
 		} else if number, err := f.number(l); err == nil {
 			ev = BadEvent(at, text, fmt.Errorf("line %d: %w", number, fault))
+			ev.UUID = ownUUID(text)
 		} else {
 			yield(Event{}, fmt.Errorf("%s: counting the lines: %w", at.Key, err))
 			return false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -347,6 +348,7 @@ func TestJSONLinesRefused(t *testing.T) {
 func FuzzJSONLines(f *testing.F) {
 	f.Add([]byte(oddLines))
 	f.Add([]byte(`{"event":"a","distinct_id":12,"timestamp":"2024-05-01T12:30:00.5+02:00","uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","properties":{"n":1.50}}`))
+	f.Add([]byte(`{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":7}` + "\n" + `{"uuid":"{461FC531-6209-5996-B1B1-A8AA997A6516}","event`))
 	f.Add([]byte(`{"event":"a","$set":{"x":1},"$set_once":{},"properties":{"a":"\ud83e\udd94"},"$reject":{"left_out":[]}}`))
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -386,6 +388,7 @@ func checkLines(t *testing.T, content []byte, got []record) {
 		if r.Bad != "" {
 			require.Contains(t, r.Bad, "line ")
 			require.Equal(t, line, r.Raw)
+			checkUUIDOfBadLine(t, line, r.UUID)
 			continue
 		}
 		var want struct {
@@ -431,6 +434,30 @@ func checkLines(t *testing.T, content []byte, got []record) {
 		checkProperties(t, want.Properties, want.Set, want.SetOnce, r.Properties)
 	}
 	require.Empty(t, got, "records that no line has")
+}
+
+// checkUUIDOfBadLine demands that a bad line has its uuid, where it is plain that it has one, and never another.
+func checkUUIDOfBadLine(t *testing.T, line string, got uuid.UUID) {
+	t.Helper()
+	if strings.Contains(line, `\`) {
+		return // keys and uuids can be written in many ways
+	}
+	if got != uuid.Nil {
+		require.Contains(t, strings.ReplaceAll(strings.ToLower(line), "-", ""), hex.EncodeToString(got[:]))
+	}
+	var members map[string]json.RawMessage
+	if strings.Count(line, `"uuid"`) != 1 || json.Unmarshal([]byte(line), &members) != nil {
+		return
+	}
+	text := strings.Trim(string(members["uuid"]), `"`)
+	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {
+		text = text[1 : len(text)-1]
+	}
+	want, err := uuid.Parse(text)
+	if braced := len(text) == 38; braced || err != nil || want.Variant() != uuid.RFC4122 {
+		want = uuid.Nil
+	}
+	require.Equal(t, want, got)
 }
 
 func checkProperties(t *testing.T, properties map[string]any, set, setOnce json.RawMessage, got string) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"os"
@@ -157,6 +158,151 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), hogapi.ImportOptions{ID: "first"})
 	require.NoError(t, err)
 	assert.Equal(t, 2, server.Ledger().Unique(), "mended in the source instead")
+}
+
+// rejectedUUID is the uuid of a line of a reject file.
+func rejectedUUID(t *testing.T, line string) string {
+	t.Helper()
+	var reject struct {
+		UUID string `json:"uuid"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(line), &reject))
+	return reject.UUID
+}
+
+// goodLine is a line of a source that has nothing wrong with it.
+func goodLine(id string) string {
+	return `{"uuid":"` + id + `","event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}` + "\n"
+}
+
+// A record that has a uuid of its own keeps it, whatever else is wrong with it: mended in the reject file and in the source, it is one
+// event. A reject file that is imported as it is hands the uuid on.
+func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
+	t.Parallel()
+	const (
+		id   = "498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f"
+		own  = `"uuid":"` + id + `"`
+		good = `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"`
+	)
+	for name, line := range map[string]string{
+		"unknown key":               `{` + own + `,` + good + `,"ip":"127.0.0.1"}`,
+		"not mended":                `{` + own + `,"$reject":{"reason":"bad_record","raw":"{"}}`,
+		"left out":                  `{` + own + `,` + good + `,"$reject":{"left_out":["properties.n"]}}`,
+		"name":                      `{` + own + `,"event":7,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`,
+		"distinct id":               `{` + own + `,"event":"e","distinct_id":true,"timestamp":"2024-05-01T00:00:00Z"}`,
+		"timestamp":                 `{` + own + `,"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}`,
+		"timestamp as number":       `{` + own + `,"event":"e","distinct_id":"ann","timestamp":1714521600}`,
+		"properties":                `{` + own + `,` + good + `,"properties":[]}`,
+		"set":                       `{` + own + `,` + good + `,"$set":"x"}`,
+		"set once":                  `{` + own + `,` + good + `,"$set_once":1}`,
+		"garbage behind it":         `{` + own + `,` + good + "}\x00\x00",
+		"uuid behind the fault":     `{` + good + `,"ip":"127.0.0.1",` + own + `}`,
+		"number beyond float64":     `{` + good + `,"properties":{"n":1e999},` + own + `}`,
+		"bad UTF-8":                 "{" + good + `,"properties":{"name":"caf` + "\xe9" + `"},` + own + `}`,
+		"half a surrogate pair":     `{` + good + `,"properties":{"x":"\ud800"},` + own + `}`,
+		"nested too deep":           `{` + good + `,"properties":{"x":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `},` + own + `}`,
+		"double key":                `{"event":"a",` + good + `,` + own + `}`,
+		"the same uuid twice":       `{` + own + `,` + good + `,"uuid":"498F1D9C6B1E4C379D2E0A5B7C1D2E3F"}`,
+		"escaped":                   `{"\u0075uid":"\u0034` + id[1:] + `","event":7}`,
+		"in braces and upper case":  `{"uuid":"{498F1D9C-6B1E-4C37-9D2E-0A5B7C1D2E3F}","event":7}`,
+		"another in the properties": `{"properties":{"uuid":"0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01"},` + own + `,"event":7}`,
+		"cut off":                   `{` + own + `,"event":"e","distinct_i`,
+		"longer than a line can be": `{` + own + `,` + good + `,"properties":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`,
+		"longer in a reject file":   `{` + own + `,` + good + `,"ip":1,"properties":{"x":"` + strings.Repeat(`\"`, 300_000) + `"}}`,
+		"refused for its name":      `{` + own + `,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`,
+		"refused for its id":        `{` + own + `,"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"bea"}}`,
+		"refused for its time":      `{` + own + `,"event":"e","distinct_id":"ann","timestamp":"3024-05-01T00:00:00Z"}`,
+		"refused for its values":    `{` + own + `,` + good + `,"properties":{"a":1,"a":2}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			source := writeFile(t, "e.jsonl", line+"\n")
+			var rejected []string
+			for _, job := range []string{"first", "second", "third"} {
+				rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: job, Rejects: hogapi.RejectFile(rejects)})
+				require.NoError(t, err)
+				content, err := os.ReadFile(rejects)
+				require.NoError(t, err)
+				require.Equal(t, 1, bytes.Count(content, []byte("\n")))
+				assert.Equal(t, id, rejectedUUID(t, string(content)), job)
+				rejected, source = append(rejected, string(content)), rejects
+			}
+			for i, line := range rejected {
+				mended := writeFile(t, "mended.jsonl", goodLine(rejectedUUID(t, line)))
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), hogapi.ImportOptions{ID: fmt.Sprint("mended-", i)})
+				require.NoError(t, err)
+			}
+			_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), hogapi.ImportOptions{ID: "first"})
+			require.NoError(t, err)
+			assert.Equal(t, 1, server.Ledger().Unique())
+			assert.NotEmpty(t, server.Ledger().Find(uuid.MustParse(id)))
+		})
+	}
+}
+
+// A uuid that is no good, or that may be another record's, is kept by no reject: it gets the one of its place.
+func TestRejectsKeepNoDoubtfulUUID(t *testing.T) {
+	t.Parallel()
+	const (
+		own   = `"uuid":"498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f"`
+		other = `"uuid":"0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01"`
+	)
+	for name, line := range map[string]string{
+		"no object":                 `[` + `{` + own + `}]`,
+		"no JSON":                   own,
+		"none":                      `{"event":7,"properties":{` + own + `}}`,
+		"none that can be read":     `{"event":"e",timestamp,` + own + `}`,
+		"null":                      `{"uuid":null,"event":7}`,
+		"empty":                     `{"uuid":"","event":7}`,
+		"zero":                      `{"uuid":"00000000-0000-0000-0000-000000000000","event":7}`,
+		"a number":                  `{"uuid":7,"event":7}`,
+		"no uuid":                   `{"uuid":"498f1d9c","event":7}`,
+		"of a variant that is lost": `{"uuid":"498f1d9c-6b1e-4c37-cd2e-0a5b7c1d2e3f","event":7}`,
+		"in half its braces":        `{"uuid":"{498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f)","event":7}`,
+		"two":                       `{` + own + `,"event":"e",` + other + `}`,
+		"a bad one and a good one":  `{"uuid":"yes",` + own + `}`,
+		"two records":               `{` + own + `,"event":"e"} {` + other + `,"event":"e"}`,
+		"torn in a key":             `{` + own + `,"event":"e","distin{` + other + `,"event":"e"}`,
+		"torn in a text":            `{` + own + `,"event":"some{` + other + `,"event":"e"}`,
+		"torn in an object":         `{` + own + `,"event":"e","properties":{"x":[{` + other + `,"event":"e"}`,
+		"torn before a colon":       `{` + own + `,"event"{"event":"e",` + other + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rejects := rejectLines(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", line+"\n")))
+			require.Len(t, rejects, 1)
+			place := hogapi.Position{Key: "e.jsonl", Offset: int64(len(line)) + 1}
+			assert.Equal(t, place.UUID("rejects").String(), rejectedUUID(t, rejects[0]))
+		})
+	}
+}
+
+// Sources of users say which uuid a record has that made no event.
+func TestBadEventsOfSourcesKeepTheirUUID(t *testing.T) {
+	t.Parallel()
+	id := uuid.MustParse("498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f")
+	bad := hogapi.BadEvent(hogapi.Position{}, []byte("row 7"), errors.New("no time"))
+	bad.UUID = id
+	for name, source := range map[string]hogapi.Source{
+		"SourceFunc": eventsOf(bad),
+		"PagedSource": hogapi.PagedSource("rows", func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+			if !after.IsZero() {
+				return nil, after, nil
+			}
+			return []hogapi.Event{bad}, hogapi.Position{Offset: 1}, nil
+		}),
+		"a wrapped file": hogapi.SourceFunc("wrapped", hogapi.JSONLinesFile(writeFile(t, "e.jsonl", `{"uuid":"`+id.String()+`","event":7}`)).Events),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rejects := rejectLines(t, source)
+			require.Len(t, rejects, 1)
+			assert.Equal(t, id.String(), rejectedUUID(t, rejects[0]))
+		})
+	}
 }
 
 func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
@@ -533,6 +679,7 @@ func FuzzRejectFile(f *testing.F) {
 	f.Add([]byte("no JSON"), "name", "id")
 	f.Add([]byte{0xff, '\n', 0}, "\xff", "\u2028\ufffd")
 	f.Add([]byte(`{"a":"\ud800"}`), "a\nb", "")
+	f.Add([]byte(`{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","uuid":1}`), "\xff", `{"uuid"`)
 	path := filepath.Join(f.TempDir(), "rejects.jsonl")
 	f.Fuzz(func(t *testing.T, raw []byte, name, id string) {
 		_ = os.Remove(path)
@@ -546,6 +693,10 @@ func FuzzRejectFile(f *testing.F) {
 		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
 		require.NoError(t, err)
 		require.Len(t, got, 2)
+		for i, r := range got {
+			place := hogapi.Position{Key: "row", Offset: int64(i) + 1}
+			require.Equal(t, place.UUID("fuzz"), r.UUID, "mended or not")
+		}
 		checkRaw(t, got[0].Raw, raw)
 		if got[1].Bad == "" {
 			require.Equal(t, name, got[1].Name)
