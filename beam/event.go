@@ -25,7 +25,7 @@ type Event struct {
 	UUID       uuid.UUID       // the event's identity; nil: derived from import id and position
 	Position   hogapi.Position // where the event stands in its source; no two events of an import may have the same
 
-	// A record that made no event has these in place of all but the position. It becomes a reject.
+	// A record that made no event has these in place of all but the position, and its uuid if it has one. It becomes a reject.
 	Bad string // what is wrong with it
 	Raw []byte // the record
 }

@@ -153,8 +153,10 @@ func (l *lineReader) event(name string) (Event, bool) {
 	}
 	at := hogapi.Position{Key: name, Offset: l.end}
 	if l.size > longestLine+1 {
+		raw := bytes.Clone(line[:min(beginning, len(line))])
+		known, _ := hogapi.ParseJSONLine(raw) // of its event, the uuid is all that can be whole
 		return Event{
-			Position: at, Raw: bytes.Clone(line[:min(beginning, len(line))]),
+			Position: at, UUID: known.UUID, Raw: raw,
 			Bad: fmt.Sprintf("it has %d bytes, and no more than %d are read; what is kept of it is its beginning", l.size-1, longestLine),
 		}, true
 	}
@@ -164,7 +166,7 @@ func (l *lineReader) event(name string) (Event, bool) {
 	line = bytes.Clone(line) // the event keeps parts of it
 	ev, err := hogapi.ParseJSONLine(line)
 	if err != nil {
-		return Event{Position: at, Raw: line, Bad: err.Error()}, true
+		return Event{Position: at, UUID: ev.UUID, Raw: line, Bad: err.Error()}, true
 	}
 	return Event{
 		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, Properties: ev.RawProperties, UUID: ev.UUID, Position: at,

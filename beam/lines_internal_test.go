@@ -23,7 +23,8 @@ func hostileText() string {
 		return fmt.Sprintf(`{"event":"a","distinct_id":"p%d","timestamp":"2024-05-01T12:30:00Z","properties":{"n":%d}}`, i, i)
 	}
 	return "\xef\xbb\xbf" + good(0) + "\r\n\n  \n" + good(1) + "\nno JSON\n" + good(2) + "\n" +
-		`{"event":"` + strings.Repeat("x", longestLine) + "\"}\n" + good(3) + "\n\r\n\r\r\n" + good(4)
+		`{"uuid":"498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f","event":7}` + "\n" +
+		`{"uuid":"0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01","event":"` + strings.Repeat("x", longestLine) + "\"}\n" + good(3) + "\n\r\n\r\r\n" + good(4)
 }
 
 func readRange(t *testing.T, in file, from, to int64) (events []Event) {
@@ -52,13 +53,14 @@ func TestLinesAreTheCores(t *testing.T) {
 			require.NoError(t, err)
 			require.Less(t, i, len(got))
 			assert.Equal(t, want.Position, got[i].Position)
+			assert.Equal(t, want.UUID, got[i].UUID)
 			assert.Equal(t, want.DistinctID, got[i].DistinctID)
 			assert.Equal(t, string(want.RawProperties), string(got[i].Properties))
 			assert.Equal(t, want.Name == "", got[i].Bad != "")
 			i++
 		}
 		assert.Len(t, got, i)
-		assert.Equal(t, 7, i)
+		assert.Equal(t, 8, i)
 	}
 }
 

@@ -33,7 +33,7 @@ type BatchReceipt struct {
 // Reject is an event that is not in the service and will not be: refused by the gate or the service, or a record that made no event.
 type Reject struct {
 	Line     json.RawMessage `json:"line"` // as a reject file has it: mended, it can be imported again
-	UUID     uuid.UUID       `json:"uuid"` // derived from the position also where a record made no event
+	UUID     uuid.UUID       `json:"uuid"` // the record's own, else derived from the position, also where it made no event
 	Position hogapi.Position `json:"position"`
 	Reason   hogapi.Reason   `json:"reason"`
 	Status   int             `json:"status,omitempty"` // of the service's answer; 0 where the gate refused
