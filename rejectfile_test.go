@@ -535,8 +535,6 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 	require.NoError(t, inner())
 }
 
-// A reject file that fails stops the import with a reason, at whichever operation. Where a reject could not be written, the checkpoint
-// cannot be saved either, since it would vouch for it: the first failure is the reason.
 // Nobody else writes to a reject file through the value that an import has: that import would cut the line off when it is resumed.
 func TestRejectFileValueHasOneUser(t *testing.T) {
 	t.Parallel()
@@ -572,6 +570,8 @@ func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
 	assert.Equal(t, "ImportOptions.Rejects", input.Field)
 }
 
+// A reject file that fails stops the import with a reason, at whichever operation. Where a reject could not be written, the checkpoint
+// cannot be saved either, since it would vouch for it: the first failure is the reason.
 func TestRejectFileThatFails(t *testing.T) {
 	t.Parallel()
 	source := eventsOf(numberedEvent(1), hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2")))
@@ -613,7 +613,6 @@ func TestRejectFileIsNotItsOwnSource(t *testing.T) {
 	assert.Equal(t, "bad\n", string(content))
 }
 
-// A Capture, or a handler around the file, opens and closes it for each line.
 // Checkpoint, reject file and source have files of their own, also beside the names that they are given.
 func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	folder := t.TempDir()
@@ -660,6 +659,7 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	}
 }
 
+// A Capture, or a handler around the file, opens and closes it for each line.
 func TestRejectFileOutsideAnImport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
