@@ -50,6 +50,7 @@ type Capture struct {
 	reopened int           // batches that are plain again
 	bytes    int           // of events held
 	flushTo  uint64        // all before it shall be sent without lingering
+	wholeAt  uint64        // once all before it is settled, the newest position is whole; 0: more of it may come
 	closing  bool
 	stats    Stats
 	wide     int64 // batches that span more than a day
@@ -67,6 +68,7 @@ type Capture struct {
 	books       *books        // under the lock
 	settled     settledPlace  // of what is committed; under the lock
 	uncommitted int           // events that are settled and not committed; under the lock
+	newest      uint64        // of the committed events that have a position; the committer's own
 	reported    uint64        // all before it has been reported to OnSettled; under the lock
 	saveTime    time.Duration // of the newest save; the committer's own
 }
@@ -231,6 +233,9 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 func (p *Capture) push(e entry) uint64 {
 	p.stats.Read++
 	p.bytes += int(e.size) + len(e.pos.Key)
+	if !e.pos.IsZero() {
+		p.wholeAt = 0
+	}
 	return p.entries.Push(e)
 }
 
@@ -316,9 +321,7 @@ func (p *Capture) wakeLanes() {
 // position has several events, call it only behind the last of them: OnSettled is told that the position is done.
 func (p *Capture) Flush(ctx context.Context) error {
 	p.mu.Lock()
-	target := p.entries.Next()
-	p.flushTo = max(p.flushTo, target)
-	p.wakeLanes()
+	target := p.flushAll()
 	p.wakeCommitter()
 	for p.reported < target {
 		select {
@@ -340,6 +343,16 @@ func (p *Capture) Flush(ctx context.Context) error {
 	return nil
 }
 
+// flushAll has all that was taken sent without lingering: the newest position is said to be whole then. The caller holds the lock.
+func (p *Capture) flushAll() (upTo uint64) {
+	p.flushTo = p.entries.Next()
+	if p.wholeAt == 0 {
+		p.wholeAt = p.flushTo
+	}
+	p.wakeLanes()
+	return p.flushTo
+}
+
 // Close takes no further events, sends what it holds, waits for retries, and returns the receipt, valid beside an error
 // too. When ctx ends first, what is under way is broken off and the error is an *UnsettledError that lists what may or may not
 // have arrived; a Capture that was stopped says so by its *StopError. A second Close returns the same.
@@ -349,8 +362,7 @@ func (p *Capture) Close(ctx context.Context) (Receipt, error) {
 	}
 	p.mu.Lock()
 	p.closing = true
-	p.flushTo = p.entries.Next()
-	p.wakeLanes()
+	p.flushAll()
 	p.makeRoom()
 	p.mu.Unlock()
 	select {

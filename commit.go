@@ -17,8 +17,11 @@ type settledPlace struct {
 	Count uint64   `json:"count,omitzero"` // so many
 }
 
-// pass moves on by one settled event.
+// pass moves on by one settled event. One without a position belongs to the position before it.
 func (s *settledPlace) pass(e *entry) {
+	if e.pos.IsZero() {
+		return
+	}
 	if e.pos != s.At {
 		s.After = s.At
 		s.At, s.Count = e.pos, 0
@@ -150,6 +153,9 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 			e := p.entries.At(first + uint64(i))
 			p.books.enter(e)
 			place.pass(e)
+			if !e.pos.IsZero() {
+				p.newest = first + uint64(i)
+			}
 		}
 	})
 	var saveErr error
@@ -233,22 +239,21 @@ func (p *Capture) report() {
 		p.mu.Lock()
 	}
 	p.reported = p.entries.First()
-	if at != p.settled.At && p.reported > 0 {
-		p.reported-- // the newest position is not told yet
+	if at != p.settled.At {
+		p.reported = p.newest // it is not told yet
 	}
 	p.makeRoom()
 	p.mu.Unlock()
 }
 
-// settledUpTo is the position to report. The newest one counts once an event of another one has come, or when the caller has said by
-// Flush or Close that no more of it will, and then for good. The caller holds the lock.
+// settledUpTo is the position to report. The newest one counts once an event of another one is next, or when the caller has said by
+// Flush or Close that no more of it will come, and then for good. The caller holds the lock.
 func (p *Capture) settledUpTo() Position {
 	newest := p.settled.At
-	whole := newest == p.stats.Position
-	if p.entries.Len() > 0 {
-		whole = whole || p.entries.At(p.entries.First()).pos != newest
-	} else {
-		whole = whole || p.flushTo > 0 && p.flushTo >= p.entries.Next()
+	whole := newest == p.stats.Position || p.wholeAt > 0 && p.entries.First() >= p.wholeAt
+	if !whole && p.entries.Len() > 0 {
+		next := p.entries.At(p.entries.First()).pos
+		whole = !next.IsZero() && next != newest
 	}
 	if whole && p.settled.Count > 0 {
 		return newest
@@ -314,11 +319,8 @@ func (p *Capture) receipt() Receipt {
 }
 
 func (e *UnsettledError) list(of *entry) {
-	if e.Count == 0 {
-		e.First = of.pos
-	}
 	e.Count++
-	e.Last = of.pos
+	widen(&e.First, &e.Last, of.pos)
 	if len(e.UUIDs) < mostListed {
 		e.UUIDs = append(e.UUIDs, of.id)
 	}

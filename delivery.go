@@ -25,7 +25,8 @@ type CaptureOptions struct {
 	Rejects RejectHandler
 	// OnSettled is told the position up to which every event is settled, for sources that commit offsets. Calls come one at a
 	// time, in order; it must not call back into the Capture. A panic in it is caught and logged. A position of several events is
-	// told once an event of another one has come, or at Flush and Close, which end it.
+	// told once an event of another one has come, or at Flush and Close, which end it. Events without a position count with the one before
+	// them: they end none, and it is told once they are settled too.
 	OnSettled func(Position)
 	Gate      GateOptions
 	Delivery  DeliveryOptions

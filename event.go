@@ -45,7 +45,7 @@ func BadEvent(p Position, raw []byte, err error) Event {
 // Position is a place in a source: for a file its base name and a byte offset, for a table the key of a row, as UTF-8. Its zero
 // value is the start. Events that follow each other with one position are told apart by their number. One that Enqueue refuses
 // has none: where events share a position and a later run may refuse others of them, or where several goroutines enqueue them,
-// give them uuids of their own.
+// give them uuids of their own. Events without a position, as [Identify] makes them, move no place on.
 type Position struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`

@@ -48,10 +48,12 @@ type model struct {
 
 const modelID = "model"
 
-// newModel makes n events: of some persons, some at one position, some with their own uuids, some bad, some refused by the service.
+// newModel makes n events: of some persons, some at one position, some with their own uuids, some bad, some refused by the service; and
+// of those that are pushed, some without a position.
 func newModel(random *rand.Rand, n int, pushed bool) *model {
 	m := &model{pushed: pushed}
 	persons, crowd := 1+random.IntN(12), 1+random.IntN(30)
+	placeless := pushed && random.IntN(2) == 0
 	for offset := int64(1); len(m.events) < n; offset += 1 + random.Int64N(3) {
 		size := 1
 		if random.IntN(5) == 0 {
@@ -59,9 +61,13 @@ func newModel(random *rand.Rand, n int, pushed bool) *model {
 		}
 		number := 0
 		for range min(size, n-len(m.events)) {
-			e := randomEvent(random, len(m.events), "person-"+strconv.Itoa(random.IntN(persons)), hogapi.Position{Key: "rows", Offset: offset}, number)
+			at := hogapi.Position{Key: "rows", Offset: offset}
+			if placeless && random.IntN(3) == 0 {
+				at = hogapi.Position{}
+			}
+			e := randomEvent(random, len(m.events), "person-"+strconv.Itoa(random.IntN(persons)), at, number)
 			m.events = append(m.events, e)
-			if !m.refused(e) {
+			if !m.refused(e) && !at.IsZero() {
 				number++
 			}
 		}
@@ -99,7 +105,7 @@ func randomEvent(random *rand.Rand, i int, person string, at hogapi.Position, nu
 		e.Name, e.reason, e.status = "too large", hogapi.ReasonAnswer413, http.StatusRequestEntityTooLarge
 	}
 	e.id = derivedUUID(modelID, at, number)
-	if random.IntN(3) == 0 && e.reason != hogapi.ReasonBadRecord {
+	if (random.IntN(3) == 0 || at.IsZero()) && e.reason != hogapi.ReasonBadRecord {
 		e.id = numberedUUID(i)
 		e.UUID = e.id
 	}
@@ -120,7 +126,7 @@ func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) 
 	return id
 }
 
-// behind is the index of the first event behind a position.
+// behind is the index of the first event behind a position. Those without one belong to the position before them.
 func (m *model) behind(p hogapi.Position) int {
 	i := slices.IndexFunc(m.events, func(e modelEvent) bool { return e.Position.Offset > p.Offset })
 	if i < 0 {
@@ -131,7 +137,15 @@ func (m *model) behind(p hogapi.Position) int {
 
 // begins reports whether the i-th event is the first at its position, or there is no such event.
 func (m *model) begins(i int) bool {
-	return i == 0 || i >= len(m.events) || m.events[i].Position != m.events[i-1].Position
+	if i == 0 || i >= len(m.events) {
+		return true
+	}
+	at := m.events[i].Position
+	before := i - 1
+	for before > 0 && m.events[before].Position.IsZero() {
+		before--
+	}
+	return !at.IsZero() && at != m.events[before].Position
 }
 
 // place is what a checkpoint must say once the first n events are settled.

@@ -195,11 +195,19 @@ func (k *books) line(key tallyKey) *tally {
 
 // enter books one committed event.
 func (k *books) enter(e *entry) {
-	if k.total.Read == 0 {
-		k.total.First = e.pos
-	}
-	k.total.Last = e.pos
+	widen(&k.total.First, &k.total.Last, e.pos)
 	k.count(e)
+}
+
+// widen makes first and last reach to a position, if it is one.
+func widen(first, last *Position, to Position) {
+	if to.IsZero() {
+		return
+	}
+	if first.IsZero() {
+		*first = to
+	}
+	*last = to
 }
 
 // count adds one settled event, wherever it stands.

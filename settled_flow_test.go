@@ -108,6 +108,119 @@ func TestOnSettledNeverGoesBack(t *testing.T) {
 	})
 }
 
+// placed is an event at an offset; with 0 it has no position.
+func placed(i int, offset int64) hogapi.Event {
+	ev := numberedEvent(i)
+	ev.Position = hogapi.Position{Offset: offset}
+	return ev
+}
+
+// offsets are those of the positions told.
+func (p *places) offsets() (all []int64) {
+	for _, at := range p.all() {
+		all = append(all, at.Offset)
+	}
+	return all
+}
+
+// An event without a position, as Identify makes, is not one of another position: more of the position before it may come.
+func TestEventsWithoutAPositionEndNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var settled places
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
+		require.NoError(t, err)
+		for i, offset := range []int64{0, 1, 2, 0, 0} {
+			require.NoError(t, capture.Enqueue(t.Context(), placed(i+1, offset)))
+			if i != 1 {
+				time.Sleep(10 * time.Second) // all is settled
+			}
+			if i >= 2 {
+				assert.Equal(t, []int64{1}, settled.offsets(), "after event %d", i)
+			}
+		}
+		require.NoError(t, capture.Enqueue(t.Context(), placed(6, 2)))
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, []int64{1}, settled.offsets())
+		assert.EqualValues(t, 1, capture.Stats().Position.Offset)
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 2}, settled.offsets())
+		assert.EqualValues(t, 1, receipt.First.Offset)
+		assert.EqualValues(t, 2, receipt.Last.Offset)
+	})
+}
+
+// Flush tells of the newest position, whatever came without one behind it.
+func TestFlushBehindEventsWithoutAPosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var settled places
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
+		require.NoError(t, err)
+		flushed := func(want ...int64) {
+			t.Helper()
+			require.NoError(t, capture.Flush(t.Context()))
+			assert.Equal(t, want, settled.offsets())
+			if len(want) > 0 {
+				assert.Equal(t, want[len(want)-1], capture.Stats().Position.Offset)
+			}
+		}
+		n, want := 0, []int64(nil)
+		add := func(offset int64) {
+			n++
+			require.NoError(t, capture.Enqueue(t.Context(), placed(n, offset)))
+		}
+		add(0)
+		flushed()
+		for offset := int64(1); offset <= 5; offset++ {
+			want = append(want, offset)
+			add(offset)
+			if offset%2 == 0 {
+				flushed(want...)
+			}
+			add(0)
+			flushed(want...)
+			add(0)
+			time.Sleep(10 * time.Second)
+		}
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, settled.offsets())
+	})
+}
+
+// A flush is not over before OnSettled was told, although events without a position come while it waits, and others behind them.
+func TestFlushWhileEventsWithoutAPositionCome(t *testing.T) {
+	for name, later := range map[string][]int64{"none": nil, "without a position": {0, 0}, "of another position": {0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				answer := func(after time.Duration) hogapitest.Fault { return hogapitest.SlowAnswer(after) }
+				server.Script(hogapi.OpCapture, answer(5*time.Second), answer(time.Second), hogapitest.Always(answer(20*time.Second)))
+				var settled places
+				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
+				require.NoError(t, err)
+				add := func(i int, offset int64) { require.NoError(t, capture.Enqueue(t.Context(), placed(i, offset))) }
+				add(1, 1)
+				flushed := make(chan []int64)
+				go func() {
+					assert.NoError(t, capture.Flush(t.Context()))
+					flushed <- settled.offsets()
+				}()
+				synctest.Wait()
+				add(2, 0)
+				time.Sleep(2 * time.Second)
+				for i, offset := range later {
+					add(3+i, offset)
+				}
+				assert.Equal(t, []int64{1}, <-flushed)
+				_, err = capture.Close(t.Context())
+				require.NoError(t, err)
+				server.ClearScript(hogapi.OpCapture)
+			})
+		})
+	}
+}
+
 // Flush returns when OnSettled has been told, also of what was settled long before, or while a report was under way.
 func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
