@@ -27,7 +27,7 @@ const (
 	StopNotService   StopReason = "not_the_service"   // a success that the service does not send
 	StopNoProgress   StopReason = "no_progress"       // failures lasted longer than the limit
 	StopRejected     StopReason = "rejected_event"    // an event was rejected and there is no handler
-	StopHandler      StopReason = "handler_failed"    // the reject handler failed
+	StopHandler      StopReason = "handler_failed"    // the reject handler failed, or a function of the caller ended its goroutine
 	StopCheckpoint   StopReason = "checkpoint_failed" // the checkpoint could not be saved
 	StopSource       StopReason = "source_failed"     // the source ended with an error
 	StopWrongKey     StopReason = "wrong_key"         // the preflight: no project has this key

@@ -131,10 +131,20 @@ func (c *Client) newCapture(o CaptureOptions, resumed *savedState, saver stateSa
 		p.lanes = append(p.lanes, newLane(p, i))
 	}
 	for _, l := range p.lanes {
-		p.running.Go(l.run)
+		p.start(l.run)
 	}
 	go p.commit()
 	return p, nil
+}
+
+// start runs a part of the Capture on a goroutine of its own.
+func (p *Capture) start(part func()) {
+	p.running.Go(func() { orElse(part, p.stopFor(StopHandler)) })
+}
+
+// stopFor makes a function that stops for a reason.
+func (p *Capture) stopFor(reason StopReason) func(error) {
+	return func(err error) { p.stop(&StopError{Reason: reason, Err: err}) }
 }
 
 // resume goes on with the books and at the place of an earlier run.
@@ -195,7 +205,7 @@ func (p *Capture) accept(ctx context.Context, out encoded, wait bool) (refusal *
 	if refusal != nil {
 		return refusal, nil
 	}
-	p.begin.Do(func() { p.running.Go(p.preflight) })
+	p.begin.Do(func() { p.start(p.preflight) })
 	seq := p.push(entry{
 		pos: out.pos, number: number, id: out.id, time: out.time, size: int32(len(out.wire)),
 		tally: p.books.tally(out.name, out.time), warn: out.warn,

@@ -43,15 +43,10 @@ func (p *Capture) commit() {
 		p.running.Wait()
 		close(lanesEnded)
 	}()
-	returned := false
-	defer func() {
-		if !returned { // a function of the caller has ended this goroutine
-			p.stop(&StopError{Reason: StopHandler, Err: errors.New("a function of the caller did not return (runtime.Goexit)")})
-			<-lanesEnded
-		}
-	}()
-	p.commitUntil(lanesEnded)
-	returned = true
+	orElse(func() { p.commitUntil(lanesEnded) }, func(err error) {
+		p.stopFor(StopHandler)(err)
+		<-lanesEnded
+	})
 }
 
 func (p *Capture) commitUntil(lanesEnded <-chan struct{}) {
@@ -158,9 +153,10 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 			}
 		}
 	})
+	defer p.bySteps(done, p.release) // also when they are not saved: they are in the books, which count each event once
 	var saveErr error
 	if p.saver != nil && done > 0 {
-		saveErr = p.saveState(place)
+		orElse(func() { saveErr = p.saveState(place) }, p.stopFor(StopCheckpoint))
 	}
 	if saveErr == nil {
 		p.mu.Lock()
@@ -174,7 +170,6 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 	if err != nil {
 		p.stop(err) // before there is room: what was not saved must not become more
 	}
-	p.bySteps(done, p.release) // also when they were not saved: they are in the books, which count each event once
 	return err
 }
 

@@ -154,6 +154,21 @@ func (c *core) guard(f func() error) (err error) {
 	return f()
 }
 
+var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
+
+// orElse runs f, in which functions of the caller run. One of them can end the goroutine (runtime.Goexit, as a failing test does it) or
+// panic: then instead is called, so that nobody waits for ever for what f was to do.
+func orElse(f func(), instead func(error)) {
+	returned := false
+	defer func() {
+		if !returned {
+			instead(errNotReturned)
+		}
+	}()
+	f()
+	returned = true
+}
+
 // logBatch writes one line about a request of an import.
 func (c *core) logBatch(ctx context.Context, info CallInfo, lane, events int, a captureAnswer) {
 	level, text := slog.LevelDebug, "hogapi: batch"
@@ -219,9 +234,9 @@ func (q *hookQueue) close(ctx context.Context) {
 	select {
 	case <-q.ended:
 	case <-ctx.Done():
-		for range q.events {
-			q.missed.Add(1)
-		}
+	}
+	for range q.events { // there are none, unless ctx or a hook has ended it
+		q.missed.Add(1)
 	}
 	if n := q.missed.Load(); n > 0 {
 		q.core.logger.Warn("hogapi: hooks were too slow", "left_out", n)

@@ -145,10 +145,18 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 // saveStart saves where this run begins, before anything is sent: a checkpoint that cannot be written shows at once, and it is
 // known which part of the reject file was there before.
 func (r *importRun) saveStart(ctx context.Context) error {
-	err := r.capture.core.guard(func() error { return r.save(ctx, r.capture.settled, r.capture.receipt()) })
+	var err error
+	orElse(func() {
+		err = r.capture.core.guard(func() error { return r.save(ctx, r.capture.settled, r.capture.receipt()) })
+	}, func(err error) { _ = r.endAtStart(ctx, err) })
 	if err == nil {
 		return nil
 	}
+	return r.endAtStart(ctx, err)
+}
+
+// endAtStart ends a run that has sent nothing.
+func (r *importRun) endAtStart(ctx context.Context, err error) error {
 	err = &StopError{Reason: StopCheckpoint, Err: err}
 	r.capture.stop(err)
 	_, _ = r.capture.Close(ctx) // it holds nothing
@@ -301,14 +309,7 @@ func (r *importRun) read(ctx context.Context) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	returned := false
-	defer func() {
-		if !returned { // the source has panicked, and the panic goes on
-			r.abandon(ctx)
-		}
-	}()
-	err = r.readAll(ctx)
-	returned = true
+	orElse(func() { err = r.readAll(ctx) }, func(error) { r.abandon(ctx) })
 	return err
 }
 
@@ -341,9 +342,9 @@ func (r *importRun) readAll(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// abandon ends an import whose source has panicked. What is under way is broken off: the next run sends it again.
+// abandon ends an import whose source has panicked, or ended its goroutine, which goes on. What is under way is broken off: the next run sends it again.
 func (r *importRun) abandon(ctx context.Context) {
-	err := &StopError{Reason: StopSource, Err: errors.New("the source panicked")}
+	err := &StopError{Reason: StopSource, Err: errors.New("the source did not return")}
 	r.capture.stop(err)
 	r.capture.cancel()
 	_, _ = r.close(ctx, err)

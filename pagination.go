@@ -290,7 +290,7 @@ func (l *lookahead[T, P]) start(to place) {
 	l.last = to
 	result := make(chan fetched[P], 1)
 	l.pending[to] = result
-	go func() { result <- l.walk.fetch(l.ctx, to) }()
+	go orElse(func() { result <- l.walk.fetch(l.ctx, to) }, func(err error) { result <- fetched[P]{err: err} })
 }
 
 // take returns the page at a place, fetching it now unless it is under way.

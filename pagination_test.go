@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -475,6 +476,29 @@ func TestPrefetchedErrorComesInItsPlace(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, upTo(6), items)
 	})
+}
+
+// A transport or hook that ends the goroutine of a page that is fetched ahead (runtime.Goexit) ends the walk there.
+func TestCallerEndsTheGoroutineOfAPrefetch(t *testing.T) {
+	for kind, begin := range walkers {
+		for _, prefetch := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, prefetch %d", kind, prefetch), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := &list{items: 20, latency: time.Second, serve: func(at int, _ *listPage) {
+						if at >= 4 {
+							runtime.Goexit()
+						}
+					}}
+					items, err := collect(begin(t.Context(), newFakeClient(t, l), walkOptions{prefetch: prefetch}))
+					require.Equal(t, upTo(4), items)
+					var broken *PageError
+					require.ErrorAs(t, err, &broken)
+					require.ErrorContains(t, err, "Goexit")
+					require.Equal(t, 3, broken.Page)
+				})
+			})
+		}
+	}
 }
 
 // Hostile numbers in a page neither hang nor crash the walk.

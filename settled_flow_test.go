@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -294,44 +298,240 @@ func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	})
 }
 
+// exiting is a transport that ends the goroutine for requests of one kind, after they were answered.
+type exiting struct {
+	http.RoundTripper
+
+	op hogapi.Op
+}
+
+func (e exiting) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := e.RoundTripper.RoundTrip(r)
+	if info, _ := hogapi.CallInfoFrom(r.Context()); info.Op == e.op {
+		runtime.Goexit()
+	}
+	return resp, err
+}
+
+// exitingLog ends the goroutine that logs a message.
+type exitingLog struct {
+	slog.Handler
+
+	message string
+}
+
+func (h exitingLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+func (exitingLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// exitingSaves is a checkpoint whose n-th Save ends the goroutine.
+type exitingSaves struct {
+	hogapi.Checkpointer
+
+	left int
+}
+
+func (e *exitingSaves) Save(ctx context.Context, state []byte) error {
+	if e.left--; e.left == 0 {
+		runtime.Goexit()
+	}
+	return e.Checkpointer.Save(ctx, state)
+}
+
+func poison(raw json.RawMessage) int {
+	if bytes.Contains(raw, []byte(`"poison"`)) {
+		return 400
+	}
+	return 0
+}
+
 // A function of the caller that ends its goroutine (runtime.Goexit, as a failing test does) stops the Capture, and nothing waits for ever.
 func TestCallerEndsTheGoroutine(t *testing.T) {
-	for name, options := range map[string]hogapi.CaptureOptions{
-		"OnSettled": {OnSettled: func(hogapi.Position) { runtime.Goexit() }, Rejects: ignoreRejects},
-		"Rejects":   {Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { runtime.Goexit(); return nil })},
+	exits := func(server *hogapitest.Server, op hogapi.Op) hogapi.Option {
+		return hogapi.WithHTTPClient(&http.Client{Transport: exiting{server.Transport(), op}})
+	}
+	logs := func(message string) hogapi.Option { return hogapi.WithLogger(slog.New(exitingLog{message: message})) }
+	for name, set := range map[string]func(*hogapitest.Server, *hogapi.CaptureOptions) hogapi.Option{
+		"OnSettled": func(_ *hogapitest.Server, o *hogapi.CaptureOptions) hogapi.Option {
+			o.OnSettled = func(hogapi.Position) { runtime.Goexit() }
+			return logs("")
+		},
+		"Rejects": func(_ *hogapitest.Server, o *hogapi.CaptureOptions) hogapi.Option {
+			o.Rejects = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { runtime.Goexit(); return nil })
+			return logs("")
+		},
+		"transport": func(server *hogapitest.Server, _ *hogapi.CaptureOptions) hogapi.Option {
+			return exits(server, hogapi.OpCapture)
+		},
+		"transport, plain": func(server *hogapitest.Server, o *hogapi.CaptureOptions) hogapi.Option {
+			o.Delivery.NoCompression = true
+			return exits(server, hogapi.OpCapture)
+		},
+		"preflight": func(server *hogapitest.Server, _ *hogapi.CaptureOptions) hogapi.Option {
+			return exits(server, hogapi.OpPreflight)
+		},
+		"logger": func(*hogapitest.Server, *hogapi.CaptureOptions) hogapi.Option { return logs("hogapi: batch") },
+		"logger of the preflight": func(server *hogapitest.Server, _ *hogapi.CaptureOptions) hogapi.Option {
+			server.Script(hogapi.OpPreflight, hogapitest.Status(500))
+			return logs("hogapi: the project key could not be checked")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.RejectEvents(func(raw json.RawMessage) int {
-					if bytes.Contains(raw, []byte(`"poison"`)) {
-						return 400
-					}
-					return 0
-				})
-				options.Delivery.MaxInFlight = 10
-				capture, err := server.Client(t).NewCapture(options)
+				server.RejectEvents(poison)
+				options := hogapi.CaptureOptions{Rejects: ignoreRejects, Delivery: hogapi.DeliveryOptions{MaxInFlight: 10, Preflight: hogapi.PreflightOn}}
+				option := set(server, &options)
+				capture, err := server.Client(t, option).NewCapture(options)
 				require.NoError(t, err)
-				for i := range 100 {
-					ev := numberedEvent(i + 1)
-					ev.Position = hogapi.Position{Offset: int64(i + 1)}
-					if i == 3 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				taken := 0
+				for ; taken < 100; taken++ {
+					ev := numberedEvent(taken + 1)
+					if taken == 3 {
 						ev.Name = "poison"
 					}
-					if err = capture.Enqueue(t.Context(), ev); err != nil {
+					if err = capture.Enqueue(ctx, ev); err != nil {
 						break
 					}
 				}
 				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				assert.Equal(t, hogapi.StopHandler, stop.Reason)
-				require.ErrorContains(t, capture.Flush(t.Context()), "Goexit")
-				receipt, err := capture.Close(t.Context())
+				if !assert.ErrorAs(t, err, &stop) {
+					cancel()
+				} else {
+					assert.Equal(t, hogapi.StopHandler, stop.Reason)
+				}
+				assert.ErrorContains(t, capture.Flush(ctx), "Goexit")
+				receipt, err := capture.Close(ctx)
 				require.ErrorContains(t, err, "Goexit")
-				assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
+				requireBalanced(t, receipt)
+				assert.EqualValues(t, taken, receipt.Read)
+				if strings.HasPrefix(name, "transport") || strings.Contains(name, "preflight") || name == "logger" {
+					assert.EqualValues(t, taken, receipt.Pending)
+				}
+				var unsettled *hogapi.UnsettledError
+				require.ErrorAs(t, err, &unsettled)
+				assert.EqualValues(t, receipt.Pending, unsettled.Count)
 			})
 		})
 	}
+}
+
+// The same in an import: it ends, its receipt counts each event once, and the next run goes on. Where it is the caller's own goroutine that
+// ends, nothing is left behind.
+func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
+	const n = 100
+	exits := func(op hogapi.Op) func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option {
+		return func(server *hogapitest.Server, _ *hogapi.ImportOptions) []hogapi.Option {
+			return []hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: exiting{server.Transport(), op}})}
+		}
+	}
+	saves := func(which int) func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option {
+		return func(_ *hogapitest.Server, o *hogapi.ImportOptions) []hogapi.Option {
+			o.Checkpoint = &exitingSaves{o.Checkpoint, which}
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		set    func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option
+		source hogapi.Source
+		ends   bool // well
+		own    bool // goroutine of the caller
+	}{
+		"transport":   {set: exits(hogapi.OpCapture)},
+		"preflight":   {set: exits(hogapi.OpPreflight)},
+		"first save":  {set: saves(1), own: true},
+		"second save": {set: saves(2)},
+		"third save":  {set: saves(3)},
+		"OnBatch": {ends: true, set: func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option {
+			return []hogapi.Option{hogapi.WithHooks(hogapi.Hooks{OnBatch: func(hogapi.BatchEvent) { runtime.Goexit() }})}
+		}},
+		"OnProgress": {ends: true, set: func(_ *hogapitest.Server, o *hogapi.ImportOptions) []hogapi.Option {
+			o.OnProgress = func(hogapi.Stats) { runtime.Goexit() }
+			return nil
+		}},
+		"source": {own: true, source: hogapi.SourceFunc("numbered", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+			return func(yield func(hogapi.Event, error) bool) {
+				yield(numberedEvent(1), nil)
+				runtime.Goexit()
+			}
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				checkpoint := filepath.Join(t.TempDir(), "checkpoint")
+				options := hogapi.ImportOptions{
+					ID: "x", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(checkpoint),
+					Delivery: hogapi.DeliveryOptions{MaxInFlight: 10, Preflight: hogapi.PreflightOn},
+				}
+				var with []hogapi.Option
+				if c.set != nil {
+					with = c.set(server, &options)
+				}
+				client := server.Client(t, with...)
+				if c.source == nil {
+					c.source = numbered(n)
+				}
+				var receipt hogapi.Receipt
+				err := errors.New("Import has not returned")
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					receipt, err = client.Import(t.Context(), c.source, options)
+				}()
+				select {
+				case <-ended:
+				case <-time.After(time.Hour):
+					require.FailNow(t, "the import hangs")
+				}
+				switch {
+				case c.own:
+					require.ErrorContains(t, err, "not returned")
+				case c.ends:
+					require.NoError(t, err)
+					assert.EqualValues(t, n, receipt.Acknowledged)
+				default:
+					require.ErrorContains(t, err, "Goexit")
+					requireBalanced(t, receipt)
+					stored := server.Ledger().Unique()
+					assert.LessOrEqual(t, receipt.Read, int64(n))
+					assert.LessOrEqual(t, receipt.Acknowledged, int64(stored))
+					assert.LessOrEqual(t, receipt.Read, int64(stored)+10)
+				}
+				synctest.Wait()
+				receipt, err = server.Client(t).Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
+				require.NoError(t, err)
+				assert.EqualValues(t, n, receipt.Acknowledged)
+				assert.Empty(t, server.Ledger().Missing(numberedUUIDs(n)))
+			})
+		})
+	}
+}
+
+// A receipt of a run whose checkpoint ended the goroutine while it was saved counts each event once.
+func TestReceiptOfASaveThatEndsTheGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		checkpoint := &exitingSaves{hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "checkpoint")), 2}
+		receipt, err := server.Client(t).Import(t.Context(), numbered(100), hogapi.ImportOptions{
+			ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+		})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopCheckpoint, stop.Reason)
+		require.ErrorContains(t, err, "Goexit")
+		assert.EqualValues(t, 100, receipt.Read)
+		assert.EqualValues(t, 100, receipt.Acknowledged)
+		assert.Zero(t, receipt.Pending)
+		assert.Equal(t, digestOf(numberedUUIDs(100)), receipt.Digest)
+	})
 }
 
 // brittle is a checkpoint whose saves can be made to fail.
