@@ -415,8 +415,8 @@ func TestCallerEndsTheGoroutine(t *testing.T) {
 				if strings.HasPrefix(name, "transport") || strings.Contains(name, "preflight") || name == "logger" {
 					assert.EqualValues(t, taken, receipt.Pending)
 				}
-				var unsettled *hogapi.UnsettledError
-				require.ErrorAs(t, err, &unsettled)
+				unsettled := new(hogapi.UnsettledError)
+				assert.Equal(t, receipt.Pending > 0, errors.As(err, &unsettled))
 				assert.EqualValues(t, receipt.Pending, unsettled.Count)
 			})
 		})
@@ -426,7 +426,7 @@ func TestCallerEndsTheGoroutine(t *testing.T) {
 // The same in an import: it ends, its receipt counts each event once, and the next run goes on. Where it is the caller's own goroutine that
 // ends, nothing is left behind.
 func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
-	const n = 100
+	const n = 40
 	exits := func(op hogapi.Op) func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option {
 		return func(server *hogapitest.Server, _ *hogapi.ImportOptions) []hogapi.Option {
 			return []hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: exiting{server.Transport(), op}})}
