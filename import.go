@@ -342,7 +342,8 @@ func (r *importRun) readAll(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// abandon ends an import whose source has panicked, or ended its goroutine, which goes on. What is under way is broken off: the next run sends it again.
+// abandon ends an import whose source has panicked, or ended its goroutine, which goes on. What is under way is broken off: the next run
+// sends it again.
 func (r *importRun) abandon(ctx context.Context) {
 	err := &StopError{Reason: StopSource, Err: errors.New("the source did not return")}
 	r.capture.stop(err)
