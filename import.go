@@ -91,9 +91,9 @@ type importRun struct {
 // rejectJournal is a reject handler that can be taken back to an earlier length, so that a crash leaves no record twice.
 type rejectJournal interface {
 	RejectHandler
-	name() string            // which a checkpoint can hold; other files have others
-	open(length int64) error // keeps so many bytes, or as durable.OpenLog does
-	ours() RejectHandler     // of the import that has opened it
+	name() string                       // which a checkpoint can hold; other files have others
+	open(by string, length int64) error // keeps so many bytes, or as durable.OpenLog does, and what is not by this import
+	ours() RejectHandler                // of the import that has opened it
 	sync() (length int64, err error)
 	close() error
 }
@@ -235,15 +235,15 @@ func (r *importRun) openState(ctx context.Context) (*savedState, error) {
 // openRejects takes the reject file back to the length that the checkpoint knows. That of another file says nothing about this one, which has
 // to be new or empty then.
 func (r *importRun) openRejects() error {
-	begun, named := r.state.RejectFile, r.journal.name()
+	begun, named, by := r.state.RejectFile, r.journal.name(), rejectsBy(r.options.ID, r.source.Name())
 	r.state.RejectFile = named
 	switch {
 	case r.state.Rejects == nil:
-		return r.journal.open(durable.Whole) // no run has noted a length yet: what is there is not ours to remove
+		return r.journal.open(by, durable.Whole) // no run has noted a length yet: what is there is not ours to remove
 	case begun == "" || begun == named:
-		return r.journal.open(*r.state.Rejects)
+		return r.journal.open(by, *r.state.Rejects)
 	}
-	err := r.journal.open(durable.Empty)
+	err := r.journal.open(by, durable.Empty)
 	if errors.Is(err, durable.ErrNotEmpty) {
 		return otherRejectFile(begun, named)
 	}

@@ -3,6 +3,8 @@ package hogapi
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,22 +27,24 @@ import (
 //   - position: where it stands in the source
 //   - raw, or raw_base64 where it is not UTF-8: the record that made no event; of a line over 1 MiB its first 4 KiB
 //   - left_out: what the line lacks, because JSON cannot hold it
+//   - by: the import that wrote the line, and from which source
 //
 // Mend the lines and import the file with [JSONLinesFile], which ignores "$reject"; it takes no line that has left_out still. Give that
 // import an ID of its own.
 //
 // New lines go to the end of what the file holds. With a checkpoint the file is exact, whatever crashed: it has each reject once,
 // since each run takes it back to the length that the checkpoint knows. So give each import a file of its own, and leave it alone
-// until the import has ended: what others add is gone when the import runs again. A run that names another file than the one before
+// until the import has ended: where others have added rejects, all is kept, and those of before a crash are there twice. A run that names another file than the one before
 // goes on in it where it is new or empty, and is refused where it is not. Without a checkpoint, a second run adds its
 // rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld].
 //
-// A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash.
+// A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash; its lines have no "by".
 func RejectFile(path string) RejectHandler { return &rejectFile{fs: durable.OS{}, path: path} }
 
 type rejectFile struct {
 	fs   durable.FS
 	path string
+	by   string // the import that has opened it
 
 	mu   sync.Mutex
 	lock io.Closer
@@ -55,15 +59,15 @@ func (f *rejectFile) Reject(_ context.Context, r Reject) (err error) {
 	if f.log != nil {
 		return fmt.Errorf("%w: %s", ErrHeld, f.path)
 	}
-	if err := f.start(durable.Whole); err != nil {
+	if err := f.start(durable.Whole, nil); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.end()) }()
-	return f.add(r)
+	return f.add(r, "")
 }
 
-func (f *rejectFile) add(r Reject) error {
-	line, err := r.line(&f.json)
+func (f *rejectFile) add(r Reject, by string) error {
+	line, err := r.line(&f.json, by)
 	if err != nil {
 		return err
 	}
@@ -80,7 +84,7 @@ type ownRejects struct{ file *rejectFile }
 func (o ownRejects) Reject(_ context.Context, r Reject) error {
 	o.file.mu.Lock()
 	defer o.file.mu.Unlock()
-	return o.file.add(r)
+	return o.file.add(r, o.file.by)
 }
 
 // name implements rejectJournal.
@@ -93,18 +97,33 @@ func (f *rejectFile) name() string {
 }
 
 // open implements rejectJournal.
-func (f *rejectFile) open(length int64) error {
+func (f *rejectFile) open(by string, length int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.start(length)
+	f.by = by
+	return f.start(length, func(line []byte) bool { return !isRejectOfOthers(line, by) })
 }
 
-func (f *rejectFile) start(length int64) error {
+// rejectsBy names an import and its source, as its lines do.
+func rejectsBy(importID, source string) string {
+	digest := sha256.Sum256([]byte(source))
+	return importID + "/" + hex.EncodeToString(digest[:6])
+}
+
+// isRejectOfOthers reports whether a line of a reject file, whole or torn, is known to be no reject of an import.
+func isRejectOfOthers(line []byte, by string) bool {
+	var of struct {
+		Note rejectNote `json:"$reject"`
+	}
+	return json.Unmarshal(line, &of) == nil && of.Note.By != by
+}
+
+func (f *rejectFile) start(length int64, ours func(line []byte) bool) error {
 	file, lock, err := ownFile(f.fs, f.path)
 	if err != nil {
 		return err
 	}
-	log, err := durable.OpenLog(f.fs, file, length)
+	log, err := durable.OpenLog(f.fs, file, length, ours)
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
@@ -143,17 +162,18 @@ type rejectNote struct {
 	Raw       string   `json:"raw,omitempty"`
 	RawBase64 []byte   `json:"raw_base64,omitempty"`
 	LeftOut   []string `json:"left_out,omitempty"`
+	By        string   `json:"by,omitempty"`
 }
 
 // rejectKey is the key of a line that the import passes over.
 const rejectKey = "$reject"
 
-// Line is the line of JSON, without its newline, that [RejectFile] writes: the event, where there is one, and under "$reject" why
+// Line is the line of JSON, without its newline and "by", that [RejectFile] writes: the event, where there is one, and under "$reject" why
 // it was refused. Mended, it can be imported again.
-func (r Reject) Line() ([]byte, error) { return r.line(new(jsonb.Encoder)) }
+func (r Reject) Line() ([]byte, error) { return r.line(new(jsonb.Encoder), "") }
 
-func (r Reject) line(enc *jsonb.Encoder) ([]byte, error) {
-	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut}
+func (r Reject) line(enc *jsonb.Encoder, by string) ([]byte, error) {
+	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut, By: by}
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Want = e.Reason, clean(e.Field), clean(e.Want)
 		if e.Err != nil {

@@ -118,6 +118,8 @@ func TestRejectFileLines(t *testing.T) {
 			var note map[string]json.RawMessage
 			require.NoError(t, json.Unmarshal([]byte(strings.TrimSuffix(end, "}")), &note))
 			assert.JSONEq(t, `{"key":"row","offset":1}`, string(note["position"]))
+			assert.Regexp(t, `^"rejects/[0-9a-f]{12}"$`, string(note["by"]), "the import and its source")
+			delete(note, "by")
 			delete(note, "position")
 			delete(note, "want")
 			rest, err := json.Marshal(note)
@@ -512,6 +514,62 @@ func TestRejectFileOfAnOlderState(t *testing.T) {
 	assert.Equal(t, string(whole), string(content))
 	require.NoError(t, os.WriteFile("a", whole, 0o600))
 	require.ErrorContains(t, run("a"), `"b"`)
+}
+
+// Rejects that others have written behind the length that a checkpoint knows are not cut off: another import, the same import of another
+// source, a handler that wraps the file, a Capture.
+func TestRejectsOfOthersAreKept(t *testing.T) {
+	t.Parallel()
+	bad := func(raw string) hogapi.Event {
+		return hogapi.BadEvent(hogapi.Position{}, []byte(raw), errors.New("line 1"))
+	}
+	type run struct{ id, source, checkpoint, raw string }
+	first := run{"first", "s", "1", "one"}
+	for name, test := range map[string]struct {
+		runs    []run
+		wrapped bool
+		want    []string
+	}{
+		"another import":            {runs: []run{first, {"second", "s", "2", "two"}, first}, want: []string{"one", "two"}},
+		"another, and both go on":   {runs: []run{first, {"second", "s", "2", "two"}, first, {"second", "s", "2", "two"}}, want: []string{"one", "two"}},
+		"another source":            {runs: []run{first, {"first", "other", "2", "two"}, first}, want: []string{"one", "two"}},
+		"another, without a reject": {runs: []run{{"first", "s", "1", ""}, {"second", "s", "2", "two"}, {"first", "s", "1", ""}}, want: []string{"two"}},
+		"a handler that wraps it":   {runs: []run{first, first, first}, wrapped: true, want: []string{"one", "more"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			file := hogapi.RejectFile(filepath.Join(folder, "rejects.jsonl"))
+			client := hogapitest.New().Client(t)
+			for i, r := range test.runs {
+				events := []hogapi.Event{numberedEvent(1)}
+				if r.raw != "" {
+					events = append(events, bad(r.raw))
+				}
+				if test.wrapped && i > 0 {
+					events = append(events, bad("more"))
+				}
+				options := hogapi.ImportOptions{ID: r.id, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, r.checkpoint)), Rejects: file}
+				if test.wrapped && i == 1 {
+					options.Rejects = hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return file.Reject(ctx, r) })
+				}
+				_, err := client.Import(t.Context(), namedSource(r.source, eventsOf(events...)), options)
+				require.NoError(t, err)
+			}
+			content, err := os.ReadFile(filepath.Join(folder, "rejects.jsonl"))
+			require.NoError(t, err)
+			var raws []string
+			for _, m := range regexp.MustCompile(`"raw":"(\w+)"`).FindAllStringSubmatch(string(content), -1) {
+				raws = append(raws, m[1])
+			}
+			assert.Equal(t, test.want, raws)
+		})
+	}
+}
+
+// namedSource is a source under another name.
+func namedSource(name string, s hogapi.Source) hogapi.Source {
+	return hogapi.SourceFunc(name, s.Events)
 }
 
 func TestRejectFileHasOneOwner(t *testing.T) {

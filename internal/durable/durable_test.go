@@ -65,7 +65,7 @@ func work(d durable.FS, random *rand.Rand) (saved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	log, err := durable.OpenLog(d, logPath, length)
+	log, err := durable.OpenLog(d, logPath, length, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ func checkDisk(d durable.FS, saved int) error {
 	if i < saved {
 		return fmt.Errorf("state %d is older than the saved one, %d", i, saved)
 	}
-	log, err := durable.OpenLog(d, logPath, length)
+	log, err := durable.OpenLog(d, logPath, length, nil)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func TestEveryOperationFailsOnce(t *testing.T) {
 func TestALogTakesNothingAfterAFailure(t *testing.T) {
 	t.Parallel()
 	d := new(simdisk.Disk)
-	log, err := durable.OpenLog(d, logPath, 0)
+	log, err := durable.OpenLog(d, logPath, 0, nil)
 	require.NoError(t, err)
 	require.NoError(t, log.Append([]byte("one")))
 	broken := errors.New("input/output error")
@@ -225,7 +225,7 @@ func TestALogTakesNothingAfterAFailure(t *testing.T) {
 func TestAFailedAppendLeavesNoHalfLine(t *testing.T) {
 	t.Parallel()
 	d := new(simdisk.Disk)
-	log, err := durable.OpenLog(d, logPath, 0)
+	log, err := durable.OpenLog(d, logPath, 0, nil)
 	require.NoError(t, err)
 	require.NoError(t, log.Append([]byte("one")))
 	d.FailAt(1, errors.New("no space left"))
@@ -239,12 +239,17 @@ func TestOpenLog(t *testing.T) {
 		name, content string
 		length        int64
 		want, err     string
+		ours          string // all lines are, where it is empty
 	}{
 		{name: "new", length: 0, want: "next\n"},
 		{name: "all of it", content: "one\ntwo\n", length: 8, want: "one\ntwo\nnext\n"},
 		{name: "one line less", content: "one\ntwo\n", length: 4, want: "one\nnext\n"},
 		{name: "half a line less", content: "one\ntw", length: 4, want: "one\nnext\n"},
 		{name: "nothing", content: "one\ntwo\n", length: 0, want: "next\n"},
+		{name: "ours", content: "one\ntwo\ntwo\n", length: 4, want: "one\nnext\n", ours: "two\n"},
+		{name: "torn, and not ours", content: "one\ntwo\nth", length: 4, want: "one\ntwo\nth\nnext\n", ours: "two\n"},
+		{name: "a line in the middle is not ours", content: "one\ntwo\nthree\ntwo\n", length: 4, want: "one\ntwo\nthree\ntwo\nnext\n", ours: "two\n"},
+		{name: "lines before are not asked for", content: "one\ntwo\n", length: 4, want: "one\nnext\n", ours: "two\n"},
 		{name: "whole", content: "one\ntwo\n", length: durable.Whole, want: "one\ntwo\nnext\n"},
 		{name: "whole and empty", length: durable.Whole, want: "next\n"},
 		{name: "whole, last line without its end", content: "one\ntw", length: durable.Whole, want: "one\ntw\nnext\n"},
@@ -262,7 +267,11 @@ func TestOpenLog(t *testing.T) {
 			if tt.content != "" {
 				require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
 			}
-			log, err := durable.OpenLog(durable.OS{}, path, tt.length)
+			var ours func([]byte) bool
+			if tt.ours != "" {
+				ours = func(line []byte) bool { return string(line) == tt.ours }
+			}
+			log, err := durable.OpenLog(durable.OS{}, path, tt.length, ours)
 			if tt.err != "" {
 				require.ErrorContains(t, err, tt.err)
 				content, err := os.ReadFile(path)

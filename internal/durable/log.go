@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -27,16 +28,16 @@ const (
 // ErrNotEmpty is the error of OpenLog where there is something and the length was Empty.
 var ErrNotEmpty = errors.New("the file is not empty")
 
-// OpenLog opens a log, or makes one for this user only, and cuts what stands behind length. It fails where the file is
-// shorter or has no end of a line there, and leaves it as it is. With Whole, a last line that was left without its end gets one: to whom it
-// belongs is not known, so it is not cut.
-func OpenLog(fsys FS, path string, length int64) (*Log, error) {
+// OpenLog opens a log, or makes one for this user only, and cuts what stands behind length, unless there is a line there that is not ours,
+// if ours is not nil: then it keeps everything. It fails where the file is shorter or has no end of a line there, and leaves it as it is.
+// A last line that is kept without its end gets one.
+func OpenLog(fsys FS, path string, length int64, ours func(line []byte) bool) (*Log, error) {
 	f, err := open(fsys, path)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{file: f}
-	if err := l.start(length); err != nil {
+	if err := l.start(length, ours); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
@@ -56,7 +57,7 @@ func open(fsys FS, path string) (File, error) {
 }
 
 // start brings the file to its length and goes there.
-func (l *Log) start(length int64) error {
+func (l *Log) start(length int64, ours func([]byte) bool) error {
 	size, err := l.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -73,25 +74,57 @@ func (l *Log) start(length int64) error {
 		return fmt.Errorf("the file has %d bytes and should have at least %d", size, length)
 	}
 	ended, err := l.lineEndsAt(length)
-	switch {
-	case err != nil:
-		return err
-	case !ended && !whole:
-		return fmt.Errorf("the file has been changed: no line ends at byte %d", length)
-	case length < size:
-		err = l.file.Truncate(length)
-	}
 	if err != nil {
 		return err
 	}
-	if _, err := l.file.Seek(length, io.SeekStart); err != nil {
+	if !ended && !whole {
+		return fmt.Errorf("the file has been changed: no line ends at byte %d", length)
+	}
+	if length < size {
+		if ended, err = l.cut(length, size, ours); err != nil {
+			return err
+		}
+	}
+	if l.length, err = l.file.Seek(0, io.SeekEnd); err != nil {
 		return err
 	}
-	l.length = length
 	if !ended {
 		return l.append([]byte{'\n'})
 	}
 	return nil
+}
+
+// cut takes away what stands behind length, if it is ours, and reports whether a line ends where the file does then.
+func (l *Log) cut(length, size int64, ours func([]byte) bool) (ended bool, err error) {
+	all, err := l.areOurs(length, ours)
+	if err != nil {
+		return false, err
+	}
+	if all {
+		return true, l.file.Truncate(length)
+	}
+	return l.lineEndsAt(size)
+}
+
+func (l *Log) areOurs(from int64, ours func([]byte) bool) (bool, error) {
+	if ours == nil {
+		return true, nil
+	}
+	if _, err := l.file.Seek(from, io.SeekStart); err != nil {
+		return false, err
+	}
+	for text := bufio.NewReader(l.file); ; {
+		line, err := text.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if len(line) > 0 && !ours(line) {
+			return false, nil
+		}
+		if err != nil {
+			return true, nil
+		}
+	}
 }
 
 func (l *Log) lineEndsAt(offset int64) (bool, error) {
