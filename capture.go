@@ -50,7 +50,7 @@ type Capture struct {
 	reopened int           // batches that are plain again
 	bytes    int           // of events held
 	flushTo  uint64        // all before it shall be sent without lingering
-	wholeAt  uint64        // once all before it is settled, the newest position is whole; 0: more of it may come
+	placed   uint64        // behind the newest event that has a position; 0: none has
 	closing  bool
 	stats    Stats
 	wide     int64 // batches that span more than a day
@@ -68,7 +68,9 @@ type Capture struct {
 	books       *books        // under the lock
 	settled     settledPlace  // of what is committed; under the lock
 	uncommitted int           // events that are settled and not committed; under the lock
-	newest      uint64        // of the committed events that have a position; the committer's own
+	newest      uint64        // of the committed events that have a position; under the lock
+	flushed     bool          // behind that one, and not further than all is committed; under the lock
+	goesOn      bool          // that one's position; under the lock
 	reported    uint64        // all before it has been reported to OnSettled; under the lock
 	saveTime    time.Duration // of the newest save; the committer's own
 }
@@ -83,6 +85,8 @@ type entry struct {
 	size   int32
 	state  entryState
 	warn   warningSet
+	goesOn bool // the next event with a position has the same one
+	ended  bool // Flush or Close has said behind it that no more of the newest position will come
 	reject *Reject
 }
 
@@ -243,10 +247,23 @@ func (p *Capture) acceptReject(ctx context.Context, ev *Event, refusal *EventErr
 func (p *Capture) push(e entry) uint64 {
 	p.stats.Read++
 	p.bytes += int(e.size) + len(e.pos.Key)
+	seq := p.entries.Push(e)
 	if !e.pos.IsZero() {
-		p.wholeAt = 0
+		if e.number > 0 {
+			p.goOn()
+		}
+		p.placed = seq + 1
 	}
-	return p.entries.Push(e)
+	return seq
+}
+
+// goOn notes that more of the newest position has come. It takes back what a Flush has said of it, unless OnSettled knows already.
+func (p *Capture) goOn() {
+	if p.placed > p.entries.First() {
+		p.entries.At(p.placed - 1).goesOn = true
+	} else {
+		p.goesOn = true
+	}
 }
 
 // refusing is why no event is taken any more, or nil.
@@ -327,8 +344,8 @@ func (p *Capture) wakeLanes() {
 	}
 }
 
-// Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler. Where one
-// position has several events, call it only behind the last of them: OnSettled is told that the position is done.
+// Flush returns when every event that was accepted before it is settled: acknowledged or handed to the reject handler. It waits for none
+// that comes later. Where one position has several events, call it only behind the last of them: OnSettled is told that the position is done.
 func (p *Capture) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	target := p.flushAll()
@@ -356,8 +373,10 @@ func (p *Capture) Flush(ctx context.Context) error {
 // flushAll has all that was taken sent without lingering: the newest position is said to be whole then. The caller holds the lock.
 func (p *Capture) flushAll() (upTo uint64) {
 	p.flushTo = p.entries.Next()
-	if p.wholeAt == 0 {
-		p.wholeAt = p.flushTo
+	if p.entries.Len() > 0 {
+		p.entries.At(p.flushTo - 1).ended = true // whatever comes behind it
+	} else {
+		p.flushed = true
 	}
 	p.wakeLanes()
 	return p.flushTo

@@ -148,9 +148,6 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 			e := p.entries.At(first + uint64(i))
 			p.books.enter(e)
 			place.pass(e)
-			if !e.pos.IsZero() {
-				p.newest = first + uint64(i)
-			}
 		}
 	})
 	defer p.bySteps(done, p.release) // also when they are not saved: they are in the books, which count each event once
@@ -177,6 +174,10 @@ func (p *Capture) commitFront(n int, rejects []settledReject) error {
 func (p *Capture) release(from, to int) {
 	for range to - from {
 		e := p.entries.Pop()
+		if !e.pos.IsZero() {
+			p.newest, p.flushed, p.goesOn = p.entries.First()-1, false, e.goesOn
+		}
+		p.flushed = p.flushed || e.ended
 		p.bytes -= len(e.pos.Key)
 		if e.state == entryRejected {
 			p.bytes -= int(e.size)
@@ -234,18 +235,18 @@ func (p *Capture) report() {
 		p.mu.Lock()
 	}
 	p.reported = p.entries.First()
-	if at != p.settled.At {
-		p.reported = p.newest // it is not told yet
+	if at != p.settled.At && !p.goesOn {
+		p.reported = p.newest // it is not told yet, and a Flush may end it
 	}
 	p.makeRoom()
 	p.mu.Unlock()
 }
 
 // settledUpTo is the position to report. The newest one counts once an event of another one is next, or when the caller has said by
-// Flush or Close that no more of it will come, and then for good. The caller holds the lock.
+// Flush or Close that no more of it will come and none has; and then for good. The caller holds the lock.
 func (p *Capture) settledUpTo() Position {
 	newest := p.settled.At
-	whole := newest == p.stats.Position || p.wholeAt > 0 && p.entries.First() >= p.wholeAt
+	whole := newest == p.stats.Position || p.flushed && !p.goesOn
 	if !whole && p.entries.Len() > 0 {
 		next := p.entries.At(p.entries.First()).pos
 		whole = !next.IsZero() && next != newest

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -23,6 +24,99 @@ func TestNothingIsUncommittedInTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 10, receipt.Rejected)
 	assert.Zero(t, capture.uncommitted)
+}
+
+// Random orders of events, flushes and commits. A flush ends once what came before it is committed, and then OnSettled knows all positions
+// before it, except one that went on behind it.
+func TestFlushesInAnyOrder(t *testing.T) {
+	for seed := range uint64(20_000) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		w := &flushWorld{T: t, p: testLanes(DeliveryOptions{Lanes: 1})}
+		w.p.books, w.p.identity = newBooks("", ""), newIdentity("x", 0)
+		for range 30 {
+			switch random.IntN(4) {
+			case 0:
+				w.flush()
+			case 1:
+				w.commit(random.IntN(w.p.entries.Len() + 1))
+			default:
+				w.push(random.Int64N(3))
+			}
+			require.False(t, t.Failed(), "seed %d: events at %v, flushes %v", seed, w.events, w.flushes)
+		}
+	}
+}
+
+// flushWorld is a Capture whose parts are called by hand, and what it has been through.
+type flushWorld struct {
+	*testing.T
+
+	p       *Capture
+	events  []int64 // their offsets; 0: without a position
+	newest  int64
+	flushes []int // how many events were before them
+	settled int
+}
+
+// push adds an event without a position, of the position at hand, or of the next one.
+func (w *flushWorld) push(kind int64) {
+	e := entry{state: entryAcknowledged, tally: w.p.books.tally("x", testTime)}
+	if kind > 0 {
+		w.newest = max(w.newest+kind-1, 1)
+		e.pos = Position{Offset: w.newest}
+		e.number = w.p.identity.number(e.pos)
+		w.p.identity.pass(e.pos)
+	}
+	w.events = append(w.events, e.pos.Offset)
+	w.p.push(e)
+}
+
+func (w *flushWorld) flush() {
+	target := w.p.flushAll()
+	w.flushes = append(w.flushes, len(w.events))
+	if w.p.reported >= target {
+		assert.Equal(w, w.told(), w.p.stats.Position.Offset, "a flush that need not wait")
+	}
+	w.report()
+}
+
+func (w *flushWorld) commit(n int) {
+	require.NoError(w, w.p.commitFront(n, nil))
+	w.settled += n
+	w.report()
+}
+
+func (w *flushWorld) report() {
+	told := w.told()
+	w.p.report()
+	assert.Equal(w, told, w.p.stats.Position.Offset)
+	for _, f := range w.flushes {
+		assert.Equal(w, w.settled >= f, w.p.reported >= uint64(f), "the flush behind %d events", f)
+	}
+}
+
+// told is the offset that OnSettled must know.
+func (w *flushWorld) told() int64 {
+	last := w.settled - 1
+	for last >= 0 && w.events[last] == 0 {
+		last--
+	}
+	if last < 0 {
+		return 0
+	}
+	next := last + 1
+	for next < len(w.events) && w.events[next] == 0 {
+		next++
+	}
+	more := next < len(w.events) && w.events[next] == w.events[last]
+	whole := w.p.stats.Position.Offset == w.events[last] || next == w.settled && next < len(w.events) && !more
+	for _, f := range w.flushes {
+		whole = whole || last < f && f <= w.settled && !more
+	}
+	if whole {
+		return w.events[last]
+	}
+	return w.events[last] - 1
 }
 
 // A save that fails stops the sending while its events still fill the window: were there room before, more than the window holds

@@ -205,9 +205,11 @@ func TestFlushWhileEventsWithoutAPositionCome(t *testing.T) {
 				require.NoError(t, err)
 				add := func(i int, offset int64) { require.NoError(t, capture.Enqueue(t.Context(), placed(i, offset))) }
 				add(1, 1)
+				began := time.Now()
 				flushed := make(chan []int64)
 				go func() {
 					assert.NoError(t, capture.Flush(t.Context()))
+					assert.Equal(t, 5*time.Second, time.Since(began))
 					flushed <- settled.offsets()
 				}()
 				synctest.Wait()
@@ -220,6 +222,68 @@ func TestFlushWhileEventsWithoutAPositionCome(t *testing.T) {
 				_, err = capture.Close(t.Context())
 				require.NoError(t, err)
 				server.ClearScript(hogapi.OpCapture)
+			})
+		})
+	}
+}
+
+// Flush waits for what was accepted before it, and for nothing that comes later, be it stuck in an outage. It tells what it has ended, except
+// where more of that position came: that would be lost by a kill.
+func TestFlushWaitsForNothingLater(t *testing.T) {
+	const outage = time.Minute
+	for name, c := range map[string]struct {
+		before, between, after []int64 // of the offsets, with a flush behind each of the first two
+		first                  []int64 // that the first flush has told
+		second                 []int64
+	}{
+		"nothing":                            {before: []int64{1}, first: []int64{1}, second: []int64{1}},
+		"without a position":                 {[]int64{1}, []int64{0}, []int64{0}, []int64{1}, []int64{1}},
+		"of another position":                {[]int64{1}, []int64{2}, []int64{3}, []int64{1}, []int64{1, 2}},
+		"of another one behind one of none":  {[]int64{1}, []int64{0, 2}, []int64{0, 3}, []int64{1}, []int64{1, 2}},
+		"of another one behind two flushes":  {[]int64{1}, []int64{0}, []int64{2}, []int64{1}, []int64{1}},
+		"behind one of none":                 {[]int64{1, 0}, []int64{0, 2}, []int64{0, 3}, []int64{1}, []int64{1, 2}},
+		"of none at first":                   {[]int64{0}, []int64{0, 2}, []int64{0, 3}, nil, []int64{2}},
+		"of the same position":               {[]int64{1}, []int64{1}, []int64{2}, nil, []int64{1}},
+		"of the same one behind one of none": {[]int64{1}, []int64{0, 1}, []int64{0, 2}, nil, []int64{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, hogapitest.SlowAnswer(5*time.Second))
+				time.AfterFunc(time.Second, func() { server.SetDown(true) })
+				time.AfterFunc(outage, func() { server.SetDown(false) })
+				var settled places
+				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				})
+				require.NoError(t, err)
+				n, began := 0, time.Now()
+				add := func(offsets []int64) {
+					for _, offset := range offsets {
+						n++
+						require.NoError(t, capture.Enqueue(t.Context(), placed(n, offset)))
+					}
+				}
+				var flushing sync.WaitGroup
+				flush := func(told []int64, took func(time.Duration)) {
+					flushing.Go(func() {
+						assert.NoError(t, capture.Flush(t.Context()))
+						assert.Equal(t, told, settled.offsets())
+						took(time.Since(began))
+					})
+					synctest.Wait()
+				}
+				add(c.before)
+				flush(c.first, func(d time.Duration) { assert.Equal(t, 5*time.Second, d) })
+				time.Sleep(2 * time.Second)
+				add(c.between)
+				flush(c.second, func(d time.Duration) {
+					assert.Equal(t, len(c.between) > 0, d > outage)
+				})
+				add(c.after)
+				flushing.Wait()
+				_, err = capture.Close(t.Context())
+				require.NoError(t, err)
 			})
 		})
 	}
