@@ -402,8 +402,8 @@ func (p *Capture) Close(ctx context.Context) (Receipt, error) {
 	}
 	p.cancel()
 	p.closed.Do(func() {
+		p.result, p.resultErr = p.conclude(ctx) // first: a logger that does not return from the next line would hide it
 		p.hooks.close(ctx)
-		p.result, p.resultErr = p.conclude(ctx)
 	})
 	return p.result, p.resultErr
 }

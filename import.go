@@ -385,8 +385,14 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 }
 
 // close settles what was taken and makes the result. Once ctx has ended, only what is under way may still end, so that less
-// is sent again.
-func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
+// is sent again. Files and progress are ended in any case, also where a logger of the caller does not return.
+func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, err error) {
+	defer func() {
+		if closeErr := r.closeFiles(); closeErr != nil {
+			err = errors.Join(err, closeErr)
+		}
+	}()
+	defer r.ticker.stop()
 	patience, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	hurry := func() {
@@ -400,16 +406,12 @@ func (r *importRun) close(ctx context.Context, readErr error) (Receipt, error) {
 	} else {
 		defer context.AfterFunc(ctx, hurry)()
 	}
-	receipt, err := r.capture.Close(patience)
-	r.ticker.stop()
+	receipt, err = r.capture.Close(patience)
 	switch {
 	case err == nil:
 		err = readErr
 	case readErr != nil && !errors.Is(err, readErr):
 		err = errors.Join(readErr, err)
-	}
-	if closeErr := r.closeFiles(); closeErr != nil {
-		err = errors.Join(err, closeErr)
 	}
 	return receipt, err
 }

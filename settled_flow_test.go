@@ -377,21 +377,34 @@ func (e exiting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// exitingLog ends the goroutine that logs a message.
+// exitingLog ends the goroutine that logs a message, or does with it what instead says.
 type exitingLog struct {
 	slog.Handler
 
 	message string
+	instead func()
 }
 
 func (h exitingLog) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == h.message {
+	switch {
+	case r.Message != h.message:
+	case h.instead != nil:
+		h.instead()
+	default:
 		runtime.Goexit()
 	}
 	return nil
 }
 
 func (exitingLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// slowHooks makes hooks too slow, so that the end of an import is logged, on the goroutine of the caller.
+func slowHooks(log func()) []hogapi.Option {
+	return []hogapi.Option{
+		hogapi.WithHooks(hogapi.Hooks{OnBatch: func(hogapi.BatchEvent) { runtime.Goexit() }}),
+		hogapi.WithLogger(slog.New(exitingLog{message: "hogapi: hooks were too slow", instead: log})),
+	}
+}
 
 // exitingSaves is a checkpoint whose n-th Save ends the goroutine.
 type exitingSaves struct {
@@ -487,6 +500,45 @@ func TestCallerEndsTheGoroutine(t *testing.T) {
 	}
 }
 
+// A logger that does not return from Close hides nothing: the next Close returns the receipt, and lists what is unsettled.
+func TestCloseAfterALoggerThatDidNotReturn(t *testing.T) {
+	for name, log := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("log") }} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, hogapitest.SlowAnswer(0), hogapitest.SlowAnswer(0), hogapitest.Always(hogapitest.Status(503)))
+				capture, err := server.Client(t, slowHooks(log)...).NewCapture(hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 1},
+				})
+				require.NoError(t, err)
+				for i := range 4 {
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				time.Sleep(time.Minute)
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				returned, ended := false, make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }()
+					_, _ = capture.Close(ctx)
+					returned = true
+				}()
+				<-ended
+				require.False(t, returned)
+				receipt, err := capture.Close(ctx)
+				unsettled := new(hogapi.UnsettledError)
+				require.ErrorAs(t, err, &unsettled)
+				assert.Equal(t, 2, unsettled.Count)
+				requireBalanced(t, receipt)
+				assert.EqualValues(t, 4, receipt.Read)
+				assert.EqualValues(t, 2, receipt.Acknowledged)
+				server.ClearScript(hogapi.OpCapture)
+			})
+		})
+	}
+}
+
 // The same in an import: it ends, its receipt counts each event once, and the next run goes on. Where it is the caller's own goroutine that
 // ends, nothing is left behind.
 func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
@@ -516,6 +568,11 @@ func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
 		"OnBatch": {ends: true, set: func(*hogapitest.Server, *hogapi.ImportOptions) []hogapi.Option {
 			return []hogapi.Option{hogapi.WithHooks(hogapi.Hooks{OnBatch: func(hogapi.BatchEvent) { runtime.Goexit() }})}
 		}},
+		"logger at the end": {own: true, set: func(_ *hogapitest.Server, o *hogapi.ImportOptions) []hogapi.Option {
+			o.OnProgress = func(hogapi.Stats) {}
+			o.Delivery.MaxBatchEvents = 1
+			return slowHooks(runtime.Goexit)
+		}},
 		"OnProgress": {ends: true, set: func(_ *hogapitest.Server, o *hogapi.ImportOptions) []hogapi.Option {
 			o.OnProgress = func(hogapi.Stats) { runtime.Goexit() }
 			return nil
@@ -530,9 +587,9 @@ func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				checkpoint := filepath.Join(t.TempDir(), "checkpoint")
+				checkpoint, rejects := filepath.Join(t.TempDir(), "checkpoint"), filepath.Join(t.TempDir(), "rejects")
 				options := hogapi.ImportOptions{
-					ID: "x", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(checkpoint),
+					ID: "x", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(checkpoint), Rejects: hogapi.RejectFile(rejects),
 					Delivery: hogapi.DeliveryOptions{MaxInFlight: 10, Preflight: hogapi.PreflightOn},
 				}
 				var with []hogapi.Option
@@ -570,7 +627,9 @@ func TestCallerEndsTheGoroutineOfAnImport(t *testing.T) {
 					assert.LessOrEqual(t, receipt.Read, int64(stored)+10)
 				}
 				synctest.Wait()
-				receipt, err = server.Client(t).Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
+				receipt, err = server.Client(t).Import(t.Context(), numbered(n), hogapi.ImportOptions{
+					ID: "x", Checkpoint: hogapi.FileCheckpoint(checkpoint), Rejects: hogapi.RejectFile(rejects),
+				})
 				require.NoError(t, err)
 				assert.EqualValues(t, n, receipt.Acknowledged)
 				assert.Empty(t, server.Ledger().Missing(numberedUUIDs(n)))
