@@ -69,8 +69,8 @@ type Capture struct {
 	settled     settledPlace  // of what is committed; under the lock
 	uncommitted int           // events that are settled and not committed; under the lock
 	newest      uint64        // of the committed events that have a position; under the lock
-	flushed     bool          // behind that one, and not further than all is committed; under the lock
-	goesOn      bool          // that one's position; under the lock
+	flushed     bool          // Flush or Close was called behind that one, and all before the call is committed; under the lock
+	goesOn      bool          // the next event with a position has the same as that one; under the lock
 	reported    uint64        // all before it has been reported to OnSettled; under the lock
 	saveTime    time.Duration // of the newest save; the committer's own
 }
