@@ -201,8 +201,12 @@ func ownUUID(text []byte) (own uuid.UUID) {
 	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return uuid.Nil
 	}
+	var begun int64 // the quote before the last value: a torn key can end with the one that begins a key of another record
 	for d.More() {
 		key, err := d.Token()
+		if err == nil {
+			begun = d.InputOffset() - 1
+		}
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
 			break
@@ -216,8 +220,12 @@ func ownUUID(text []byte) (own uuid.UUID) {
 		}
 		own = id
 	}
-	// What was read last may have ended with the quote that begins a key of the other record.
-	if unread := text[d.InputOffset()-1:]; bytes.Contains(unread, []byte(`"uuid"`)) {
+	// The rest may be another record, written into this one. Unless the object has its end, its last value may be that record as well.
+	unread := text[begun:]
+	if end, _ := d.Token(); end == json.Delim('}') {
+		unread = text[d.InputOffset():]
+	}
+	if bytes.Contains(unread, []byte(`"uuid"`)) {
 		return uuid.Nil
 	}
 	return own

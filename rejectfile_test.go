@@ -270,6 +270,7 @@ func TestRejectsKeepNoDoubtfulUUID(t *testing.T) {
 		"torn in a key":             `{` + own + `,"event":"e","distin{` + other + `,"event":"e"}`,
 		"torn in a text":            `{` + own + `,"event":"some{` + other + `,"event":"e"}`,
 		"torn in an object":         `{` + own + `,"event":"e","properties":{"x":[{` + other + `,"event":"e"}`,
+		"torn behind a colon":       `{` + own + `,"event":"e","properties":{` + other + `,"event":"f","distinct_id":"bea"}`,
 		"torn before a colon":       `{` + own + `,"event"{"event":"e",` + other + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {
