@@ -268,6 +268,7 @@ func TestTheFileBeforeIsNotNeeded(t *testing.T) {
 
 // Files that have grown, been packed or unpacked, or whose last line was not whole, are the same file.
 func TestBeginningsOfTheSameFile(t *testing.T) {
+	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	const bom = "\xef\xbb\xbf"
 	for _, n := range []int{1, 2, 58, 59, 60, 61, 90} { // about 4 KiB

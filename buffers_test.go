@@ -74,6 +74,7 @@ func (h *hesitant) RoundTrip(r *http.Request) (*http.Response, error) {
 // Batches are taken apart after their plain bodies have been let go of, by transports that read when the answer is long there: every event
 // arrives, or is rejected, as it was.
 func TestBuffersAreUsedAgainOnlyWhenNobodyReads(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d plain=%t", status, plain), func(t *testing.T) {

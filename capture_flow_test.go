@@ -82,6 +82,7 @@ var everyFault = []hogapitest.Fault{
 }
 
 func TestImportSurvivesFaults(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
@@ -360,6 +361,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 
 // The buffer blocks and never drops; TryEnqueue says that it is full: by default at 2,000 events in flight.
 func TestBackPressure(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		options hogapi.CaptureOptions
 		most    int
@@ -425,6 +427,7 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 // Batches that are taken apart are held plain again. They wait for room, or for each other: one of them is the most that there is beside
 // MaxBytes, of what is counted and of what is there.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
+	t.Parallel()
 	const most, mostBatch = 8 << 20, 4 << 20
 	n := 800
 	if raceDetector {
@@ -516,6 +519,7 @@ func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.
 func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
+	t.Parallel()
 	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
@@ -630,6 +634,7 @@ func lastOf[T any](c chan T) (last T) {
 
 // The default pace is kept over any ten seconds.
 func TestDefaultPace(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)

@@ -206,6 +206,7 @@ func slicesOf(n int) []string {
 // All of 10,000 creates whose first try did not get a connection succeed, each carried out once. The network is made of pipes,
 // so that the waits take no time.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
+	t.Parallel()
 	const calls, workers = 10_000, 50 // half the retries that the budget has room for at the same time
 	reasons := []error{
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},

@@ -4,6 +4,9 @@ import "github.com/hogapi/hogapi/internal/durable"
 
 // What external tests see of the inside.
 
+// RaceDetector tells that everything takes some ten times as long, and several times the memory.
+var RaceDetector bool
+
 // FileCheckpointOn is FileCheckpoint on another file system.
 func FileCheckpointOn(fsys durable.FS, path string) Checkpointer {
 	return &fileCheckpoint{fs: fsys, path: path}

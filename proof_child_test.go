@@ -177,8 +177,7 @@ func proofLevel() string {
 	return "gate"
 }
 
-// raceDetector tells that everything takes some ten times as long.
-var raceDetector bool
+var raceDetector = hogapi.RaceDetector
 
 // sized chooses the gate's figure or the nightly run's; the deep run has its own where it is given.
 func sized[T any](short, long T, deep ...T) T {

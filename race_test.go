@@ -1,5 +1,5 @@
 //go:build race
 
-package hogapi_test
+package hogapi
 
-func init() { raceDetector = true }
+func init() { RaceDetector = true }

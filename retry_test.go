@@ -282,6 +282,7 @@ func TestHopelessPaceIsNotWaitedFor(t *testing.T) {
 
 // T14: a total outage multiplied the load by the number of tries.
 func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
+	t.Parallel()
 	for kind, failure := range map[string]step{"503": answers(503, ""), "cut": fails(errCut)} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

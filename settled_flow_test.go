@@ -44,6 +44,7 @@ func (p *places) all() []hogapi.Position {
 
 // A reject handler that is slower than the events come keeps something settled at all times. Flush and OnSettled do not wait for a rest.
 func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
@@ -722,6 +723,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 
 // Lanes that have paid the pace before an outage pay it again after one.
 func TestPaceIsKeptAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		time.AfterFunc(5*time.Second, func() { server.SetDown(true) })
