@@ -115,14 +115,14 @@ func (l *Log) areOurs(from int64, ours func([]byte) bool) (bool, error) {
 	}
 	for text := bufio.NewReader(l.file); ; {
 		line, err := text.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return false, err
-		}
 		if len(line) > 0 && !ours(line) {
 			return false, nil
 		}
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return true, nil
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 }
