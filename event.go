@@ -65,10 +65,6 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.Key, p.Offset)
 }
 
-// UUID is the uuid that an import of this id gives to the event at p. Of several events at one position it is the first one's.
-// It is for senders that must know an event's identity beforehand, and for finding a record's event in the service.
-func (p Position) UUID(importID string) uuid.UUID { return newIdentity(importID, 0).at(p, 0) }
-
 // The events that change persons and groups.
 const (
 	eventIdentify        = "$identify"

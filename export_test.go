@@ -1,6 +1,10 @@
 package hogapi
 
-import "github.com/hogapi/hogapi/internal/durable"
+import (
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
 
 // What external tests see of the inside.
 
@@ -51,3 +55,6 @@ func LaneOf(p *Capture, ev Event) int {
 	}
 	return int(out.person % uint64(len(p.lanes)))
 }
+
+// UUIDAt is the uuid that an import of this id derives for the first event at a position.
+func UUIDAt(p Position, importID string) uuid.UUID { return newIdentity(importID, 0).at(p, 0) }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -30,25 +29,6 @@ func newLineParser() *lineParser {
 	p := &lineParser{names: newInterner(1 << 8), ids: newInterner(1 << 14)}
 	p.visit, p.note = p.line.visit, p.noted.noteRaw
 	return p
-}
-
-var lineParsers = sync.Pool{New: func() any { return newLineParser() }}
-
-// ParseJSONLine makes the event of one line in the format of [JSONLinesFile], for lines that come from elsewhere. It sets no
-// position. The event's properties may share the line's memory. The error says what is wrong with the line; beside it the event has
-// nothing but the line's uuid, where that can be read and is good: give it to the [BadEvent].
-func ParseJSONLine(line []byte) (Event, error) {
-	p, _ := lineParsers.Get().(*lineParser)
-	defer lineParsers.Put(p)
-	ev, err := p.parse(line)
-	if p.line.set != nil || p.line.setOnce != nil {
-		ev.RawProperties = bytes.Clone(ev.RawProperties) // they were put together in the parser's own memory
-	}
-	p.line, ev.noted = lineFields{}, nil // they would keep the line, and the parser
-	if err != nil {
-		ev = Event{UUID: ownUUID(line)}
-	}
-	return ev, err
 }
 
 // lineFields are the members of a line, as raw JSON; nil where absent or null.

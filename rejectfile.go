@@ -168,10 +168,7 @@ type rejectNote struct {
 // rejectKey is the key of a line that the import passes over.
 const rejectKey = "$reject"
 
-// Line is the line of JSON, without its newline and "by", that [RejectFile] writes: the event, where there is one, and under "$reject" why
-// it was refused. Mended, it can be imported again.
-func (r Reject) Line() ([]byte, error) { return r.line(new(jsonb.Encoder), "") }
-
+// line is the reject as a line of JSON without its newline: the event, where there is one, and under "$reject" why it was refused.
 func (r Reject) line(enc *jsonb.Encoder, by string) ([]byte, error) {
 	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut, By: by}
 	if e := r.Err; e != nil {

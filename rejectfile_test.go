@@ -278,7 +278,7 @@ func TestRejectsKeepNoDoubtfulUUID(t *testing.T) {
 			rejects := rejectLines(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", line+"\n")))
 			require.Len(t, rejects, 1)
 			place := hogapi.Position{Key: "e.jsonl", Offset: int64(len(line)) + 1}
-			assert.Equal(t, place.UUID("rejects").String(), rejectedUUID(t, rejects[0]))
+			assert.Equal(t, hogapi.UUIDAt(place, "rejects").String(), rejectedUUID(t, rejects[0]))
 		})
 	}
 }
@@ -599,7 +599,7 @@ func TestRejectFileValueHasOneUser(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
 	rejects := hogapi.RejectFile(path)
-	other := hogapi.NewReject(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("other"), errors.New("bad")), nil)
+	other := hogapi.Reject{Raw: []byte("other"), Position: hogapi.Position{Offset: 1}, Err: &hogapi.EventError{Reason: hogapi.ReasonBadRecord}}
 	source := hogapi.SourceFunc("busy", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			assert.ErrorIs(t, rejects.Reject(t.Context(), other), hogapi.ErrHeld)
@@ -754,7 +754,7 @@ func FuzzRejectFile(f *testing.F) {
 		require.Len(t, got, 2)
 		for i, r := range got {
 			place := hogapi.Position{Key: "row", Offset: int64(i) + 1}
-			require.Equal(t, place.UUID("fuzz"), r.UUID, "mended or not")
+			require.Equal(t, hogapi.UUIDAt(place, "fuzz"), r.UUID, "mended or not")
 		}
 		checkRaw(t, got[0].Raw, raw)
 		if got[1].Bad == "" {

@@ -39,9 +39,6 @@ type RejectFunc func(ctx context.Context, r Reject) error
 // Reject calls f.
 func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
 
-// NewReject describes an event that Enqueue has refused, for those who keep what a [Capture] refuses.
-func NewReject(ev Event, refusal *EventError) Reject { return *newReject(&ev, refusal) }
-
 // newReject describes an event that the gate refused, as far as it can be written down.
 func newReject(ev *Event, refusal *EventError) *Reject {
 	r := &Reject{UUID: ev.UUID, Position: ev.Position, Err: refusal}

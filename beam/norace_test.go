@@ -1,5 +1,0 @@
-//go:build !race
-
-package hogbeam_test
-
-const raceFactor = 1
