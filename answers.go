@@ -2,165 +2,104 @@ package hogapi
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
+	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// StopReason says why an import stopped. Each leaves a state from which it can be resumed once the cause is gone.
-type StopReason string
+// longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
+const longestRefusal = 4 << 10
 
-// Reasons of a stop.
-const (
-	StopUnauthorized StopReason = "unauthorized"      // 401: the project key
-	StopQuota        StopReason = "quota"             // 402, or an answer that lists a quota
-	StopForbidden    StopReason = "forbidden"         // 403
-	StopNotFound     StopReason = "not_found"         // 404: the capture URL
-	StopRedirect     StopReason = "redirect"          // 3xx: the capture URL
-	StopRefused      StopReason = "refused"           // another 4xx, 501, or a failed certificate
-	StopNotService   StopReason = "not_the_service"   // a success that the service does not send
-	StopNoProgress   StopReason = "no_progress"       // failures lasted longer than the limit
-	StopRejected     StopReason = "rejected_event"    // an event was rejected and there is no handler
-	StopHandler      StopReason = "handler_failed"    // the reject handler failed, or a function of the caller ended its goroutine
-	StopCheckpoint   StopReason = "checkpoint_failed" // the checkpoint could not be saved
-	StopSource       StopReason = "source_failed"     // the source ended with an error
-	StopWrongKey     StopReason = "wrong_key"         // the preflight: no project has this key
-	StopCanceled     StopReason = "canceled"          // the context ended
-	StopInternal     StopReason = "internal"          // a fault of this package
-)
-
-// StopError is why an import, or a Capture, has stopped. What was not acknowledged can be sent again.
-type StopError struct {
-	Reason     StopReason
-	Status     int           // of the answer, where one was the reason
-	RetryAfter time.Duration // where the service asked for a longer wait than the limit allows
-	Err        error         // may be nil
-}
-
-// Error says why and what to do.
-func (e *StopError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: stopped: %s", e.Reason)
-	if e.Status != 0 {
-		fmt.Fprintf(&b, " (status %d)", e.Status)
+// judge is the whole policy for capture answers; it does no I/O. answered says whether the host has
+// answered before: until then, what no repetition can fix stops at once.
+func (r captureReply) judge(answered bool) delivery.Answer {
+	a := delivery.Answer{Status: r.status, Err: r.err, Unsent: r.err != nil && r.unsent, Stale: r.err != nil && r.stale}
+	stop := func(reason StopReason) delivery.Answer {
+		a.Verdict = delivery.Stop
+		a.Stop = &StopError{Reason: reason, Status: r.status, Err: a.Err}
+		return a
 	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if r.err != nil {
+		reason := unreachable(r.err)
+		switch {
+		case errors.Is(r.err, errForeignOrigin), errors.Is(r.err, errAnswerTooBig):
+			return stop(StopNotService)
+		case reason != "" && !answered:
+			return stop(reason)
+		}
+		return a // waits
 	}
-	if hint := stopHints[e.Reason]; hint != "" {
-		b.WriteString("; " + hint)
+	if isSuccess(r.status) {
+		var reason StopReason
+		if a.Verdict, reason = judgeSuccess(r.body); a.Verdict == delivery.Stop {
+			a.Err = r.words()
+			return stop(reason)
+		}
+		return a
 	}
-	if e.RetryAfter > 0 {
-		fmt.Fprintf(&b, "; the service asks to wait %v", e.RetryAfter)
-	}
-	return b.String()
-}
-
-var stopHints = map[StopReason]string{
-	StopUnauthorized: "check the project API key (phc_…) and run again",
-	StopWrongKey:     "no project has this key: copy the project API key (phc_…) of the right project and region",
-	StopQuota:        "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.HogQL), and run again when it is raised",
-	StopForbidden:    "check the project API key (phc_…), the region and what stands between here and the service",
-	StopNotFound:     "check the region or the capture URL",
-	StopRedirect:     "check the capture URL: keys are not sent elsewhere",
-	StopRefused:      "check the region or the capture URL, and what stands between here and the service",
-	StopNotService:   "something between here and the service answered: check the capture URL and proxies",
-	StopNoProgress:   "run again when the service answers",
-	StopRejected:     "set a reject handler to go on past such events, or mend the event",
-	StopHandler:      "mend the handler's cause, such as a full disk or a reject file that was edited, and run again",
-	StopCheckpoint:   "mend the cause, such as a full disk, and run again",
-	StopSource:       "mend the source and run again",
-	StopCanceled:     "run again: with a checkpoint an import goes on where it stopped",
-	StopInternal:     "run again, and report it with this text",
-}
-
-// Unwrap returns the cause.
-func (e *StopError) Unwrap() error { return e.Err }
-
-// Is matches the sentinels that fit the reason.
-func (e *StopError) Is(target error) bool {
-	switch target {
-	case ErrUnauthorized:
-		return e.Reason == StopUnauthorized || e.Reason == StopWrongKey
-	case ErrForbidden:
-		return e.Reason == StopForbidden
-	case ErrNotFound:
-		return e.Reason == StopNotFound
-	case ErrQuota:
-		return e.Reason == StopQuota
-	}
-	return false
-}
-
-// answerVerdict is what an answer means for the events of its request.
-type answerVerdict uint8
-
-const (
-	answerWait    answerVerdict = iota // may pass: send the same again
-	answerSettled                      // taken
-	answerSplit                        // something in it is refused
-	answerStop                         // every later request would fare the same
-)
-
-// answer is the outcome of one request.
-type captureAnswer struct {
-	verdict    answerVerdict
-	reason     StopReason
-	status     int
-	retryAfter time.Duration
-	err        error
-	duration   time.Duration
-}
-
-// judge is the whole policy for capture answers; it does no I/O.
-func judge(status int, body []byte, err error) (answerVerdict, StopReason) {
+	a.Err = r.words()
 	switch {
-	case err != nil && isPermanent(err) && !isLostName(err):
-		return answerStop, StopRefused
-	case err != nil:
-		return answerWait, ""
-	case isSuccess(status):
-		return judgeSuccess(status, body)
-	case status >= 300 && status < 400:
-		return answerStop, StopRedirect
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
-		return answerSplit, ""
-	case isTransientStatus(status), status >= 500 && status != http.StatusNotImplemented:
-		return answerWait, ""
+	case r.status >= 300 && r.status < 400:
+		return stop(StopRedirect)
+	case r.status == http.StatusBadRequest, r.status == http.StatusRequestEntityTooLarge:
+		if r.isForeign() {
+			return stop(StopNotService)
+		}
+		a.Verdict, a.TooLarge = delivery.Split, r.status == http.StatusRequestEntityTooLarge
+		return a
+	case isTransientStatus(r.status), r.status >= 500 && r.status != http.StatusNotImplemented:
+		return a // waits
 	}
-	switch status {
+	switch r.status {
 	case http.StatusUnauthorized:
-		return answerStop, StopUnauthorized
+		return stop(StopUnauthorized)
 	case http.StatusPaymentRequired:
-		return answerStop, StopQuota
+		return stop(StopQuota)
 	case http.StatusForbidden:
-		return answerStop, StopForbidden
+		return stop(StopForbidden)
 	case http.StatusNotFound:
-		return answerStop, StopNotFound
+		return stop(StopNotFound)
 	}
-	return answerStop, StopRefused
+	return stop(StopRefused)
 }
 
-// isLostName reports a name that cannot be resolved: laptops lose their DNS for a while.
-func isLostName(err error) bool {
-	var dns *net.DNSError
-	return errors.As(err, &dns)
+// isForeign reports a refusal that the service cannot have written.
+func (r captureReply) isForeign() bool {
+	return len(r.body) > longestRefusal || isPage(r.header.Get("Content-Type"), bytes.TrimSpace(r.body))
 }
 
-// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones, nothing with 204. A key that is
-// there twice is none of them: of two answers in one nobody knows which counts.
-func judgeSuccess(status int, body []byte) (answerVerdict, StopReason) {
-	if status == http.StatusNoContent && len(bytes.TrimSpace(body)) == 0 {
-		return answerSettled, ""
+// unreachable is the reason for an error that shows a wrong URL or a wrong set-up, or "".
+func unreachable(err error) StopReason {
+	var (
+		badRecord tls.RecordHeaderError
+		alert     tls.AlertError
+		lostName  *net.DNSError
+	)
+	switch {
+	case err == nil, errors.As(err, &lostName):
+		return ""
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &badRecord):
+		return StopWrongScheme
+	case isPermanent(err):
+		return StopCertificate
+	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
+		return StopTLS
 	}
+	return ""
+}
+
+// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key
+// that is there twice is neither: of two answers in one nobody knows which one counts.
+func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
 	if cutJSON(body) {
-		return answerWait, "" // its end is lost: the same events may be sent again
+		return delivery.Wait, "" // its end is lost: the same events may be sent again
 	}
 	var word, quota string
 	err := jsonb.Object(body, func(key, value []byte) {
@@ -177,23 +116,30 @@ func judgeSuccess(status int, body []byte) (answerVerdict, StopReason) {
 	}
 	switch {
 	case err != nil:
-		return answerStop, StopNotService
+		return delivery.Stop, StopNotService
 	case len(limited) > 0:
-		return answerStop, StopQuota
+		return delivery.Stop, StopQuota
 	case word == `"ok"`, word == "1":
-		return answerSettled, ""
+		return delivery.Settled, ""
 	}
-	return answerStop, StopNotService
+	return delivery.Stop, StopNotService
 }
 
-// cause is the answer as an error: the transport's, or the service's words.
-func (a captureAnswer) cause() error {
-	if a.err != nil {
-		return a.err
+// words is an answer as an error: the status, and the beginning of its text without keys. Of JSON only
+// the service's own explanation is shown: the rest may repeat the events.
+func (r captureReply) words() error {
+	const most = 200
+	text, contentType := bytes.TrimSpace(r.body), r.header.Get("Content-Type")
+	switch said := parseErrorBody(contentType, text); {
+	case len(text) == 0:
+		return fmt.Errorf("the server answered %d without a text", r.status)
+	case isPage(contentType, text):
+		return fmt.Errorf("the server answered %d with a page of HTML", r.status)
+	case said.Detail != "":
+		text = []byte(said.Detail)
+	case text[0] == '{' || text[0] == '[':
+		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.status, len(text))
 	}
-	return fmt.Errorf("the service answered %d", a.status)
-}
-
-func (a captureAnswer) stopError() error {
-	return &StopError{Reason: a.reason, Status: a.status, Err: a.err}
+	said := aKey.ReplaceAllString(string(text), redacted)
+	return fmt.Errorf("the server answered %d: %s", r.status, clean(said[:min(len(said), most)]))
 }

@@ -13,49 +13,59 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
+
+// judged is what an answer means, and why it stops.
+func judged(r captureReply, answered bool) (delivery.Verdict, StopReason) {
+	a := r.judge(answered)
+	if stop, ok := a.Stop.(*StopError); ok {
+		return a.Verdict, stop.Reason
+	}
+	return a.Verdict, ""
+}
 
 // Only the service's own words settle events. What is not one of them stops the import, or is waited out where it was cut.
 func TestJudgeSuccess(t *testing.T) {
 	for _, tt := range []struct {
 		status  int
 		body    string
-		verdict answerVerdict
+		verdict delivery.Verdict
 		reason  StopReason
 	}{
-		{200, `{"status":"Ok"}`, answerSettled, ""},
-		{200, ` {"status" : 1} `, answerSettled, ""},
-		{201, `{"status":"ok","new":{"status":"no"}}`, answerSettled, ""},
-		{204, "", answerSettled, ""},
-		{204, " \r\n", answerSettled, ""},
-		{200, `{"status":"Ok","quota_limited":[]}`, answerSettled, ""},
-		{200, `{"status":"Ok","quota_limited":null}`, answerSettled, ""},
-		{200, `{"status":"Ok","quota_limited":["events"]}`, answerStop, StopQuota},
-		{200, `{"quota_limited":["recordings"]}`, answerStop, StopQuota},
-		{200, `{"status":"Ok","quota_limited":"events"}`, answerStop, StopNotService},
-		{200, `{"status":"Ok"`, answerWait, ""},
-		{200, `[{"status":"Ok"}`, answerWait, ""},
-		{204, `{"status":`, answerWait, ""},
-		{200, "", answerStop, StopNotService},
-		{200, `{}`, answerStop, StopNotService},
-		{200, `null`, answerStop, StopNotService},
-		{200, `"Ok"`, answerStop, StopNotService},
-		{200, `[]`, answerStop, StopNotService},
-		{200, `{"status":0}`, answerStop, StopNotService},
-		{200, `{"status":true}`, answerStop, StopNotService},
-		{200, `{"status":"Ok "}`, answerStop, StopNotService},
-		{200, `{"STATUS":"Ok"}`, answerStop, StopNotService},
-		{200, "<html>Ok</html>", answerStop, StopNotService},
-		{200, "Ok", answerStop, StopNotService},
+		{200, `{"status":"Ok"}`, delivery.Settled, ""},
+		{200, ` {"status" : 1} `, delivery.Settled, ""},
+		{201, `{"status":"ok","new":{"status":"no"}}`, delivery.Settled, ""},
+		{204, "", delivery.Stop, StopNotService}, // whoever says nothing may be anybody
+		{204, " \r\n", delivery.Stop, StopNotService},
+		{200, `{"status":"Ok","quota_limited":[]}`, delivery.Settled, ""},
+		{200, `{"status":"Ok","quota_limited":null}`, delivery.Settled, ""},
+		{200, `{"status":"Ok","quota_limited":["events"]}`, delivery.Stop, StopQuota},
+		{200, `{"quota_limited":["recordings"]}`, delivery.Stop, StopQuota},
+		{200, `{"status":"Ok","quota_limited":"events"}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok"`, delivery.Wait, ""},
+		{200, `[{"status":"Ok"}`, delivery.Wait, ""},
+		{204, `{"status":`, delivery.Wait, ""},
+		{200, "", delivery.Stop, StopNotService},
+		{200, `{}`, delivery.Stop, StopNotService},
+		{200, `null`, delivery.Stop, StopNotService},
+		{200, `"Ok"`, delivery.Stop, StopNotService},
+		{200, `[]`, delivery.Stop, StopNotService},
+		{200, `{"status":0}`, delivery.Stop, StopNotService},
+		{200, `{"status":true}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok "}`, delivery.Stop, StopNotService},
+		{200, `{"STATUS":"Ok"}`, delivery.Stop, StopNotService},
+		{200, "<html>Ok</html>", delivery.Stop, StopNotService},
+		{200, "Ok", delivery.Stop, StopNotService},
 		// Two answers in one body, of which nobody knows which one counts.
-		{200, `{"status":"Ok"}{"status":"Ok"}`, answerWait, ""},
-		{200, `{"status":"error","status":"Ok"}`, answerStop, StopNotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, answerStop, StopNotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, answerStop, StopNotService},
-		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, answerStop, StopNotService},
+		{200, `{"status":"Ok"}{"status":"Ok"}`, delivery.Wait, ""},
+		{200, `{"status":"error","status":"Ok"}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, StopNotService},
 	} {
-		verdict, reason := judge(tt.status, []byte(tt.body), nil)
+		verdict, reason := judged(captureReply{status: tt.status, body: []byte(tt.body)}, true)
 		assert.Equal(t, tt.verdict, verdict, "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.reason, reason, "%d %s", tt.status, tt.body)
 	}
@@ -74,41 +84,43 @@ func FuzzCaptureAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
 		if status < 200 || status > 999 { // of no final answer: the try has failed
 			err := []error{io.ErrUnexpectedEOF, errForeignOrigin, fmt.Errorf("%w", errAnswerTooBig), &net.DNSError{IsNotFound: true}, errTryTimeout}[status%5]
-			verdict, reason := judge(0, nil, err)
+			verdict, reason := judged(captureReply{err: err}, true)
 			stops := errors.Is(err, errForeignOrigin) || errors.Is(err, errAnswerTooBig)
-			require.Equal(t, stops, verdict == answerStop)
-			require.Equal(t, stops, reason == StopRefused)
-			require.Equal(t, !stops, verdict == answerWait)
+			require.Equal(t, stops, verdict == delivery.Stop)
+			require.Equal(t, stops, reason == StopNotService)
+			require.Equal(t, !stops, verdict == delivery.Wait)
 			return
 		}
-		verdict, reason := judge(int(status), body, nil)
-		require.Equal(t, verdict == answerStop, reason != "")
-		want := map[uint16]answerVerdict{400: answerSplit, 413: answerSplit, 408: answerWait, 429: answerWait, 501: answerStop}
+		verdict, reason := judged(captureReply{status: int(status), body: body}, true)
+		require.Equal(t, verdict == delivery.Stop, reason != "")
+		refusal := delivery.Split
+		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {
+			refusal = delivery.Stop
+		}
+		want := map[uint16]delivery.Verdict{400: refusal, 413: refusal, 408: delivery.Wait, 429: delivery.Wait, 501: delivery.Stop}
 		wanted, known := want[status]
 		switch {
 		case known:
 		case status < 300:
-			wanted = judgeAgain(t, status, body)
+			wanted = judgeAgain(t, body)
 		case status < 500:
-			wanted = answerStop
+			wanted = delivery.Stop
 		default:
-			wanted = answerWait
+			wanted = delivery.Wait
 		}
 		require.Equal(t, wanted, verdict, "%d %q", status, body)
 	})
 }
 
 // judgeAgain reads a success token by token.
-func judgeAgain(t *testing.T, status uint16, body []byte) answerVerdict {
+func judgeAgain(t *testing.T, body []byte) delivery.Verdict {
 	t.Helper()
 	text := strings.TrimSpace(string(body))
 	switch {
-	case text == "" && status == 204:
-		return answerSettled
 	case !json.Valid([]byte(text)) && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")):
-		return answerWait
+		return delivery.Wait
 	case jsonb.Valid(body) != nil || text[0] != '{': // which has an oracle of its own
-		return answerStop
+		return delivery.Stop
 	}
 	members := map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -119,16 +131,16 @@ func judgeAgain(t *testing.T, status uint16, body []byte) answerVerdict {
 		var value json.RawMessage
 		require.NoError(t, d.Decode(&value))
 		if _, twice := members[key.(string)]; twice {
-			return answerStop
+			return delivery.Stop
 		}
 		members[key.(string)] = value
 	}
 	var limited []string
 	if quota, sent := members["quota_limited"]; sent && json.Unmarshal(quota, &limited) != nil || len(limited) > 0 {
-		return answerStop
+		return delivery.Stop
 	}
 	if word := string(members["status"]); word == "1" || strings.EqualFold(word, `"ok"`) {
-		return answerSettled
+		return delivery.Settled
 	}
-	return answerStop
+	return delivery.Stop
 }

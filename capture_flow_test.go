@@ -194,7 +194,7 @@ func TestAnswersThatStop(t *testing.T) {
 				var unsettled *hogapi.UnsettledError
 				require.ErrorAs(t, err, &unsettled)
 				assert.Equal(t, 3, unsettled.Count)
-				assert.Equal(t, numberedUUIDs(3), unsettled.UUIDs)
+				assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
 				assert.EqualValues(t, 3, receipt.Pending)
 				assert.EqualValues(t, 3, receipt.Read)
 				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
@@ -242,7 +242,7 @@ func TestNoProgressStopsResumable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		server.SetDown(true)
+		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(503)))
 		begin := time.Now()
 		receipt, err := client.Import(t.Context(), numbered(100), hogapi.ImportOptions{ID: "down"})
 		var stop *hogapi.StopError
@@ -424,8 +424,7 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 	}
 }
 
-// Batches that are taken apart are held plain again. They wait for room, or for each other: one of them is the most that there is beside
-// MaxBytes, of what is counted and of what is there.
+// Batches are held in full until their last event is settled, and count until then. What is refused, and compressed bodies, come on top.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	t.Parallel()
 	const most, mostBatch = 8 << 20, 4 << 20
@@ -459,14 +458,14 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 					}),
 				})
 				require.NoError(t, err)
-				counted, held := 0, 0
+				counted := 0
 				ctx, cancel := context.WithCancel(t.Context())
 				var watching sync.WaitGroup
 				watching.Go(func() {
 					for ctx.Err() == nil {
 						time.Sleep(10 * time.Millisecond)
 						synctest.Wait()
-						counted, held = max(counted, capture.Stats().Bytes), max(held, hogapi.BodiesHeld(capture))
+						counted = max(counted, capture.Stats().Bytes)
 					}
 				})
 				text := strings.Repeat("a", 40<<10)
@@ -481,10 +480,9 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 				watching.Wait()
 				assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
 				assert.EqualValues(t, len(refused), rejects.Load())
-				t.Logf("%.1f MiB counted, %.1f MiB of bodies", float64(counted)/(1<<20), float64(held)/(1<<20))
-				assert.Greater(t, held, most/2)
+				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+				assert.Greater(t, counted, most/2)
 				assert.LessOrEqual(t, counted, most+mostBatch)
-				assert.LessOrEqual(t, held, most+mostBatch)
 				assert.Zero(t, capture.Stats().Bytes)
 			})
 		})
@@ -534,7 +532,7 @@ func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
 					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
 				}
 				require.NoError(t, capture.Flush(t.Context()))
-				held, n := 0, 20_000
+				counted, n := 0, 20_000
 				for lane := range lanes {
 					var ev hogapi.Event
 					for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
@@ -552,12 +550,13 @@ func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
 					}
 					time.Sleep(5 * time.Second)
 					synctest.Wait()
-					held = max(held, hogapi.BodiesHeld(capture))
+					counted = max(counted, capture.Stats().Bytes)
 				}
 				receipt, err := capture.Close(t.Context())
 				require.NoError(t, err)
-				t.Logf("%.1f MiB of bodies", float64(held)/(1<<20))
-				assert.LessOrEqual(t, held, most+mostBatch)
+				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+				assert.Greater(t, counted, most/2)
+				assert.LessOrEqual(t, counted, most+mostBatch)
 				assert.EqualValues(t, lanes, receipt.Rejected)
 				assert.Zero(t, capture.Stats().Bytes)
 			})
@@ -600,24 +599,92 @@ func TestFlushAndOnSettled(t *testing.T) {
 	})
 }
 
-// A position is reported only when all its events are settled, and only once no further event of it can come.
-func TestOnSettledWaitsForTheWholePosition(t *testing.T) {
+// A record is reported when all its events are settled, within the linger time, whether or not another one comes.
+func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		client := server.Client(t)
 		got := make(chan hogapi.Position, 10)
-		capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
+		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
 		require.NoError(t, err)
-		for i, offset := range []int64{1, 1, 2, 3, 3} {
-			ev := numberedEvent(i + 1)
-			ev.Position = hogapi.Position{Offset: offset}
-			require.NoError(t, capture.Enqueue(t.Context(), ev))
+		for i, record := range [][]hogapi.Event{
+			{placed(1, 1)}, {placed(2, 2), hogapi.Identify("ann", placed(1, 1).Timestamp, map[string]any{"a": 1}), placed(3, 2)}, {placed(4, 0)}, {placed(5, 3)},
+		} {
+			begin := time.Now()
+			require.NoError(t, capture.Enqueue(t.Context(), record...))
+			if record[0].Position.IsZero() {
+				continue // it moves no place
+			}
+			assert.EqualValues(t, min(i+1, 3), (<-got).Offset)
+			assert.LessOrEqual(t, time.Since(begin), 300*time.Millisecond)
 		}
-		time.Sleep(10 * time.Second)
-		assert.Equal(t, hogapi.Position{Offset: 2}, lastOf(got))
-		_, err = capture.Close(t.Context())
+		receipt, err := capture.Close(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, hogapi.Position{Offset: 3}, lastOf(got))
+		assert.EqualValues(t, 6, receipt.Acknowledged)
+		assert.Equal(t, 6, server.Ledger().Unique(), "Identify got a uuid of the record's place")
+		assert.Empty(t, got)
+	})
+}
+
+// placed is an event at an offset; with 0 it has no position.
+func placed(i int, offset int64) hogapi.Event {
+	ev := numberedEvent(i)
+	ev.Position = hogapi.Position{Offset: offset}
+	return ev
+}
+
+// A record is taken as a whole or not at all.
+func TestEnqueueTakesAllOrNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
+		require.NoError(t, err)
+		bad := placed(2, 1)
+		bad.Name = ""
+		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), placed(1, 1), bad))
+		require.True(t, refused)
+		assert.Equal(t, hogapi.ReasonNoName, refusal.Reason)
+		require.ErrorIs(t, capture.Enqueue(t.Context(), placed(1, 1), placed(2, 2)), hogapi.ErrInvalid, "two records")
+		require.NoError(t, capture.TryEnqueue(placed(1, 1), placed(2, 1)))
+		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)
+		require.NoError(t, capture.TryEnqueue(placed(5, 3)))
+		require.NoError(t, capture.Enqueue(t.Context()), "nothing")
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, receipt.Acknowledged)
+		assert.EqualValues(t, 1, receipt.Refused)
+		requireBalanced(t, receipt)
+	})
+}
+
+// What the gate refuses goes to the reject handler where there is one, as in an import.
+func TestGateRefusalsGoToTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rejects []hogapi.Reject
+		var settled []int64
+		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{
+			ID: "x", Rate: hogapi.Unpaced,
+			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				rejects = append(rejects, r)
+				return nil
+			}),
+			OnSettled: func(p hogapi.Position) { settled = append(settled, p.Offset) },
+		})
+		require.NoError(t, err)
+		bad := placed(2, 2)
+		bad.Name, bad.UUID = "", uuid.Nil
+		require.NoError(t, capture.Enqueue(t.Context(), placed(1, 1)))
+		require.NoError(t, capture.Enqueue(t.Context(), bad))
+		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Offset: 3}, "internal")))
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		require.Len(t, rejects, 1)
+		assert.Equal(t, hogapi.ReasonNoName, rejects[0].Err.Reason)
+		assert.Equal(t, hogapi.UUIDAt(hogapi.Position{Offset: 2}, "x"), rejects[0].UUID)
+		assert.Equal(t, []int64{3}, settled[len(settled)-1:])
+		assert.Equal(t, []int64{3, 1, 1, 1, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Refused})
+		assert.Equal(t, map[hogapi.Reason]int64{hogapi.ReasonNoName: 1}, receipt.Rejects)
+		assert.Equal(t, map[string]int64{"internal": 1}, receipt.Skips)
+		requireBalanced(t, receipt)
 	})
 }
 
@@ -742,7 +809,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"Rate":                    {Rate: -2},
 		"Gate.SetPolicy":          {Gate: hogapi.GateOptions{SetPolicy: 9}},
 		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},
-		"Delivery.Preflight":      {Delivery: hogapi.DeliveryOptions{Preflight: 9}},
+		"Delivery.FirstAnswer":    {Delivery: hogapi.DeliveryOptions{FirstAnswer: -2}},
 		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
 		"Delivery.MaxBatchBytes":  {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 19 << 20}},
 		"Delivery.MaxBatchEvents": {Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10_001}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/estimate"
+	"github.com/hogapi/hogapi/internal/ledger"
 )
 
 // CheckReport says what an import would send, and what it would refuse.
@@ -17,14 +18,16 @@ type CheckReport struct {
 	Read    int64     `json:"read"`
 	Good    int64     `json:"good"`    // would be sent
 	Refused int64     `json:"refused"` // would go to the reject handler
+	Skipped int64     `json:"skipped"` // would be left out on purpose
 	Oldest  time.Time `json:"oldest"`  // of the good events
 	Newest  time.Time `json:"newest"`
 	Bytes   int64     `json:"bytes"`   // of the good events as JSON
 	Largest int       `json:"largest"` // bytes of the largest one
 	Persons int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
-	Days     []CheckCount             `json:"days"` // good events by day of UTC and name
+	Days     []CheckCount             `json:"days"` // good events by day of UTC and name; rolled up as Receipt.Days is
 	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"`
+	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
 	DoubleUUIDs  CheckFinding  `json:"double_uuids"`            // events whose uuid an earlier event has
@@ -36,7 +39,7 @@ type CheckReport struct {
 
 // CheckCount counts the good events of one name on one day.
 type CheckCount struct {
-	Day    string `json:"day"` // 2006-01-02; "other" for what did not fit the table
+	Day    string `json:"day"` // 2006-01-02; 2006-01 or empty where the table was rolled up
 	Event  string `json:"event"`
 	Events int64  `json:"events"`
 }
@@ -67,22 +70,26 @@ func (f *CheckFinding) add(p Position, text string) {
 	}
 }
 
-// Check walks a whole source and sends nothing: it needs no client and no key. What it calls good, the import's gate lets pass; of
-// the options only ID and Gate matter. The report is valid beside an error too, as far as it came.
+// Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts
+// what Check calls good; of the options only ID and Gate matter. The report is valid with an error too,
+// as far as it came.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
-	if err := errors.Join(o.check(source), o.Gate.check(OpImport)); err != nil {
+	if err := errors.Join(checkContext(OpImport, ctx), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
 	}
 	c := newChecker(o)
 	c.encoder.trust(source)
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{verifyGzip: -1, warn: func(w Warning, text string) {
+		note(c.report.Warnings, w, Position{}, text)
+	}})
 	for ev, err := range source.Events(ctx, Position{}) {
 		if ctx.Err() != nil {
 			break // whatever the source says of it
 		}
 		if err != nil {
-			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", err)
+			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", bare(err))
 		}
-		c.look(&ev)
+		c.add(&ev)
 	}
 	if ctx.Err() != nil {
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
@@ -95,7 +102,8 @@ type checker struct {
 	report   CheckReport
 	encoder  *encoder
 	identity *identity
-	books    *books
+	numbers  numbering
+	days     *ledger.Counter
 	persons  estimate.Distinct
 	uuids    map[uint64]struct{}
 	last     time.Time
@@ -107,26 +115,30 @@ type checker struct {
 
 func newChecker(o ImportOptions) *checker {
 	return &checker{
-		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Warnings: map[Warning]CheckFinding{}},
+		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
 		encoder:  newEncoder(newGate(o.Gate, time.Now), o.Gate.SetPolicy, newStamps(o.ID), maphash.MakeSeed()),
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
-		books:    newBooks(o.ID, ""),
+		days:     ledger.NewCounter(),
 		uuids:    map[uint64]struct{}{},
 	}
 }
 
-func (c *checker) look(ev *Event) {
+func (c *checker) add(ev *Event) {
 	c.report.Read++
+	n := c.numbers.next(ev.origin())
+	if why, skipped := ev.skipped(); skipped {
+		c.report.Skipped++
+		c.report.Skips[why]++
+		return
+	}
 	out, refusal := c.encoder.encode(ev)
 	if refusal == nil {
 		refusal = c.identity.check(ev)
 	}
 	if refusal == nil {
-		_, refusal = c.identity.assign(&out)
+		refusal = c.identity.assign(&out, n)
 	}
 	if refusal != nil {
-		c.identity.number(ev.Position) // as the import counts it
-		c.identity.pass(ev.Position)
 		c.report.Refused++
 		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
 		return
@@ -134,13 +146,13 @@ func (c *checker) look(ev *Event) {
 	c.report.Good++
 	c.report.Bytes += int64(len(out.wire))
 	c.report.Largest = max(c.report.Largest, len(out.wire))
-	c.books.tally(out.name, out.time).acknowledged++
+	c.days.Count(out.name, out.time)
 	c.persons.Add(out.person)
 	for w := range out.warn.all {
 		note(c.report.Warnings, w, ev.Position, "")
 	}
-	c.lookAtUUID(&out)
-	c.lookAtTime(&out)
+	c.addUUID(&out)
+	c.addTime(&out)
 }
 
 // note adds to one finding of a map.
@@ -150,7 +162,7 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 	findings[key] = f
 }
 
-func (c *checker) lookAtUUID(out *encoded) {
+func (c *checker) addUUID(out *encoded) {
 	mark := binary.BigEndian.Uint64(out.id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.id[8:])
 	if _, double := c.uuids[mark]; double {
 		c.report.DoubleUUIDs.add(out.pos, out.id.String())
@@ -163,7 +175,7 @@ func (c *checker) lookAtUUID(out *encoded) {
 	c.uuids[mark] = struct{}{}
 }
 
-func (c *checker) lookAtTime(out *encoded) {
+func (c *checker) addTime(out *encoded) {
 	r := &c.report
 	if r.Oldest.IsZero() || out.time.Before(r.Oldest) {
 		r.Oldest = out.time
@@ -192,7 +204,7 @@ func (c *checker) lookAtTime(out *encoded) {
 }
 
 func (c *checker) endSpan() {
-	if c.span.events > 0 && c.span.newest.Sub(c.span.oldest) > day {
+	if c.span.events > 0 && c.span.newest.Sub(c.span.oldest) > 24*time.Hour {
 		c.report.WideSpans++
 	}
 	c.span.events = 0
@@ -202,8 +214,8 @@ func (c *checker) finish() CheckReport {
 	c.endSpan()
 	r := c.report
 	r.Persons = c.persons.Count()
-	for _, d := range c.books.receipt().Days {
-		r.Days = append(r.Days, CheckCount{d.Day, d.Event, d.Acknowledged})
+	for _, row := range c.days.Rows() {
+		r.Days = append(r.Days, CheckCount{row.Period, row.Name, row.Acknowledged})
 	}
 	return r
 }
@@ -212,6 +224,9 @@ func (c *checker) finish() CheckReport {
 func (r CheckReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "read %d = good %d + refused %d", r.Read, r.Good, r.Refused)
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, " + skipped %d", r.Skipped)
+	}
 	if r.Good > 0 {
 		fmt.Fprintf(&b, "\nfrom %s to %s, about %d distinct ids, %d bytes, the largest event %d",
 			r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Persons, r.Bytes, r.Largest)
@@ -221,7 +236,7 @@ func (r CheckReport) String() string {
 		names[d.Event] += d.Events
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&b, "\n  %-40s %12d", name, names[name])
+		fmt.Fprintf(&b, "\n  %-40s %12d", printable(name), names[name])
 	}
 	finding := func(text string, f CheckFinding) {
 		if f.Count == 0 {
@@ -229,7 +244,7 @@ func (r CheckReport) String() string {
 		}
 		fmt.Fprintf(&b, "\n%s: %d", text, f.Count)
 		for _, e := range f.Examples {
-			fmt.Fprintf(&b, "\n  %s %s", e.Position, e.Text)
+			fmt.Fprintf(&b, "\n  %s %s", e.Position, clean(e.Text))
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/lines"
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until it closes it, and
@@ -31,19 +32,14 @@ type Checkpointer interface {
 
 // savedState is what a checkpoint holds.
 type savedState struct {
-	Version    int          `json:"version"`
-	Import     string       `json:"import"`
-	Source     string       `json:"source"`
-	Begins     beginning    `json:"begins,omitzero"` // of the file that the place is in
-	Place      settledPlace `json:"place"`
-	Rejects    *int64       `json:"rejects,omitempty"`     // length of the reject file that belongs to this place; nil without one
-	RejectFile string       `json:"reject_file,omitempty"` // its name; empty where that was not noted
-	Receipt    Receipt      `json:"receipt"`
-
-	books *books
+	Version int                    `json:"version"`
+	Import  string                 `json:"import"`
+	Source  string                 `json:"source,omitempty"` // empty before the first save that settles something
+	File    lines.Fingerprint      `json:"file,omitzero"`    // of the file that the place is in
+	State   ledger.State[Position] `json:"state"`
 }
 
-const stateVersion = 1
+const stateVersion = 2
 
 const fieldSource = "begun with the source"
 
@@ -56,33 +52,39 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // there is none yet
 	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	err := json.Unmarshal(raw, &head)
+	if err == nil && head.Version != stateVersion {
+		return nil, unfitState("version", strconv.Itoa(head.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
+	}
 	var s savedState
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
 	}
 	switch {
-	case s.Version != stateVersion:
-		return nil, unfitState("version", strconv.Itoa(s.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
+	case err != nil:
+		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
 	case s.Import != importID:
 		return nil, unfitState("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
-	case s.Source != source:
-		return nil, unfitState(fieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint goes on only with the source that it began with", source))
-	}
-	var err error
-	if s.books, err = s.Receipt.restore(); err != nil {
-		return nil, unfitState("receipt", "", "a receipt that this package has saved: "+clean(err.Error()))
+	case s.Source != "" && s.Source != source:
+		return nil, unfitState(fieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", source))
 	}
 	return &s, nil
 }
 
-// FileCheckpoint keeps the state of an import in a file. Its folder is made where it is missing, the file is replaced as a
-// whole each time, and whatever a crash does, of process or machine, it holds the newest state that was saved. A file that is
-// torn, empty or changed is refused with an *InputError.
+// FileCheckpoint keeps the state of an import in a file. Its folder is made if it is missing, the file is
+// replaced as a whole each time, and whatever a crash does, of process or machine, it holds the newest
+// state that was saved. A file that is torn, empty or changed is refused with an *InputError, and so is
+// one that is not a regular file or has hard links, since they would not follow it.
 //
-// One import at a time owns it, by a lock on the file path.lock beside it; another gets [ErrHeld] at once, also by a link to the
-// file. The lock ends with the process, also by a kill, and the file that was locked stays. On systems without such locks
-// (neither Unix nor Windows), the lock file of a killed process has to be removed by hand. The folder must be on a disk of this
-// machine or on a file system that keeps locks and syncs as a local one does.
+// One import at a time owns it, by a lock on the file path.lock; another gets [ErrHeld] at once, also by a
+// symbolic link to the file. The lock ends with the process, also by a kill, and the lock file remains. Do
+// not remove it: an import whose lock file is gone stops at its next save, since somebody else may own the
+// checkpoint by then. On systems without such locks (neither Unix nor Windows), the lock file of a killed
+// process has to be removed by hand. The folder must be on a disk of this machine or on a file system that
+// keeps locks and syncs as a local one does.
 func FileCheckpoint(path string) Checkpointer { return &fileCheckpoint{fs: durable.OS{}, path: path} }
 
 type fileCheckpoint struct {
@@ -90,9 +92,9 @@ type fileCheckpoint struct {
 	path string
 
 	mu     sync.Mutex
-	file   string    // that path leads to
-	lock   io.Closer // nil: not open
-	failed error     // of the first Save that failed
+	file   string       // that path leads to
+	lock   durable.Lock // nil: not open
+	failed error        // of the first Save that failed
 }
 
 // Open implements Checkpointer.
@@ -111,9 +113,10 @@ func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
 	return state, nil
 }
 
-// ownFile takes the lock on a file that belongs to an import, whose folder it makes. A link to the file is owned as the file is: it
-// must neither be replaced by another one nor give the file a second owner.
-func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err error) {
+// ownFile takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to
+// the file is owned as the file is: it must neither be replaced by another one nor give the file a second
+// owner.
+func ownFile(fsys durable.FS, path string) (file string, lock durable.Lock, err error) {
 	if path == "" {
 		return "", nil, &InputError{Op: OpImport, Field: "path", Want: "the name of a file"}
 	}
@@ -123,6 +126,11 @@ func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err err
 	if err := fsys.MakeFolder(filepath.Dir(file)); err != nil {
 		return "", nil, err
 	}
+	if err := fsys.Inspect(file); errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrManyNames) {
+		return "", nil, &InputError{Op: OpImport, Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
+	} else if err != nil {
+		return "", nil, err
+	}
 	lock, err = fsys.Lock(file + ".lock")
 	if errors.Is(err, durable.ErrLocked) {
 		return "", nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
@@ -130,7 +138,7 @@ func ownFile(fsys durable.FS, path string) (file string, lock io.Closer, err err
 	return file, lock, err
 }
 
-// filesOf are the files that the owner of one uses.
+// filesOf are the files that the owner of a file uses.
 func filesOf(fsys durable.FS, path string) []string {
 	if path != "" && !filepath.IsAbs(path) {
 		if here, err := os.Getwd(); err == nil {
@@ -144,7 +152,7 @@ func filesOf(fsys durable.FS, path string) []string {
 	return []string{file, file + ".tmp", file + ".lock"}
 }
 
-// checkFiles looks whether checkpoint, reject file and source keep out of each other's files.
+// checkFiles checks that checkpoint, reject file and source use different files.
 func (o ImportOptions) checkFiles(source Source) error {
 	var state, rejects []string
 	if c, ok := o.Checkpoint.(*fileCheckpoint); ok {
@@ -154,20 +162,20 @@ func (o ImportOptions) checkFiles(source Source) error {
 		rejects = filesOf(r.fs, r.path)
 	}
 	if haveOneFile(state, rejects) {
-		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those of the checkpoint: its own, and those with .tmp and .lock"}
+		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
 	}
-	s, ok := source.(*jsonLines)
+	read, ok := unwrap[fileSource](source)
 	if !ok {
 		return nil
 	}
-	for _, path := range s.paths {
+	for _, path := range read.files() {
 		read := filesOf(durable.OS{}, path)
 		read = read[:min(1, len(read))]
 		if haveOneFile(read, rejects) {
-			return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "another file than those that are read: it would never end"}
+			return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "a file that is not read: the import would never end"}
 		}
 		if haveOneFile(read, state) {
-			return &InputError{Op: OpImport, Field: "ImportOptions.Checkpoint", Want: "another file than those that are read: it would take their place"}
+			return &InputError{Op: OpImport, Field: "ImportOptions.Checkpoint", Want: "a file that is not read: the checkpoint would replace it"}
 		}
 	}
 	return nil
@@ -199,7 +207,7 @@ func (c *fileCheckpoint) load(file string) ([]byte, error) {
 		return nil, &InputError{Op: OpImport, Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
 				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
-				"Is it no checkpoint at all, name another file"}
+				"If it is not a checkpoint at all, name another file"}
 	}
 	return state, nil
 }
@@ -210,6 +218,9 @@ func (c *fileCheckpoint) Save(_ context.Context, state []byte) error {
 	defer c.mu.Unlock()
 	if c.lock == nil {
 		return errors.New("hogapi: the checkpoint is not open")
+	}
+	if c.failed == nil {
+		c.failed = c.lock.Check()
 	}
 	if c.failed == nil { // what a failed sync has left can look sound: nothing is built upon it
 		c.failed = durable.Replace(c.fs, c.file, sealState(state))

@@ -2,337 +2,261 @@ package hogapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// settledPlace is how far the settled events reach without a gap. Events can share a position, so it is the last position
-// that is wholly behind, and how many events of the next one are.
-type settledPlace struct {
-	After Position `json:"after"`          // every event up to and at this position is settled
-	At    Position `json:"at,omitzero"`    // and of this position
-	Count uint64   `json:"count,omitzero"` // so many
-}
-
-// pass moves on by one settled event. One without a position belongs to the position before it.
-func (s *settledPlace) pass(e *entry) {
-	if e.pos.IsZero() {
-		return
-	}
-	if e.pos != s.At {
-		s.After = s.At
-		s.At, s.Count = e.pos, 0
-	}
-	s.Count = e.number + 1
-}
-
-// stateSaver makes the settled place durable before its events are let go of. An import has one.
+// stateSaver makes the settled place durable before its events are released. An import has one.
 type stateSaver interface {
-	save(ctx context.Context, place settledPlace, r Receipt) error
+	save(ctx context.Context, s ledger.State[Position]) error
 }
 
-// commit lets go of the settled events at the front, in order: rejects are handed over, the place is saved, and then
-// there is room for more. It is the only one that does; it ends when the lanes have.
-func (p *Capture) commit() {
-	defer close(p.committed)
-	lanesEnded := make(chan struct{})
-	go func() {
-		p.running.Wait()
-		close(lanesEnded)
-	}()
-	orElse(func() { p.commitUntil(lanesEnded) }, func(err error) {
-		p.stopFor(StopHandler)(err)
-		<-lanesEnded
-	})
+// committer releases the settled records at the front, in order: rejects are handed over, the place
+// is saved, and then there is room for more. It runs until the lanes have ended.
+type committer struct {
+	line      *pipeline
+	id        string
+	source    string
+	saver     stateSaver
+	limits    rejectLimits
+	onSettled func(Position)
+
+	wake    chan struct{}
+	crowded chan struct{} // ends a pause between two saves
+	lanes   chan struct{} // closed when the lanes have ended
+	done    chan struct{} // closed when everything that can be is committed
+
+	saveTime time.Duration // of the newest save
+
+	mu      sync.Mutex
+	upTo    uint64   // all before it is committed, and OnSettled knows
+	place   Position // that OnSettled knows
+	flushTo uint64   // somebody waits for all before it
+	moved   chan struct{}
 }
 
-func (p *Capture) commitUntil(lanesEnded <-chan struct{}) {
+func newCommitter(p *pipeline, o CaptureOptions, in importState) *committer {
+	return &committer{
+		line: p, id: o.ID, source: in.source, saver: in.saver, limits: in.limits, onSettled: o.OnSettled,
+		wake: make(chan struct{}, 1), crowded: make(chan struct{}, 1),
+		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}),
+		place: p.ledger.Place(),
+	}
+}
+
+// signal tells the committer that something is settled.
+func (c *committer) signal() {
+	notify(c.wake)
+	if c.isCrowded() {
+		notify(c.crowded)
+	}
+}
+
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// isCrowded reports whether events that only wait for a commit take much of the room.
+func (c *committer) isCrowded() bool { return c.line.ledger.Settled() > c.line.set.MaxInFlight/2 }
+
+func (c *committer) run() {
+	defer close(c.done)
 	for last := false; ; {
-		if p.saver != nil && !last {
-			p.spareDisk(lanesEnded)
-		}
-		if n, rejects := p.settledFront(); n > 0 {
-			if p.commitFront(n, rejects) != nil {
-				<-lanesEnded
+		c.spareDisk()
+		n, rejects := c.front()
+		if n > 0 {
+			if err := c.commit(n, rejects); err != nil {
+				c.line.stop(err)
 				return
 			}
-			p.report() // now: under a steady load something is settled at each look
 			continue
 		}
-		p.report()
 		if last {
+			c.finish()
 			return
 		}
 		select {
-		case <-p.commits:
-		case <-lanesEnded:
+		case <-c.wake:
+		case <-c.lanes:
 			last = true
 		}
 	}
 }
 
-// spareDisk waits a little between two saves, five times as long as the last one took, unless somebody waits for the end or much is
-// settled that only a save can let go of.
-func (p *Capture) spareDisk(lanesEnded <-chan struct{}) {
-	p.mu.Lock()
-	hurried := p.closing || p.flushTo > p.entries.First() || p.isCrowded()
-	p.mu.Unlock()
-	if hurried || p.saveTime == 0 {
-		return
-	}
-	timer := time.NewTimer(5 * p.saveTime)
-	defer timer.Stop()
-	select { // whatever ends it, the next look at the front is due
-	case <-timer.C:
-	case <-p.crowded:
-	case <-lanesEnded:
-	case <-p.stopped:
-	case <-p.ctx.Done():
-	}
+// close has the rest committed, once the lanes have ended.
+func (c *committer) close() {
+	close(c.lanes)
+	<-c.done
 }
 
-// addSettled counts events that are settled and not yet committed. The caller holds the lock.
-func (p *Capture) addSettled(n int) {
-	p.uncommitted += n
-	if p.isCrowded() {
-		select {
-		case p.crowded <- struct{}{}:
-		default:
-		}
+// front is what can be committed now. While the limits of rejects may stop the import, not many rejects
+// at once: they are judged in between.
+func (c *committer) front() (n int, rejects []ledger.Rejected[*Reject]) {
+	books := c.line.ledger
+	n, rejects = books.Front()
+	if len(rejects) <= limitSteps || !c.limits.isEarly(books.Counts()) {
+		return n, rejects
 	}
-}
-
-// isCrowded reports whether events that only wait for a commit take much of the room.
-func (p *Capture) isCrowded() bool { return p.uncommitted > p.set.MaxInFlight/2 }
-
-func (p *Capture) wakeCommitter() {
-	select {
-	case p.commits <- struct{}{}:
-	default:
-	}
-}
-
-// settledReject is a rejected event among the settled ones.
-type settledReject struct {
-	place  int // of the event, from the front
-	reject *Reject
-}
-
-// settledFront counts the settled events at the front and picks out the rejected ones. They stay in the window until they are committed.
-func (p *Capture) settledFront() (n int, rejects []settledReject) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for ; n < p.entries.Len(); n++ {
-		e := p.entries.At(p.entries.First() + uint64(n))
-		if e.state == entryPending {
-			break
-		}
-		if e.state == entryRejected {
-			rejects = append(rejects, settledReject{n, e.reject})
-		}
+	if fewer := books.WholeBefore(rejects[limitSteps].Number); fewer > 0 {
+		n = fewer
+		rejects = slices.DeleteFunc(rejects, func(r ledger.Rejected[*Reject]) bool { return r.Number >= n })
 	}
 	return n, rejects
 }
 
-// commitFront hands over rejects, books the first n events and saves the place. Where a reject cannot be handed over, what came
-// before it is committed all the same. An error has stopped the Capture.
-func (p *Capture) commitFront(n int, rejects []settledReject) error {
-	done, handlerErr := p.handOver(n, rejects)
-	place := p.settled
-	first := p.entries.First() // only the committer moves it
-	p.bySteps(done, func(from, to int) {
-		for i := from; i < to; i++ {
-			e := p.entries.At(first + uint64(i))
-			p.books.enter(e)
-			place.pass(e)
+// spareDisk waits a little between two saves, five times as long as the last one took, unless
+// somebody waits for the result or much is settled that only a save can release.
+func (c *committer) spareDisk() {
+	if c.saver == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
+		return
+	}
+	timer := time.NewTimer(5 * c.saveTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.crowded:
+	case <-c.lanes:
+	case <-c.line.accepting.Done():
+	}
+}
+
+func (c *committer) isAwaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flushTo > c.upTo || c.line.accepting.Err() != nil
+}
+
+// commit hands over the rejects among the first n events, books the events and saves the place. Where
+// a reject cannot be handed over, the records before it are committed all the same. There is room for
+// more only when all has gone well: what was not saved must not become more.
+func (c *committer) commit(n int, rejects []ledger.Rejected[*Reject]) error {
+	done, err := c.handOver(n, rejects)
+	if done > 0 {
+		books := c.line.ledger
+		less := delivery.Held{Events: done, Bytes: books.Commit(done)}
+		counts := books.Counts()
+		if saveErr := c.save(counts); err == nil {
+			err = saveErr // a reject that failed came first
 		}
-	})
-	defer p.bySteps(done, p.release) // also when they are not saved: they are in the books, which count each event once
-	var saveErr error
-	if p.saver != nil && done > 0 {
-		orElse(func() { saveErr = p.saveState(place) }, p.stopFor(StopCheckpoint))
+		if err == nil {
+			err = c.limits.judge(counts)
+		}
+		if err == nil {
+			c.line.budget.Release(less)
+		}
 	}
-	if saveErr == nil {
-		p.mu.Lock()
-		p.settled = place
-		p.mu.Unlock()
-	}
-	err := handlerErr // it came first: a reject file that fails cannot be vouched for either
 	if err == nil {
-		err = saveErr
-	}
-	if err != nil {
-		p.stop(err) // before there is room: what was not saved must not become more
+		c.report()
 	}
 	return err
 }
 
-// release lets go of the events at the front that are committed. The caller holds the lock.
-func (p *Capture) release(from, to int) {
-	for range to - from {
-		e := p.entries.Pop()
-		if !e.pos.IsZero() {
-			p.newest, p.flushed, p.goesOn = p.entries.First()-1, false, e.goesOn
-		}
-		p.flushed = p.flushed || e.ended
-		p.bytes -= len(e.pos.Key)
-		if e.state == entryRejected {
-			p.bytes -= int(e.size)
-			p.stats.Rejected++
-		}
-	}
-	p.uncommitted -= to - from
-	p.makeRoom()
-}
-
-// bySteps calls f for parts of the numbers below n, each under the lock, so that others can have it in between.
-func (p *Capture) bySteps(n int, f func(from, to int)) {
-	const step = 4096
-	for from := 0; from < n; from += step {
-		p.mu.Lock()
-		f(from, min(from+step, n))
-		p.mu.Unlock()
-	}
-}
-
-// handOver gives the rejects among the first n events to the handler and reports how many events are done with.
-func (p *Capture) handOver(n int, rejects []settledReject) (done int, err error) {
+// handOver gives the rejects among the first n events to the handler, and returns how many events are
+// done with.
+func (c *committer) handOver(n int, rejects []ledger.Rejected[*Reject]) (done int, err error) {
+	p := c.line
 	for _, r := range rejects {
+		var err error
 		if p.rejects == nil {
-			return r.place, &StopError{Reason: StopRejected, Status: r.reject.Status, Err: r.reject.Err}
+			err = &StopError{Reason: StopRejected, Status: r.Reject.Status, Err: r.Reject.Err}
+		} else if failed := p.core.guard(func() error { return p.rejects.Reject(p.sending, *r.Reject) }); failed != nil {
+			err = &StopError{Reason: StopHandler, Err: failed}
 		}
-		if err := p.core.guard(func() error { return p.rejects.Reject(p.ctx, *r.reject) }); err != nil {
-			return r.place, &StopError{Reason: StopHandler, Err: err}
+		if err != nil {
+			return p.ledger.WholeBefore(r.Number), err
 		}
+		c.limits.note(r.Reject)
 	}
 	return n, nil
 }
 
-func (p *Capture) saveState(place settledPlace) error {
+// save makes the place durable. As long as everything was rejected nothing is saved: the next run,
+// with a corrected source or URL, must begin where this one did.
+func (c *committer) save(t ledger.Counts) error {
+	if c.saver == nil || c.limits.hasShare() && t.Acknowledged == 0 && t.Rejected > 0 {
+		return nil
+	}
 	start := time.Now()
-	p.mu.Lock()
-	r := p.receipt()
-	p.mu.Unlock()
-	if err := p.core.guard(func() error { return p.saver.save(context.WithoutCancel(p.ctx), place, r) }); err != nil {
+	state := c.line.ledger.State()
+	p := c.line
+	if err := p.core.guard(func() error { return c.saver.save(context.WithoutCancel(p.sending), state) }); err != nil {
 		return &StopError{Reason: StopCheckpoint, Err: err}
 	}
-	p.saveTime = time.Since(start)
-	p.hooks.checkpoint(CheckpointEvent{Position: place.After, Duration: p.saveTime})
+	c.saveTime = time.Since(start)
+	p.core.hook(p.sending, p.core.hooks.OnCheckpoint != nil, func() {
+		p.core.hooks.OnCheckpoint(CheckpointEvent{Position: state.Place, Duration: c.saveTime})
+	})
 	return nil
 }
 
-// report tells OnSettled how far everything is settled. What Flush or Close ends in the meantime is told as well.
-func (p *Capture) report() {
-	p.mu.Lock()
-	at := p.settledUpTo()
-	for ; at != p.stats.Position; at = p.settledUpTo() {
-		p.stats.Position = at
-		p.mu.Unlock()
-		p.core.hook(p.ctx, !at.IsZero() && p.onSettled != nil, func() { p.onSettled(at) })
-		p.mu.Lock()
+// report tells OnSettled how far everything is settled, and then those who wait for it.
+func (c *committer) report() {
+	place, upTo := c.line.ledger.Place(), c.line.ledger.First()
+	if place != c.place { // only this goroutine changes it
+		c.line.core.hook(c.line.sending, c.onSettled != nil, func() { c.onSettled(place) })
 	}
-	p.reported = p.entries.First()
-	if at != p.settled.At && !p.goesOn {
-		p.reported = p.newest // it is not told yet, and a Flush may end it
-	}
-	p.makeRoom()
-	p.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.place, c.upTo = place, upTo
+	close(c.moved)
+	c.moved = make(chan struct{})
 }
 
-// settledUpTo is the position to report. The newest one counts once an event of another one is next, or when the caller has said by
-// Flush or Close that no more of it will come and none has; and then for good. The caller holds the lock.
-func (p *Capture) settledUpTo() Position {
-	newest := p.settled.At
-	whole := newest == p.stats.Position || p.flushed && !p.goesOn
-	if !whole && p.entries.Len() > 0 {
-		next := p.entries.At(p.entries.First()).pos
-		whole = !next.IsZero() && next != newest
+// finish judges the whole import, unless it has stopped before.
+func (c *committer) finish() {
+	if c.line.sending.Err() != nil || c.line.ledger.Live().InFlight > 0 {
+		return
 	}
-	if whole && p.settled.Count > 0 {
-		return newest
+	if err := c.limits.judgeEnd(c.line.ledger.Counts()); err != nil {
+		c.line.stop(err)
 	}
-	return p.settled.After
 }
 
-// UnsettledError lists the events that were accepted and are not settled: the service may or may not have them. Sending
-// them again with the same uuids is harmless.
-type UnsettledError struct {
-	Count       int
-	First, Last Position
-	UUIDs       []uuid.UUID // at most 10,000 of them
-	Err         error       // why; may be nil
+// reported is the place that OnSettled knows.
+func (c *committer) reported() Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.place
 }
 
-const mostListed = 10_000
-
-func (e *UnsettledError) Error() string {
-	text := fmt.Sprintf("hogapi: %d events are unsettled", e.Count)
-	if !e.First.IsZero() {
-		text += fmt.Sprintf(", from %s to %s", e.First, e.Last)
-	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text + "; the service may have them or not: send them again with the same uuids, as the next run of an import does"
-}
-
-// Unwrap returns why they are unsettled.
-func (e *UnsettledError) Unwrap() error { return e.Err }
-
-// conclude makes the result of Close.
-func (p *Capture) conclude(ctx context.Context) (Receipt, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	unsettled := &UnsettledError{Err: p.endedBy(ctx)}
-	for seq := p.entries.First(); seq < p.entries.Next(); seq++ {
-		if e := p.entries.At(seq); e.state == entryAcknowledged {
-			p.books.count(e) // behind a gap: taken by the service, and not committed
-		} else {
-			unsettled.list(e)
+// await returns when all before a sequence number is committed and reported.
+func (c *committer) await(ctx context.Context, target uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushTo = max(c.flushTo, target)
+	for c.upTo < target {
+		moved := c.moved
+		c.mu.Unlock()
+		notify(c.wake)
+		notify(c.crowded)
+		var ended error
+		select {
+		case <-moved:
+		case <-c.done:
+			ended = c.line.refusing()
+		case <-c.line.sending.Done():
+			ended = context.Cause(c.line.sending)
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		}
+		c.mu.Lock()
+		if ended != nil && c.upTo < target {
+			if left := target - min(c.line.ledger.First(), target); left > 0 {
+				return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, bare(ended))
+			}
+			return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", bare(ended))
 		}
 	}
-	r := p.receipt()
-	r.Pending = int64(unsettled.Count)
-	r.Read += r.Pending
-	if unsettled.Count > 0 {
-		return r, unsettled
-	}
-	return r, unsettled.Err
+	return nil
 }
 
-// receipt is the books with what this run adds to them. The caller holds the lock.
-func (p *Capture) receipt() Receipt {
-	r := p.books.receipt()
-	if p.wide > 0 {
-		r.Warnings[WarnWideBatch] += p.wide
-	}
-	r.Refused = p.stats.Refused
-	r.Resent += p.stats.Resent
-	return r
-}
-
-func (e *UnsettledError) list(of *entry) {
-	e.Count++
-	widen(&e.First, &e.Last, of.pos)
-	if len(e.UUIDs) < mostListed {
-		e.UUIDs = append(e.UUIDs, of.id)
-	}
-}
-
-// endedBy is why the sending ended before its time, or nil.
-func (p *Capture) endedBy(ctx context.Context) error {
-	select {
-	case <-p.stopped:
-		if !errors.Is(p.stopErr, context.Canceled) || ctx.Err() == nil {
-			return p.stopErr
-		}
-	default:
-	}
-	if p.entries.Len() > 0 {
-		return context.Cause(ctx)
-	}
-	return nil // whatever ctx says: all was settled before
-}
+// receipt is a state of the ledger in the form of a receipt.
+func (c *committer) receipt(s ledger.State[Position]) Receipt { return newReceipt(c.id, c.source, s) }

@@ -22,6 +22,7 @@ type encoded struct {
 	name   string
 	id     uuid.UUID // nil: to be derived
 	pos    Position
+	origin Position
 	time   time.Time // in UTC: receipts are JSON, which cannot write every zone
 	person uint64    // hash of the distinct id
 	warn   warningSet
@@ -98,14 +99,17 @@ func (e *encoder) encode(ev *Event) (encoded, *EventError) {
 		refusal = e.gate.size(out.wire)
 	}
 	if refusal != nil {
-		refusal.Position = ev.Position
+		refusal.Position, refusal.Where = ev.Position, ev.where()
 	}
 	return out, refusal
 }
 
 func (e *encoder) build(ev *Event) (encoded, *EventError) {
 	if ev.bad != nil {
-		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: ev.bad.err}
+		return encoded{}, ev.bad.refusal()
+	}
+	if ev.needsMapping {
+		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
 	}
 	if refusal := firstRefusal(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
 		return encoded{}, refusal
@@ -126,13 +130,13 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 		return encoded{}, refusal
 	}
 	if isSuspectID(person) {
-		e.warn.add(WarnSuspectID)
+		e.warn |= suspectID
 	}
 	if ev.Name == eventGroupIdentified {
-		e.warn.add(WarnGroupIdentify)
+		e.warn |= groupIdentify
 	}
 	return encoded{
-		wire: wire, stamps: e.added, name: ev.Name, id: ev.UUID, pos: ev.Position, time: ev.Timestamp.UTC(),
+		wire: wire, stamps: e.added, name: ev.Name, id: ev.UUID, pos: ev.Position, origin: ev.origin(), time: ev.Timestamp.UTC(),
 		person: maphash.String(e.seed, person), warn: e.warn,
 	}, nil
 }
@@ -150,14 +154,14 @@ func firstRefusal(all ...*EventError) *EventError {
 func checkKept(name string) *EventError {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
-		return &EventError{Reason: ReasonDropped, Field: "event", Want: "another name: the service takes these without a word and keeps no event of them"}
+		return &EventError{Reason: ReasonDropped, Field: "event", Value: name, Want: "another name: the service accepts these silently and keeps no event of them"}
 	}
 	return nil
 }
 
 func checkUUID(id uuid.UUID) *EventError {
 	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
-		return &EventError{Reason: ReasonBadUUID, Field: "uuid", Want: "a UUID of the RFC 9562 variant"}
+		return &EventError{Reason: ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
 	}
 	return nil
 }
@@ -207,29 +211,53 @@ func (e *encoder) applyPolicy(name string, members []byte) ([]byte, error) {
 	if isIdentityEvent(name) && e.policy == SetStrip {
 		return members, nil
 	}
-	merge := e.policy == SetToSetOnce && len(e.seen.set) > 0 && len(e.seen.setOnce) > 0
-	if merge {
-		return nil, errors.New("both $set and $set_once cannot be turned into one $set_once")
-	}
 	out := e.rewritten[:0]
 	object := append(append([]byte{'{'}, members...), '}')
 	err := jsonb.Object(object, func(key, value []byte) {
-		text := string(key)
-		isSet := text == "$set" || text == "$set_once"
-		if isSet && e.policy == SetStrip {
+		if text := string(key); text == "$set" || text == "$set_once" {
 			return
 		}
-		if isSet {
-			text = "$set_once"
-		}
-		if len(out) > 0 {
-			out = append(out, ',')
-		}
-		out, _ = jsonb.AppendString(out, text) // valid: it was read just now
-		out = append(append(out, ':'), value...)
+		out = appendRawMember(out, key, value)
 	})
+	if err == nil && e.policy == SetToSetOnce {
+		var once []byte
+		if once, err = e.mergedOnce(); err == nil {
+			out = appendRawMember(out, []byte("$set_once"), once)
+		}
+	}
 	e.rewritten = out
 	return out, err
+}
+
+// mergedOnce is the event's raw $set and $set_once as one object. A key that is in both has the value
+// of $set, which is the newer one.
+func (e *encoder) mergedOnce() ([]byte, error) {
+	seen := map[string]bool{}
+	out := []byte{'{'}
+	for _, object := range [][]byte{e.seen.set, e.seen.setOnce} {
+		if len(object) == 0 {
+			continue
+		}
+		err := jsonb.Object(object, func(key, value []byte) {
+			if !seen[string(key)] {
+				seen[string(key)] = true
+				out = appendRawMember(out, key, value)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(out, '}'), nil
+}
+
+// appendRawMember adds a member to a list of them, or to an object that is still open.
+func appendRawMember(out, key, value []byte) []byte {
+	if len(out) > 0 && out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out, _ = jsonb.AppendString(out, string(key)) // valid: it was read just now
+	return append(append(out, ':'), value...)
 }
 
 func isIdentityEvent(name string) bool {
@@ -248,13 +276,13 @@ func (e *encoder) person(given string) (string, *EventError) {
 	}
 	text, ok := distinctIDText(raw)
 	if !ok {
-		return "", &EventError{Reason: ReasonNoDistinctID, Field: "properties.distinct_id", Want: "a text, or a whole number"}
+		return "", &EventError{Reason: ReasonNoDistinctID, Field: "properties.distinct_id", Value: shown(string(raw)), Want: "a text, or a whole number"}
 	}
 	if given == "" {
 		given = text
 	}
 	if given != text {
-		return "", &EventError{Reason: ReasonTwoDistinctIDs, Field: "properties.distinct_id", Want: "the same id as in the event itself"}
+		return "", &EventError{Reason: ReasonTwoDistinctIDs, Field: "properties.distinct_id", Value: shown(text), Want: "the same id as in the event itself"}
 	}
 	return given, e.gate.distinctID(given)
 }
@@ -351,13 +379,13 @@ func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventErr
 	return b, nil
 }
 
-// mergeOnce is once with the values of set where once has none.
+// mergeOnce is once with the values of set, which are the newer ones.
 func mergeOnce(once, set map[string]any) map[string]any {
-	merged := maps.Clone(set)
-	if merged == nil {
-		return once
+	if once == nil {
+		return set
 	}
-	maps.Copy(merged, once)
+	merged := maps.Clone(once)
+	maps.Copy(merged, set)
 	return merged
 }
 

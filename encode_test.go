@@ -327,7 +327,7 @@ func TestContentIdentityOutlivesARelease(t *testing.T) {
 		ev.UUID, ev.Set = uuid.Nil, map[string]any{"plan": "pro"}
 		out, refusal := newEncoder(newGate(GateOptions{}, time.Now), SetKeep, s, maphash.MakeSeed()).encode(&ev)
 		require.Nil(t, refusal)
-		_, refusal = newIdentity("one", 1).assign(&out)
+		refusal = newIdentity("one", 1).assign(&out, 0)
 		require.Nil(t, refusal)
 		ids[out.id] = true
 	}

@@ -1,6 +1,8 @@
 package hogapi
 
 import (
+	"encoding/json"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/durable"
@@ -29,32 +31,23 @@ func BadRecord(ev Event) (raw []byte, err error) {
 	return ev.bad.raw, ev.bad.err
 }
 
-// BodiesHeld is the bytes of all batches that a Capture holds in plain form. Call it when its goroutines are blocked.
-func BodiesHeld(p *Capture) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.lanes {
-		n += len(l.open.body)
-		for _, b := range l.queue {
-			n += len(b.body)
-		}
-		if l.busy != nil {
-			n += len(l.busy.body)
-		}
-	}
-	return n
-}
-
 // LaneOf is the number of the lane that an event goes to.
-func LaneOf(p *Capture, ev Event) int {
-	enc, _ := p.encoders.Get().(*encoder)
-	defer p.encoders.Put(enc)
+func LaneOf(c *Capture, ev Event) int {
+	enc, _ := c.line.encoders.Get().(*encoder)
+	defer c.line.encoders.Put(enc)
 	out, refusal := enc.encode(&ev)
 	if refusal != nil {
 		panic(refusal)
 	}
-	return int(out.person % uint64(len(p.lanes)))
+	return int(out.person % uint64(c.line.set.Lanes))
 }
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
 func UUIDAt(p Position, importID string) uuid.UUID { return newIdentity(importID, 0).at(p, 0) }
+
+// SavedState is the receipt and the place that a checkpoint holds.
+func SavedState(state []byte) (Receipt, Position, error) {
+	var s savedState
+	err := json.Unmarshal(state, &s)
+	return newReceipt(s.Import, s.Source, s.State), s.State.Place, err
+}

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,29 +54,37 @@ var (
 	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// EventError is an event that is refused or was rejected. It never holds the event's values.
+// EventError is an event that is refused or was rejected.
 type EventError struct {
 	Reason   Reason
+	Where    string   // the record in its file, such as "events.jsonl:17"; empty where that is not known
 	Position Position // in the source; zero where the event has none
-	Field    string   // where the fault lies
+	Field    string   // where the fault is
+	Value    string   // what was refused, cut, and without keys; may be empty
 	Want     string   // what is allowed
 	Err      error    // what the source, the encoder or the service said; may be nil
 }
 
-// Error names reason, place and what is allowed.
+// Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hogapi: event refused: %s", e.Reason)
 	if e.Field != "" {
 		b.WriteString(": " + e.Field)
 	}
+	if e.Value != "" {
+		b.WriteString(" " + strconv.QuoteToGraphic(e.Value))
+	}
 	if e.Want != "" {
 		b.WriteString(": want " + e.Want)
 	}
 	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+		fmt.Fprintf(&b, ": %v", bare(e.Err))
 	}
-	if !e.Position.IsZero() {
+	switch {
+	case e.Where != "":
+		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
+	case !e.Position.IsZero():
 		b.WriteString(" (at " + e.Position.String() + ")")
 	}
 	return b.String()
@@ -87,6 +96,22 @@ func (e *EventError) Unwrap() error { return e.Err }
 // Is matches ErrInvalid.
 func (e *EventError) Is(target error) bool { return target == ErrInvalid }
 
+// aKey is what a key of the service looks like.
+var aKey = regexp.MustCompile(`ph[a-z]_[A-Za-z0-9_-]{4,}`)
+
+// shown is a refused value for an error: cut, on one line, and without keys.
+func shown(value string) string {
+	const most = 64
+	if len(value) > 4*most {
+		value = value[:4*most]
+	}
+	value = clean(aKey.ReplaceAllString(value, redacted))
+	if n := utf8.RuneCountInString(value); n > most {
+		value = string([]rune(value)[:most]) + "…"
+	}
+	return value
+}
+
 // Warning is what deserves a look although the event is sent.
 type Warning string
 
@@ -96,16 +121,22 @@ const (
 	WarnGroupIdentify Warning = "group_identify_name" // $group_identify: the service acts on $groupidentify only
 	WarnWideBatch     Warning = "batch_spans_days"    // a batch spans more than a day: slow for the service
 	WarnBackwards     Warning = "time_runs_backwards" // an event is over a day older than one before it in its batch
-	WarnManyNames     Warning = "too_many_names"      // the receipt's table is full: further names and days are summed up
+	WarnSameContent   Warning = "same_content"        // two files begin with the same megabyte: is one a copy?
+	WarnKeyUnchecked  Warning = "key_not_checked"     // whether the service knows the project key could not be found out
 )
 
-// warningSet holds the warnings about one event. It is small, since there is one for each event under way.
+// warningSet holds the warnings about one event, by their bits. It is small, since there is one for
+// each event in flight.
 type warningSet uint8
 
-// eventWarnings are those that a set can hold, by their bits.
-var eventWarnings = [...]Warning{WarnSuspectID, WarnGroupIdentify, WarnBackwards}
+const (
+	suspectID warningSet = 1 << iota
+	groupIdentify
+	backwards
+)
 
-func (s *warningSet) add(w Warning) { *s |= 1 << slices.Index(eventWarnings[:], w) }
+// eventWarnings are those that a set can hold, in the order of their bits.
+var eventWarnings = [...]Warning{WarnSuspectID, WarnGroupIdentify, WarnBackwards}
 
 func (s warningSet) all(yield func(Warning) bool) {
 	for i, w := range eventWarnings {
@@ -134,7 +165,8 @@ type SetPolicy uint8
 const (
 	// SetKeep sends $set as it is: the values of the newest arrival win, not those of the newest event.
 	SetKeep SetPolicy = iota
-	// SetToSetOnce turns $set into $set_once: only values that a person lacks are set.
+	// SetToSetOnce turns $set into $set_once: only values that a person lacks are set. Where an event has
+	// both, it keeps the keys of both, with the value of $set for a key that is in both.
 	SetToSetOnce
 	// SetStrip removes $set and $set_once from all but identity events.
 	SetStrip
@@ -150,11 +182,10 @@ func (o GateOptions) check(op Op) error {
 	return nil
 }
 
-// gate refuses what the service would drop, change or choke on.
+// gate refuses what the service would drop, change or fail on. It is safe for concurrent use.
 type gate struct {
 	minAge time.Duration // negative: any
 	now    func() time.Time
-	old    time.Time // events up to this time were old enough at the last look at the clock, and age only grows
 }
 
 func newGate(o GateOptions, now func() time.Time) *gate {
@@ -170,7 +201,7 @@ func (g *gate) name(s string) *EventError {
 	case s == "":
 		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
 	case len(s) > maxNameLength && lengthUTF16(s) > maxNameLength:
-		return &EventError{Reason: ReasonTooLong, Field: "event", Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
+		return &EventError{Reason: ReasonTooLong, Field: "event", Value: shown(s), Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
 	}
 	return nil
 }
@@ -179,11 +210,11 @@ func (g *gate) name(s string) *EventError {
 func (g *gate) distinctID(s string) *EventError {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Want: "the id of a person, not blank"}
+		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Value: shown(s), Want: "the id of a person, not blank"}
 	case strings.IndexByte(s, 0) >= 0:
-		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Want: "no NUL: the service puts another character in its place"}
+		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Value: shown(s), Want: "no NUL: the service puts another character in its place"}
 	case len(s) > maxNameLength && utf8.RuneCountInString(s) > maxNameLength:
-		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Want: "at most 200 characters: the service cuts the rest, which merges persons"}
+		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Value: shown(s), Want: "at most 200 characters: the service cuts the rest, which merges persons"}
 	}
 	return nil
 }
@@ -200,23 +231,25 @@ func (g *gate) timestamp(t time.Time) *EventError {
 	if t.IsZero() {
 		return &EventError{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
-	if t.Before(storedFrom) || !t.Before(storedUntil) {
-		return &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Want: "a year from 1900 to 2299: the service's storage moves others to the nearest of these"}
+	bad := func(reason Reason, want string) *EventError {
+		return &EventError{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
 	}
-	if g.minAge < 0 || !t.After(g.old) {
+	if t.Before(storedFrom) || !t.Before(storedUntil) {
+		return bad(ReasonBadTimestamp, wantStored)
+	}
+	if g.minAge < 0 {
 		return nil
 	}
-	now := g.now()
-	g.old = now.Add(-g.minAge)
-	age := now.Sub(t)
-	switch {
+	switch age := g.now().Sub(t); {
 	case age < 0:
-		return &EventError{Reason: ReasonFuture, Field: "timestamp", Want: "a time in the past"}
+		return bad(ReasonFuture, "a time in the past")
 	case age < g.minAge:
-		return &EventError{Reason: ReasonTooYoung, Field: "timestamp", Want: fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.minAge)}
+		return bad(ReasonTooYoung, fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.minAge))
 	}
 	return nil
 }
+
+const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
 
 // size checks an encoded event as the service counts it: as text inside another JSON text.
 func (g *gate) size(wire []byte) *EventError {

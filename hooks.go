@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
 )
 
 // Hooks are told what happens. Each may be nil. Hooks of calls run between tries, on the goroutine of the call: with Prefetch
-// there are several at the same time, so they must be safe for concurrent use. A panic in one is caught and logged. Hooks of an import run on a goroutine of their own, one at a time, so a slow one does not slow the sending:
-// when it falls behind by 1,000 events, the next ones are left out and counted.
+// there are several at the same time, so they must be safe for concurrent use. A panic in one is caught and logged. Hooks of an
+// import run in place, several at the same time, on the goroutines that send: they must be fast.
 type Hooks struct {
 	OnTry    func(context.Context, TryEvent)    // after each try of a call
 	OnRetry  func(context.Context, RetryEvent)  // before the wait for the next try
@@ -154,8 +155,6 @@ func (c *core) guard(f func() error) (err error) {
 	return f()
 }
 
-var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
-
 // orElse runs f, in which functions of the caller run. One of them can end the goroutine (runtime.Goexit, as a failing test does it) or
 // panic: then instead is called, so that nobody waits for ever for what f was to do.
 func orElse(f func(), instead func(error)) {
@@ -169,76 +168,14 @@ func orElse(f func(), instead func(error)) {
 	returned = true
 }
 
+var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
+
 // logBatch writes one line about a request of an import.
-func (c *core) logBatch(ctx context.Context, info CallInfo, lane, events int, a captureAnswer) {
+func (c *core) logBatch(ctx context.Context, info CallInfo, t delivery.Try) {
 	level, text := slog.LevelDebug, "hogapi: batch"
-	if a.verdict == answerWait {
+	if t.Answer.Verdict == delivery.Wait {
 		level, text = slog.LevelWarn, "hogapi: batch failed, will be sent again"
 	}
-	c.log(ctx, level, text, info, a.err, slog.Int("lane", lane), slog.Int("events", events), slog.Int("status", a.status),
-		slog.Duration("duration", a.duration))
-}
-
-// hookQueue runs an import's hooks on a goroutine of their own. What does not fit the queue is left out.
-type hookQueue struct {
-	core   *core
-	events chan func()
-	ended  chan struct{}
-	missed atomic.Int64
-}
-
-const hookQueueLength = 1000
-
-func newHookQueue(c *core) *hookQueue {
-	if c.hooks.OnBatch == nil && c.hooks.OnCheckpoint == nil {
-		return nil
-	}
-	q := &hookQueue{core: c, events: make(chan func(), hookQueueLength), ended: make(chan struct{})}
-	go q.run()
-	return q
-}
-
-func (q *hookQueue) run() {
-	defer close(q.ended)
-	for f := range q.events {
-		q.core.hook(context.Background(), true, f)
-	}
-}
-
-func (q *hookQueue) add(f func()) {
-	select {
-	case q.events <- f:
-	default:
-		q.missed.Add(1)
-	}
-}
-
-func (q *hookQueue) batch(e BatchEvent) {
-	if q != nil && q.core.hooks.OnBatch != nil {
-		q.add(func() { q.core.hooks.OnBatch(e) })
-	}
-}
-
-func (q *hookQueue) checkpoint(e CheckpointEvent) {
-	if q != nil && q.core.hooks.OnCheckpoint != nil {
-		q.add(func() { q.core.hooks.OnCheckpoint(e) })
-	}
-}
-
-// close runs what is queued and ends; once ctx has ended, what is queued is left out, and what is running is not waited for.
-func (q *hookQueue) close(ctx context.Context) {
-	if q == nil {
-		return
-	}
-	close(q.events)
-	select {
-	case <-q.ended:
-	case <-ctx.Done():
-	}
-	for range q.events { // there are none, unless ctx or a hook has ended it
-		q.missed.Add(1)
-	}
-	if n := q.missed.Load(); n > 0 {
-		q.core.logger.Warn("hogapi: hooks were too slow", "left_out", n)
-	}
+	c.log(ctx, level, text, info, failureOf(t.Answer), slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", t.Answer.Status),
+		slog.Duration("duration", t.Answer.Duration))
 }

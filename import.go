@@ -5,68 +5,65 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"math"
+	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
-	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
 )
-
-// Source gives the events of an import in a fixed order, oldest first.
-type Source interface {
-	// Name identifies the source in the checkpoint: the same for every run of an import.
-	Name() string
-	// Events gives the events behind a position, the zero one being the start. Every run gives the same events at the same
-	// positions in the same order. An error is fatal and comes last. An event's maps and raw bytes are read before the next is asked for.
-	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
-}
-
-// SourceFunc makes a source of a function.
-func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
-	return funcSource{name, events}
-}
-
-type funcSource struct {
-	name   string
-	events func(context.Context, Position) iter.Seq2[Event, error]
-}
-
-func (s funcSource) Name() string { return s.name }
-
-func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.events(ctx, after)
-}
 
 // ImportOptions set up an import.
 type ImportOptions struct {
-	// ID names the import, for ever: uuids are derived from it, so the same ID with the same source sends the same events.
-	// Other data needs another ID, also where the files have the same names: their events would share uuids.
+	// ID names the import for good: uuids are derived from it, so the same ID with the same source sends
+	// the same events. Other data needs another ID, also where the files have the same names: their
+	// events would share uuids.
 	ID string
 	// Checkpoint makes the import resumable. Without one it starts at the beginning each time.
 	Checkpoint Checkpointer
-	// Rejects takes the events that the gate or the service refuses. Without it the first one stops the import.
+	// Rejects takes the events that the gate or the service refuses. Without it the first one stops the
+	// import.
 	Rejects RejectHandler
+	// MaxRejectShare is the largest share of rejects among the records, those that are skipped not
+	// counted: default 0.01; -1 for no limit. It is judged over all runs of the import, from 1,000
+	// records on and at the end, where there are two rejects or more. If the first 100 records are all
+	// rejected, or all records of a shorter source, the import stops too. See [StopTooManyRejects].
+	MaxRejectShare float64
+	// MaxRejects is the largest number of rejects, over all runs: default no limit.
+	MaxRejects int64
+	// VerifyGzip is the size in bytes of the largest gzip file whose checksums are verified before its
+	// first event is sent: default 1 GiB; -1 for none. Larger files are checked as they are read.
+	VerifyGzip int64
 	// Rate is the most events per second: default 1,000, as the service's own importer; or Unpaced.
 	Rate int
 	// Total is how many events the source has, where known, for progress.
 	Total int64
-	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught and logged.
+	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught
+	// and logged.
 	OnProgress func(Stats)
 	Gate       GateOptions
 	Delivery   DeliveryOptions
 }
 
-// Import sends the events of a source as historical events: each acknowledged at least once and identical every time it is sent, none
-// skipped, all accounted for. Killed at any moment, the next call with the same ID and checkpoint goes on where it was.
-// The receipt is valid beside an error too, and covers all runs.
+// Import sends the events of a source as historical events: each acknowledged at least once and
+// identical every time it is sent, none skipped, all accounted for. After a kill at any moment, the next
+// call with the same ID and checkpoint resumes where that one was. The receipt is valid with an error
+// too, and covers all runs.
 //
-// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place from $ip), $import_job_id
-// and distinct_id, unless it has its own of that name.
+// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place
+// from $ip), $import_job_id and distinct_id, unless it has its own of that name.
 //
-// Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import, *UnsettledError around it
-// where events were under way; all but the first can be resumed. When ctx ends, its cause is in the error.
+// Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import,
+// *UnsettledError around it where events were under way; all but the first can be resumed. An import
+// that has rejected too much ends with a *StopError, even if everything else was sent. When ctx ends,
+// or the sending stops, Import returns within a second, and the error has the cause.
 func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
+	if err := checkContext(OpImport, ctx); err != nil {
+		return Receipt{ID: o.ID}, err
+	}
 	run, before, err := c.openImport(ctx, source, o)
 	if err != nil {
 		return before, err
@@ -79,23 +76,17 @@ func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Re
 type importRun struct {
 	source  Source
 	options ImportOptions
-	capture *Capture
+	line    *pipeline
 	encoder *encoder
-	state   savedState  // what is saved, except for place and receipt
-	skip    uint64      // events at the place that are settled already
-	begins  *beginnings // nil for a source that has no files
-	journal rejectJournal
+	journal *rejectFile   // nil: the rejects go elsewhere
+	files   fingerprinter // nil: the source has no files
+	resumed *savedState   // of the run before; nil: there is none
+	saved   bool          // the first save is done
+	record  openRecord
 	ticker  *progressTicker
-}
 
-// rejectJournal is a reject handler that can be taken back to an earlier length, so that a crash leaves no record twice.
-type rejectJournal interface {
-	RejectHandler
-	name() string                       // which a checkpoint can hold; other files have others
-	open(by string, length int64) error // keeps so many bytes, or as durable.OpenLog does, and what is not by this import
-	ours() RejectHandler                // of the import that has opened it
-	sync() (length int64, err error)
-	close() error
+	mu     sync.Mutex // of checkpoint and reject file
+	closed bool
 }
 
 // openImport makes everything ready for a run, and says what the runs before it have done.
@@ -104,75 +95,56 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	run = &importRun{source: source, options: o, state: savedState{Version: stateVersion, Import: o.ID, Source: source.Name()}}
-	run.journal, _ = o.Rejects.(rejectJournal)
-	resumed, err := run.openState(ctx)
-	if resumed != nil {
-		before = resumed.books.receipt()
-	}
-	if err != nil {
+	run = &importRun{source: source, options: o}
+	run.files, _ = unwrap[fingerprinter](source)
+	state := importState{source: source.Name(), limits: o.rejectLimits()}
+	if run.resumed, err = run.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
-	var saver stateSaver
-	if o.Checkpoint != nil {
-		saver = run
+	state.resumed = run.resumed
+	if state.resumed != nil {
+		t := state.resumed.State.Totals
+		if err := state.limits.judge(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
+			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.closeFiles())
+		}
+		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)
 	}
-	rejects := o.Rejects
-	if run.journal != nil {
-		rejects = run.journal.ours()
-	}
-	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: rejects, Gate: o.Gate, Delivery: o.Delivery}
-	run.capture, err = c.newCapture(settings, resumed, saver) //nolint:contextcheck // what is under way may end after ctx: see close
-	if err != nil {
+	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
+	if settings.Rejects, err = run.openRejects(); err != nil {
 		return nil, before, errors.Join(err, run.closeFiles())
 	}
-	run.capture.books.total.Source = source.Name()
-	run.capture.stats.Total = o.Total
-	if run.begins == nil {
-		run.skip = run.capture.settled.Count
+	if o.Checkpoint != nil {
+		state.saver = run
 	}
-	run.encoder, _ = run.capture.encoders.Get().(*encoder)
+	if run.line, err = c.newPipeline(settings, state); err != nil { //nolint:contextcheck // what is under way may end after ctx: see close
+		return nil, before, errors.Join(err, run.closeFiles())
+	}
+	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
+	run.encoder, _ = run.line.encoders.Get().(*encoder)
 	run.encoder.trust(source)
-	if saver != nil {
-		if err := run.saveStart(ctx); err != nil {
-			return nil, before, err
-		}
-	}
-	run.ticker = startProgress(run.capture, o.OnProgress)
+	run.ticker = startProgress(run.line, o.OnProgress)
 	return run, before, nil
 }
 
-// saveStart saves where this run begins, before anything is sent: a checkpoint that cannot be written shows at once, and it is
-// known which part of the reject file was there before.
-func (r *importRun) saveStart(ctx context.Context) error {
-	var err error
-	orElse(func() {
-		err = r.capture.core.guard(func() error { return r.save(ctx, r.capture.settled, r.capture.receipt()) })
-	}, func(err error) { _ = r.endAtStart(ctx, err) })
-	if err == nil {
-		return nil
-	}
-	return r.endAtStart(ctx, err)
-}
-
-// endAtStart ends a run that has sent nothing.
-func (r *importRun) endAtStart(ctx context.Context, err error) error {
-	err = &StopError{Reason: StopCheckpoint, Err: err}
-	r.capture.stop(err)
-	_, _ = r.capture.Close(ctx) // it holds nothing
-	return errors.Join(err, r.closeFiles())
-}
-
 func (o ImportOptions) check(source Source) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: OpImport, Field: field, Value: value, Want: want}
+	}
 	switch {
 	case o.ID == "":
-		return &InputError{Op: OpImport, Field: "ImportOptions.ID", Want: `a name that stays the same for every run, such as "mixpanel-2024"`}
+		return bad("ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`)
 	case !canBeRead(source):
-		return &InputError{Op: OpImport, Field: "source", Want: "a source with a function to read, not nil"}
+		return bad("source", "", "a source with a function to read, not nil")
 	case !utf8.ValidString(source.Name()):
-		return &InputError{Op: OpImport, Field: "source.Name", Value: source.Name(), Want: "a name of UTF-8, since a checkpoint holds no other text"}
+		return bad("source.Name", source.Name(), "a name of UTF-8, since a checkpoint holds no other text")
 	case o.Total < 0:
-		return &InputError{Op: OpImport, Field: "ImportOptions.Total", Value: strconv.FormatInt(o.Total, 10), Want: "0 or more"}
+		return bad("ImportOptions.Total", strconv.FormatInt(o.Total, 10), "0 or more")
+	case math.IsNaN(o.MaxRejectShare) || o.MaxRejectShare > 1 || o.MaxRejectShare < 0 && o.MaxRejectShare != -1:
+		return bad("ImportOptions.MaxRejectShare", strconv.FormatFloat(o.MaxRejectShare, 'g', -1, 64), "above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit")
+	case o.MaxRejects < 0:
+		return bad("ImportOptions.MaxRejects", strconv.FormatInt(o.MaxRejects, 10), "a number, or 0 for no limit")
+	case o.VerifyGzip < -1:
+		return bad("ImportOptions.VerifyGzip", strconv.FormatInt(o.VerifyGzip, 10), "bytes, 0 for the default of 1 GiB, or -1 for none")
 	}
 	if err := checkImportID("ImportOptions.ID", o.ID); err != nil {
 		return err
@@ -186,11 +158,13 @@ func canBeRead(source Source) bool {
 		return s.events != nil
 	case pagedSource:
 		return s.read != nil
+	case mapSource:
+		return s.mapping != nil && canBeRead(s.source)
 	}
 	return source != nil
 }
 
-// checkImportID looks whether an id can be sent as it is, with every event.
+// checkImportID checks that an id can be sent as it is, with every event.
 func checkImportID(field, id string) error {
 	if !isVisibleASCII(id) || len(id) > maxNameLength {
 		return &InputError{Op: OpImport, Field: field, Value: id, Want: "at most 200 visible ASCII characters without blanks"}
@@ -198,64 +172,41 @@ func checkImportID(field, id string) error {
 	return nil
 }
 
-// beginFiles makes sure that the checkpoint's file is the one that it began with, and not just one of its name.
-func (r *importRun) beginFiles(resumed *savedState) error {
-	r.begins = beginningsOf(r.source, resumed)
-	return r.begins.look()
-}
-
-// openState opens checkpoint and reject file and brings them together. What the checkpoint holds is returned beside an error too.
-func (r *importRun) openState(ctx context.Context) (*savedState, error) {
-	var resumed *savedState
-	if r.options.Checkpoint != nil {
-		raw, err := r.options.Checkpoint.Open(ctx)
-		if err != nil {
-			return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
-		}
-		if resumed, err = readState(raw, r.options.ID, r.source.Name()); err == nil {
-			err = r.beginFiles(resumed)
-		}
-		if err != nil {
-			return resumed, errors.Join(err, r.options.Checkpoint.Close())
-		}
+// openCheckpoint opens the checkpoint and reads what the runs before have saved.
+func (r *importRun) openCheckpoint(ctx context.Context) (*savedState, error) {
+	if r.options.Checkpoint == nil {
+		return nil, nil //nolint:nilnil // nothing was saved
 	}
-	if resumed != nil {
-		r.state.Rejects, r.state.RejectFile = resumed.Rejects, resumed.RejectFile // a run without the reject file does not forget it
+	raw, err := r.options.Checkpoint.Open(ctx)
+	if err != nil {
+		return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 	}
-	if r.journal == nil {
-		return resumed, nil
-	}
-	if err := r.openRejects(); err != nil {
-		r.journal = nil
-		return resumed, errors.Join(fileError(StopHandler, "the reject file cannot be opened", err), r.closeFiles())
+	resumed, err := readState(raw, r.options.ID, r.source.Name())
+	if err != nil {
+		return nil, errors.Join(err, r.options.Checkpoint.Close())
 	}
 	return resumed, nil
 }
 
-// openRejects takes the reject file back to the length that the checkpoint knows. That of another file says nothing about this one, which has
-// to be new or empty then.
-func (r *importRun) openRejects() error {
-	begun, named, by := r.state.RejectFile, r.journal.name(), rejectsBy(r.options.ID, r.source.Name())
-	r.state.RejectFile = named
-	switch {
-	case r.state.Rejects == nil:
-		return r.journal.open(by, durable.Whole) // no run has noted a length yet: what is there is not ours to remove
-	case begun == "" || begun == named:
-		return r.journal.open(by, *r.state.Rejects)
+// openRejects opens a reject file, and returns the handler for the import.
+func (r *importRun) openRejects() (RejectHandler, error) {
+	file, ok := r.options.Rejects.(*rejectFile)
+	if !ok {
+		return r.options.Rejects, nil
 	}
-	err := r.journal.open(by, durable.Empty)
-	if errors.Is(err, durable.ErrNotEmpty) {
-		return otherRejectFile(begun, named)
+	_, isMapped := unwrap[mapSource](r.source)
+	handler, err := file.open(rejectedBy{r.options.ID, isMapped})
+	if err != nil {
+		return nil, fileError(StopHandler, "the reject file cannot be opened", err)
 	}
-	return err
-}
-
-func otherRejectFile(begun, named string) error {
-	return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Value: named,
-		Want: fmt.Sprintf("the reject file that the import has used so far, %q, or one that is new or empty; this one holds something", begun)}
+	r.journal = file
+	return handler, nil
 }
 
 func (r *importRun) closeFiles() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true // for a source that was left behind
 	var errs []error
 	if r.journal != nil {
 		errs = append(errs, fileError(StopHandler, "the reject file cannot be closed", r.journal.close()))
@@ -266,14 +217,14 @@ func (r *importRun) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// fileError is the error of a checkpoint or a reject file before or after the import itself: a StopError, unless the caller has to
-// choose another file.
+// fileError is the error of a checkpoint or a reject file before or after the import itself: a
+// StopError, unless the caller has to choose another file.
 func fileError(reason StopReason, what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	_, unfit := errors.AsType[*InputError](err)
-	err = fmt.Errorf("%s: %w", what, err)
+	err = fmt.Errorf("%s: %w", what, bare(err))
 	if unfit || errors.Is(err, ErrHeld) {
 		return fmt.Errorf("hogapi: %w", err)
 	}
@@ -281,154 +232,188 @@ func fileError(reason StopReason, what string, err error) error {
 }
 
 // save makes the place durable, the rejects before it first.
-func (r *importRun) save(ctx context.Context, place settledPlace, receipt Receipt) error {
-	r.state.Place, r.state.Receipt = place, receipt
+func (r *importRun) save(ctx context.Context, s ledger.State[Position]) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
 	if r.journal != nil {
-		length, err := r.journal.sync()
-		if err != nil {
+		if err := r.journal.sync(); err != nil {
 			return err
 		}
-		r.state.Rejects = &length
 	}
-	r.state.Begins = r.begins.upTo(place.At)
-	raw, err := json.Marshal(r.state)
+	saved := savedState{Version: stateVersion, Import: r.options.ID, State: s}
+	if s.Totals.Read > 0 {
+		saved.Source = r.source.Name() // before, another source may still be named
+	}
+	if r.files != nil {
+		saved.File = r.files.fingerprint(s.Place)
+	}
+	raw, err := json.Marshal(saved)
 	if err != nil {
 		return err
 	}
 	return r.options.Checkpoint.Save(ctx, raw)
 }
 
-// read takes the events of the source until it ends or the import stops. The source's context ends with either.
-func (r *importRun) read(ctx context.Context) (err error) {
+// patience is how long an ended import waits for its source to return, and for the last answers.
+const patience = 700 * time.Millisecond
+
+// read takes the events of the source until it ends or the import stops. The source's context ends with
+// either. A source that ignores it is left behind in its goroutine.
+func (r *importRun) read(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	defer context.AfterFunc(r.line.sending, func() { end(context.Cause(r.line.sending)) })()
+	ctx = context.WithValue(ctx, sourceNotesKey{}, r.notes(ctx))
+	done := make(chan error, 1)
 	go func() {
-		select {
-		case <-r.capture.stopped:
-			end(r.capture.stopErr)
-		case <-ctx.Done():
-		}
+		err := errors.New("the source ended its goroutine")
+		defer func() {
+			if p := recover(); p != nil {
+				r.line.core.logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
+				err = fmt.Errorf("the source panicked: %v", p)
+			}
+			done <- err
+		}()
+		err = r.readAll(ctx)
 	}()
-	orElse(func() { err = r.readAll(ctx) }, func(error) { r.abandon(ctx) })
-	return err
+	select {
+	case err := <-done:
+		return r.readError(ctx, err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return r.readError(ctx, err)
+	case <-time.After(patience):
+		return context.Cause(ctx)
+	}
 }
 
-// events are those behind the place where the run before has ended, and those at it: skip are settled. In files each position has one event.
-func (r *importRun) events(ctx context.Context) iter.Seq2[Event, error] {
-	if r.begins != nil {
-		return r.begins.source.eventsOf(ctx, r.capture.settled.At, r.begins.open)
+// readError is why reading ended, or nil at the end of the source.
+func (r *importRun) readError(ctx context.Context, err error) error {
+	var stop *StopError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // whatever the source says of it
+	case errors.As(err, &stop), errors.Is(err, ErrInvalid):
+		return err
 	}
-	return r.source.Events(ctx, r.capture.settled.After)
+	return &StopError{Reason: StopSource, Err: bare(err)}
+}
+
+func (r *importRun) notes(ctx context.Context) *sourceNotes {
+	verify := r.options.VerifyGzip
+	if verify == 0 {
+		verify = defaultVerifyGzip
+	}
+	return &sourceNotes{verifyGzip: verify, resumed: r.resumed, warn: func(w Warning, text string) {
+		r.line.ledger.Count(string(w), 1)
+		r.line.core.logger.WarnContext(ctx, "hogapi: "+text, "warning", string(w))
+	}}
 }
 
 func (r *importRun) readAll(ctx context.Context) error {
-	for ev, err := range r.events(ctx) {
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx) // whatever the source says of it
-		case err != nil && r.begins.refuses(err):
-			return err // not with the advice to mend the source: under its old ID, that is the danger
-		case err != nil:
-			return &StopError{Reason: StopSource, Err: err}
+	var after Position
+	if r.resumed != nil {
+		after = r.resumed.State.Place
+	}
+	for ev, err := range r.source.Events(ctx, after) {
+		if err != nil {
+			return err
 		}
-		r.begins.read(ev.Position)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := r.saveStart(ctx); err != nil {
+			return err
+		}
 		if err := r.take(ctx, &ev); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() == nil && r.skip > 0 {
-		return r.changedSource()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return context.Cause(ctx)
+	return r.saveStart(ctx)
 }
 
-// abandon ends an import whose source has panicked, or ended its goroutine, which goes on. What is under way is broken off: the next run
-// sends it again.
-func (r *importRun) abandon(ctx context.Context) {
-	err := &StopError{Reason: StopSource, Err: errors.New("the source did not return")}
-	r.capture.stop(err)
-	r.capture.cancel()
-	_, _ = r.close(ctx, err)
+// saveStart saves where this run begins, once the source is open and before anything is sent: a
+// checkpoint that cannot be written shows at once.
+func (r *importRun) saveStart(ctx context.Context) error {
+	if r.saved || r.options.Checkpoint == nil {
+		return nil
+	}
+	r.saved = true
+	state := r.line.ledger.State()
+	if err := r.line.core.guard(func() error { return r.save(context.WithoutCancel(ctx), state) }); err != nil {
+		return &StopError{Reason: StopCheckpoint, Err: err}
+	}
+	return nil
 }
 
-func (r *importRun) changedSource() error {
-	return &StopError{Reason: StopSource, Err: fmt.Errorf("the source has changed: events at %s that were settled are no longer there", r.capture.settled.At)}
+// openRecord is the record that is read.
+type openRecord struct {
+	place Position
+	held  delivery.Held // for it, until it is committed
 }
 
-// take gives one event to the capture. What the gate refuses is a reject: it is settled in its turn like any other event.
+// next is the record of an event. It reports whether the event begins one.
+func (r *openRecord) next(ev *Event) (begins bool) {
+	begins = ev.Position != r.place || ev.Position.IsZero()
+	if begins {
+		*r = openRecord{place: ev.Position}
+	}
+	return begins
+}
+
+// take gives one event to the pipeline. What the gate refuses is a reject: it is settled in its turn like
+// any other event.
 func (r *importRun) take(ctx context.Context, ev *Event) error {
 	switch {
 	case r.options.Checkpoint != nil && ev.Position.IsZero():
 		return &StopError{Reason: StopSource, Err: errors.New("an event has no position: with a checkpoint every event needs one")}
 	case !utf8.ValidString(ev.Position.Key):
-		return &StopError{Reason: StopSource, Err: fmt.Errorf("the key of a position is no UTF-8, and checkpoints hold no other text: %q", ev.Position.Key)}
+		return &StopError{Reason: StopSource, Err: fmt.Errorf("the key of a position is not UTF-8, and checkpoints hold no other text: %q", ev.Position.Key)}
 	}
-	if r.skip > 0 {
-		if ev.Position != r.capture.identity.last {
-			return r.changedSource()
-		}
-		r.skip--
-		return nil
+	p, record := r.line, &r.record
+	begins := record.next(ev)
+	o, refusal := p.offer(r.encoder, ev)
+	if refusal != nil && p.rejects == nil {
+		return &StopError{Reason: StopRejected, Err: refusal}
 	}
-	out, refusal := r.encoder.encode(ev)
-	if refusal == nil {
-		refusal = r.capture.identity.check(ev)
-	}
-	var err error
-	if refusal == nil {
-		refusal, err = r.capture.accept(ctx, out, true)
-	}
-	if refusal != nil {
-		return r.capture.acceptReject(ctx, ev, refusal)
-	}
-	return err
+	return p.takeOne(ctx, &o, record, begins)
 }
 
-// close settles what was taken and makes the result. Once ctx has ended, only what is under way may still end, so that less
-// is sent again. Files and progress are ended in any case, also where a logger of the caller does not return.
+// close settles what was taken and makes the result. Once ctx has ended, only requests under way may
+// still end, for a moment, so that less is sent again. Files and progress are ended in any case.
 func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, err error) {
-	defer func() {
-		if closeErr := r.closeFiles(); closeErr != nil {
-			err = errors.Join(err, closeErr)
-		}
-	}()
+	defer func() { err = errors.Join(err, r.closeFiles()) }()
 	defer r.ticker.stop()
-	patience, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer giveUp(nil)
-	hurry := func() {
-		reason := canceled(ctx, readErr)
-		r.capture.stop(reason)
-		time.AfterFunc(lastAnswers, func() { giveUp(reason) })
+	p := r.line
+	if readErr == nil { // otherwise the last record may not be whole
+		p.ledger.End()
+		p.committer.signal()
 	}
+	defer context.AfterFunc(ctx, func() { p.stop(canceledBy(ctx)) })()
 	if ctx.Err() != nil {
-		readErr = canceled(ctx, readErr)
-		hurry()
-	} else {
-		defer context.AfterFunc(ctx, hurry)()
+		p.stop(canceledBy(ctx))
 	}
-	receipt, err = r.capture.Close(patience)
+	receipt, err = p.close(context.WithoutCancel(ctx))
+	var stop *StopError
 	switch {
-	case err == nil:
-		err = readErr
-	case readErr != nil && !errors.Is(err, readErr):
+	case readErr == nil, errors.Is(err, readErr):
+	case ctx.Err() == nil || errors.As(readErr, &stop):
 		err = errors.Join(readErr, err)
+	case err == nil:
+		err = p.withFailure(canceledBy(ctx))
 	}
 	return receipt, err
 }
-
-// canceled is the error of an import whose context has ended, unless it had stopped for a reason of its own before.
-func canceled(ctx context.Context, err error) error {
-	if _, stopped := errors.AsType[*StopError](err); stopped {
-		return err
-	}
-	cause := context.Cause(ctx)
-	if !errors.Is(cause, ctx.Err()) {
-		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
-	}
-	return &StopError{Reason: StopCanceled, Err: cause}
-}
-
-const lastAnswers = 5 * time.Second
 
 // progressTicker calls OnProgress on a goroutine of its own.
 type progressTicker struct {
@@ -438,7 +423,7 @@ type progressTicker struct {
 
 const progressInterval = 500 * time.Millisecond
 
-func startProgress(p *Capture, f func(Stats)) *progressTicker {
+func startProgress(p *pipeline, f func(Stats)) *progressTicker {
 	if f == nil {
 		return nil
 	}
@@ -450,9 +435,9 @@ func startProgress(p *Capture, f func(Stats)) *progressTicker {
 		for {
 			select {
 			case <-tick.C:
-				p.core.hook(p.ctx, true, func() { f(p.Stats()) })
+				p.core.hook(p.sending, true, func() { f(p.snapshot()) })
 			case <-t.end:
-				p.core.hook(p.ctx, true, func() { f(p.Stats()) })
+				p.core.hook(p.sending, true, func() { f(p.snapshot()) })
 				return
 			}
 		}

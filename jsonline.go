@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
-	"github.com/hogapi/hogapi/internal/lines"
 )
 
 // lineParser makes events of lines. It is not safe for concurrent use.
@@ -21,8 +21,9 @@ type lineParser struct {
 	note    jsonb.Visitor // of noted, bound once
 	names   interner
 	ids     interner
-	scratch []byte // unquoted text
-	merged  []byte // properties with $set and $set_once
+	made    [1]Event // see events
+	scratch []byte   // unquoted text
+	merged  []byte   // properties with $set and $set_once
 }
 
 func newLineParser() *lineParser {
@@ -60,39 +61,29 @@ func (l *lineFields) visit(key, value []byte) {
 	case rejectKey:
 		l.reject = value
 	default:
-		if l.unknown == "" {
+		if l.unknown == "" && value != nil {
 			l.unknown = clean(fmt.Sprintf("%.64q", key))
 		}
 	}
 }
 
-// event makes the event of a line, which is valid until the next call. Its error says what a mended line needs.
-func (p *lineParser) event(text []byte, l lines.Line) (Event, error) {
-	if l.Long {
-		return Event{}, fmt.Errorf("it has %d bytes, and no more than %d are read; what is kept of it is its beginning", l.Length, longestLine)
-	}
-	ev, err := p.parse(text)
-	if err != nil && l.Open {
-		err = fmt.Errorf("the file ends within it: %w", err)
-	}
-	return ev, err
-}
-
+// parse makes the event of a line, which is valid until the next call. Its error says what a
+// corrected line needs.
 func (p *lineParser) parse(text []byte) (ev Event, err error) {
 	p.line = lineFields{}
 	p.noted.reset()
 	if p.noted.fault, err = jsonb.ObjectWithin(text, p.visit, "properties", p.note); err != nil {
 		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
-			return ev, errors.New("want one JSON object a line")
+			return ev, errors.New("want one JSON object a line" + hint(text))
 		}
-		return ev, err
+		return ev, fmt.Errorf("%w%s", err, hint(text))
 	}
 	l := &p.line
 	if l.unknown != "" {
 		return ev, fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, $set and $set_once only", l.unknown)
 	}
 	if l.reject != nil {
-		if err := l.checkMended(); err != nil {
+		if err := l.checkCorrected(); err != nil {
 			return ev, err
 		}
 	}
@@ -106,8 +97,8 @@ func (p *lineParser) parse(text []byte) (ev Event, err error) {
 		return ev, err
 	}
 	if l.timestamp != nil {
-		if ev.Timestamp, err = jsonb.ParseTime(p.unquoted(l.timestamp)); err != nil {
-			return ev, fmt.Errorf("timestamp: %w", err)
+		if ev.Timestamp, err = p.timestamp(); err != nil {
+			return ev, err
 		}
 	}
 	if ev.RawProperties, err = p.properties(); err == nil && l.properties != nil && l.set == nil && l.setOnce == nil {
@@ -116,13 +107,26 @@ func (p *lineParser) parse(text []byte) (ev Event, err error) {
 	return ev, err
 }
 
+// timestamp reads the time, which the zero time is not: an event without one is another fault.
+func (p *lineParser) timestamp() (time.Time, error) {
+	text := p.unquoted(p.line.timestamp)
+	at, err := jsonb.ParseTime(text)
+	switch {
+	case err != nil:
+		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
+	case at.IsZero():
+		return at, &EventError{Reason: ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
+	}
+	return at, nil
+}
+
 // text reads a member that must be a text.
 func (p *lineParser) text(key string, raw []byte, known *interner) (string, error) {
 	if raw == nil {
 		return "", nil
 	}
 	if raw[0] != '"' {
-		return "", fmt.Errorf("%s: want a text", key)
+		return "", fmt.Errorf("%s: want a text, not %s", key, shown(string(raw)))
 	}
 	return known.intern(p.unquoted(raw)), nil
 }
@@ -143,7 +147,7 @@ func (p *lineParser) distinctID() (string, error) {
 	raw := p.line.distinctID
 	if raw != nil && raw[0] != '"' {
 		if _, ok := distinctIDText(raw); !ok {
-			return "", errors.New("distinct_id: want a text, or a whole number")
+			return "", fmt.Errorf("distinct_id: want a text or a whole number, not %s", shown(string(raw)))
 		}
 		return p.ids.intern(raw), nil
 	}
@@ -160,7 +164,7 @@ func (p *lineParser) uuid() (uuid.UUID, error) {
 			return id, nil
 		}
 	}
-	return uuid.Nil, errors.New(`uuid: want a UUID other than zero, or none`)
+	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", shown(string(raw)))
 }
 
 // parseUUID reads a UUID other than zero.
@@ -229,7 +233,7 @@ func (p *lineParser) properties() (json.RawMessage, error) {
 		raw []byte
 	}{{"properties", l.properties}, {"$set", l.set}, {"$set_once", l.setOnce}} {
 		if member.raw != nil && member.raw[0] != '{' {
-			return nil, fmt.Errorf("%s: want an object", member.key)
+			return nil, fmt.Errorf("%s: want an object, not %s", member.key, shown(string(member.raw)))
 		}
 	}
 	if l.set == nil && l.setOnce == nil {
@@ -257,15 +261,15 @@ func trimBraces(object []byte) []byte {
 	return object[1 : len(object)-1]
 }
 
-// checkMended refuses a line of a reject file that still lacks something.
-func (l *lineFields) checkMended() error {
+// checkCorrected refuses a line of a reject file that still lacks something.
+func (l *lineFields) checkCorrected() error {
 	var note rejectNote
 	ours := json.Unmarshal(l.reject, &note) == nil
 	if ours && len(note.LeftOut) > 0 {
-		return errors.New("a reject that lacks what $reject names as left_out: add it and remove $reject")
+		return errors.New("a reject that lacks what $reject names as left_out: add that and remove $reject")
 	}
 	if ours && l.event == nil && l.distinctID == nil && l.timestamp == nil && l.properties == nil {
-		return errors.New("a rejected record that made no event: write the event beside $reject")
+		return errors.New("a rejected record that made no event: write the event in the line and remove $reject, or read the file with RejectedRecords")
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 package hogapi
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,49 +13,70 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the format of the service's own
-// managed migrations:
+// JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the
+// format of the service's own managed migrations:
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
-// A line may have a uuid, $set and $set_once, and no other key; "$reject", as [RejectFile] writes it, is passed over. The
-// distinct_id may stand in the properties instead, and may be a whole number. Times are RFC 3339 with an offset. Properties
-// are sent as they are, with every digit, and with those that [Client.Import] adds.
+// A line may have a uuid, $set and $set_once, and no other key that is not null; "$reject", as
+// [RejectFile] writes it, is ignored. The distinct_id may be in the properties instead, and may be a
+// whole number. Times are RFC 3339 with an offset. Properties are sent as they are, with every digit,
+// and with those that [Client.Import] adds.
 //
-// Files may be gzip, which shows in their content, not in their name. Blank lines, a byte order mark and CRLF are fine. A line that makes
-// no event, or is over 1 MiB, is a [BadEvent] that names its number, has the line's uuid where that can be read, and never stops the import;
-// nor does a last line that was cut off. A file that cannot be read to its end does, with its name and line.
+// Files may be gzip, which is recognized by their content. Blank lines, a byte order mark and CRLF are
+// fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its line, has its uuid
+// where that can be read, and never stops the import. These do stop it, with the file's name and line:
+// a file that cannot be read to its end, one that was cut or rewritten while it was read, and a last
+// line that is not finished, which is either still being written or was cut off. A gzip file of up to
+// ImportOptions.VerifyGzip is read to its end before its first event is sent, so nothing of a damaged
+// one is.
 //
-// A position is the base name of the file, which must be unique, and the byte offset behind the line in the plain text. An import goes on
-// from there: at once in a plain file, at the speed of unpacking in a gzip file. Between runs the file that
-// it is in, and those after it, may grow by whole lines. What stands before that place is not read again, also not what an earlier
-// file has gained. A file that begins with other bytes is refused, and where no line ends at the place any more, the import stops; other
-// changes it does not see.
-func JSONLinesFile(paths ...string) Source {
-	s := &jsonLines{paths: slices.Clone(paths)}
+// A position is the base name of the file, which must be unique, and the byte offset after the line in
+// the plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a
+// gzip file. Between runs the file that it is in, and those after it, may grow by whole lines. Lines
+// that an earlier file has gained are not read. A resume compares the first 64 KiB of the file, and of
+// a plain file the last 4 KiB before the place, with what they were; it does not see other changes.
+//
+// Canceling the context closes the file that is read, which also ends a read of a pipe.
+func JSONLinesFile(paths ...string) Source { return &jsonLines{newLineFiles(paths)} }
+
+// longestLine is the most bytes of a line.
+const longestLine = 1 << 20
+
+// jsonLines is the source of JSONLinesFile.
+type jsonLines struct{ lineFiles }
+
+// Events implements Source.
+func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return s.walk(ctx, after, func() lineFunc { return newLineParser().events })
+}
+
+// lineFunc makes the events of a line. They are valid until the next call.
+type lineFunc func(l lines.Line) []Event
+
+// lineFiles are files of lines.
+type lineFiles struct {
+	paths, names []string
+
+	opened *sync.Map // the file that a name led to when it was opened last
+}
+
+func newLineFiles(paths []string) lineFiles {
+	s := lineFiles{paths: slices.Clone(paths), opened: new(sync.Map)}
 	for _, path := range paths {
 		s.names = append(s.names, filepath.Base(path))
 	}
 	return s
 }
 
-// longestLine is the most bytes of a line.
-const longestLine = 1 << 20
-
-// jsonLines is the source of JSONLinesFile.
-type jsonLines struct {
-	paths, names []string
-}
-
 // Name lists the files; of very many, the first, the last and a digest.
-func (s *jsonLines) Name() string {
+func (s *lineFiles) Name() string {
 	const most = 8
 	list := strings.Join(s.names, ",")
 	if len(s.names) <= most {
@@ -65,33 +86,17 @@ func (s *jsonLines) Name() string {
 	return fmt.Sprintf("%s … %s (%d files, %x)", s.names[0], s.names[len(s.names)-1], len(s.names), digest[:6])
 }
 
-// Events implements Source.
-func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.eventsOf(ctx, after, func(string, []byte) error { return nil })
-}
-
-// eventsOf implements beginner.
-func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(name string, head []byte) error) iter.Seq2[Event, error] {
+// walk gives the events of all files after a position. Each walk has a lineFunc of its own.
+func (s *lineFiles) walk(ctx context.Context, after Position, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		first, err := s.begin(after)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		parser := newLineParser()
+		w := linesWalk{ctx: ctx, notes: notesOf(ctx), opened: s.opened, events: begin(), yield: yield, known: map[string]string{}}
 		for i := first; i < len(s.paths); i++ {
-			at := Position{Key: s.names[i], Offset: after.Offset}
-			file, err := openLines(s.paths[i], at.Offset)
-			if err != nil {
-				yield(Event{}, fmt.Errorf("%s: %w", at.Key, err))
-				return
-			}
-			if err := opened(at.Key, file.head); err != nil {
-				file.close()
-				yield(Event{}, err)
-				return
-			}
-			if !readLines(ctx, file, at, parser, yield) {
+			if !w.file(s.paths[i], Position{Key: s.names[i], Offset: after.Offset}) {
 				return
 			}
 			after = Position{}
@@ -99,17 +104,20 @@ func (s *jsonLines) eventsOf(ctx context.Context, after Position, opened func(na
 	}
 }
 
-// begin finds the file to go on with, and looks whether all that are needed are there: better now than in the middle of the night.
-func (s *jsonLines) begin(after Position) (first int, err error) {
+// begin finds the file to continue with, and checks that all remaining files exist and differ.
+func (s *lineFiles) begin(after Position) (first int, err error) {
+	bad := func(value, want string) error {
+		return &InputError{Op: OpImport, Field: "paths", Value: value, Want: want}
+	}
 	if len(s.paths) == 0 {
-		return 0, &InputError{Op: OpImport, Field: "paths", Want: "at least one file"}
+		return 0, bad("", "at least one file")
 	}
 	for i, name := range s.names {
 		if !utf8.ValidString(name) {
-			return 0, &InputError{Op: OpImport, Field: "paths", Value: name, Want: "files whose base names are UTF-8, since they are a part of positions"}
+			return 0, bad(name, "files whose base names are UTF-8, since they are a part of positions")
 		}
 		if slices.Contains(s.names[:i], name) {
-			return 0, &InputError{Op: OpImport, Field: "paths", Value: name, Want: "files with different base names, which tell positions apart"}
+			return 0, bad(name, "files with different base names, which tell positions apart")
 		}
 	}
 	if !after.IsZero() {
@@ -118,274 +126,202 @@ func (s *jsonLines) begin(after Position) (first int, err error) {
 		}
 	}
 	var missing []error
-	for _, path := range s.paths[first:] {
-		if _, err := os.Stat(path); err != nil {
-			missing = append(missing, err)
+	found := map[int64][]int{} // files by their size
+	infos := make([]os.FileInfo, len(s.paths))
+	for i, path := range s.paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			if i >= first {
+				missing = append(missing, err)
+			}
+			continue
 		}
+		infos[i] = info
+		for _, other := range found[info.Size()] {
+			if os.SameFile(info, infos[other]) {
+				return 0, bad(s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other]))
+			}
+		}
+		found[info.Size()] = append(found[info.Size()], i)
 	}
 	return first, errors.Join(missing...)
 }
 
-// beginningOf implements beginner.
-func (s *jsonLines) beginningOf(name string) []byte {
-	i := slices.Index(s.names, name)
-	if i < 0 || strings.HasPrefix(s.paths[i], "/dev/") {
-		return nil
+// fingerprint implements fingerprinter. Where another file has taken the place of the one that was read,
+// the fingerprint fits none.
+func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
+	i := slices.Index(s.names, at.Key)
+	if i < 0 {
+		return lines.Fingerprint{}
 	}
-	if info, err := os.Stat(s.paths[i]); err != nil || !info.Mode().IsRegular() {
-		return nil // to look into a pipe would take from it
+	known, isKnown := s.opened.Load(at.Key)
+	now, err := os.Stat(s.paths[i])
+	if isKnown && err == nil && !os.SameFile(known.(os.FileInfo), now) {
+		return lines.Replaced
 	}
-	f, err := openText(s.paths[i])
-	if err != nil {
-		return nil
-	}
-	f.close()
-	return f.head
+	return lines.FingerprintAt(s.paths[i], at.Offset)
 }
 
-// readLines gives the events of one file behind a position, and closes it. It reports false where no more are wanted.
-func readLines(ctx context.Context, f *linesFile, at Position, parser *lineParser, yield func(Event, error) bool) bool {
-	defer f.close()
-	for {
-		if ctx.Err() != nil {
-			yield(Event{}, context.Cause(ctx))
-			return false
-		}
-		l, err := f.reader.Next()
+// files implements fileSource.
+func (s *lineFiles) files() []string { return s.paths }
+
+// linesWalk reads file after file.
+type linesWalk struct {
+	ctx    context.Context //nolint:containedctx // of one walk
+	notes  *sourceNotes
+	opened *sync.Map
+	events lineFunc
+	yield  func(Event, error) bool
+	known  map[string]string // the files by their beginning
+}
+
+// openLines is a file that is read.
+type openLines struct {
+	*lines.File
+
+	name string
+}
+
+// locate implements locator.
+func (f *openLines) locate(line int64) string {
+	number, known := f.Number(lines.Line{Number: line})
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", printable(f.name), number)
+}
+
+// fail ends the walk.
+func (w *linesWalk) fail(name string, err error) bool {
+	if w.ctx.Err() != nil {
+		err = context.Cause(w.ctx) // and not that the file is closed
+	} else {
+		err = fmt.Errorf("%s: %w", printable(name), err)
+	}
+	w.yield(Event{}, err)
+	return false
+}
+
+// file gives the events of one file after a position. It reports false where no more are wanted.
+func (w *linesWalk) file(path string, at Position) bool {
+	if w.ctx.Err() != nil {
+		return w.fail(at.Key, nil)
+	}
+	options := lines.Options{Longest: longestLine, Verify: w.notes.verifyGzip}
+	if w.notes.resumed != nil && at == w.notes.resumed.State.Place {
+		options.Known = w.notes.resumed.File
+	}
+	opened, err := lines.Open(path, at.Offset, options)
+	if errors.Is(err, lines.ErrOtherFile) || errors.Is(err, lines.ErrReplaced) {
+		w.yield(Event{}, unfitState(fieldSource, w.notes.resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
+			"If it is another file of the same name, import it with an ID and a checkpoint of its own", at.Key, err)))
+		return false
+	}
+	if err != nil {
+		return w.fail(at.Key, err)
+	}
+	w.opened.Store(at.Key, opened.Info())
+	f := &openLines{opened, at.Key}
+	defer f.Close()
+	defer context.AfterFunc(w.ctx, f.Close)()
+	for compared := false; ; {
+		l, err := f.Next()
+		compared = compared || w.compare(f)
 		if errors.Is(err, io.EOF) {
 			return true
 		}
-		if err != nil {
-			yield(Event{}, fmt.Errorf("%s: %w", at.Key, f.fault(err)))
-			return false
+		if err != nil || w.ctx.Err() != nil {
+			return w.fail(at.Key, err)
 		}
-		text := f.content(l)
-		if isBlank(text) && !l.Long {
+		if isBlank(l.Text) && !l.Long {
 			continue
 		}
-		at.Offset = l.End
-		ev, fault := parser.event(text, l)
-		if fault == nil {
-			ev.Position = at
-		} else if number, err := f.number(l); err == nil {
-			ev = BadEvent(at, text, fmt.Errorf("line %d: %w", number, fault))
-			ev.UUID = ownUUID(text)
-		} else {
-			yield(Event{}, fmt.Errorf("%s: counting the lines: %w", at.Key, err))
-			return false
+		if l.Open && !l.Long && isUnfinished(l.Text) {
+			return w.fail(at.Key, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
+				"if it was cut off, complete or remove that line", f.locate(l.Number)))
 		}
-		if !yield(ev, nil) {
-			return false
+		at.Offset = l.End
+		for _, ev := range w.events(l) {
+			ev.Position, ev.file, ev.line = at, f, l.Number
+			f.Gave(l)
+			if !w.yield(ev, nil) {
+				return false
+			}
 		}
 	}
+}
+
+// events implements lineFunc.
+func (p *lineParser) events(l lines.Line) []Event {
+	p.made[0] = p.event(l)
+	return p.made[:]
+}
+
+func (p *lineParser) event(l lines.Line) Event {
+	if l.Long {
+		ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, hint(l.Text)))
+		ev.UUID = ownUUID(l.Text)
+		return ev
+	}
+	return p.eventOf(l.Text)
+}
+
+// eventOf is the event of a record, or a bad one.
+func (p *lineParser) eventOf(text []byte) Event {
+	ev, fault := p.parse(text)
+	if fault != nil {
+		ev = BadEvent(Position{}, text, fault)
+		ev.UUID = ownUUID(text)
+	}
+	ev.record = text
+	return ev
+}
+
+// isUnfinished reports the beginning of a JSON text.
+func isUnfinished(text []byte) bool {
+	var value json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
+}
+
+// compare reports a file that begins as an earlier one does, once it is known how it begins.
+func (w *linesWalk) compare(f *openLines) (known bool) {
+	begins := f.Beginning()
+	if begins == "" {
+		return false
+	}
+	if earlier, again := w.known[begins]; again {
+		w.notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids", printable(f.name), printable(earlier)))
+	}
+	w.known[begins] = f.name
+	return true
 }
 
 func isBlank(text []byte) bool {
 	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
 }
 
-// linesFile is one open file.
-type linesFile struct {
-	path   string
-	file   *os.File
-	info   os.FileInfo
-	zipped bool
-	text   *bufio.Reader // plain, from the start
-	head   []byte        // its first bytes, unless it is a pipe
-	reader *lines.Reader
-
-	from    int64 // where the reader has begun: lines before it are not counted
-	counted bool
-	before  int64 // lines before it
+// hint says what a text looks like that is not one JSON object a line.
+func hint(text []byte) string {
+	first := bytes.TrimLeft(text, " \t")
+	switch {
+	case bytes.Contains(text, []byte("}\r{")), len(text) > 0 && bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte{'\n'})+1:
+		return "; its lines end with CR alone: convert them to LF"
+	case len(first) == 0:
+		return ""
+	case first[0] == '[':
+		return "; this looks like one JSON array: write each element on a line of its own (jq -c '.[]')"
+	case len(bytes.TrimSpace(first)) == 1 && first[0] == '{':
+		return "; this looks like indented JSON: write each object on one line (jq -c .)"
+	case first[0] != '{' && first[0] != '"' && bytes.ContainsAny(first, ",;\t"):
+		return "; this looks like CSV: convert it to JSON lines"
+	}
+	return ""
 }
 
-// openLines opens a file to read the lines behind an offset of its plain text.
-func openLines(path string, offset int64) (*linesFile, error) {
-	f, err := openText(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.goTo(offset); err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
-}
+// fileSource is a source of files.
+type fileSource interface{ files() []string }
 
-// openText opens a file to read its plain text.
-func openText(path string) (*linesFile, error) {
-	file, err := os.Open(path) //nolint:gosec // the caller names its own files
-	if err != nil {
-		return nil, err
-	}
-	f := &linesFile{path: path, file: file}
-	if f.info, err = file.Stat(); err == nil {
-		err = f.begin()
-	}
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (f *linesFile) close() { _ = f.file.Close() } // nothing was written
-
-// begin finds out what the file is.
-func (f *linesFile) begin() error {
-	const buffer = 64 << 10
-	f.text = bufio.NewReaderSize(f.file, buffer)
-	head, err := f.peek()
-	if err != nil {
-		return err
-	}
-	if f.zipped = bytes.HasPrefix(head, gzipMagic); f.zipped {
-		plain, err := gzip.NewReader(f.text)
-		if err != nil {
-			return f.fault(err)
-		}
-		f.text = bufio.NewReaderSize(plain, buffer)
-		if head, err = f.peek(); err != nil {
-			return err
-		}
-	}
-	if len(head) == 0 && !f.zipped && strings.HasSuffix(f.path, ".gz") {
-		return errors.New("the file is empty, and an empty gzip file is not")
-	}
-	for magic, advice := range foreignMagic {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return errors.New(advice)
-		}
-	}
-	if f.info.Mode().IsRegular() { // to wait for so many bytes of a pipe could take long
-		head, _ = f.text.Peek(mostOfBeginning) // what cannot be read shows again
-		f.head = bytes.Clone(head)
-	}
-	return nil
-}
-
-// peek looks at the first bytes of the text.
-func (f *linesFile) peek() ([]byte, error) {
-	const longestMagic = 6
-	head, err := f.text.Peek(longestMagic)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, f.fault(err)
-	}
-	return head, nil
-}
-
-var (
-	gzipMagic     = []byte{0x1f, 0x8b}
-	byteOrderMark = []byte("\xef\xbb\xbf")
-)
-
-// foreignMagic are the beginnings of what is no text of lines, and what to do about it.
-var foreignMagic = map[string]string{
-	"\x1f\x8b":         "the file is compressed twice: unpack it once",
-	"PK\x03\x04":       "this is a zip file: unpack it",
-	"\x28\xb5\x2f\xfd": "this is a zstd file: unpack it",
-	"BZh":              "this is a bzip2 file: unpack it",
-	"\xfd7zXZ\x00":     "this is an xz file: unpack it",
-	"\xff\xfe":         "this is UTF-16: convert it to UTF-8",
-	"\xfe\xff":         "this is UTF-16: convert it to UTF-8",
-}
-
-// goTo makes the reader begin at an offset. What cannot seek is read up to there.
-func (f *linesFile) goTo(offset int64) error {
-	if offset == 0 || f.zipped || !f.info.Mode().IsRegular() {
-		f.reader = lines.NewReader(f.text, 0, longestLine)
-		f.counted = true
-		return f.changed(f.reader.Skip(offset))
-	}
-	if err := f.changed(f.checkLineEnd(offset, f.info.Size())); err != nil {
-		return err
-	}
-	if _, err := f.file.Seek(offset, io.SeekStart); err != nil {
-		return err
-	}
-	f.from = offset
-	f.reader = lines.NewReader(f.file, offset, longestLine)
-	return nil
-}
-
-// checkLineEnd looks whether a line ends right before an offset. A last line without a newline ends one byte behind the file.
-func (f *linesFile) checkLineEnd(offset, size int64) error {
-	if offset > size+1 {
-		return lines.ErrShort
-	}
-	var last [1]byte
-	if _, err := f.file.ReadAt(last[:], min(offset, size)-1); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if (last[0] == '\n') != (offset <= size) {
-		return lines.ErrInside
-	}
-	return nil
-}
-
-// changed says what it means when the offset of an earlier run does not fit.
-func (f *linesFile) changed(err error) error {
-	if errors.Is(err, lines.ErrShort) || errors.Is(err, lines.ErrInside) {
-		return fmt.Errorf("the file has changed since the import began: %w", err)
-	}
-	if err != nil {
-		return f.fault(err)
-	}
-	return nil
-}
-
-// fault says where reading has failed.
-func (f *linesFile) fault(err error) error {
-	if f.zipped {
-		err = fmt.Errorf("the gzip stream is cut off or damaged: %w", err)
-	}
-	if f.reader == nil {
-		return err
-	}
-	number, countErr := f.number(lines.Line{Number: f.reader.Number() + 1})
-	return errors.Join(fmt.Errorf("line %d: %w", number, err), countErr)
-}
-
-// content is a line's text without a byte order mark and CR.
-func (f *linesFile) content(l lines.Line) []byte {
-	text := l.Text
-	if l.Number == 1 && f.from == 0 {
-		text = bytes.TrimPrefix(text, byteOrderMark)
-	}
-	if n := len(text); n > 0 && text[n-1] == '\r' {
-		text = text[:n-1]
-	}
-	return text
-}
-
-// number is a line's number in the file. Where the reader began in the middle, the lines before are counted when the first number is needed.
-func (f *linesFile) number(l lines.Line) (int64, error) {
-	if !f.counted {
-		before, err := countNewlines(f.path, f.from)
-		if err != nil {
-			return 0, err
-		}
-		f.before, f.counted = before, true
-	}
-	return f.before + l.Number, nil
-}
-
-func countNewlines(path string, size int64) (n int64, err error) {
-	file, err := os.Open(path) //nolint:gosec // the caller names its own files
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	text := io.LimitReader(file, size)
-	buf := make([]byte, 256<<10)
-	for {
-		got, err := text.Read(buf)
-		n += int64(bytes.Count(buf[:got], []byte{'\n'}))
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
+// fingerprinter is a source whose places are in files that can be recognized.
+type fingerprinter interface {
+	fingerprint(at Position) lines.Fingerprint
 }

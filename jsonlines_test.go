@@ -109,33 +109,33 @@ func TestJSONLinesEvents(t *testing.T) {
 func TestJSONLinesBadLines(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, line, want string }{
-		{"no JSON", `event=a`, "line 2: want one JSON object a line"},
-		{"an array", `[{"event":"a"}]`, "line 2: want one JSON object a line"},
-		{"cut off", `{"event":"a"`, "line 2: bad JSON"},
-		{"two values", `{"event":"a"} {"event":"b"}`, "line 2: bad JSON"},
-		{"unknown key", `{"event":"a","ip":"127.0.0.1"}`, `line 2: unknown key "ip": want event`},
+		{"no JSON", `event=a`, "want one JSON object a line"},
+		{"an array", `[{"event":"a"}]`, "want one JSON object a line"},
+		{"cut off", `{"event":"a"`, "bad JSON"},
+		{"two values", `{"event":"a"} {"event":"b"}`, "bad JSON"},
+		{"unknown key", `{"event":"a","ip":"127.0.0.1"}`, `unknown key "ip": want event`},
 		{"a long unknown key", `{"` + strings.Repeat("k", 1000) + `":1}`, `kkk`},
-		{"double key", `{"event":"a","event":"b"}`, "line 2: duplicate key in event"},
-		{"bad UTF-8", "{\"event\":\"\xff\"}", "line 2: bad UTF-8"},
-		{"half a surrogate pair", `{"event":"\ud800"}`, "line 2: lone surrogate"},
-		{"a number beyond float64", `{"event":"a","properties":{"n":1e999}}`, "line 2: not a finite JSON number in properties.n"},
-		{"event", `{"event":1}`, "line 2: event: want a text"},
-		{"id with a fraction", `{"event":"a","distinct_id":1.5}`, "line 2: distinct_id: want a text, or a whole number"},
-		{"id true", `{"event":"a","distinct_id":true}`, "line 2: distinct_id: want a text, or a whole number"},
-		{"uuid", `{"event":"a","uuid":"yes"}`, "line 2: uuid: want a UUID"},
-		{"uuid of zeros", `{"event":"a","uuid":"00000000-0000-0000-0000-000000000000"}`, "line 2: uuid: want a UUID other than zero"},
-		{"uuid with a digit too many at both ends", `{"event":"a","uuid":"10190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c012"}`, "line 2: uuid: want a UUID"},
-		{"uuid in half its braces", `{"event":"a","uuid":"{0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01)"}`, "line 2: uuid: want a UUID"},
-		{"uuid as number", `{"event":"a","uuid":7}`, "line 2: uuid: want a UUID"},
-		{"time as number", `{"event":"a","timestamp":1714566600}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
-		{"time as digits", `{"event":"a","timestamp":"1714566600"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
-		{"time without a zone", `{"event":"a","timestamp":"2024-05-01T12:30:00"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
-		{"time without a T", `{"event":"a","timestamp":"2024-05-01 12:30:00Z"}`, "line 2: timestamp: not an RFC 3339 time with an offset"},
-		{"properties", `{"event":"a","properties":[]}`, "line 2: properties: want an object"},
-		{"set", `{"event":"a","$set":"x"}`, "line 2: $set: want an object"},
-		{"set once", `{"event":"a","$set_once":1}`, "line 2: $set_once: want an object"},
-		{"a reject that is not mended", `{"$reject":{"reason":"bad_record","raw":"{"}}`, "line 2: a rejected record that made no event"},
-		{"a reject that lacks something", `{"event":"a","$reject":{"left_out":["properties.n"]}}`, "line 2: a reject that lacks what $reject names"},
+		{"double key", `{"event":"a","event":"b"}`, "duplicate key in event"},
+		{"bad UTF-8", "{\"event\":\"\xff\"}", "bad UTF-8"},
+		{"half a surrogate pair", `{"event":"\ud800"}`, "lone surrogate"},
+		{"a number beyond float64", `{"event":"a","properties":{"n":1e999}}`, "not a finite JSON number in properties.n"},
+		{"event", `{"event":1}`, "event: want a text"},
+		{"id with a fraction", `{"event":"a","distinct_id":1.5}`, "distinct_id: want a text or a whole number"},
+		{"id true", `{"event":"a","distinct_id":true}`, "distinct_id: want a text or a whole number"},
+		{"uuid", `{"event":"a","uuid":"yes"}`, "uuid: want a UUID"},
+		{"uuid of zeros", `{"event":"a","uuid":"00000000-0000-0000-0000-000000000000"}`, "uuid: want a UUID other than zero"},
+		{"uuid with a digit too many at both ends", `{"event":"a","uuid":"10190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c012"}`, "uuid: want a UUID"},
+		{"uuid in half its braces", `{"event":"a","uuid":"{0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01)"}`, "uuid: want a UUID"},
+		{"uuid as number", `{"event":"a","uuid":7}`, "uuid: want a UUID"},
+		{"time as number", `{"event":"a","timestamp":1714566600}`, "not an RFC 3339 time with an offset"},
+		{"time as digits", `{"event":"a","timestamp":"1714566600"}`, "not an RFC 3339 time with an offset"},
+		{"time without a zone", `{"event":"a","timestamp":"2024-05-01T12:30:00"}`, "not an RFC 3339 time with an offset"},
+		{"time without a T", `{"event":"a","timestamp":"2024-05-01 12:30:00Z"}`, "not an RFC 3339 time with an offset"},
+		{"properties", `{"event":"a","properties":[]}`, "properties: want an object"},
+		{"set", `{"event":"a","$set":"x"}`, "$set: want an object"},
+		{"set once", `{"event":"a","$set_once":1}`, "$set_once: want an object"},
+		{"a reject that is not mended", `{"$reject":{"reason":"bad_record","raw":"{"}}`, "a rejected record that made no event"},
+		{"a reject that lacks something", `{"event":"a","$reject":{"left_out":["properties.n"]}}`, "a reject that lacks what $reject names"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestJSONLinesForms(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, all, 5)
 			assert.Equal(t, []string{"1", "2", "", "3", "4"}, []string{all[0].Name, all[1].Name, all[2].Name, all[3].Name, all[4].Name})
-			assert.Contains(t, all[2].Bad, "line 6: ")
+			assert.Contains(t, all[2].Bad, "bad JSON")
 			assert.Equal(t, `{"bad"`, all[2].Raw)
 			assert.EqualValues(t, len(oddLines)+1, all[4].Position.Offset, "as if the last line had its end")
 
@@ -186,10 +186,12 @@ func TestJSONLinesLastLine(t *testing.T) {
 	t.Parallel()
 	const cut = `{"event":"a"}` + "\n" + `{"event":"b","prop`
 	got, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", cut)), hogapi.Position{})
+	require.ErrorContains(t, err, "e.jsonl: the last line (e.jsonl:2) is not finished")
+	require.Len(t, got, 1)
+	got, err = readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", `{"event":"a"}`+"\n"+"rubbish")), hogapi.Position{})
 	require.NoError(t, err)
 	require.Len(t, got, 2)
-	assert.Contains(t, got[1].Bad, "line 2: the file ends within it: bad JSON")
-	assert.Equal(t, `{"event":"b","prop`, got[1].Raw)
+	assert.Contains(t, got[1].Bad, "want one JSON object a line", "no JSON that is merely cut off")
 
 	// The uuid of a whole last line does not depend on its newline, and the file may grow behind it.
 	path := writeFile(t, "e.jsonl", `{"event":"a"}`)
@@ -214,11 +216,11 @@ func TestJSONLinesLongLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 4)
 	assert.Equal(t, "fits", got[0].Name)
-	assert.Contains(t, got[1].Bad, "line 2: it has 5242918 bytes, and no more than 1048576 are read")
+	assert.Contains(t, got[1].Bad, "the line has 5242918 bytes, and at most 1048576 are read")
 	assert.True(t, strings.HasPrefix(long, got[1].Raw))
 	assert.Less(t, len(got[1].Raw), 5000)
 	assert.Equal(t, "next", got[2].Name)
-	assert.Contains(t, got[3].Bad, "line 4: ")
+	assert.Contains(t, got[3].Bad, "at most 1048576 are read")
 }
 
 func TestJSONLinesFatal(t *testing.T) {
@@ -232,10 +234,10 @@ func TestJSONLinesFatal(t *testing.T) {
 		events              int
 		want                string
 	}{
-		{"gzip cut in its header", "e.gz", packed[:6], 0, "e.gz: the gzip stream is cut off or damaged"},
-		{"gzip cut in its trailer", "e.gz", packed[:len(packed)-4], 1000, "e.gz: line 1001: the gzip stream is cut off or damaged"},
-		{"gzip with a wrong checksum", "e.gz", string(damaged), 1000, "e.gz: line 1001: the gzip stream is cut off or damaged"},
-		{"gzip with something behind", "e.gz", packed + "more", 1000, "e.gz: line 1001: the gzip stream"},
+		{"gzip cut in its header", "e.gz", packed[:6], 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip cut in its trailer", "e.gz", packed[:len(packed)-4], 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip with a wrong checksum", "e.gz", string(damaged), 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip with something behind", "e.gz", packed + "more", 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
 		{"an empty gz", "e.gz", "", 0, "e.gz: the file is empty"},
 		{"gzip in gzip", "e.gz", zipped(t, packed), 0, "compressed twice"},
 		{"zip", "e.jsonl", "PK\x03\x04..", 0, "zip file"},
@@ -257,7 +259,7 @@ func TestJSONLinesFatal(t *testing.T) {
 		packed := zipped(t, oddLines)
 		for n := 2; n < len(packed); n++ {
 			_, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", packed[:n])), hogapi.Position{})
-			require.ErrorContains(t, err, "the gzip stream is cut off or damaged", "at byte %d", n)
+			require.ErrorContains(t, err, "the gzip file is cut off or damaged, so nothing of it was sent", "at byte %d", n)
 		}
 	})
 }
@@ -322,7 +324,7 @@ func TestJSONLinesRefused(t *testing.T) {
 		{"no file", hogapi.JSONLinesFile(), hogapi.Position{}, "at least one file"},
 		{"one name twice", hogapi.JSONLinesFile(path, writeFile(t, "e.jsonl", "")), hogapi.Position{}, "different base names"},
 		{"missing", hogapi.JSONLinesFile(path, path+"2"), hogapi.Position{}, "e.jsonl2: no such file"},
-		{"a folder", hogapi.JSONLinesFile(t.TempDir()), hogapi.Position{}, "is a directory"},
+		{"a folder", hogapi.JSONLinesFile(t.TempDir()), hogapi.Position{}, "this is a folder: name its files"},
 		{"another file's position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "f.jsonl", Offset: 1}, "no position f.jsonl:1 in these files"},
 		{"a negative position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: -1}, "no position"},
 		{"shrunk", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 30}, "e.jsonl: the file has changed since the import began: the text ends before the offset"},
@@ -355,6 +357,9 @@ func FuzzJSONLines(f *testing.F) {
 		path := filepath.Join(folder, "e.jsonl")
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+		if err != nil && strings.Contains(err.Error(), "is not finished") {
+			content, err = content[:bytes.LastIndexByte(content, '\n')+1], nil
+		}
 		if err != nil {
 			require.Empty(t, got, "a plain file is refused as a whole or not at all")
 			return
@@ -362,7 +367,9 @@ func FuzzJSONLines(f *testing.F) {
 		checkLines(t, content, got)
 		for i, r := range got {
 			rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), r.Position)
-			require.NoError(t, err)
+			if err != nil {
+				require.ErrorContains(t, err, "is not finished")
+			}
 			require.Equal(t, got[i+1:], append([]record{}, rest...))
 		}
 	})
@@ -386,7 +393,6 @@ func checkLines(t *testing.T, content []byte, got []record) {
 		got = got[1:]
 		require.Equal(t, offset, r.Position.Offset)
 		if r.Bad != "" {
-			require.Contains(t, r.Bad, "line ")
 			require.Equal(t, line, r.Raw)
 			checkUUIDOfBadLine(t, line, r.UUID)
 			continue

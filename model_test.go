@@ -33,25 +33,24 @@ type modelEvent struct {
 	hogapi.Event
 
 	id     uuid.UUID
-	wire   string        // how the bytes begin that are stored
-	reason hogapi.Reason // of a reject; empty for an event that is stored
-	status int           // of the answer that rejects it
-	booked bool          // has a name and a day for the receipt
-	number int           // of its position, from 0
+	wire   string          // how the bytes begin that are stored
+	reason hogapi.Reason   // of a reject; empty for an event that is stored
+	status int             // of the answer that rejects it
+	place  hogapi.Position // of its record
 }
 
 // model is the events of a source, and by them all that an import of them must do.
 type model struct {
-	pushed bool // to a Capture, which does not take what the gate refuses
-	events []modelEvent
+	events  []modelEvent
+	records []int // where each record ends
 }
 
 const modelID = "model"
 
-// newModel makes n events: of some persons, some at one position, some with their own uuids, some bad, some refused by the service; and
-// of those that are pushed, some without a position.
+// newModel makes n events: of some persons, some in one record, some with their own uuids, some bad, some refused by the service; and of
+// those that are pushed, some without a position.
 func newModel(random *rand.Rand, n int, pushed bool) *model {
-	m := &model{pushed: pushed}
+	m := &model{}
 	persons, crowd := 1+random.IntN(12), 1+random.IntN(30)
 	placeless := pushed && random.IntN(2) == 0
 	for offset := int64(1); len(m.events) < n; offset += 1 + random.Int64N(3) {
@@ -59,27 +58,27 @@ func newModel(random *rand.Rand, n int, pushed bool) *model {
 		if random.IntN(5) == 0 {
 			size += random.IntN(crowd)
 		}
-		number := 0
+		var record []hogapi.Position // the place of each of its events, as given
+		place := hogapi.Position{}
 		for range min(size, n-len(m.events)) {
 			at := hogapi.Position{Key: "rows", Offset: offset}
 			if placeless && random.IntN(3) == 0 {
 				at = hogapi.Position{}
+			} else {
+				place = at
 			}
-			e := randomEvent(random, len(m.events), "person-"+strconv.Itoa(random.IntN(persons)), at, number)
-			m.events = append(m.events, e)
-			if !m.refused(e) && !at.IsZero() {
-				number++
-			}
+			record = append(record, at)
 		}
+		for number, at := range record {
+			m.events = append(m.events, randomEvent(random, len(m.events), "person-"+strconv.Itoa(random.IntN(persons)), at, place, number))
+		}
+		m.records = append(m.records, len(m.events))
 	}
 	return m
 }
 
-// refused reports whether Enqueue takes an event not at all.
-func (m *model) refused(e modelEvent) bool { return m.pushed && e.reason != "" && e.status == 0 }
-
-func randomEvent(random *rand.Rand, i int, person string, at hogapi.Position, number int) modelEvent {
-	e := modelEvent{number: number, booked: true, Event: hogapi.Event{
+func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Position, number int) modelEvent {
+	e := modelEvent{place: place, Event: hogapi.Event{
 		Name: []string{"opened", "ordered", "paid"}[random.IntN(3)], DistinctID: person, Position: at,
 		Timestamp: longAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
 	}}
@@ -94,18 +93,20 @@ func randomEvent(random *rand.Rand, i int, person string, at hogapi.Position, nu
 	}
 	switch random.IntN(30) {
 	case 0:
-		e.Name, e.reason, e.booked = "", hogapi.ReasonNoName, false
+		e.Name, e.reason = "", hogapi.ReasonNoName
 	case 1:
 		e.DistinctID, e.reason = "", hogapi.ReasonNoDistinctID
 	case 2:
-		e.Event, e.reason, e.booked = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), hogapi.ReasonBadRecord, false
+		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), hogapi.ReasonBadRecord
 	case 3:
 		e.Name, e.reason, e.status = "poison", hogapi.ReasonAnswer400, http.StatusBadRequest
 	case 4:
 		e.Name, e.reason, e.status = "too large", hogapi.ReasonAnswer413, http.StatusRequestEntityTooLarge
 	}
-	e.id = derivedUUID(modelID, at, number)
-	if (random.IntN(3) == 0 || at.IsZero()) && e.reason != hogapi.ReasonBadRecord {
+	if !place.IsZero() {
+		e.id = derivedUUID(modelID, place, number)
+	}
+	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != hogapi.ReasonBadRecord {
 		e.id = numberedUUID(i)
 		e.UUID = e.id
 	}
@@ -114,7 +115,7 @@ func randomEvent(random *rand.Rand, i int, person string, at hogapi.Position, nu
 	return e
 }
 
-// derivedUUID is the uuid of an event that brings none, made anew from its definition.
+// derivedUUID is the uuid of an event that brings none, made once more from its definition.
 func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) {
 	space := uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 	inner := sha1.Sum([]byte(string(space[:]) + importID))
@@ -126,59 +127,45 @@ func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) 
 	return id
 }
 
-// behind is the index of the first event behind a position. Those without one belong to the position before them.
-func (m *model) behind(p hogapi.Position) int {
-	i := slices.IndexFunc(m.events, func(e modelEvent) bool { return e.Position.Offset > p.Offset })
-	if i < 0 {
-		return len(m.events)
+// behind is the index after the last event of the record at a place, or before it.
+func (m *model) behind(p hogapi.Position) (n int) {
+	for i, e := range m.events {
+		if !e.place.IsZero() && e.place.Offset <= p.Offset {
+			n = i + 1
+		}
 	}
-	return i
+	return n
 }
 
-// begins reports whether the i-th event is the first at its position, or there is no such event.
-func (m *model) begins(i int) bool {
-	if i == 0 || i >= len(m.events) {
-		return true
-	}
-	at := m.events[i].Position
-	before := i - 1
-	for before > 0 && m.events[before].Position.IsZero() {
-		before--
-	}
-	return !at.IsZero() && at != m.events[before].Position
+// end is the index after the record of the i-th event.
+func (m *model) end(i int) int {
+	return m.records[slices.IndexFunc(m.records, func(end int) bool { return end > i })]
 }
 
 // place is what a checkpoint must say once the first n events are settled.
-func (m *model) place(n int) (p modelPlace) {
-	if n == 0 {
-		return p
-	}
-	last := m.events[n-1]
-	p.At, p.Count = last.Position, last.number+1
-	if first := n - p.Count; first > 0 {
-		p.After = m.events[first-1].Position
+func (m *model) place(n int) (p hogapi.Position) {
+	if n > 0 {
+		p = m.events[n-1].place
 	}
 	return p
 }
 
-type modelPlace struct {
-	After, At hogapi.Position
-	Count     int
-}
-
 // receipt is what a receipt must say once the first n events are settled, except for what depends on the way there.
 func (m *model) receipt(n int) hogapi.Receipt {
-	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}}
+	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}, Rejects: map[hogapi.Reason]int64{}, Skips: map[string]int64{}}
 	var ids []uuid.UUID
 	days := map[hogapitest.EventDay]*hogapi.DayCount{}
 	for i, e := range m.events[:n] {
 		if i == 0 {
-			r.First = e.Position
+			r.First = e.place
 		}
-		r.Last = e.Position
+		r.Last = e.place
 		at := e.Timestamp.UTC()
 		line := hogapitest.EventDay{Event: e.Name, Day: at.Format(time.DateOnly)}
-		if e.booked && days[line] == nil {
+		if e.reason == hogapi.ReasonBadRecord {
+			line.Day = "" // it has neither
+		}
+		if days[line] == nil {
 			days[line] = &hogapi.DayCount{Day: line.Day, Event: line.Event}
 		}
 		switch {
@@ -192,11 +179,11 @@ func (m *model) receipt(n int) hogapi.Receipt {
 			if at.After(r.Newest) {
 				r.Newest = at
 			}
-			continue
-		case e.booked:
+		default:
 			days[line].Rejected++
+			r.Rejected++
+			r.Rejects[e.reason]++
 		}
-		r.Rejected++
 	}
 	for _, d := range days {
 		r.Days = append(r.Days, *d)
@@ -245,7 +232,7 @@ type modelReject struct {
 func (m *model) rejects(n int) (all []modelReject) {
 	for _, e := range m.events[:n] {
 		if e.reason != "" {
-			all = append(all, modelReject{e.Position, e.reason, e.status, e.id})
+			all = append(all, modelReject{e.place, e.reason, e.status, e.id})
 		}
 	}
 	return all
@@ -354,4 +341,12 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 			}
 		})
 	}
+}
+
+// unsettledUUIDs are those that an error lists.
+func unsettledUUIDs(e *hogapi.UnsettledError) (all []uuid.UUID) {
+	for ev := range e.Events() {
+		all = append(all, ev.UUID)
+	}
+	return all
 }

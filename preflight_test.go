@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +18,14 @@ import (
 // preflightTest is one import, with the choice and on the host that it says.
 type preflightTest struct {
 	client   []hogapi.Option // none: a host of one's own
-	choice   hogapi.Preflight
+	off      bool
 	wrongKey bool
 	fault    hogapitest.Fault // of the preflight
 	want     []hogapi.Op
 }
 
-// The capture endpoint takes events for a key that nobody has, and drops them without a word: on the cloud hosts, and elsewhere where
-// it is asked for, the key is checked before the first event. Only a clear no stops.
+// The capture endpoint takes events for a key that nobody has, and drops them silently: on every host the key is checked before the
+// first event, unless that is turned off. Only a clear no stops, and what cannot be known is said once.
 func TestPreflight(t *testing.T) {
 	region := func(r hogapi.Region) []hogapi.Option {
 		return []hogapi.Option{hogapi.WithBaseURL(""), hogapi.WithCaptureURL(""), hogapi.WithRegion(r)}
@@ -36,17 +37,16 @@ func TestPreflight(t *testing.T) {
 	tests := map[string]preflightTest{
 		"US":                      {client: us, want: checked},
 		"US, wrong key":           {client: us, wrongKey: true, want: refused},
-		"US, wrong key, Off":      {client: us, wrongKey: true, choice: hogapi.PreflightOff, want: unchecked},
+		"US, wrong key, Off":      {client: us, wrongKey: true, off: true, want: unchecked},
 		"EU":                      {client: eu, want: checked},
 		"EU, wrong key":           {client: eu, wrongKey: true, want: refused},
-		"EU, Off":                 {client: eu, choice: hogapi.PreflightOff, want: unchecked},
+		"EU, Off":                 {client: eu, off: true, want: unchecked},
 		"a cloud host by its URL": {client: []hogapi.Option{hogapi.WithCaptureURL("https://eu.i.posthog.com")}, wrongKey: true, want: refused},
 		"US, wrong key, slowly":   {client: us, wrongKey: true, fault: hogapitest.Slow(10 * time.Second), want: refused},
 		"US, wrong key, but 500":  {client: us, wrongKey: true, fault: hogapitest.Status(500), want: checked},
-		"own host":                {want: unchecked},
-		"own host, wrong key":     {wrongKey: true, want: unchecked},
-		"own host, On":            {choice: hogapi.PreflightOn, want: checked},
-		"own host, wrong key, On": {choice: hogapi.PreflightOn, wrongKey: true, want: refused},
+		"own host":                {want: checked},
+		"own host, wrong key":     {wrongKey: true, want: refused},
+		"own host, off":           {off: true, want: unchecked},
 	}
 	for name, fault := range map[string]hogapitest.Fault{
 		"400": hogapitest.Status(400), "402": hogapitest.Status(402), "403 of a firewall": hogapitest.HTML(403), "404": hogapitest.Status(404),
@@ -70,7 +70,7 @@ func (p preflightTest) run(t *testing.T) {
 	}
 	client := server.Client(t, options...)
 	server.Script(hogapi.OpPreflight, p.fault)
-	receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{Preflight: p.choice}})
+	receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{NoPreflight: p.off}})
 	var met []hogapi.Op
 	for _, call := range server.Calls() {
 		met = append(met, call.Op)
@@ -80,6 +80,8 @@ func (p preflightTest) run(t *testing.T) {
 	if slices.Contains(p.want, hogapi.OpCapture) {
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
+		unknown := p.fault.String() != "" && !strings.HasPrefix(p.fault.String(), "Slow(10s")
+		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[hogapi.WarnKeyUnchecked])
 		return
 	}
 	var stop *hogapi.StopError

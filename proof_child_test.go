@@ -119,7 +119,7 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 func importFile(w task) (report childReport) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := hogapi.ImportOptions{ID: "proof", Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
+	o := hogapi.ImportOptions{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
 	if w.State != "" {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())

@@ -82,7 +82,7 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		var requests atomic.Int64
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
 		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
-			ID: "poison", Rate: hogapi.Unpaced, Checkpoint: &memoryCheckpoint{before: audit.save}, Rejects: audit,
+			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &memoryCheckpoint{before: audit.save}, Rejects: audit,
 			Delivery:   hogapi.DeliveryOptions{MaxBatchEvents: batch, MaxInFlight: 20_000},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
 		})
@@ -142,8 +142,8 @@ func (a *audit) save(_ int, state []byte) error {
 	return nil
 }
 
-// The caller's clock jumps a day forth and back in the middle, while answers ask to wait until a date: nothing is lost, and
-// neither a standstill nor a spin comes of it.
+// The caller's clock jumps a day forward and back in the middle, while answers ask to wait until a date: nothing is lost, and
+// neither a standstill nor a spin comes of it. The gate is open: it would judge events by the clock that jumps.
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * 365 * 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestClockJumps(t *testing.T) {
 				}
 			})
 			begin := time.Now()
-			receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "jumps", Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
 			requireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)

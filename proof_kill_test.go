@@ -146,6 +146,7 @@ func TestKilledInALongImport(t *testing.T) {
 	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: numberedUUIDs(n)}
 	bench.open(t, goodLines(n), n)
 	bench.Rate = 10_000_000 // a pace that holds nobody up
+	bench.Delivery.MaxInFlight = window
 	random := randomMoments(t)
 	most := 0
 	for k := range kills {

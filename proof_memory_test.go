@@ -120,8 +120,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			r := children[name].report(t)
 			require.Empty(t, r.Error)
 			requireBalanced(t, r.Receipt)
-			most := float64(cmp.Or(test.delivery.MaxBytes, 8*mib))
+			most := float64(cmp.Or(test.delivery.MaxBytes, 16*mib))
+			most += float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)) // compressed bodies come on top
 			assert.LessOrEqual(t, r.Values["held"], most, "bytes of events held")
+			most -= float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib))
 			assert.Greater(t, r.Values["held"], 0.9*most, "all the room is used")
 			assert.LessOrEqual(t, r.Values["request"], float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)))
 			assertResident(t, test.resident, r.Values["growth"])
@@ -318,7 +320,7 @@ func importHostile(w task) (report childReport) {
 			}
 		}
 	})
-	receipt, err := childClient(w.URL).Import(context.Background(), source, hogapi.ImportOptions{
+	receipt, err := childClient(w.URL).Import(context.Background(), source, hogapi.ImportOptions{MaxRejectShare: -1,
 		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 			report.Rejects++
@@ -357,10 +359,7 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 				days += d.Acknowledged
 			}
 			require.Equal(t, r.Receipt.Acknowledged, days)
-			assert.LessOrEqual(t, len(r.Receipt.Days), 50_001)
-			if len(r.Receipt.Days) > 50_000 {
-				assert.Positive(t, r.Receipt.Warnings[hogapi.WarnManyNames])
-			}
+			assert.LessOrEqual(t, len(r.Receipt.Days), 10_001)
 			assertResident(t, mostResident, r.Values["peak"])
 			t.Logf("%d events: at most %.1f MiB resident; processor time %v", n, r.Values["peak"]/(1<<20), c.ProcessState.UserTime())
 		})

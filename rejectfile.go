@@ -3,14 +3,9 @@ package hogapi
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"unicode/utf8"
 
@@ -20,53 +15,56 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was or would have been
-// sent, and the key "$reject" with
+// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
+// or would have been sent, and the key "$reject" with
 //
-//   - reason, field, want, detail and status: why it was refused
-//   - position: where it stands in the source
-//   - raw, or raw_base64 where it is not UTF-8: the record that made no event; of a line over 1 MiB its first 4 KiB
+//   - reason, field, value, want, detail and status: why it was refused
+//   - position and where: the record in its source
+//   - raw, or raw_base64 where it is not UTF-8: the source's record, where it made no event or a mapping
+//     changed it; of a line over 1 MiB its first 4 KiB
 //   - left_out: what the line lacks, because JSON cannot hold it
-//   - by: the import that wrote the line, and from which source
+//   - import: the ID of the import
 //
-// Mend the lines and import the file with [JSONLinesFile], which ignores "$reject"; it takes no line that has left_out still. Give that
-// import an ID of its own.
+// [RejectedRecords] reads the file as a source, with a corrected parser or mapping or after its lines
+// were corrected by hand.
 //
-// New lines go to the end of what the file holds. With a checkpoint the file is exact, whatever crashed: it has each reject once,
-// since each run takes it back to the length that the checkpoint knows. So give each import a file of its own, and leave it alone
-// until the import has ended: where others have added rejects, all is kept, and those of before a crash are there twice. A run that names another file than the one before
-// goes on in it where it is new or empty, and is refused where it is not. Without a checkpoint, a second run adds its
-// rejects to those of the first. One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld].
-//
-// A handler that wraps this one, or a Capture, has each line synced for itself, and can have it twice after a crash; its lines have no "by".
+// Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
+// last ones may be there twice, with the same uuid, and RejectedRecords takes the second for the first.
+// One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld]. A handler that
+// wraps this one, or a Capture, has each line synced for itself.
 func RejectFile(path string) RejectHandler { return &rejectFile{fs: durable.OS{}, path: path} }
 
 type rejectFile struct {
 	fs   durable.FS
 	path string
-	by   string // the import that has opened it
 
 	mu   sync.Mutex
-	lock io.Closer
+	lock durable.Lock
 	log  *durable.Log // nil: not open
 	json jsonb.Encoder
 }
 
-// Reject implements RejectHandler.
+// Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f *rejectFile) Reject(_ context.Context, r Reject) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.log != nil {
 		return fmt.Errorf("%w: %s", ErrHeld, f.path)
 	}
-	if err := f.start(durable.Whole, nil); err != nil {
+	if err := f.start(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.end()) }()
-	return f.add(r, "")
+	return f.add(r, rejectedBy{})
 }
 
-func (f *rejectFile) add(r Reject, by string) error {
+// rejectedBy is what a line says of the import that writes it.
+type rejectedBy struct {
+	importID string
+	isMapped bool // its source has a mapping
+}
+
+func (f *rejectFile) add(r Reject, by rejectedBy) error {
 	line, err := r.line(&f.json, by)
 	if err != nil {
 		return err
@@ -74,56 +72,35 @@ func (f *rejectFile) add(r Reject, by string) error {
 	return f.log.Append(line)
 }
 
-// ours implements rejectJournal.
-func (f *rejectFile) ours() RejectHandler { return ownRejects{f} }
+// open makes an import the owner of the file, and returns the handler that it uses.
+func (f *rejectFile) open(by rejectedBy) (RejectHandler, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.log != nil {
+		return nil, fmt.Errorf("%w: %s", ErrHeld, f.path)
+	}
+	return ownRejects{f, by}, f.start()
+}
 
 // ownRejects is a reject file in the hands of the import that has opened it.
-type ownRejects struct{ file *rejectFile }
+type ownRejects struct {
+	file *rejectFile
+	by   rejectedBy
+}
 
 // Reject implements RejectHandler.
 func (o ownRejects) Reject(_ context.Context, r Reject) error {
 	o.file.mu.Lock()
 	defer o.file.mu.Unlock()
-	return o.file.add(r, o.file.by)
+	return o.file.add(r, o.by)
 }
 
-// name implements rejectJournal.
-func (f *rejectFile) name() string {
-	name := filepath.Clean(f.path)
-	if !utf8.ValidString(name) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// open implements rejectJournal.
-func (f *rejectFile) open(by string, length int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.by = by
-	return f.start(length, func(line []byte) bool { return !isRejectOfOthers(line, by) })
-}
-
-// rejectsBy names an import and its source, as its lines do.
-func rejectsBy(importID, source string) string {
-	digest := sha256.Sum256([]byte(source))
-	return importID + "/" + hex.EncodeToString(digest[:6])
-}
-
-// isRejectOfOthers reports whether a line of a reject file, whole or torn, is known to be no reject of an import.
-func isRejectOfOthers(line []byte, by string) bool {
-	var of struct {
-		Note rejectNote `json:"$reject"`
-	}
-	return json.Unmarshal(line, &of) == nil && of.Note.By != by
-}
-
-func (f *rejectFile) start(length int64, ours func(line []byte) bool) error {
+func (f *rejectFile) start() error {
 	file, lock, err := ownFile(f.fs, f.path)
 	if err != nil {
 		return err
 	}
-	log, err := durable.OpenLog(f.fs, file, length, ours)
+	log, err := durable.OpenLog(f.fs, file)
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
@@ -131,14 +108,13 @@ func (f *rejectFile) start(length int64, ours func(line []byte) bool) error {
 	return nil
 }
 
-// sync implements rejectJournal.
-func (f *rejectFile) sync() (length int64, err error) {
+// sync makes durable what was added.
+func (f *rejectFile) sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log.Sync()
 }
 
-// close implements rejectJournal.
 func (f *rejectFile) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,30 +127,45 @@ func (f *rejectFile) end() error {
 	return err
 }
 
-// rejectNote is what stands under "$reject" in a line.
+// rejectNote is the value of "$reject" in a line.
 type rejectNote struct {
 	Reason    Reason   `json:"reason,omitempty"`
 	Field     string   `json:"field,omitempty"`
+	Value     string   `json:"value,omitempty"`
 	Want      string   `json:"want,omitempty"`
 	Detail    string   `json:"detail,omitempty"`
 	Status    int      `json:"status,omitempty"`
 	Position  Position `json:"position,omitzero"`
+	Origin    Position `json:"origin,omitzero"` // where the uuid comes from, unless it is position
+	Where     string   `json:"where,omitempty"`
 	Raw       string   `json:"raw,omitempty"`
 	RawBase64 []byte   `json:"raw_base64,omitempty"`
 	LeftOut   []string `json:"left_out,omitempty"`
-	By        string   `json:"by,omitempty"`
+	Import    string   `json:"import,omitempty"`
+	IsMapped  bool     `json:"mapped,omitempty"` // the import had a mapping
 }
 
-// rejectKey is the key of a line that the import passes over.
+// raw is the source's record, nil where the line has none.
+func (n *rejectNote) raw() []byte {
+	if n.Raw != "" {
+		return []byte(n.Raw)
+	}
+	return n.RawBase64
+}
+
+// rejectKey is the key of a line that an import ignores.
 const rejectKey = "$reject"
 
-// line is the reject as a line of JSON without its newline: the event, where there is one, and under "$reject" why it was refused.
-func (r Reject) line(enc *jsonb.Encoder, by string) ([]byte, error) {
-	note := rejectNote{Status: r.Status, Position: r.Position, LeftOut: r.leftOut, By: by}
+// line is the reject as a line of JSON without its newline.
+func (r Reject) line(enc *jsonb.Encoder, by rejectedBy) ([]byte, error) {
+	note := rejectNote{
+		Status: r.Status, Position: r.Position, Origin: r.origin, Where: clean(r.Where), LeftOut: r.leftOut,
+		Import: by.importID, IsMapped: by.isMapped,
+	}
 	if e := r.Err; e != nil {
-		note.Reason, note.Field, note.Want = e.Reason, clean(e.Field), clean(e.Want)
+		note.Reason, note.Field, note.Value, note.Want = e.Reason, clean(e.Field), clean(e.Value), clean(e.Want)
 		if e.Err != nil {
-			note.Detail = clean(e.Err.Error())
+			note.Detail = clean(bare(e.Err).Error())
 		}
 	}
 	if utf8.Valid(r.Raw) {
@@ -190,8 +181,8 @@ func (r Reject) line(enc *jsonb.Encoder, by string) ([]byte, error) {
 	return append(line, '}'), err
 }
 
-// openEvent is the reject's event as an object that is still open, on one line. It gets its uuid, to keep it when it is imported again,
-// however often and whatever lines are mended before it; a record that made no event gets the one that its event would have.
+// openEvent is the reject's event as an object that is still open, on one line. It gets its uuid, to
+// keep it when it is imported again; a record that made no event gets the uuid that its event would have.
 func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	if r.Event == nil {
 		if r.UUID == uuid.Nil {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func rejectLines(t *testing.T, source hogapi.Source) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
 	client := hogapitest.New().Client(t)
-	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "rejects", Rejects: hogapi.RejectFile(path)})
+	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -118,8 +117,8 @@ func TestRejectFileLines(t *testing.T) {
 			var note map[string]json.RawMessage
 			require.NoError(t, json.Unmarshal([]byte(strings.TrimSuffix(end, "}")), &note))
 			assert.JSONEq(t, `{"key":"row","offset":1}`, string(note["position"]))
-			assert.Regexp(t, `^"rejects/[0-9a-f]{12}"$`, string(note["by"]), "the import and its source")
-			delete(note, "by")
+			assert.Equal(t, `"rejects"`, string(note["import"]))
+			delete(note, "import")
 			delete(note, "position")
 			delete(note, "want")
 			rest, err := json.Marshal(note)
@@ -144,7 +143,7 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	client := server.Client(t)
 	bad := `{"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}` + "\n"
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), hogapi.ImportOptions{ID: "first", Rejects: hogapi.RejectFile(rejects)})
+	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
 	require.NoError(t, err)
 	content, err := os.ReadFile(rejects)
 	require.NoError(t, err)
@@ -152,7 +151,7 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	for n, i := range []int{1, 0} {
 		lines[i] = strings.Replace(lines[i], `"$reject"`, `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","$reject"`, 1)
 		mended := writeFile(t, "mended.jsonl", strings.Join(lines, ""))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), hogapi.ImportOptions{ID: "mended", Rejects: ignoreRejects})
+		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), hogapi.ImportOptions{ID: "mended", MaxRejectShare: -1, Rejects: ignoreRejects})
 		require.NoError(t, err)
 		assert.EqualValues(t, n+1, receipt.Acknowledged)
 		assert.Equal(t, n+1, server.Ledger().Unique())
@@ -224,7 +223,7 @@ func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
 			var rejected []string
 			for _, job := range []string{"first", "second", "third"} {
 				rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: job, Rejects: hogapi.RejectFile(rejects)})
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: job, MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
 				require.NoError(t, err)
 				content, err := os.ReadFile(rejects)
 				require.NoError(t, err)
@@ -328,7 +327,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 		hogapi.BadEvent(hogapi.Position{}, []byte(`{"event":"a",timestamp}`), errors.New("line 3")),
 		hogapi.Event{Name: "a", DistinctID: "bea", Timestamp: at, Properties: map[string]any{"bad": math.Inf(1), "good": 1}},
 	)
-	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "first", Rejects: hogapi.RejectFile(path)})
+	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, receipt.Rejected)
 	content, err := os.ReadFile(path)
@@ -340,7 +339,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 
 	// As it is, nothing of it is taken.
 	again := filepath.Join(folder, "again.jsonl")
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", Rejects: hogapi.RejectFile(again)})
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, receipt.Rejected)
 
@@ -348,7 +347,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 		strings.Replace(lines[1], `"$reject"`, `"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","$reject"`, 1) + "\n" +
 		strings.Replace(lines[2], `"left_out"`, `"added"`, 1) + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(mended), 0o600))
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", Rejects: hogapi.RejectFile(again)})
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, receipt.Acknowledged)
 	stored := server.Ledger().Find(poison)
@@ -358,32 +357,37 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 	assert.NotContains(t, string(stored[0].Raw), "$reject")
 }
 
+// Whatever others have written to a reject file stays, and rejects are added to it.
 func TestRejectFileDestroysNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "folder", "rejects.jsonl")
-	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")))
+	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
 	client := hogapitest.New().Client(t)
-	run := func(id string, checkpoint hogapi.Checkpointer) error {
-		_, err := client.Import(t.Context(), bad, hogapi.ImportOptions{ID: id, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
-		return err
+	run := func(id string, checkpoint hogapi.Checkpointer) {
+		_, err := client.Import(t.Context(), bad, hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+		require.NoError(t, err)
 	}
 	lines := func() int {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
-		return bytes.Count(content, []byte(`"bad"`))
+		return bytes.Count(content, []byte(`"raw":"bad"`))
 	}
 	checkpoint := hogapi.FileCheckpoint(path + ".ckpt")
-	require.NoError(t, run("one", nil))
-	require.NoError(t, run("one", nil))
+	run("one", nil)
+	run("one", nil)
 	assert.Equal(t, 2, lines(), "without a checkpoint each run adds its own")
-	require.NoError(t, run("two", checkpoint))
+	run("two", checkpoint)
 	assert.Equal(t, 3, lines(), "a new import keeps the rejects of others")
-	require.NoError(t, run("two", checkpoint))
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"note":"of somebody"}`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	run("two", checkpoint)
 	assert.Equal(t, 3, lines(), "with a checkpoint none comes twice")
-
-	require.NoError(t, os.Truncate(path, 10))
-	require.ErrorContains(t, run("two", checkpoint), "the reject file cannot be opened: the file has 10 bytes and should have at least")
-	require.NoError(t, run("two", checkpointOnly(t)), "another checkpoint knows no length")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(content), `{"note":"of somebody"}`+"\n")
 }
 
 func checkpointOnly(t *testing.T) hogapi.Checkpointer {
@@ -397,180 +401,12 @@ func TestRejectFileThatComesLater(t *testing.T) {
 	path := writeFile(t, "rejects.jsonl", "of another import\n")
 	client := hogapitest.New().Client(t)
 	for _, handler := range []hogapi.RejectHandler{nil, hogapi.RejectFile(path)} {
-		_, err := client.Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "later", Checkpoint: checkpoint, Rejects: handler})
+		_, err := client.Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "later", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: handler})
 		require.NoError(t, err)
 	}
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "of another import\n", string(content))
-}
-
-// A run that names another reject file than the runs before it empties none: the length that they have noted is of theirs.
-func TestAnotherRejectFile(t *testing.T) {
-	const others = `{"$reject":{"raw":"of another import"}}` + "\n"
-	bad := hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2"))
-	for name, test := range map[string]struct {
-		events  []hogapi.Event // of the first run
-		begun   string         // the reject file of that
-		between bool           // a run without one
-		named   string
-		content string // of the named one before
-		want    string // of it after; empty: refused, as it is
-	}{
-		"the same":                         {events: []hogapi.Event{bad}, begun: "a", named: "a", want: "bad"},
-		"the same, spelled otherwise":      {events: []hogapi.Event{bad}, begun: "a", named: "x/../a", want: "bad"},
-		"the same after a run without":     {events: []hogapi.Event{bad}, begun: "a", between: true, named: "a", want: "bad"},
-		"not UTF-8, the same":              {events: []hogapi.Event{bad}, begun: "\xff", named: "\xff", want: "bad"},
-		"not UTF-8, another":               {events: []hogapi.Event{bad}, begun: "\xff", named: "\xfe", content: others},
-		"new":                              {events: []hogapi.Event{bad}, begun: "a", named: "b", want: "later"},
-		"new after a run without":          {events: []hogapi.Event{bad}, begun: "a", between: true, named: "b", want: "later"},
-		"another, none rejected":           {events: []hogapi.Event{numberedEvent(1)}, begun: "a", named: "b", content: others},
-		"another":                          {events: []hogapi.Event{bad}, begun: "a", named: "b", content: others},
-		"another after a run without":      {events: []hogapi.Event{bad}, begun: "a", between: true, named: "b", content: others},
-		"another with a line's end there":  {events: []hogapi.Event{bad}, begun: "a", named: "b", content: strings.Repeat("\n", 10_000)},
-		"another that is longer by a line": {events: []hogapi.Event{bad}, begun: "a", named: "b", content: "copy"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			require.NoError(t, os.Mkdir("x", 0o700))
-			server := hogapitest.New()
-			run := func(rejects string, events ...hogapi.Event) (hogapi.Receipt, error) {
-				options := hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint("ckpt")}
-				if rejects != "" {
-					options.Rejects = hogapi.RejectFile(rejects)
-				}
-				return server.Client(t).Import(t.Context(), eventsOf(events...), options)
-			}
-			_, err := run(test.begun, test.events...)
-			require.NoError(t, err)
-			if test.between {
-				_, err = run("", test.events...)
-				require.NoError(t, err)
-			}
-			if test.content == "copy" {
-				content, err := os.ReadFile(test.begun)
-				require.NoError(t, err)
-				test.content = string(content) + others
-			}
-			if test.content != "" {
-				require.NoError(t, os.WriteFile(test.named, []byte(test.content), 0o600))
-			}
-			state, err := os.ReadFile("ckpt")
-			require.NoError(t, err)
-			calls := len(server.Calls())
-
-			later := hogapi.BadEvent(hogapi.Position{}, []byte("later"), errors.New("line 3"))
-			receipt, err := run(test.named, append(test.events, later)...)
-			content, readErr := os.ReadFile(test.named)
-			require.NoError(t, readErr)
-			if test.want != "" {
-				require.NoError(t, err)
-				assert.EqualValues(t, 2, receipt.Read)
-				assert.Equal(t, 1, strings.Count(string(content), `"raw":"`+test.want+`"`), "%s", content)
-				assert.Equal(t, 1, strings.Count(string(content), `"raw":"later"`), "%s", content)
-				return
-			}
-			var input *hogapi.InputError
-			require.ErrorAs(t, err, &input)
-			assert.Equal(t, "ImportOptions.Rejects", input.Field)
-			assert.Contains(t, input.Want, strings.Trim(strconv.Quote(test.begun), `"`))
-			assert.Contains(t, input.Want, "new or empty")
-			assert.Equal(t, strings.Trim(strconv.Quote(test.named), `"`), strings.Trim(input.Value, `"`))
-			assert.EqualValues(t, 1, receipt.Read, "what the checkpoint holds")
-			assert.Equal(t, test.content, string(content))
-			after, err := os.ReadFile("ckpt")
-			require.NoError(t, err)
-			assert.Equal(t, string(state), string(after))
-			assert.Len(t, server.Calls(), calls)
-
-			_, err = run(test.begun, append(test.events, later)...)
-			require.NoError(t, err, "with its own it goes on")
-		})
-	}
-}
-
-// A state of a release that noted no name goes by the length alone, and notes the name.
-func TestRejectFileOfAnOlderState(t *testing.T) {
-	t.Chdir(t.TempDir())
-	bad := hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1"))
-	checkpoint := hogapi.FileCheckpoint("ckpt")
-	run := func(rejects string) error {
-		_, err := hogapitest.New().Client(t).Import(t.Context(), eventsOf(bad), hogapi.ImportOptions{ID: "x", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejects)})
-		return err
-	}
-	require.NoError(t, run("a"))
-	changeState(t, checkpoint, func(state string) string { return strings.Replace(state, `"reject_file":"a",`, "", 1) })
-	whole, err := os.ReadFile("a")
-	require.NoError(t, err)
-	require.NoError(t, os.Rename("a", "b"))
-	f, err := os.OpenFile("b", os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = f.WriteString("since the checkpoint\n")
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-
-	require.NoError(t, run("b"))
-	content, err := os.ReadFile("b")
-	require.NoError(t, err)
-	assert.Equal(t, string(whole), string(content))
-	require.NoError(t, os.WriteFile("a", whole, 0o600))
-	require.ErrorContains(t, run("a"), `"b"`)
-}
-
-// Rejects that others have written behind the length that a checkpoint knows are not cut off: another import, the same import of another
-// source, a handler that wraps the file, a Capture.
-func TestRejectsOfOthersAreKept(t *testing.T) {
-	t.Parallel()
-	bad := func(raw string) hogapi.Event {
-		return hogapi.BadEvent(hogapi.Position{}, []byte(raw), errors.New("line 1"))
-	}
-	type run struct{ id, source, checkpoint, raw string }
-	first := run{"first", "s", "1", "one"}
-	for name, test := range map[string]struct {
-		runs    []run
-		wrapped bool
-		want    []string
-	}{
-		"another import":            {runs: []run{first, {"second", "s", "2", "two"}, first}, want: []string{"one", "two"}},
-		"another, and both go on":   {runs: []run{first, {"second", "s", "2", "two"}, first, {"second", "s", "2", "two"}}, want: []string{"one", "two"}},
-		"another source":            {runs: []run{first, {"first", "other", "2", "two"}, first}, want: []string{"one", "two"}},
-		"another, without a reject": {runs: []run{{"first", "s", "1", ""}, {"second", "s", "2", "two"}, {"first", "s", "1", ""}}, want: []string{"two"}},
-		"a handler that wraps it":   {runs: []run{first, first, first}, wrapped: true, want: []string{"one", "more"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			folder := t.TempDir()
-			file := hogapi.RejectFile(filepath.Join(folder, "rejects.jsonl"))
-			client := hogapitest.New().Client(t)
-			for i, r := range test.runs {
-				events := []hogapi.Event{numberedEvent(1)}
-				if r.raw != "" {
-					events = append(events, bad(r.raw))
-				}
-				if test.wrapped && i > 0 {
-					events = append(events, bad("more"))
-				}
-				options := hogapi.ImportOptions{ID: r.id, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, r.checkpoint)), Rejects: file}
-				if test.wrapped && i == 1 {
-					options.Rejects = hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return file.Reject(ctx, r) })
-				}
-				_, err := client.Import(t.Context(), namedSource(r.source, eventsOf(events...)), options)
-				require.NoError(t, err)
-			}
-			content, err := os.ReadFile(filepath.Join(folder, "rejects.jsonl"))
-			require.NoError(t, err)
-			var raws []string
-			for _, m := range regexp.MustCompile(`"raw":"(\w+)"`).FindAllStringSubmatch(string(content), -1) {
-				raws = append(raws, m[1])
-			}
-			assert.Equal(t, test.want, raws)
-		})
-	}
-}
-
-// namedSource is a source under another name.
-func namedSource(name string, s hogapi.Source) hogapi.Source {
-	return hogapi.SourceFunc(name, s.Events)
 }
 
 func TestRejectFileHasOneOwner(t *testing.T) {
@@ -581,14 +417,14 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 	server := hogapitest.New()
 	client := server.Client(t)
 	inner := func() error {
-		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
+		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
 		return err
 	}
 	var held error
 	source := hogapi.SourceFunc("outer", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(func(hogapi.Event, error) bool) { held = inner() }
 	})
-	_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "outer", Rejects: hogapi.RejectFile(path)})
+	_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "outer", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	require.ErrorIs(t, held, hogapi.ErrHeld)
 	require.NoError(t, inner())
@@ -606,7 +442,7 @@ func TestRejectFileValueHasOneUser(t *testing.T) {
 			yield(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("ours"), errors.New("bad")), nil)
 		}
 	})
-	_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x", Rejects: rejects})
+	_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: rejects})
 	require.NoError(t, err)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -663,9 +499,9 @@ func TestRejectFileIsNotItsOwnSource(t *testing.T) {
 	require.NoError(t, os.Symlink(path, link))
 	client := hogapitest.New().Client(t)
 	for _, source := range []string{path, link, filepath.Dir(path) + "/./rejects.jsonl"} {
-		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: "again", Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
-		require.ErrorContains(t, err, "another file than those that are read")
+		require.ErrorContains(t, err, "a file that is not read")
 	}
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -747,7 +583,7 @@ func FuzzRejectFile(f *testing.F) {
 			hogapi.BadEvent(hogapi.Position{}, raw, errors.New(name)),
 			hogapi.Event{Name: name, DistinctID: id, RawProperties: raw}, // without a time
 		)
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "fuzz", Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "fuzz", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.NoError(t, err)
 		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
 		require.NoError(t, err)

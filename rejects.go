@@ -13,17 +13,20 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Reject is an event that is not in the service and will not be: refused by the gate or the service, or a record that
-// made no event.
+// Reject is an event that is not in the service and will not be: refused by the gate or the service, or
+// a record that made no event.
 type Reject struct {
 	Event    json.RawMessage // as it was, or would have been, sent; nil where there is none
-	Raw      []byte          // the source's record, of a BadEvent; or properties that are no JSON
+	Raw      []byte          // the source's record, where it made no event or a mapping changed it; or properties that are not JSON
 	UUID     uuid.UUID
-	Position Position
-	Status   int // of the service's answer; 0 where the gate refused
+	Position Position // of the record in its source
+	Where    string   // the record in its file, such as "events.jsonl:17"; empty where that is not known
+	Status   int      // of the service's answer; 0 where the gate refused
 	Err      *EventError
 
-	leftOut []string // what Event lacks, since JSON cannot hold it
+	leftOut []string  // what Event lacks, since JSON cannot hold it
+	origin  Position  // that the uuid comes from, where it is not Position
+	time    time.Time // of the event; zero: it has none
 }
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the event is
@@ -41,17 +44,24 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 
 // newReject describes an event that the gate refused, as far as it can be written down.
 func newReject(ev *Event, refusal *EventError) *Reject {
-	r := &Reject{UUID: ev.UUID, Position: ev.Position, Err: refusal}
+	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, Err: refusal}
+	if refusal.Where == "" {
+		refusal.Where = ev.where()
+	}
+	r.Where = refusal.Where
 	if ev.bad != nil {
 		r.Raw = slices.Clone(ev.bad.raw)
 		return r
 	}
 	d := describe(ev)
-	r.Event, r.Raw, r.leftOut = d.line, d.raw, d.leftOut
+	r.Event, r.Raw, r.leftOut, r.time = d.line, d.raw, d.leftOut, ev.Timestamp
+	if ev.isMapped && ev.record != nil {
+		r.Raw = slices.Clone(ev.record)
+	}
 	return r
 }
 
-// description is a refused event in the form of a line, so that it can be mended and imported again. It holds no value that
+// description is a refused event in the form of a line, so that it can be corrected and imported again. It holds no value that
 // differs from the event's: what JSON cannot hold is named instead.
 type description struct {
 	line    []byte

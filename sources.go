@@ -9,15 +9,146 @@ import (
 	"github.com/google/uuid"
 )
 
-// PagedSource makes a source of a function that reads page after page: rows of a table, answers of an API. It is given the zero
-// position first, then the upTo of the page before; a run that resumes begins with the position of an event. It returns the
-// events behind after, oldest first, and where the next page goes on. There are no more when it returns no event and an upTo
-// that is zero or after itself. An error is fatal.
+// Source gives the events of an import in a fixed order, oldest first.
 //
-// Every event needs a Position, such as the unique key of its row, from where read can go on. Pages are cut where that key is cut: order
-// by it, or, where keys are not in the order of time, order by time and key and put both into the Position. A query that goes on behind
-// an id and orders by time skips rows, and nothing here can see it. Only where each event of a page has a UUID of
-// its own, or is a [BadEvent], may they all do without: they get the upTo of their page, and the page is read again after a stop.
+// A source that wraps another one should have a method Unwrap() Source: so the import finds the files
+// that are read, and keeps checkpoint and reject file out of them.
+type Source interface {
+	// Name identifies the source in the checkpoint: the same for every run of an import.
+	Name() string
+	// Events gives the events after a position, the zero one being the start. Every run gives the same
+	// events at the same positions in the same order. An error is fatal and comes last. An event's maps
+	// and raw bytes are read before the next event is asked for.
+	//
+	// Import calls it on a goroutine of its own. When ctx ends it must return: one that does
+	// not is left behind in its goroutine when the import returns.
+	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
+}
+
+// SourceFunc makes a source of a function.
+func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
+	return funcSource{name, events}
+}
+
+type funcSource struct {
+	name   string
+	events func(context.Context, Position) iter.Seq2[Event, error]
+}
+
+func (s funcSource) Name() string { return s.name }
+
+func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return s.events(ctx, after)
+}
+
+// unwrap finds a source of some kind, in the source itself or in those that it wraps.
+func unwrap[T any](s Source) (found T, ok bool) {
+	for s != nil {
+		if found, ok = s.(T); ok {
+			return found, true
+		}
+		outer, wraps := s.(interface{ Unwrap() Source })
+		if !wraps {
+			break
+		}
+		s = outer.Unwrap()
+	}
+	return found, false
+}
+
+// sourceNotes is what an import has to say to the sources of this package, and they to it. It travels
+// in the context, past the sources that wrap them.
+type sourceNotes struct {
+	verifyGzip int64       // see ImportOptions.VerifyGzip
+	resumed    *savedState // of the run before; may be nil
+	warn       func(w Warning, text string)
+}
+
+type sourceNotesKey struct{}
+
+const defaultVerifyGzip = 1 << 30
+
+func notesOf(ctx context.Context) *sourceNotes {
+	if n, ok := ctx.Value(sourceNotesKey{}).(*sourceNotes); ok {
+		return n
+	}
+	return &sourceNotes{verifyGzip: defaultVerifyGzip, warn: func(Warning, string) {}}
+}
+
+// MapSource makes a source of another one by a function that is given each of its events: it returns
+// the events of the record, usually one. An event that it returns gets the position of the record, and
+// one without a UUID gets a uuid derived from the record's place.
+//
+// The function must be pure: every run must make the same of the same event. [Skip] as its error leaves
+// the record out, and the receipt counts it by the reason; so does no event, without a reason. Any other
+// error makes the record a reject. Bad records of the source are not mapped. The maps and raw bytes of
+// the event are valid until the function returns the next time.
+func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
+	return mapSource{source, mapping}
+}
+
+type mapSource struct {
+	source  Source
+	mapping func(Event) ([]Event, error)
+}
+
+func (s mapSource) Name() string { return s.source.Name() }
+
+// Unwrap returns the source that is mapped.
+func (s mapSource) Unwrap() Source { return s.source }
+
+func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for ev, err := range s.source.Events(ctx, after) {
+			if err != nil || ev.bad != nil || ev.isFinal {
+				if !yield(ev, err) || err != nil {
+					return
+				}
+				continue
+			}
+			for _, mapped := range s.mapped(ev) {
+				if !yield(mapped, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mapped is what becomes of an event.
+func (s mapSource) mapped(ev Event) []Event {
+	ev.noted = nil // of properties that may change
+	events, err := s.mapping(ev)
+	if err == nil && len(events) == 0 {
+		err = Skip("left out by the mapping")
+	}
+	if err != nil {
+		events = []Event{BadEvent(Position{}, ev.record, err)}
+		events[0].UUID = ev.UUID
+	}
+	for i := range events {
+		made := &events[i]
+		if i > 0 && made.UUID == ev.UUID {
+			made.UUID = uuid.Nil // two events, two uuids
+		}
+		made.Position, made.Origin = ev.Position, ev.origin()
+		made.record, made.line, made.file, made.isMapped, made.needsMapping = ev.record, ev.line, ev.file, true, false
+	}
+	return events
+}
+
+// PagedSource makes a source of a function that reads page after page: rows of a table, answers of an
+// API. It is given the zero position first, then the upTo of the page before; a run that resumes begins
+// with the position of an event. It returns the events after that position, oldest first, and where the
+// next page begins. There are no more when it returns no event and an upTo that is zero or after itself.
+// An error is fatal.
+//
+// Every event needs a Position, such as the unique key of its row, from where read can continue. Pages
+// are cut where that key is cut: order by it, or, where keys are not in the order of time, order by time
+// and key and put both into the Position. A query that continues after an id and orders by time skips
+// rows, and nothing here can see it. Only where each event of a page has a UUID of its own, or is a
+// [BadEvent], may they all do without: they get the upTo of their page, and the page is one record, which
+// is read again after a stop.
 //
 //	hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
@@ -35,8 +166,13 @@ func (s pagedSource) Name() string { return s.name }
 
 func (s pagedSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		var seen circle
 		for at := after; ; {
 			page, upTo, err := s.page(ctx, at)
+			isLast := len(page) == 0 && (upTo.IsZero() || upTo == at)
+			if err == nil && !isLast && seen.isClosedBy(upTo) {
+				err = fmt.Errorf("the pages go in circles: one ended at %s before", placeName(upTo))
+			}
 			if err != nil {
 				yield(Event{}, err)
 				return
@@ -49,12 +185,31 @@ func (s pagedSource) Events(ctx context.Context, after Position) iter.Seq2[Event
 					return
 				}
 			}
-			if len(page) == 0 && (upTo.IsZero() || upTo == at) {
+			if isLast {
 				return
 			}
 			at = upTo
 		}
 	}
+}
+
+// circle notices a walk that comes to a place again, sooner or later and in little memory: it remembers
+// one place, and another one each time that the walk has become twice as long.
+type circle struct {
+	place    Position
+	steps    int
+	nextMark int
+}
+
+func (c *circle) isClosedBy(p Position) bool {
+	if c.steps > 0 && p == c.place {
+		return true
+	}
+	if c.steps == c.nextMark {
+		c.place, c.nextMark = p, 2*c.steps+1
+	}
+	c.steps++
+	return false
 }
 
 // page reads one page and checks that the import can rely on it.
@@ -67,12 +222,12 @@ func (s pagedSource) page(ctx context.Context, after Position) (events []Event, 
 		return nil, upTo, err
 	}
 	if len(events) > 0 && (upTo.IsZero() || upTo == after) {
-		return nil, upTo, fmt.Errorf("the page after %s has events, but its end (upTo) is not behind it: the next page would be the same", placeName(after))
+		return nil, upTo, fmt.Errorf("the page after %s has events, but its end (upTo) is not after it: the next page would be the same", placeName(after))
 	}
 	for _, ev := range events {
 		switch {
 		case ev.Position.IsZero() != events[0].Position.IsZero():
-			return nil, upTo, fmt.Errorf("the page after %s has events with a Position and others without: no read could go on between them", placeName(after))
+			return nil, upTo, fmt.Errorf("the page after %s has events with a Position and others without: no read could continue between them", placeName(after))
 		case ev.Position.IsZero() && ev.UUID == uuid.Nil && ev.bad == nil:
 			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
 		case !ev.Position.IsZero() && ev.Position == after:

@@ -132,7 +132,7 @@ func TestPagedSource(t *testing.T) {
 			name: "an error", want: []hogapi.Position{at(1)}, err: "broken",
 			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(2)}, upTo: at(2), err: broken}},
 		},
-		{name: "no end", err: "the page after the start has events, but its end (upTo) is not behind it", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}}}},
+		{name: "no end", err: "the page after the start has events, but its end (upTo) is not after it", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}}}},
 		{name: "the same end", after: at(3), err: "the page after 3 has events, but its end", pages: map[hogapi.Position]page{at(3): {events: []hogapi.Event{row(4)}, upTo: at(3)}}},
 		{
 			name: "the same event again", want: []hogapi.Position{at(1)}, err: "the page after 1 has an event at that very position",

@@ -134,6 +134,7 @@ type tryPlan struct {
 // tryReport is what a try has seen beside its answer.
 type tryReport struct {
 	unsent   bool // provably nothing of the request was written
+	stale    bool // a connection that had been kept ended under the request
 	duration time.Duration
 }
 
@@ -168,7 +169,7 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		dropBadLocation(resp, req.URL)
 		err = readAnswer(cancel, resp, plan.mostBytes)
 	}
-	plan.report(tryReport{unsent: err != nil && watch.unsent(err), duration: time.Since(start)})
+	plan.report(tryReport{unsent: err != nil && watch.unsent(err), stale: err != nil && ctx.Err() == nil && watch.reused.Load(), duration: time.Since(start)})
 	if err != nil {
 		return nil, tryError(ctx, err)
 	}
@@ -306,6 +307,7 @@ func endsAtClose(resp *http.Response) bool {
 // nothing was done. What is repeated, and when, is for the replay class and the retry policy to say.
 type writeWatch struct {
 	asked, got, wrote atomic.Bool
+	reused            atomic.Bool // the connection had served another request before
 	replayed          func()
 }
 
@@ -317,6 +319,7 @@ func (w *writeWatch) trace() *httptrace.ClientTrace {
 				w.replayed()
 			}
 			w.got.Store(true)
+			w.reused.Store(c.Reused)
 		},
 		WroteHeaders: func() { w.wrote.Store(true) },
 	}

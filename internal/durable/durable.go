@@ -11,8 +11,13 @@ import (
 	"path/filepath"
 )
 
-// ErrLocked is the error of Lock where somebody else holds it.
-var ErrLocked = errors.New("locked by another owner")
+// Errors of an FS.
+var (
+	ErrLocked     = errors.New("locked by another owner")
+	ErrLockLost   = errors.New("the lock file was removed or replaced: somebody else may be an owner too")
+	ErrNotRegular = errors.New("not a regular file")
+	ErrManyNames  = errors.New("the file has further names (hard links), which would not follow it when it is replaced")
+)
 
 // FS is what this package needs of a file system. A crash keeps no more than what has been synced.
 type FS interface {
@@ -25,8 +30,18 @@ type FS interface {
 	MakeFolder(name string) error
 	// SyncFolder makes durable which files a folder holds.
 	SyncFolder(name string) error
-	// Lock makes the caller the one owner of a name until it closes the lock or its process ends, in whatever way.
-	Lock(name string) (io.Closer, error)
+	// Inspect refuses a name that leads to something else than a regular file, or to one that has further
+	// names. A file that is not there is fine.
+	Inspect(name string) error
+	// Lock makes the caller the one owner of a name until it closes the lock or its process ends.
+	Lock(name string) (Lock, error)
+}
+
+// Lock is held until it is closed.
+type Lock interface {
+	io.Closer
+	// Check fails if the lock's file was removed or replaced, so that somebody else can hold the lock too.
+	Check() error
 }
 
 // File is an open file.
@@ -34,6 +49,7 @@ type File interface {
 	io.ReadWriteSeeker
 	io.Closer
 	Truncate(size int64) error
+	Chmod(mode fs.FileMode) error
 	Sync() error
 }
 
@@ -74,7 +90,10 @@ func create(fsys FS, path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	n, err := f.Write(content)
+	if err == nil && n < len(content) {
+		err = io.ErrShortWrite
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -5,14 +5,13 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 )
 
 // lock is a file that must not exist yet: this system has no lock that ends with its process. After a kill the file
 // has to be removed by hand.
-func lock(name string) (io.Closer, error) {
+func lock(name string) (Lock, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, private)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%w, or left by a process that was killed: then remove %s", ErrLocked, name)
@@ -24,6 +23,16 @@ func lock(name string) (io.Closer, error) {
 }
 
 type lockFile struct{ *os.File }
+
+// Check implements Lock.
+func (l *lockFile) Check() error {
+	if !isStill(l.Name(), l.File) {
+		return ErrLockLost
+	}
+	return nil
+}
+
+func names(fs.FileInfo) int { return 1 }
 
 func (l *lockFile) Close() error {
 	return errors.Join(l.File.Close(), os.Remove(l.Name()))

@@ -4,32 +4,58 @@ package durable
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"syscall"
 )
 
-// lock holds a lock of the system on a file. It ends with the process, however that ends.
-func lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the caller names its own files
-	if err != nil {
-		return nil, err
-	}
-	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+// lock holds a lock of the system on a file, which no link leads to. It ends with the process, however
+// that ends.
+func lock(name string) (Lock, error) {
+	const patience = 10 // with others that remove the file just now
+	for range patience {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, private) //nolint:gosec // the caller names its own files
+		if errors.Is(err, syscall.ELOOP) {
+			return nil, &fs.PathError{Op: "lock", Path: name, Err: errors.New("it is a symbolic link: remove it")}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			f.Close()
+			return nil, err
+		}
+		if isStill(name, f) {
+			return heldFile{f}, nil
+		}
 		f.Close()
-		return nil, err
 	}
-	return heldFile{f}, nil
+	return nil, ErrLockLost
 }
 
 // heldFile is a locked file.
 type heldFile struct{ *os.File }
 
-// Close gives the lock back before it closes the file: a program that is being started at this moment has a copy of the
-// descriptor, and would hold the lock a little longer.
+// Check implements Lock.
+func (f heldFile) Check() error {
+	if !isStill(f.Name(), f.File) {
+		return ErrLockLost
+	}
+	return nil
+}
+
+// Close gives the lock back before it closes the file: a program that is being started at this moment
+// has a copy of the descriptor, and would hold the lock a little longer.
 func (f heldFile) Close() error {
 	return errors.Join(flock(f.File, syscall.LOCK_UN), f.File.Close())
+}
+
+// names is how many names a file has.
+func names(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink) //nolint:unconvert // of another type on other systems
+	}
+	return 1
 }
 
 func flock(f *os.File, how int) error {

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -11,7 +10,7 @@ import (
 const sharingViolation syscall.Errno = 32
 
 // lock opens a file so that nobody else can. The system closes it with the process, however that ends.
-func lock(name string) (io.Closer, error) {
+func lock(name string) (Lock, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
@@ -25,5 +24,13 @@ func lock(name string) (io.Closer, error) {
 	case err != nil:
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
-	return os.NewFile(uintptr(h), name), nil
+	return heldFile{os.NewFile(uintptr(h), name)}, nil
 }
+
+// heldFile is a file that nobody else can open or remove.
+type heldFile struct{ *os.File }
+
+// Check implements Lock.
+func (heldFile) Check() error { return nil }
+
+func names(fs.FileInfo) int { return 1 }

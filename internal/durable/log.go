@@ -3,15 +3,14 @@ package durable
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 )
 
-// Log is a file that grows by whole lines. Its length can be noted elsewhere, and a later OpenLog takes it back to there.
-// After an error it takes nothing more.
+// Log is a file of JSON lines that only grows. After an error it takes nothing more.
 type Log struct {
 	file   File
 	length int64
@@ -19,124 +18,77 @@ type Log struct {
 	failed error
 }
 
-// Lengths of logs about which nothing is noted.
-const (
-	Whole = -1 // keeps everything
-	Empty = -2 // there is nothing yet: the log has to be new or empty
-)
-
-// ErrNotEmpty is the error of OpenLog where there is something and the length was Empty.
-var ErrNotEmpty = errors.New("the file is not empty")
-
-// OpenLog opens a log, or makes one for this user only, and cuts what stands behind length, unless there is a line there that is not ours,
-// if ours is not nil: then it keeps everything. It fails where the file is shorter or has no end of a line there, and leaves it as it is.
-// A last line that is kept without its end gets one.
-func OpenLog(fsys FS, path string, length int64, ours func(line []byte) bool) (*Log, error) {
-	f, err := open(fsys, path)
+// OpenLog opens a log to append to it, or makes one, for this user only. A last line without a newline
+// gets one if it is JSON; otherwise it is what a crash has torn and is cut, since whoever wrote it
+// writes it again.
+func OpenLog(fsys FS, path string) (*Log, error) {
+	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{file: f}
-	if err := l.start(length, ours); err != nil {
+	err = f.Chmod(private)
+	if err == nil {
+		// It is in its folder durably then, also where the process that made it was killed before it could
+		// see to that.
+		err = fsys.SyncFolder(filepath.Dir(path))
+	}
+	if err == nil {
+		err = l.begin()
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
 }
 
-// open opens the file for reading and writing, or makes it. It is in its folder durably then, also where the process that made it was
-// killed before it could see to that.
-func open(fsys FS, path string) (File, error) {
-	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private)
-	if err != nil {
-		return nil, err
-	}
-	if err := fsys.SyncFolder(filepath.Dir(path)); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// start brings the file to its length and goes there.
-func (l *Log) start(length int64, ours func([]byte) bool) error {
+// begin goes to the end of the last whole line.
+func (l *Log) begin() error {
 	size, err := l.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	whole := length == Whole
-	switch {
-	case whole:
-		length = size
-	case length == Empty && size > 0:
-		return ErrNotEmpty
-	case length == Empty:
-		length = 0
-	case size < length:
-		return fmt.Errorf("the file has %d bytes and should have at least %d", size, length)
-	}
-	ended, err := l.lineEndsAt(length)
+	last, from, err := l.lastLine(size)
 	if err != nil {
 		return err
 	}
-	if !ended && !whole {
-		return fmt.Errorf("the file has been changed: no line ends at byte %d", length)
-	}
-	if length < size {
-		if ended, err = l.cut(length, size, ours); err != nil {
-			return err
-		}
-	}
-	if l.length, err = l.file.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
-	if !ended {
+	l.length = size
+	switch {
+	case len(last) == 0:
+		return nil
+	case json.Valid(last):
 		return l.append([]byte{'\n'})
 	}
-	return nil
+	if err := l.file.Truncate(from); err != nil {
+		return err
+	}
+	l.length, err = l.file.Seek(from, io.SeekStart)
+	return err
 }
 
-// cut takes away what stands behind length, if it is ours, and reports whether a line ends where the file does then.
-func (l *Log) cut(length, size int64, ours func([]byte) bool) (ended bool, err error) {
-	all, err := l.areOurs(length, ours)
-	if err != nil {
-		return false, err
-	}
-	if all {
-		return true, l.file.Truncate(length)
-	}
-	return l.lineEndsAt(size)
-}
-
-func (l *Log) areOurs(from int64, ours func([]byte) bool) (bool, error) {
-	if ours == nil {
-		return true, nil
+// lastLine returns the text after the last newline, and where it begins. The file is at its end then.
+func (l *Log) lastLine(size int64) (text []byte, from int64, err error) {
+	const step = 64 << 10
+	for from = size; from > 0; {
+		begin := max(from-step, 0)
+		block := make([]byte, from-begin)
+		if _, err := l.file.Seek(begin, io.SeekStart); err != nil {
+			return nil, 0, err
+		}
+		if _, err := io.ReadFull(l.file, block); err != nil {
+			return nil, 0, err
+		}
+		if i := bytes.LastIndexByte(block, '\n'); i >= 0 {
+			from = begin + int64(i) + 1
+			break
+		}
+		from = begin
 	}
 	if _, err := l.file.Seek(from, io.SeekStart); err != nil {
-		return false, err
+		return nil, 0, err
 	}
-	for text := bufio.NewReader(l.file); ; {
-		line, err := text.ReadBytes('\n')
-		if len(line) > 0 && !ours(line) {
-			return false, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-}
-
-func (l *Log) lineEndsAt(offset int64) (bool, error) {
-	if offset == 0 {
-		return true, nil
-	}
-	if _, err := l.file.Seek(offset-1, io.SeekStart); err != nil {
-		return false, err
-	}
-	var last [1]byte
-	_, err := io.ReadFull(l.file, last[:])
-	return last[0] == '\n', err
+	text, err = io.ReadAll(bufio.NewReader(l.file))
+	return text, from, err
 }
 
 // Append adds a line, which has no newline of its own. It is durable after the next Sync.
@@ -165,16 +117,13 @@ func (l *Log) append(text []byte) error {
 	return nil
 }
 
-// Sync makes durable what was appended, and returns the length to note.
-func (l *Log) Sync() (length int64, err error) {
+// Sync makes durable what was appended.
+func (l *Log) Sync() error {
 	if l.failed == nil {
 		l.failed = l.file.Sync()
 	}
-	return l.length, l.failed
+	return l.failed
 }
 
 // Close syncs and closes.
-func (l *Log) Close() error {
-	_, err := l.Sync()
-	return errors.Join(err, l.file.Close())
-}
+func (l *Log) Close() error { return errors.Join(l.Sync(), l.file.Close()) }

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -113,5 +112,31 @@ func (OS) SyncFolder(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Lock implements FS. The file stays behind: to remove it would let two owners lock two files of one name.
-func (OS) Lock(name string) (io.Closer, error) { return lock(name) }
+// Inspect implements FS.
+func (OS) Inspect(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return ErrNotRegular
+	case names(info) > 1:
+		return ErrManyNames
+	}
+	return nil
+}
+
+// Lock implements FS. The file remains: to remove it would let two owners lock two files of one name.
+func (OS) Lock(name string) (Lock, error) { return lock(name) }
+
+// isStill reports whether a name leads to an open file, and not by a link.
+func isStill(name string, f *os.File) bool {
+	at, err := os.Lstat(name)
+	if err != nil {
+		return false
+	}
+	held, err := f.Stat()
+	return err == nil && os.SameFile(at, held)
+}

@@ -136,6 +136,10 @@ func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 		return list(dst, v, depth, appendFloat64)
 	case []bool:
 		return list(dst, v, depth, appendBool)
+	case []time.Time:
+		return list(dst, v, depth, appendTime)
+	case map[string]time.Time:
+		return mapped(e, dst, v, depth, appendTime)
 	case []map[string]any:
 		return list(dst, v, depth, e.anyMap)
 	case *string:

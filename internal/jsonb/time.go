@@ -39,11 +39,12 @@ func appendFraction(dst []byte, nanos int) []byte {
 
 var errTime = errors.New("not an RFC 3339 time with an offset and at most nine digits of a second, such as 2024-05-01T12:30:00.123+02:00")
 
-// ParseTime reads a strict RFC 3339 time: a T, an offset of up to ±23:59 or Z, at most nine digits of a fraction, no leap second.
-// The result is in UTC, and its year in UTC within 0 to 9999.
+// ParseTime reads a time of RFC 3339: a T and a Z, or an offset of up to ±23:59, in upper or lower
+// case, and at most nine digits of a fraction. A leap second, 23:59:60 in UTC, is the second after
+// it, as POSIX counts. The result is in UTC, and its year in UTC within 0 to 9999.
 func ParseTime(s []byte) (time.Time, error) {
 	const layout = "2006-01-02T15:04:05Z"
-	if len(s) < len(layout) || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
+	if len(s) < len(layout) || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
 		return time.Time{}, errTime
 	}
 	century, decade := two(s[0:]), two(s[2:])
@@ -51,7 +52,7 @@ func ParseTime(s []byte) (time.Time, error) {
 	hour, minute, second := two(s[11:]), two(s[14:]), two(s[17:])
 	year := century*100 + decade
 	ok := century >= 0 && decade >= 0 && month >= 1 && month <= 12 && day >= 1 &&
-		hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60
+		hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second <= 60
 	if !ok || day > daysIn(year, month) {
 		return time.Time{}, errTime
 	}
@@ -64,7 +65,8 @@ func ParseTime(s []byte) (time.Time, error) {
 		return time.Time{}, errTime
 	}
 	seconds := daysSince1970(year, month, day)*secondsOfDay + int64(hour*3600+(minute-offset)*60+second)
-	if seconds < firstSecond || seconds > lastSecond {
+	isLeap := second == 60
+	if seconds < firstSecond || seconds > lastSecond || isLeap && seconds%secondsOfDay != 0 {
 		return time.Time{}, errTime
 	}
 	return time.Unix(seconds, int64(nanos)).UTC(), nil
@@ -111,7 +113,7 @@ func fraction(s []byte) (nanos int, rest []byte, ok bool) {
 
 // zone reads Z or an offset such as -07:00, in minutes east of UTC.
 func zone(s []byte) (minutes int, ok bool) {
-	if len(s) == 1 && s[0] == 'Z' {
+	if len(s) == 1 && s[0]|0x20 == 'z' {
 		return 0, true
 	}
 	if len(s) != len("+07:00") || s[0] != '+' && s[0] != '-' || s[3] != ':' {

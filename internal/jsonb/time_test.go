@@ -34,10 +34,25 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
+// RFC 3339 allows lower case and leap seconds, which time.Parse refuses.
+func TestParseTimeOfRFC3339(t *testing.T) {
+	for text, want := range map[string]string{
+		"2024-05-01t12:30:00z":           "2024-05-01T12:30:00Z",
+		"2024-05-01t12:30:00+02:00":      "2024-05-01T10:30:00Z",
+		"2016-12-31T23:59:60Z":           "2017-01-01T00:00:00Z",
+		"2016-12-31T15:59:60.25-08:00":   "2017-01-01T00:00:00.25Z",
+		"1990-12-31T23:59:60.999999999z": "1991-01-01T00:00:00.999999999Z",
+	} {
+		got, err := jsonb.ParseTime([]byte(text))
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got.Format(time.RFC3339Nano), text)
+	}
+}
+
 func TestParseTimeRefuses(t *testing.T) {
 	for _, text := range []string{
-		"", "2024", "2024-05-01", "2024-05-01T12:30:00", "2024-05-01 12:30:00Z", "2024-05-01t12:30:00Z", "2024-05-01T12:30:00z", "2024-05-01T12:30Z",
-		"2024-05-01T12:30:60Z", "2016-12-31T23:59:60Z", "2024-05-01T24:00:00Z", "2024-05-01T12:60:00Z", "2024-13-01T00:00:00Z", "2024-00-01T00:00:00Z",
+		"", "2024", "2024-05-01", "2024-05-01T12:30:00", "2024-05-01 12:30:00Z", "2024-05-01T12:30Z",
+		"2024-05-01T12:30:60Z", "2016-12-31T23:59:61Z", "2016-12-31T23:59:60+01:00", "2024-05-01_12:30:00Z", "2024-05-01T24:00:00Z", "2024-05-01T12:60:00Z", "2024-13-01T00:00:00Z", "2024-00-01T00:00:00Z",
 		"2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-04-31T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-32T00:00:00Z",
 		"2024-05-01T12:30:00.Z", "2024-05-01T12:30:00,5Z", "2024-05-01T12:30:00.1234567891Z", "2024-05-01T12:30:00.5", "2024-05-01T12:30:00.-5Z",
 		"2024-05-01T12:30:00+24:00", "2024-05-01T12:30:00+05:60", "2024-05-01T12:30:00+0500", "2024-05-01T12:30:00+05", "2024-05-01T12:30:00+5:00",
@@ -90,5 +105,16 @@ func TestParseTimeOfEveryDay(t *testing.T) {
 		if !at.Equal(got) {
 			require.Equal(t, at, got)
 		}
+	}
+}
+
+// A zone with seconds, such as a local mean time, has no offset in RFC 3339.
+func TestTimeValuesInZonesWithSeconds(t *testing.T) {
+	at := time.Date(1880, 1, 1, 12, 0, 0, 0, time.FixedZone("LMT", 19*60+32))
+	var e jsonb.Encoder
+	for _, value := range []any{at, &at, []time.Time{at}, map[string]time.Time{"at": at}} {
+		out, err := e.AppendValue(nil, value)
+		require.NoError(t, err)
+		assert.Contains(t, string(out), `"1880-01-01T11:40:28Z"`, "%T", value)
 	}
 }

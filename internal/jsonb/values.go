@@ -37,7 +37,12 @@ func appendRaw(dst []byte, v json.RawMessage, depth int) ([]byte, error) {
 	return compact(dst, v, depth)
 }
 
+// appendTime writes an offset to the minute, as RFC 3339 has it. Where a zone has seconds, as those of
+// the 19th century do, that would be another time: it is written in UTC.
 func appendTime(dst []byte, v time.Time, _ int) ([]byte, error) {
+	if _, offset := v.Zone(); offset%60 != 0 {
+		v = v.UTC()
+	}
 	out, err := v.AppendText(append(dst, '"'))
 	if err != nil {
 		return dst, &Error{Kind: KindType, Err: err}

@@ -16,6 +16,7 @@ type Reader struct {
 	start, seen, to int   // the rest of the text starts here; no newline before seen; the buffer is filled up to here
 	offset          int64 // of start in the text
 	number          int64 // of the line before
+	read            int64 // offset up to which the source was read
 	failed          error
 }
 
@@ -36,7 +37,7 @@ const (
 
 // NewReader reads lines of at most longest bytes from a text that begins at offset.
 func NewReader(source io.Reader, offset int64, longest int) *Reader {
-	return &Reader{source: source, longest: longest, offset: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
+	return &Reader{source: source, longest: longest, offset: offset, read: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
 }
 
 // Next returns the next line. At the end of the text the error is io.EOF; any other is the source's, and what stands
@@ -122,6 +123,7 @@ func (r *Reader) fill() {
 	for range patience {
 		n, err := r.source.Read(r.buf[r.to:])
 		r.to += n
+		r.read += int64(n)
 		r.failed = err
 		if n > 0 || err != nil {
 			return

@@ -5,7 +5,6 @@ package simdisk
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -266,8 +265,11 @@ func (d *Disk) SyncFolder(name string) error {
 	return err
 }
 
+// Inspect implements durable.FS.
+func (*Disk) Inspect(string) error { return nil }
+
 // Lock implements durable.FS.
-func (d *Disk) Lock(name string) (io.Closer, error) {
+func (d *Disk) Lock(name string) (durable.Lock, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locks[name] {
@@ -284,6 +286,9 @@ type lock struct {
 	disk *Disk
 	name string
 }
+
+// Check implements durable.Lock.
+func (*lock) Check() error { return nil }
 
 func (l *lock) Close() error {
 	l.disk.mu.Lock()

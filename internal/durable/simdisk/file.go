@@ -3,6 +3,7 @@ package simdisk
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"slices"
 )
 
@@ -70,6 +71,9 @@ func (h *handle) Truncate(size int64) error {
 	}
 	return err
 }
+
+// Chmod implements durable.File. Nobody depends on its surviving a crash.
+func (*handle) Chmod(fs.FileMode) error { return nil }
 
 func (h *handle) write(w write) {
 	h.file.data = w.apply(h.file.data)

@@ -1,0 +1,240 @@
+package hogapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// offered is an event on its way in. It is sent, rejected or skipped.
+type offered struct {
+	out    encoded
+	reject *Reject
+	skip   string
+	name   string
+	place  Position // where to resume
+	origin Position // where the uuid comes from
+	size   int
+}
+
+// offer encodes an event, or says why it is not sent. What it returns is valid until the encoder is
+// used again.
+func (p *pipeline) offer(enc *encoder, ev *Event) (offered, *EventError) {
+	o := offered{name: ev.Name, place: ev.Position, origin: ev.origin(), size: len(ev.Position.Key)}
+	if why, skipped := ev.skipped(); skipped {
+		o.skip = why
+		return o, nil
+	}
+	var refusal *EventError
+	if o.out, refusal = enc.encode(ev); refusal == nil {
+		refusal = p.identity.check(ev)
+	}
+	if refusal != nil {
+		o.turnDown(newReject(ev, refusal))
+		return o, refusal
+	}
+	o.size += len(o.out.wire)
+	return o, nil
+}
+
+// turnDown makes the event a rejected one.
+func (o *offered) turnDown(r *Reject) {
+	o.reject = r
+	o.size = len(r.Event) + len(r.Raw) + len(o.place.Key)
+}
+
+// enqueue admits a record as a whole.
+func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error {
+	place, err := placeOf(events)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	enc, _ := p.encoders.Get().(*encoder)
+	defer p.encoders.Put(enc)
+	var single [1]offered
+	record := single[:0]
+	more := delivery.Held{Events: len(events)}
+	for i := range events {
+		ev := events[i]
+		ev.Position = place
+		o, refusal := p.offer(enc, &ev)
+		if refusal != nil && p.rejects == nil {
+			return p.notTaken(refusal)
+		}
+		if len(events) > 1 {
+			o.out.wire = slices.Clone(o.out.wire)
+		}
+		record = append(record, o)
+		more.Bytes += o.size
+	}
+	if err := p.acquire(ctx, more, delivery.Held{}, wait); err != nil {
+		return err
+	}
+	p.admission.Lock()
+	defer p.admission.Unlock()
+	if refusal := p.identify(record); refusal != nil {
+		p.budget.Release(more)
+		return p.notTaken(refusal)
+	}
+	if err := p.refusing(); err != nil {
+		p.budget.Release(more)
+		return err
+	}
+	for i := range record {
+		p.admit(&record[i], i == 0, i == len(record)-1)
+	}
+	return nil
+}
+
+// takeOne admits one event of an import.
+func (p *pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begins bool) error {
+	more := delivery.Held{Events: 1, Bytes: o.size}
+	if !p.budget.TryAcquire(more, r.held) {
+		if begins { // the record before is complete, and may have to make the room
+			p.ledger.End()
+			p.committer.signal()
+		}
+		if err := p.acquire(ctx, more, r.held, true); err != nil {
+			return err
+		}
+	}
+	p.admission.Lock()
+	defer p.admission.Unlock()
+	if err := p.refusing(); err != nil {
+		p.budget.Release(more)
+		return err
+	}
+	if refusal := p.assign(o); refusal != nil {
+		p.budget.Release(more)
+		return &StopError{Reason: StopRejected, Err: refusal}
+	}
+	r.held.Events++
+	r.held.Bytes += p.admit(o, begins, false)
+	return nil
+}
+
+// identify gives the events of a record their uuids. The caller holds the admission lock.
+func (p *pipeline) identify(record []offered) *EventError {
+	for i := range record {
+		if refusal := p.assign(&record[i]); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// assign gives an event the uuid that it lacks. It returns a refusal where there is no handler that
+// could take it. The caller holds the admission lock.
+func (p *pipeline) assign(o *offered) *EventError {
+	n := p.numbers.next(o.origin)
+	switch {
+	case o.skip != "":
+		return nil
+	case o.reject != nil:
+		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.named {
+			o.reject.UUID = p.identity.at(o.origin, n)
+		}
+		return nil
+	}
+	refusal := p.identity.assign(&o.out, n)
+	if refusal == nil || p.rejects == nil {
+		return refusal
+	}
+	p.budget.Hold(-o.size)
+	o.turnDown(&Reject{Event: slices.Clone(o.out.wire), Position: o.place, Err: refusal, time: o.out.time})
+	p.budget.Hold(o.size)
+	return nil
+}
+
+// admit enters an event into the ledger and gives it to its lane. The caller holds the admission
+// lock, and its size in the budget. It returns how much of that is held until the event is committed.
+func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
+	e := ledger.Event[Position]{Place: o.place, Name: o.name, Held: len(o.place.Key), Begins: begins, Ends: ends}
+	switch {
+	case o.skip != "":
+		p.ledger.Skip(e, o.skip)
+	case o.reject != nil:
+		e.Held = o.size
+		e.ID, e.Name, e.Time = o.reject.UUID, rowName(o.name), o.reject.time
+		p.ledger.Reject(e, string(o.reject.Err.Reason), o.reject)
+	default:
+		out := &o.out
+		p.begin.Do(func() { go p.preflight() })
+		e.ID, e.Time, e.Warnings = out.id, out.time, uint16(out.warn)
+		seq := p.ledger.Take(e)
+		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.wire, Time: out.time, Key: out.person}) {
+			p.ledger.Warn(seq, uint16(backwards))
+		}
+		return e.Held
+	}
+	p.committer.signal()
+	return e.Held
+}
+
+// rowName is the name of a rejected event in the receipt's table, which must be valid UTF-8.
+func rowName(name string) string {
+	if len(name) > maxNameLength {
+		name = name[:maxNameLength]
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}
+
+// placeOf is the one position of a record.
+func placeOf(events []Event) (place Position, err error) {
+	for i := range events {
+		at := events[i].Position
+		if !at.IsZero() && !place.IsZero() && at != place {
+			return place, &InputError{Op: OpImport, Field: "events", Value: at.String(),
+				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", place)}
+		}
+		if place.IsZero() {
+			place = at
+		}
+	}
+	return place, nil
+}
+
+// notTaken counts a refused record.
+func (p *pipeline) notTaken(refusal *EventError) error {
+	if err := p.refusing(); err != nil {
+		return err
+	}
+	p.meter.change(func(s *Stats) { s.Refused++ })
+	return refusal
+}
+
+// acquire waits for room. own is what cannot be released before this event is admitted.
+func (p *pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
+	if err := p.refusing(); err != nil {
+		return err
+	}
+	if p.budget.TryAcquire(more, own) {
+		return nil
+	}
+	if !wait {
+		return ErrFull
+	}
+	either, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.accepting, func() { cancel(nil) })()
+	if p.budget.Acquire(either, more, own) == nil {
+		return nil
+	}
+	if err := p.refusing(); err != nil {
+		return err
+	}
+	return notTaken(ctx)
+}
+
+func notTaken(ctx context.Context) error {
+	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
+}
+
+// refusing is why no event is taken any more, or nil.
+func (p *pipeline) refusing() error { return context.Cause(p.accepting) }

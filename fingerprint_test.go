@@ -1,0 +1,258 @@
+package hogapi_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// linesOf makes lines of one length, in which years differ.
+func linesOf(year, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"event":"e","distinct_id":"p","timestamp":"%d-05-01T12:%02d:%02dZ"}`+"\n", year, i/60, i%60)
+	}
+	return b.String()
+}
+
+// monthly is an import whose file changes between its runs.
+type monthly struct {
+	t          *testing.T
+	server     *hogapitest.Server
+	path, ckpt string
+}
+
+func newMonthly(t *testing.T) *monthly {
+	t.Helper()
+	return &monthly{t: t, server: hogapitest.New(), path: filepath.Join(t.TempDir(), "events.jsonl"), ckpt: filepath.Join(t.TempDir(), "ckpt")}
+}
+
+func (m *monthly) write(text string) {
+	m.t.Helper()
+	require.NoError(m.t, os.WriteFile(m.path, []byte(text), 0o600))
+}
+
+func (m *monthly) run() (hogapi.Receipt, error) {
+	return m.server.Client(m.t).Import(m.t.Context(), hogapi.JSONLinesFile(m.path),
+		hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
+}
+
+func (m *monthly) requireRefused() {
+	m.t.Helper()
+	_, err := m.run()
+	var input *hogapi.InputError
+	require.ErrorAs(m.t, err, &input)
+	require.Equal(m.t, "checkpoint: begun with the source", input.Field)
+}
+
+// A run that cannot read its file forgets nothing: the next one still knows another file.
+func TestFingerprintOutlivesAFailedRun(t *testing.T) {
+	for name, spoil := range map[string]func(m *monthly){
+		"shorter":   func(m *monthly) { m.write(linesOf(2023, 30)) },
+		"missing":   func(m *monthly) { require.NoError(m.t, os.Remove(m.path)) },
+		"torn gzip": func(m *monthly) { m.write("\x1f\x8b\x08") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMonthly(t)
+			m.write(linesOf(2023, 60))
+			_, err := m.run()
+			require.NoError(t, err)
+			spoil(m)
+			_, err = m.run()
+			require.Error(t, err)
+			m.write(linesOf(2024, 90)) // lines end where they did
+			m.requireRefused()
+			m.write(linesOf(2023, 90))
+			receipt, err := m.run()
+			require.NoError(t, err)
+			assert.EqualValues(t, 90, receipt.Acknowledged)
+		})
+	}
+}
+
+// A checkpoint without a fingerprint learns it from what is read and settled, not from a file that does not fit.
+func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
+	m := newMonthly(t)
+	m.write(linesOf(2023, 60))
+	_, err := m.run()
+	require.NoError(t, err)
+	raw, err := os.ReadFile(m.ckpt)
+	require.NoError(t, err)
+	_, state, _ := strings.Cut(string(raw), "\n")
+	old := regexp.MustCompile(`"file":\{[^}]*\},`).ReplaceAllString(strings.TrimSuffix(state, "\n"), "")
+	require.Less(t, len(old), len(state)-20)
+	require.NoError(t, os.WriteFile(m.ckpt, fmt.Appendf(nil, "hogapi checkpoint, sha256 %x\n%s\n", sha256.Sum256([]byte(old)), old), 0o600))
+
+	m.write(strings.ReplaceAll(linesOf(2024, 90), `"p"`, `"another"`))
+	_, err = m.run()
+	require.ErrorContains(t, err, "no line begins at the offset")
+	m.write(linesOf(2023, 90))
+	receipt, err := m.run()
+	require.NoError(t, err)
+	assert.EqualValues(t, 90, receipt.Acknowledged)
+	m.write(linesOf(2024, 120))
+	m.requireRefused()
+}
+
+// A file may be moved while it is read, and another one take its name: the import reads it to its end, and no later run continues in
+// the other one.
+func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
+	for _, first := range []int{0, 20, 90} {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			m := newMonthly(t)
+			m.write(linesOf(2023, 200))
+			moved := m.path + ".moved"
+			var move sync.Once
+			m.server.RejectEvents(func(json.RawMessage) int {
+				if m.server.Ledger().Len() >= first {
+					move.Do(func() {
+						assert.NoError(t, os.Rename(m.path, moved))
+						assert.NoError(t, os.WriteFile(m.path, []byte(linesOf(2024, 200)), 0o600))
+					})
+				}
+				return 0
+			})
+			_, err := m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), hogapi.ImportOptions{
+				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
+				Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1, MaxInFlight: 2},
+			})
+			require.NoError(t, err)
+			assert.Equal(t, 200, m.server.Ledger().Unique())
+			m.requireRefused()
+		})
+	}
+}
+
+// killed saves no more after some saves, as if the process had ended there.
+type killed struct {
+	hogapi.Checkpointer
+
+	saves int
+}
+
+func (k *killed) Save(ctx context.Context, state []byte) error {
+	if k.saves--; k.saves < 0 {
+		return errors.New("killed")
+	}
+	return k.Checkpointer.Save(ctx, state)
+}
+
+// A place in an early one of many small files is known by its beginning, also where the reader has been through all of them by then.
+func TestFingerprintAmongManyFiles(t *testing.T) {
+	const files, lines = 100, 3
+	for _, place := range []int{1, 3, 10, 31, 150} { // lines settled when it is killed
+		t.Run(fmt.Sprint(place), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // so all is read before the first answer
+				folder := t.TempDir()
+				paths := make([]string, files)
+				write := func(year int) {
+					for i := range paths {
+						paths[i] = filepath.Join(folder, fmt.Sprintf("f%03d.jsonl", i))
+						require.NoError(t, os.WriteFile(paths[i], []byte(linesOf(year, lines)), 0o600))
+					}
+				}
+				server := hogapitest.New()
+				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
+				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+				run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
+					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), hogapi.ImportOptions{
+						ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
+					})
+				}
+				write(1998)
+				receipt, err := run(&killed{checkpoint, 2})
+				require.ErrorContains(t, err, "killed")
+				require.EqualValues(t, files*lines, receipt.Read, "all was read")
+				sent := server.Ledger().Len()
+
+				write(1999)
+				receipt, err = run(checkpoint)
+				var input *hogapi.InputError
+				require.ErrorAs(t, err, &input)
+				assert.Equal(t, "checkpoint: begun with the source", input.Field)
+				assert.ErrorContains(t, err, fmt.Sprintf(`"f%03d.jsonl"`, (place-1)/lines))
+				assert.EqualValues(t, place, receipt.Read)
+				assert.Equal(t, sent, server.Ledger().Len())
+
+				write(1998)
+				receipt, err = run(checkpoint)
+				require.NoError(t, err)
+				assert.EqualValues(t, files*lines, receipt.Acknowledged)
+				assert.Equal(t, files*lines, server.Ledger().Unique())
+			})
+		})
+	}
+}
+
+// The place may be the first line of a file: what the file before it has gained, or that it is gone, does not matter.
+func TestTheFileBeforeIsNotNeeded(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"grown":   func(path string) error { return os.WriteFile(path, []byte(linesOf(2023, 9)), 0o600) },
+		"removed": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := hogapitest.New()
+			first, second := writeFile(t, "a.jsonl", linesOf(2023, 2)), writeFile(t, "b.jsonl", linesOf(2024, 1))
+			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+			run := func() hogapi.Receipt {
+				receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(first, second), hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
+				require.NoError(t, err)
+				return receipt
+			}
+			run()
+			require.NoError(t, change(first))
+			require.NoError(t, os.WriteFile(second, []byte(linesOf(2024, 3)), 0o600))
+			assert.EqualValues(t, 5, run().Acknowledged)
+			assert.Equal(t, 5, server.Ledger().Unique())
+		})
+	}
+}
+
+// Files that have grown, been packed or unpacked, or whose last line was not whole, are the same file.
+func TestFingerprintsOfTheSameFile(t *testing.T) {
+	t.Parallel()
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	const bom = "\xef\xbb\xbf"
+	for _, n := range []int{1, 2, 58, 59, 60, 61, 90} { // about 4 KiB
+		now, later := linesOf(2023, n), linesOf(2023, n+30)
+		for name, contents := range map[string][2]string{
+			"grown":           {now, later},
+			"no newline":      {strings.TrimSuffix(now, "\n"), later},
+			"newline added":   {strings.TrimSuffix(now, "\n"), now},
+			"newline taken":   {now, strings.TrimSuffix(now, "\n")},
+			"byte order mark": {bom + now, bom + later},
+			"CRLF":            {crlf(now), crlf(later)},
+			"blank lines":     {"\n\r\n  \n" + now, "\n\r\n  \n" + later},
+			"gzip":            {zipped(t, now), zipped(t, later)},
+			"gzip members":    {zipped(t, now), zipped(t, now) + zipped(t, later[len(now):])},
+			"unpacked":        {zipped(t, now), later},
+			"packed":          {now, zipped(t, later)},
+		} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				m := newMonthly(t)
+				for _, content := range contents {
+					m.write(content)
+					receipt, err := m.run()
+					require.NoError(t, err)
+					assert.EqualValues(t, receipt.Acknowledged, m.server.Ledger().Unique())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package delivery
+
+import "time"
+
+// batch is items in the form of a request's body, and what is needed to split it.
+type batch struct {
+	body   []byte // the prefix and the items, joined by commas
+	prefix int    // bytes of the prefix
+	ends   []int  // where each item ends in body
+	seqs   []uint64
+	held   int       // bytes of its items
+	since  time.Time // when its first item came
+	oldest time.Time
+	newest time.Time
+	lent   bool // a transport may still read its body
+}
+
+const day = 24 * time.Hour
+
+// add appends an item, and reports whether it is over a day older than one before it.
+func (b *batch) add(i Item) (backwards bool) {
+	if len(b.ends) == 0 {
+		b.since = time.Now()
+		b.oldest, b.newest = i.Time, i.Time
+	} else {
+		b.body = append(b.body, ',')
+		backwards = i.Time.Before(b.newest.Add(-day))
+		if i.Time.Before(b.oldest) {
+			b.oldest = i.Time
+		}
+		if i.Time.After(b.newest) {
+			b.newest = i.Time
+		}
+	}
+	b.body = append(b.body, i.Wire...)
+	b.ends = append(b.ends, len(b.body))
+	b.seqs = append(b.seqs, i.Seq)
+	b.held += len(i.Wire)
+	return backwards
+}
+
+func (b *batch) isWide() bool { return b.newest.Sub(b.oldest) > day }
+
+// reset empties the batch and keeps its small slices.
+func (b *batch) reset() { *b = batch{ends: b.ends[:0], seqs: b.seqs[:0]} }
+
+// part is the items from..to of a batch.
+type part struct{ from, to int }
+
+func (r part) len() int { return r.to - r.from }
+
+// halves splits a part of two items or more.
+func (r part) halves() (first, second part) {
+	middle := r.from + r.len()/2
+	return part{r.from, middle}, part{middle, r.to}
+}
+
+// items is the bytes of a part.
+func (b *batch) items(r part) []byte {
+	begin := b.prefix
+	if r.from > 0 {
+		begin = b.ends[r.from-1] + 1 // after the comma
+	}
+	return b.body[begin:b.ends[r.to-1]]
+}

@@ -1,0 +1,94 @@
+package delivery
+
+import (
+	"io"
+	"math"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Body is the body of a request, the same for every try.
+type Body struct {
+	Plain int // bytes before compression
+	Size  int // bytes as sent
+	Gzip  bool
+
+	chunks [][]byte
+	unread atomic.Int32 // readers that a transport has not closed yet; below zero once the body is over
+}
+
+// Open returns a reader of the body for one try. Transports may close it after they have answered.
+// Of a body that is over there is nothing to read.
+func (b *Body) Open() io.ReadCloser {
+	if b.unread.Add(1) <= 0 {
+		return &bodyReader{of: b, closed: true}
+	}
+	return &bodyReader{of: b, rest: slices.Clone(b.chunks)}
+}
+
+// end reports whether nobody reads any more, and then nobody will.
+func (b *Body) end() bool { return b.unread.CompareAndSwap(0, math.MinInt32) }
+
+type bodyReader struct {
+	of *Body
+
+	mu     sync.Mutex
+	rest   net.Buffers
+	closed bool
+}
+
+// Read implements io.Reader.
+func (r *bodyReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return 0, os.ErrClosed
+	}
+	return r.rest.Read(p)
+}
+
+// Close returns when nobody reads any more.
+func (r *bodyReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
+		r.of.unread.Add(-1)
+	}
+	return nil
+}
+
+const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
+
+// zippers compress, each on a processor.
+type zippers chan *gzip.Writer
+
+func newZippers() zippers {
+	n := runtime.GOMAXPROCS(0)
+	z := make(zippers, n)
+	for range n {
+		z <- nil // made when it is first needed
+	}
+	return z
+}
+
+func (z zippers) compress(out io.Writer, body [][]byte) error {
+	w := <-z
+	if w == nil {
+		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	}
+	defer func() { z <- w }()
+	w.Reset(out)
+	for _, piece := range body {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

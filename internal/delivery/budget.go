@@ -1,0 +1,119 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+)
+
+// Budget bounds the events in flight and the bytes that are held for them. Producers wait for it;
+// whoever already holds something may add to it and overdraw it. It is safe for concurrent use.
+type Budget struct {
+	most Held
+
+	mu      sync.Mutex
+	held    Held
+	waiting int
+	room    chan struct{} // closed and replaced when there is more room
+	onWait  func()
+}
+
+// NewBudget returns a budget that holds at most so much.
+func NewBudget(most Held) *Budget {
+	return &Budget{most: most, room: make(chan struct{}), onWait: func() {}}
+}
+
+// Held is a number of events and bytes.
+type Held struct{ Events, Bytes int }
+
+// Acquire waits until more can be held, and holds it. What is larger than the whole budget is let in
+// alone. own is what cannot be released before this is: if there is nothing else, there is nothing
+// to wait for. The error is the cause of the context's end.
+func (b *Budget) Acquire(ctx context.Context, more, own Held) error {
+	for {
+		room, onWait := b.tryOrWait(more, own)
+		if room == nil {
+			return nil
+		}
+		onWait()
+		var err error
+		select {
+		case <-room:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		b.mu.Lock()
+		b.waiting--
+		b.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// TryAcquire is Acquire without waiting.
+func (b *Budget) TryAcquire(more, own Held) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.take(more, own)
+}
+
+// tryOrWait takes what is wanted, or returns a channel that is closed when there is more room.
+func (b *Budget) tryOrWait(more, own Held) (room chan struct{}, onWait func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.take(more, own) {
+		return nil, nil
+	}
+	b.waiting++
+	return b.room, b.onWait
+}
+
+func (b *Budget) take(more, own Held) bool {
+	if b.held.Events > own.Events && b.held.Events+more.Events > b.most.Events ||
+		b.held.Bytes > own.Bytes && b.held.Bytes+more.Bytes > b.most.Bytes {
+		return false
+	}
+	b.held.Events += more.Events
+	b.held.Bytes += more.Bytes
+	return true
+}
+
+// Hold adds bytes to what is held, whether or not there is room.
+func (b *Budget) Hold(bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held.Bytes += bytes
+}
+
+// Release gives back what was held.
+func (b *Budget) Release(less Held) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held.Events -= less.Events
+	b.held.Bytes -= less.Bytes
+	if b.waiting > 0 {
+		close(b.room)
+		b.room = make(chan struct{})
+	}
+}
+
+// Held is what is held now.
+func (b *Budget) Held() Held {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
+// Waiting reports whether a producer waits for room.
+func (b *Budget) Waiting() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting > 0
+}
+
+// OnWait sets a function that is called when a producer begins to wait.
+func (b *Budget) OnWait(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.onWait = f
+}

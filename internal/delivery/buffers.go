@@ -1,0 +1,66 @@
+package delivery
+
+import "sync"
+
+// spares keeps buffers that nobody uses, up to a number of bytes, so that what idle lanes once
+// needed does not add up.
+type spares struct {
+	most int
+
+	mu    sync.Mutex
+	free  [][]byte
+	bytes int
+}
+
+// take returns an empty buffer: a spare one, whatever its size, or a new one of a size.
+func (s *spares) take(size int) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.free) - 1
+	if last < 0 {
+		return make([]byte, 0, size)
+	}
+	b := s.free[last]
+	s.free[last] = nil
+	s.free = s.free[:last]
+	s.bytes -= cap(b)
+	return b[:0]
+}
+
+// put takes buffers back. Nobody may read or write them any more.
+func (s *spares) put(buffers ...[]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range buffers {
+		if cap(b) > 0 && s.bytes+cap(b) <= s.most {
+			s.free = append(s.free, b)
+			s.bytes += cap(b)
+		}
+	}
+}
+
+// chunkSize is what a small batch takes when compressed.
+const chunkSize = 32 << 10
+
+// chunks is a writer to buffers of one size. A single buffer that grows would leave five times its
+// size to the garbage collector.
+type chunks struct {
+	spares *spares
+	list   [][]byte
+	size   int
+}
+
+// Write implements io.Writer.
+func (c *chunks) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if c.size%chunkSize == 0 {
+			c.list = append(c.list, c.spares.take(chunkSize))
+		}
+		last := &c.list[len(c.list)-1]
+		n := min(len(rest), chunkSize-len(*last))
+		*last = append(*last, rest[:n]...)
+		rest = rest[n:]
+		c.size += n
+	}
+	return len(p), nil
+}

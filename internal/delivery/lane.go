@@ -1,0 +1,255 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// lane sends the items of its keys in the order in which they were added, one request at a time.
+type lane struct {
+	s      *Sender
+	number int
+	wake   chan struct{}
+
+	// Under the Sender's lock.
+	open  *batch   // being filled
+	queue []*batch // full, to be sent in this order
+	spare []*batch // empty
+	usual int      // bytes of the batch that was queued last
+}
+
+// add appends an item. The caller holds the lock.
+func (l *lane) add(i Item) (backwards bool) {
+	if !l.fits(i) {
+		l.seal()
+		l.signal()
+	}
+	if len(l.open.ends) == 0 {
+		l.begin()
+	}
+	backwards = l.open.add(i)
+	if items, _ := l.s.throttle.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == items {
+		l.signal()
+	}
+	return backwards
+}
+
+// begin gives the open batch a body that is as large as the one before, and a little more.
+func (l *lane) begin() {
+	prefix := l.s.cfg.Prefix()
+	size := min(l.usual+l.usual/16, l.s.cfg.Budget.most.Bytes/len(l.s.lanes))
+	l.open.body = append(l.s.bodies.take(size), prefix...)
+	l.open.prefix = len(prefix)
+}
+
+// fits reports whether an item may join the open batch.
+func (l *lane) fits(i Item) bool {
+	b := l.open
+	if len(b.ends) == 0 {
+		return true
+	}
+	items, bytes := l.s.throttle.batchLimits()
+	if len(b.ends) >= items || len(b.body)+len(",")+len(i.Wire)+len(l.s.cfg.Suffix) > bytes {
+		return false
+	}
+	span := l.s.cfg.BatchSpan
+	return span == 0 || i.Time.Sub(b.oldest) <= span && b.newest.Sub(i.Time) <= span
+}
+
+// seal queues the open batch and begins another. The caller holds the lock.
+func (l *lane) seal() {
+	if l.open.isWide() {
+		l.s.cfg.Wide()
+	}
+	l.queue = append(l.queue, l.open)
+	l.s.underWay++
+	l.usual = len(l.open.body)
+	if last := len(l.spare) - 1; last >= 0 {
+		l.open, l.spare = l.spare[last], l.spare[:last]
+	} else {
+		l.open = new(batch)
+	}
+}
+
+func (l *lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends batch after batch until the Sender is closed or its context has ended.
+func (l *lane) run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for l.s.ctx.Err() == nil {
+		b, wait, ended := l.take()
+		switch {
+		case b != nil:
+			l.deliver(b)
+			continue
+		case ended:
+			return
+		}
+		timer.Reset(wait)
+		select {
+		case <-l.wake:
+		case <-timer.C:
+		case <-l.s.ctx.Done():
+		}
+	}
+}
+
+// take returns the oldest batch if it is due, or how long that may take.
+func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
+	s := l.s
+	waiting := s.cfg.Budget.Waiting()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(l.queue) == 0 {
+		n := len(l.open.ends)
+		if n == 0 {
+			return nil, time.Hour, s.closing
+		}
+		wait = s.cfg.Linger - time.Since(l.open.since)
+		items, _ := s.throttle.batchLimits()
+		crowded := waiting && s.underWay == 0 // nothing else will make room
+		if wait > 0 && n < items && l.open.seqs[0] >= s.flushTo && !s.closing && !crowded {
+			return nil, wait, false
+		}
+		l.seal()
+	}
+	due = l.queue[0]
+	l.queue = slices.Delete(l.queue, 0, 1)
+	return due, 0, false
+}
+
+// deliver settles a batch, or returns when the context has ended. What is refused is halved until
+// the item that is refused is alone.
+func (l *lane) deliver(b *batch) {
+	defer l.done(b)
+	work := []part{{0, len(b.ends)}}
+	for len(work) > 0 {
+		r := work[0]
+		work = work[1:]
+		a, err := l.send(b, r)
+		switch {
+		case err != nil:
+		case a.Verdict == Settled:
+			l.s.cfg.Settled(b.seqs[r.from:r.to])
+		case r.len() > 1:
+			first, second := r.halves()
+			work = slices.Insert(work, 0, first, second)
+			if a.TooLarge {
+				l.s.throttle.tooLarge(len(b.items(r)))
+			}
+		default:
+			err = l.s.cfg.Refused(b.seqs[r.from], b.items(r), a)
+		}
+		if err != nil {
+			l.s.cfg.Stop(err)
+			return
+		}
+	}
+}
+
+// done releases what a batch held.
+func (l *lane) done(b *batch) {
+	held := b.held
+	if !b.lent {
+		l.s.bodies.put(b.body)
+	}
+	b.reset()
+	l.s.mu.Lock()
+	l.spare = append(l.spare, b)
+	l.s.underWay--
+	last := l.s.underWay == 0
+	l.s.mu.Unlock()
+	l.s.cfg.Budget.Release(Held{Bytes: held})
+	if last && l.s.cfg.Budget.Waiting() {
+		l.s.wakeLanes()
+	}
+}
+
+// send sends a part until it is accepted or refused. An error ends the sending.
+func (l *lane) send(b *batch, r part) (Answer, error) {
+	s := l.s
+	body, err := l.pack(b, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer l.unpack(b, body)
+	maySent := false // by an earlier try
+	for try := 1; ; try++ {
+		if err := l.await(b.seqs[r.from], r.len()); err != nil {
+			return Answer{}, err
+		}
+		a := s.cfg.Post(body)
+		if a.Verdict != Settled && !a.Unsent {
+			s.cfg.Sent(b.seqs[r.from:r.to])
+		}
+		wait, err := s.throttle.after(a, try)
+		tried := Try{Lane: l.number, Items: r.len(), Plain: body.Plain, Wire: body.Size, Number: try, Answer: a}
+		if maySent && !a.Unsent {
+			tried.Resent = r.len()
+		}
+		maySent = maySent || !a.Unsent
+		s.cfg.Tried(tried)
+		switch {
+		case err != nil:
+			return a, err
+		case a.Verdict == Stop:
+			return a, a.Stop
+		case a.Verdict != Wait:
+			return a, nil
+		}
+		if err := pause(s.ctx, nil, wait); err != nil {
+			return a, err
+		}
+	}
+}
+
+// await waits for everything that a request needs: the permission to begin, the end of an outage,
+// the pace, and a permit.
+func (l *lane) await(oldest uint64, items int) error {
+	select {
+	case <-l.s.cfg.Ready:
+	case <-l.s.ctx.Done():
+		return context.Cause(l.s.ctx)
+	}
+	return l.s.throttle.enter(l.s.ctx, oldest, items)
+}
+
+// pack makes the body of a part. Its items are not copied.
+func (l *lane) pack(b *batch, r part) (*Body, error) {
+	s := l.s
+	pieces := [][]byte{b.body[:b.prefix], b.items(r), s.cfg.Suffix}
+	plain := 0
+	for _, piece := range pieces {
+		plain += len(piece)
+	}
+	if s.cfg.NoCompression {
+		return &Body{Plain: plain, Size: plain, chunks: pieces}, nil
+	}
+	out := chunks{spares: s.zips}
+	if err := s.zippers.compress(&out, pieces); err != nil {
+		return nil, err
+	}
+	s.cfg.Budget.Hold(out.size)
+	return &Body{Plain: plain, Size: out.size, Gzip: true, chunks: out.list}, nil
+}
+
+// unpack gives a body's buffers back, unless a transport may still read them: another request must
+// never fill them.
+func (l *lane) unpack(b *batch, body *Body) {
+	over := body.end()
+	if !body.Gzip {
+		b.lent = b.lent || !over
+		return
+	}
+	if over {
+		l.s.zips.put(body.chunks...)
+	}
+	l.s.cfg.Budget.Release(Held{Bytes: body.Size})
+}

@@ -1,0 +1,320 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var testTime = time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC)
+
+// testBatch is the part of a batch that the limits are about, counted once more.
+type testBatch struct {
+	items, bytes   int
+	oldest, newest time.Time
+}
+
+func newTestBatch(prefix string, items []Item) testBatch {
+	b := testBatch{items: len(items), bytes: len(prefix) + len(items) - 1 + len("]}"), oldest: items[0].Time, newest: items[0].Time}
+	for _, i := range items {
+		b.bytes += len(i.Wire)
+		if i.Time.Before(b.oldest) {
+			b.oldest = i.Time
+		}
+		if i.Time.After(b.newest) {
+			b.newest = i.Time
+		}
+	}
+	return b
+}
+
+func (b testBatch) keeps(l Limits) bool {
+	return b.items <= l.BatchItems && b.bytes <= l.BatchBytes && (l.BatchSpan == 0 || b.newest.Sub(b.oldest) <= l.BatchSpan)
+}
+
+// idle is a Sender whose lanes do not run.
+func idle(l Limits, prefix string) *Sender {
+	s := &Sender{
+		cfg: Config{
+			Limits: l, Prefix: func() []byte { return []byte(prefix) }, Suffix: []byte("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
+		},
+		ctx: context.Background(), throttle: newThrottle(l, nil), zippers: newZippers(), bodies: &spares{}, zips: &spares{most: 1 << 20},
+	}
+	for i := range l.Lanes {
+		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
+	}
+	return s
+}
+
+// Each request has as many items, bytes and days as it may, and not one more.
+func TestBatchesKeepTheirLimits(t *testing.T) {
+	const prefix, programs, largest = `{"batch":[`, 500, 50
+	for seed := range uint64(programs) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		limits := Limits{Lanes: 1, BatchItems: 1 + random.IntN(12), BatchBytes: len(prefix) + largest + len("]}") + random.IntN(300)}
+		if random.IntN(2) == 0 {
+			limits.BatchSpan = time.Duration(1 + random.IntN(30)) // whatever the unit
+		}
+		s := idle(limits, prefix)
+		l := s.lanes[0]
+		items := make([]Item, 60)
+		for i := range items {
+			items[i] = Item{Seq: uint64(i), Wire: bytes.Repeat([]byte{byte('a' + i%26)}, 1+random.IntN(largest)), Time: testTime.Add(time.Duration(random.IntN(40)))}
+			s.Add(items[i])
+		}
+		l.seal()
+		at := 0
+		for n, b := range l.queue {
+			of := items[at : at+len(b.seqs)]
+			require.True(t, newTestBatch(prefix, of).keeps(limits), "seed %d, batch %d: more than it may", seed, n)
+			for i, item := range of {
+				require.EqualValues(t, at+i, b.seqs[i])
+				require.Equal(t, string(item.Wire), string(b.items(part{i, i + 1})))
+			}
+			if at += len(of); at < len(items) {
+				require.False(t, newTestBatch(prefix, items[at-len(of):at+1]).keeps(limits), "seed %d, batch %d: there was room for one more", seed, n)
+			}
+		}
+		require.Len(t, items, at)
+	}
+}
+
+// A producer that waits makes lanes send what lingers, but not while a batch under way will make room: that would only break up
+// their batches.
+func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
+	s := idle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 1 << 20, Linger: time.Hour}, "[")
+	full, lingers := s.lanes[1], s.lanes[0]
+	for i := range uint64(10) {
+		s.Add(Item{Seq: i, Wire: []byte("x"), Key: 1})
+	}
+	s.Add(Item{Seq: 10, Wire: []byte("x"), Key: 0})
+	due := func(l *lane) *batch {
+		b, _, _ := l.take()
+		return b
+	}
+	require.Nil(t, due(lingers))
+	s.cfg.Budget.waiting = 1
+	b := due(full)
+	require.NotNil(t, b)
+	require.Nil(t, due(lingers), "the full batch is under way")
+	full.done(b)
+	require.NotEmpty(t, lingers.wake, "the lane looks again")
+	require.NotNil(t, due(lingers))
+}
+
+// A body that grew to its size would have been copied many times.
+func TestBodiesBeginWithTheirRoom(t *testing.T) {
+	const size = 1000
+	s := idle(Limits{Lanes: 1, BatchItems: 10, BatchBytes: 1 << 20}, "[")
+	for i := range uint64(11) {
+		s.Add(Item{Seq: i, Wire: bytes.Repeat([]byte("x"), size)})
+	}
+	room := cap(s.lanes[0].open.body)
+	require.GreaterOrEqual(t, room, 10*size)
+	require.Less(t, room, 12*size)
+}
+
+// After a stop nothing more is packed: Close need not wait for it.
+func TestLanesEndWhenStopped(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	posted := 0
+	s := New(ctx, Config{
+		Limits: Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, BatchBytes: 1 << 20, NoCompression: true}, Budget: NewBudget(Held{10, 100}),
+		Prefix: func() []byte { return []byte("[") }, Ready: closed(), Stop: stop, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
+		Post: func(*Body) Answer {
+			posted++
+			return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
+		},
+	})
+	for i := range uint64(3) {
+		s.Add(Item{Seq: i, Wire: []byte("x")})
+	}
+	s.Close()
+	assert.Equal(t, 1, posted)
+	assert.ErrorIs(t, context.Cause(ctx), errGaveUp)
+}
+
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// A transport may ask for a body when its request is long over. It gets none then, rather than another request's bytes.
+func TestBodyIsNotOpenedLate(t *testing.T) {
+	s := idle(Limits{Lanes: 1, BatchItems: 10, BatchBytes: 1 << 20}, "[")
+	l := s.lanes[0]
+	s.Add(Item{Wire: []byte("x")})
+	l.seal()
+	b, _, _ := l.take()
+	body, err := l.pack(b, part{0, 1})
+	require.NoError(t, err)
+	require.NoError(t, body.Open().Close())
+	l.unpack(b, body)
+	_, err = io.ReadAll(body.Open())
+	require.ErrorIs(t, err, os.ErrClosed)
+}
+
+// model is a service that refuses some items, and fails now and then.
+type model struct {
+	mu      sync.Mutex
+	random  *rand.Rand
+	refuses func(item string) bool
+	stored  []string // each commit
+}
+
+func (m *model) post(t *testing.T, body *Body) Answer {
+	r := body.Open()
+	defer r.Close()
+	var plain io.Reader = r
+	if body.Gzip {
+		var err error
+		plain, err = gzip.NewReader(r)
+		assert.NoError(t, err)
+	}
+	text, err := io.ReadAll(plain)
+	assert.NoError(t, err)
+	assert.Len(t, text, body.Plain)
+	items := bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(text, []byte("[")), []byte("]}")), []byte(","))
+	time.Sleep(time.Duration(m.chance(50)) * time.Millisecond)
+	switch m.chance(10) {
+	case 0:
+		return Answer{Verdict: Wait, Status: 503}
+	case 1:
+		return Answer{Verdict: Wait, Err: io.ErrUnexpectedEOF}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, item := range items {
+		if m.refuses(string(item)) {
+			return Answer{Verdict: Split, Status: 400}
+		}
+	}
+	for _, item := range items {
+		m.stored = append(m.stored, string(item))
+	}
+	if m.random.IntN(20) == 0 {
+		return Answer{Verdict: Wait, Err: io.ErrUnexpectedEOF} // the answer is lost
+	}
+	return Answer{Verdict: Settled, Status: 200, Duration: time.Millisecond}
+}
+
+func (m *model) chance(n int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.random.IntN(n)
+}
+
+// Whatever the service does, each item is settled once, what it refuses is refused alone, what it accepts is stored, items of one key
+// are stored in their order, and in the end nothing is held.
+func TestEachItemIsSettledOnce(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			m := &model{random: rand.New(rand.NewPCG(seed, 7)), refuses: func(item string) bool { return item[len(item)-1] == '3' }}
+			settled, refused := map[uint64]int{}, map[uint64]int{}
+			var mu sync.Mutex
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			budget := NewBudget(Held{300, 1500})
+			s := New(ctx, Config{
+				Limits: Limits{
+					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, NoProgress: time.Hour,
+					NoCompression: seed%2 == 0,
+				},
+				Budget: budget, Prefix: func() []byte { return []byte("[") }, Suffix: []byte("]}"), Ready: closed(), Stop: stop,
+				Post: func(b *Body) Answer { return m.post(t, b) }, GaveUp: func(Answer, time.Time) error { return errGaveUp },
+				Sent: func([]uint64) {}, Wide: func() {}, Tried: func(Try) {},
+				Settled: func(seqs []uint64) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, seq := range seqs {
+						settled[seq]++
+					}
+					budget.Release(Held{Events: len(seqs)})
+				},
+				Refused: func(seq uint64, wire []byte, a Answer) error {
+					mu.Lock()
+					defer mu.Unlock()
+					refused[seq]++
+					assert.True(t, m.refuses(string(wire)))
+					assert.Equal(t, 400, a.Status)
+					budget.Release(Held{Events: 1})
+					return nil
+				},
+			})
+			const n, keys = 1000, 9
+			for i := range uint64(n) {
+				wire := fmt.Appendf(nil, "%d-%d", i%keys, i)
+				require.NoError(t, budget.Acquire(ctx, Held{1, len(wire)}, Held{}))
+				s.Add(Item{Seq: i, Wire: wire, Key: i % keys, Time: testTime})
+			}
+			s.Close()
+			require.NoError(t, ctx.Err())
+			last := map[string]int{} // commit of each item
+			for i, item := range m.stored {
+				last[item] = i
+			}
+			for key := range uint64(keys) {
+				before := -1
+				for i := key; i < n; i += keys {
+					item := fmt.Sprintf("%d-%d", key, i)
+					if m.refuses(item) {
+						require.Equal(t, [2]int{0, 1}, [2]int{settled[i], refused[i]})
+						continue
+					}
+					require.Equal(t, [2]int{1, 0}, [2]int{settled[i], refused[i]})
+					require.Contains(t, last, item)
+					require.Greater(t, last[item], before, "order")
+					before = last[item]
+				}
+			}
+			require.Zero(t, budget.Held())
+		})
+	}
+}
+
+// What could not be sent is not resent, and what was is.
+func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []Answer{
+			{Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Wait, Status: 503},
+			{Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Settled, Status: 200},
+		}
+		var resent []int
+		var sent int
+		s := New(t.Context(), Config{
+			Limits: Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, NoProgress: time.Hour, FirstAnswer: time.Hour, NoCompression: true},
+			Budget: NewBudget(Held{10, 100}), Prefix: func() []byte { return []byte("[") }, Ready: closed(), Stop: func(error) {}, Wide: func() {},
+			Post: func(*Body) Answer {
+				a := answers[0]
+				answers = answers[1:]
+				return a
+			},
+			Settled: func([]uint64) {}, Sent: func(seqs []uint64) { sent += len(seqs) }, Tried: func(tr Try) { resent = append(resent, tr.Resent) },
+		})
+		s.Add(Item{Wire: []byte("x")})
+		s.Close()
+		assert.Equal(t, []int{0, 0, 0, 0, 1}, resent)
+		assert.Equal(t, 1, sent, "events that the service may have")
+	})
+}
+
+func TestSparesAreBounded(t *testing.T) {
+	s := &spares{most: 100}
+	s.put(make([]byte, 0, 60), make([]byte, 0, 60), make([]byte, 0, 40))
+	sizes := []int{cap(s.take(1)), cap(s.take(1)), cap(s.take(1))}
+	slices.Sort(sizes)
+	assert.Equal(t, []int{1, 40, 60}, sizes)
+}

@@ -1,0 +1,76 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+)
+
+// Sender sends items over its lanes. It is safe for concurrent use.
+type Sender struct {
+	cfg      Config
+	ctx      context.Context //nolint:containedctx // requests may begin
+	throttle *throttle
+	zippers  zippers
+	bodies   *spares // of batches
+	zips     *spares // of compressed bodies
+	running  sync.WaitGroup
+
+	mu       sync.Mutex
+	lanes    []*lane
+	underWay int    // batches that are full or being sent
+	flushTo  uint64 // items before it do not wait for company
+	closing  bool
+}
+
+// New starts a Sender, which begins no request after the end of ctx.
+func New(ctx context.Context, c Config) *Sender {
+	most := c.Budget.most.Bytes
+	s := &Sender{
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), zippers: newZippers(),
+		bodies: &spares{most: most / 2}, zips: &spares{most: most / 4},
+	}
+	for i := range c.Lanes {
+		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
+	}
+	c.Budget.OnWait(s.wakeLanes)
+	for _, l := range s.lanes {
+		s.running.Go(l.run)
+	}
+	return s
+}
+
+// Add gives an item to its lane, and reports whether its time is over a day before that of an item
+// of the same batch. Items of one key must be added one after the other. Their bytes must be held in
+// the budget; the Sender releases them.
+func (s *Sender) Add(i Item) (backwards bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes[i.Key%uint64(len(s.lanes))].add(i)
+}
+
+// Flush has all items before a number sent without waiting for company.
+func (s *Sender) Flush(before uint64) {
+	s.mu.Lock()
+	s.flushTo = max(s.flushTo, before)
+	s.mu.Unlock()
+	s.wakeLanes()
+}
+
+// Close has everything sent, and returns when the lanes have ended: all is settled, or the context
+// has ended.
+func (s *Sender) Close() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.wakeLanes()
+	s.running.Wait()
+}
+
+// State is what the throttle does at the moment.
+func (s *Sender) State() State { return s.throttle.state() }
+
+func (s *Sender) wakeLanes() {
+	for _, l := range s.lanes {
+		l.signal()
+	}
+}

@@ -1,0 +1,321 @@
+package delivery
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// throttle decides when a request may go out: it keeps the pace, hands out permits, and holds all
+// lanes back during an outage.
+type throttle struct {
+	limits Limits
+	pace   *rate.Limiter // nil: unpaced
+	gaveUp func(Answer, time.Time) error
+
+	// Read for every item, so not under the lock.
+	items atomic.Int64 // of a batch, at most
+	bytes atomic.Int64 // of a batch, at most: less once the service has called one too large
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when a waiting lane should look again
+	permits float64
+	inUse   int
+	waiting []uint64 // for a permit: the oldest item of each lane that waits
+	clean   int      // answers since the permits last changed
+	latency float64  // seconds, smoothed
+
+	answered  bool      // the service has answered once
+	failures  int       // in a row, of all lanes
+	failure   Failure   // while there are any
+	notBefore time.Time // no request before that
+	probing   bool      // a lane tries whether the outage is over
+	throttled time.Duration
+}
+
+// Failure is why nothing gets through at the moment.
+type Failure struct {
+	Since time.Time // of the first failure in a row; zero: there is none
+	Err   error     // of the newest
+}
+
+const (
+	firstPermits  = 2
+	fewestPermits = 1
+	backoffFactor = 0.7
+	minWait       = 100 * time.Millisecond // the floor of every wait
+	baseWait      = 250 * time.Millisecond
+	mostWait      = 5 * time.Second // between two probes of an outage
+	outageAfter   = 3               // failures in a row
+	slowAnswer    = 0.010           // seconds: below, more than two senders gain nothing
+	paceHolds     = time.Second     // how long a lane that has kept the pace may wait for its permit
+	smoothing     = 0.2             // the share of the newest latency
+	headroom      = 1.25            // of a batch over what the pace needs at the latency
+)
+
+func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
+	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
+	if l.Rate > 0 {
+		t.pace = rate.NewLimiter(rate.Limit(l.Rate), l.BatchItems)
+	}
+	t.items.Store(int64(l.BatchItems))
+	t.bytes.Store(int64(l.BatchBytes))
+	return t
+}
+
+// batchLimits is how many items and bytes a batch may have now.
+func (t *throttle) batchLimits() (items, bytes int) {
+	return int(t.items.Load()), int(t.bytes.Load())
+}
+
+// State is what a throttle does at the moment.
+type State struct {
+	Permits   int // requests that may be under way at the same time
+	Throttled time.Duration
+	Failure   Failure
+}
+
+func (t *throttle) state() State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return State{int(t.permits), t.throttled, t.failure}
+}
+
+// enter waits until a request of so many items may go out, and takes a permit. after gives it back.
+// Of the lanes that wait, the one with the oldest item goes first: it holds up the low watermark.
+func (t *throttle) enter(ctx context.Context, oldest uint64, items int) error {
+	for {
+		if err := t.keepPace(ctx, items); err != nil {
+			return err
+		}
+		entered, err := t.takePermit(ctx, oldest)
+		if entered || err != nil {
+			return err
+		}
+	}
+}
+
+// takePermit waits for a permit and takes it, unless that has lasted so long that the pace has to be
+// kept once more: what lanes have saved up during an outage must not go out at once.
+func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, err error) {
+	paced := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = append(t.waiting, oldest)
+	defer func() {
+		t.waiting = slices.DeleteFunc(t.waiting, func(seq uint64) bool { return seq == oldest })
+		if len(t.waiting) > 0 {
+			t.wake() // there may be a permit for the next one
+		}
+	}()
+	for {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		wait, ok := t.admits(oldest)
+		if ok && t.pace != nil && time.Since(paced) > paceHolds {
+			return false, nil
+		}
+		if ok {
+			t.inUse++
+			t.probing = t.failures >= outageAfter
+			return true, nil
+		}
+		changed := t.changed
+		t.mu.Unlock()
+		err := pause(ctx, changed, wait)
+		t.mu.Lock()
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// admits reports whether a request may go out now, or how long it must wait at most.
+func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
+	if wait = time.Until(t.notBefore); wait > 0 {
+		return wait, false
+	}
+	if t.inUse >= int(t.permits) || slices.Min(t.waiting) < oldest {
+		return time.Hour, false
+	}
+	if t.failures >= outageAfter && t.probing {
+		return time.Hour, false
+	}
+	return 0, true
+}
+
+// pause waits for a change, or for a time to pass. The error is the cause of the context's end.
+func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// keepPace waits until the pace allows so many items. A batch may be larger than the burst.
+func (t *throttle) keepPace(ctx context.Context, items int) error {
+	if t.pace == nil {
+		return nil
+	}
+	now := time.Now()
+	var reserved []*rate.Reservation
+	var wait time.Duration
+	for left := items; left > 0; {
+		n := min(left, t.pace.Burst())
+		r := t.pace.ReserveN(now, n)
+		reserved = append(reserved, r)
+		wait = r.DelayFrom(now)
+		left -= n
+	}
+	if wait <= 0 {
+		return nil
+	}
+	err := pause(ctx, nil, wait)
+	if err != nil {
+		for _, r := range slices.Backward(reserved) {
+			r.Cancel()
+		}
+	}
+	return err
+}
+
+// after gives the permit back and learns from the answer. After a failure that may pass, it returns
+// how long the lane must wait before its next try; an error ends the sending, since the failures
+// have lasted too long.
+func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.wake()
+	t.inUse--
+	t.probing = false
+	t.answered = t.answered || a.Status != 0
+	if a.Verdict == Wait && a.Stale {
+		return 0, nil // says nothing about the service, and happens once for each connection
+	}
+	if a.Verdict == Wait {
+		t.shrink()
+		return t.failed(a, try)
+	}
+	if t.latency == 0 {
+		t.latency = a.Duration.Seconds()
+	}
+	t.latency += (a.Duration.Seconds() - t.latency) * smoothing
+	t.failures, t.failure = 0, Failure{}
+	t.grow()
+	return 0, nil
+}
+
+// grow adds a permit for each round of clean answers while lanes wait for one and the service, not
+// this machine, takes the time. A fast service needs few. Batches grow with the latency too.
+func (t *throttle) grow() {
+	if t.pace != nil {
+		needed := int(headroom * t.latency * float64(t.limits.Rate))
+		t.resize(min(max(needed, t.limits.BatchItems), t.limits.MostBatchItems))
+	}
+	t.clean++
+	if t.clean < int(t.permits) {
+		return
+	}
+	t.clean = 0
+	slow := t.latency > slowAnswer
+	switch {
+	case len(t.waiting) > 0 && (slow || t.permits < firstPermits):
+		t.permits = min(t.permits+1, float64(t.limits.Lanes))
+		if slow && t.pace == nil && int(t.permits) == t.limits.Lanes {
+			t.items.Store(min(t.items.Load()*2, int64(t.limits.MostBatchItems)))
+		}
+	case !slow && t.permits > firstPermits:
+		t.permits--
+		if t.pace == nil {
+			t.items.Store(max(t.items.Load()/2, int64(t.limits.BatchItems)))
+		}
+	}
+}
+
+// resize sets the items of a paced batch. The burst is one batch: what a lane alone may not save up
+// while it waits for an answer, it could not send in time.
+func (t *throttle) resize(items int) {
+	if int64(items) != t.items.Swap(int64(items)) {
+		t.pace.SetBurst(items)
+	}
+}
+
+// shrink takes permits away, once for the requests that were under way at the same time.
+func (t *throttle) shrink() {
+	if t.clean < 0 {
+		t.clean++
+		return
+	}
+	t.clean = -t.inUse
+	t.permits = max(t.permits*backoffFactor, fewestPermits)
+}
+
+// failed counts a failure. A single one holds back its own lane only; an outage, or the service's
+// wish, holds back all.
+func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
+	now := time.Now()
+	t.failures++
+	if t.pace != nil {
+		t.resize(t.limits.BatchItems)
+	}
+	if t.failure.Since.IsZero() {
+		t.failure.Since = now
+	}
+	t.failure.Err = a.Err
+	limit := t.limits.NoProgress
+	if !t.answered && a.Unsent {
+		limit = min(limit, t.limits.FirstAnswer)
+	}
+	left := limit - now.Sub(t.failure.Since)
+	if left <= 0 || a.RetryAfter > left || t.limits.MaxTries > 0 && try >= t.limits.MaxTries {
+		return 0, t.gaveUp(a, t.failure.Since)
+	}
+	delay := jitter(max(try, t.failures-t.limits.Lanes))
+	delay = max(delay-a.Duration, minWait) // from the beginning of the try: one that was not answered has waited already
+	delay = min(max(delay, a.RetryAfter), left)
+	if a.RetryAfter == 0 && t.failures < outageAfter {
+		return delay, nil
+	}
+	if until := now.Add(delay); until.After(t.notBefore) {
+		from := now
+		if t.notBefore.After(now) {
+			from = t.notBefore
+		}
+		t.throttled += until.Sub(from)
+		t.notBefore = until
+	}
+	return 0, nil
+}
+
+// jitter spreads the n-th wait evenly between the floor and the base doubled n-1 times, at most
+// mostWait.
+func jitter(n int) time.Duration {
+	step := mostWait
+	if shift := n - 1; shift < 16 && baseWait<<shift < mostWait {
+		step = baseWait << shift
+	}
+	return minWait + time.Duration(rand.Float64()*float64(step-minWait)) //nolint:gosec // needs no secrecy
+}
+
+// tooLarge remembers the size of a request that the service called too large: later ones stay below.
+func (t *throttle) tooLarge(size int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes.Store(int64(max(min(int(t.bytes.Load()), size/2), t.limits.LeastBatchBytes)))
+}
+
+func (t *throttle) wake() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/bits"
+	"time"
+)
+
+// Totals are what a ledger has counted, over all runs: Read = Acknowledged + Rejected + Skipped for
+// what is committed.
+type Totals[P comparable] struct {
+	Read         int64            `json:"read"`
+	Acknowledged int64            `json:"acknowledged"`
+	Rejected     int64            `json:"rejected"`
+	Skipped      int64            `json:"skipped"`
+	Resent       int64            `json:"resent"`
+	First        P                `json:"first"`  // place of a committed record
+	Last         P                `json:"last"`   // place of a committed record
+	Oldest       time.Time        `json:"oldest"` // of the acknowledged events
+	Newest       time.Time        `json:"newest"` // of the acknowledged events
+	Digest       Digest           `json:"digest"` // of the acknowledged uuids
+	Rejects      map[string]int64 `json:"rejects"`
+	Skips        map[string]int64 `json:"skips"`
+	Warnings     map[string]int64 `json:"warnings"`
+}
+
+// State is what a checkpoint keeps of a ledger.
+type State[P comparable] struct {
+	Place  P         `json:"place"` // every record up to and at this place is settled
+	Totals Totals[P] `json:"totals"`
+
+	table savedTable
+}
+
+// stateJSON is a State without its methods.
+type stateJSON[P comparable] struct {
+	Place  P           `json:"place"`
+	Totals Totals[P]   `json:"totals"`
+	Table  *savedTable `json:"table"`
+}
+
+// MarshalJSON writes the whole state.
+func (s State[P]) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stateJSON[P]{s.Place, s.Totals, &s.table})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and refuses counts that do not add up.
+func (s *State[P]) UnmarshalJSON(text []byte) error {
+	var table savedTable
+	read := stateJSON[P]{Table: &table}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	t := read.Totals
+	if t.Acknowledged < 0 || t.Rejected < 0 || t.Skipped < 0 || t.Resent < 0 || t.Read != t.Acknowledged+t.Rejected+t.Skipped {
+		return errors.New("the totals do not add up")
+	}
+	if _, err := table.restore(mostRows); err != nil {
+		return err
+	}
+	*s = State[P]{read.Place, read.Totals, table}
+	return nil
+}
+
+// Rows are the counts by day and name, sorted.
+func (s State[P]) Rows() []Row {
+	t, err := s.table.restore(mostRows)
+	if err != nil {
+		return nil // checked when it was read
+	}
+	return t.list()
+}
+
+// books are the counts of a ledger. They cover what is committed, so they can be saved with its
+// place.
+type books[P comparable] struct {
+	totals   Totals[P]
+	table    *table
+	warnings []string // the names of the bits
+}
+
+func newBooks[P comparable](warnings []string) *books[P] {
+	k := &books[P]{table: newTable(mostRows), warnings: warnings}
+	k.totals.Rejects, k.totals.Skips, k.totals.Warnings = map[string]int64{}, map[string]int64{}, map[string]int64{}
+	return k
+}
+
+// enter counts one committed event.
+func (k *books[P]) enter(e *event[P], reason string) {
+	var none P
+	if e.place != none {
+		if k.totals.First == none {
+			k.totals.First = e.place
+		}
+		k.totals.Last = e.place
+	}
+	k.count(e, reason)
+}
+
+// count counts one settled event, wherever it is.
+func (k *books[P]) count(e *event[P], reason string) {
+	t := &k.totals
+	t.Read++
+	for i, name := range k.warnings[:min(len(k.warnings), bits.Len16(e.warnings))] {
+		if e.warnings&(1<<i) != 0 {
+			addTo(t.Warnings, name, 1)
+		}
+	}
+	switch e.state {
+	case rejected, doubtful:
+		t.Rejected++
+		addTo(t.Rejects, reason, 1)
+		e.row.current().rejected++
+	case skipped:
+		t.Skipped++
+		addTo(t.Skips, reason, 1)
+	default:
+		t.Acknowledged++
+		t.Digest.add(e.id)
+		e.row.current().acknowledged++
+		if t.Oldest.IsZero() || e.time.Before(t.Oldest) {
+			t.Oldest = e.time
+		}
+		if e.time.After(t.Newest) {
+			t.Newest = e.time
+		}
+	}
+}
+
+// mostReasons bounds the maps of counts, whose keys may come from a caller.
+const mostReasons = 200
+
+func addTo(counts map[string]int64, key string, n int64) {
+	if _, known := counts[key]; !known && len(counts) >= mostReasons {
+		key = Other
+	}
+	counts[key] += n
+}
+
+// state is a copy of the books.
+func (k *books[P]) state(place P) State[P] {
+	s := State[P]{Place: place, Totals: k.totals, table: k.table.save()}
+	s.Totals.Rejects, s.Totals.Skips, s.Totals.Warnings = maps.Clone(s.Totals.Rejects), maps.Clone(s.Totals.Skips), maps.Clone(s.Totals.Warnings)
+	return s
+}
+
+// restore continues from a state.
+func (k *books[P]) restore(s State[P]) error {
+	t, err := s.table.restore(mostRows)
+	if err != nil {
+		return err
+	}
+	empty := k.totals
+	k.table, k.totals = t, s.Totals
+	k.totals.Rejects, k.totals.Skips, k.totals.Warnings = empty.Rejects, empty.Skips, empty.Warnings
+	maps.Copy(k.totals.Rejects, s.Totals.Rejects)
+	maps.Copy(k.totals.Skips, s.Totals.Skips)
+	maps.Copy(k.totals.Warnings, s.Totals.Warnings)
+	return nil
+}

@@ -1,0 +1,360 @@
+// Package ledger accounts for what an import has taken: what became of each event, and how far the
+// settled records reach without a gap. It does no I/O.
+//
+// A record is what a source gives at one place: usually one event, sometimes several. Records are
+// committed in the order in which they were taken, each as a whole, so the place of the newest
+// committed record is where a later run resumes.
+package ledger
+
+import (
+	"sync"
+	"time"
+)
+
+// Ledger accounts for the events of one import. P is a place in a source, whose zero value is no
+// place. R describes a rejected event. A Ledger is safe for concurrent use.
+type Ledger[P comparable, R any] struct {
+	mu     sync.Mutex
+	window window[event[P]]
+	asides map[uint64]*aside[R] // of the events that are not sent, or were refused
+	books  *books[P]
+	place  P // of the newest committed record that has one
+
+	read, acknowledged int64 // live, over all runs
+	pending            int   // events that are not settled
+	settled            int   // events that are settled and not committed
+	accepted           bool  // the service has accepted an event in this run
+}
+
+// event is one event from its admission until it is committed.
+type event[P comparable] struct {
+	place    P
+	id       [16]byte
+	time     time.Time
+	row      *row // nil for one that is skipped
+	held     int
+	warnings uint16
+	state    state
+	ends     bool // the record ends here
+	sent     bool // the service may have it
+}
+
+type state uint8
+
+const (
+	pending state = iota
+	acknowledged
+	rejected
+	doubtful // rejected before the service has accepted anything
+	skipped
+)
+
+// aside is what else there is to know of an event that is rejected or skipped.
+type aside[R any] struct {
+	reason string
+	reject R
+	held   int
+}
+
+// Event is what a ledger needs to know of an event.
+type Event[P comparable] struct {
+	Place    P         // of its record
+	ID       [16]byte  // its uuid
+	Name     string    // may be empty, for one that is rejected
+	Time     time.Time // may be zero, for one that is rejected
+	Warnings uint16    // bits, in the order of the names that New was given
+	Held     int       // bytes that are held for it until it is committed
+	Begins   bool      // a record begins here: the one before is complete
+	Ends     bool      // the record is known to end here
+}
+
+// New returns an empty ledger. The warnings are the names of the bits of [Event.Warnings].
+func New[P comparable, R any](warnings ...string) *Ledger[P, R] {
+	return &Ledger[P, R]{asides: map[uint64]*aside[R]{}, books: newBooks[P](warnings)}
+}
+
+// Resume returns a ledger that continues from the state of an earlier run.
+func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R], error) {
+	l := New[P, R](warnings...)
+	if err := l.books.restore(s); err != nil {
+		return nil, err
+	}
+	l.place = s.Place
+	l.read, l.acknowledged = s.Totals.Read, s.Totals.Acknowledged
+	return l, nil
+}
+
+// Take admits an event that is to be sent, and returns its sequence number.
+func (l *Ledger[P, R]) Take(e Event[P]) (seq uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending++
+	return l.push(e, pending, l.books.table.find(e.Name, e.Time))
+}
+
+// Reject admits an event that is rejected before it is sent.
+func (l *Ledger[P, R]) Reject(e Event[P], reason string, of R) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settled++
+	l.asides[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = &aside[R]{reason: reason, reject: of}
+}
+
+// Skip admits an event that is left out on purpose.
+func (l *Ledger[P, R]) Skip(e Event[P], reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settled++
+	l.asides[l.push(e, skipped, nil)] = &aside[R]{reason: reason}
+}
+
+func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
+	l.read++
+	if e.Begins {
+		l.end()
+	}
+	return l.window.push(event[P]{
+		place: e.Place, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, ends: e.Ends,
+	})
+}
+
+// End completes the newest record.
+func (l *Ledger[P, R]) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+}
+
+func (l *Ledger[P, R]) end() {
+	if l.window.len() > 0 {
+		l.window.at(l.window.next - 1).ends = true
+	}
+}
+
+// Warn adds warnings about an event that is not settled yet.
+func (l *Ledger[P, R]) Warn(seq uint64, warnings uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.window.at(seq).warnings |= warnings
+}
+
+// Count adds to a warning that belongs to no single event.
+func (l *Ledger[P, R]) Count(warning string, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	addTo(l.books.totals.Warnings, warning, n)
+}
+
+// Resent counts events that were sent once more.
+func (l *Ledger[P, R]) Resent(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.books.totals.Resent += int64(n)
+}
+
+// Sent notes that the service may have events.
+func (l *Ledger[P, R]) Sent(seqs []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, seq := range seqs {
+		l.window.at(seq).sent = true
+	}
+}
+
+// Acknowledge settles events that the service has accepted.
+func (l *Ledger[P, R]) Acknowledge(seqs []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, seq := range seqs {
+		l.window.at(seq).state = acknowledged
+	}
+	l.acknowledged += int64(len(seqs))
+	l.settle(len(seqs))
+	l.accepted = true
+}
+
+// Refuse settles an event that the service has refused. held is what is held for its reject in
+// addition, until it is committed.
+func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(place P, id [16]byte) R) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.window.at(seq)
+	e.state, e.sent = doubtful, true
+	l.asides[seq] = &aside[R]{reason, reject(e.place, e.id), held}
+	l.settle(1)
+}
+
+func (l *Ledger[P, R]) settle(n int) {
+	l.pending -= n
+	l.settled += n
+}
+
+// Rejected is a rejected event at the front, and its number from there.
+type Rejected[R any] struct {
+	Number int
+	Reject R
+}
+
+// Front returns how many events at the front can be committed, and the rejected ones among them. These
+// are events of whole records that are settled. Before the service has
+// accepted anything, what it refuses is in doubt and waits, as long as there are events that it may
+// accept: a server that refuses everything is not the service.
+func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := 0; i < l.window.len(); i++ {
+		seq := l.window.first + uint64(i)
+		e := l.window.at(seq)
+		if e.state == pending || e.state == doubtful && !l.accepted && l.pending > 0 {
+			break
+		}
+		if e.ends {
+			n = i + 1
+		}
+	}
+	if len(l.asides) == 0 {
+		return n, nil
+	}
+	for i := range n {
+		seq := l.window.first + uint64(i)
+		if e := l.window.at(seq); e.state == rejected || e.state == doubtful {
+			rejects = append(rejects, Rejected[R]{i, l.asides[seq].reject})
+		}
+	}
+	return n, rejects
+}
+
+// WholeBefore returns how many events form the whole records at the front before a number.
+func (l *Ledger[P, R]) WholeBefore(number int) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range number {
+		if l.window.at(l.window.first + uint64(i)).ends {
+			n = i + 1
+		}
+	}
+	return n
+}
+
+// Commit enters n events at the front into the books and lets go of them. It returns the bytes that
+// were held for them.
+func (l *Ledger[P, R]) Commit(n int) (held int) {
+	const step = 4096 // others get the lock in between
+	for n > 0 {
+		now := min(n, step)
+		held += l.commit(now)
+		n -= now
+	}
+	return held
+}
+
+func (l *Ledger[P, R]) commit(n int) (held int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var none P
+	for range n {
+		seq := l.window.first
+		e := l.window.pop()
+		held += e.held
+		reason := ""
+		if a := l.asides[seq]; a != nil {
+			reason = a.reason
+			held += a.held
+			delete(l.asides, seq)
+		}
+		l.books.enter(&e, reason)
+		if e.ends && e.place != none {
+			l.place = e.place
+		}
+	}
+	l.settled -= n
+	return held
+}
+
+// Next is the sequence number that the next event gets. Events before First are committed.
+func (l *Ledger[P, R]) Next() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.window.next
+}
+
+// First is the sequence number of the oldest event that is not committed.
+func (l *Ledger[P, R]) First() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.window.first
+}
+
+// Settled is how many events are settled and not committed.
+func (l *Ledger[P, R]) Settled() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settled
+}
+
+// State is what is committed.
+func (l *Ledger[P, R]) State() State[P] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.books.state(l.place)
+}
+
+// Counts are what is committed, over all runs.
+type Counts struct{ Acknowledged, Rejected, Skipped int64 }
+
+// Counts returns what is committed.
+func (l *Ledger[P, R]) Counts() Counts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &l.books.totals
+	return Counts{t.Acknowledged, t.Rejected, t.Skipped}
+}
+
+// Place is the place of the newest committed record that has one.
+func (l *Ledger[P, R]) Place() P {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.place
+}
+
+// Live are the counts of now. What is settled and not committed is among them.
+type Live struct {
+	Read, Acknowledged, Rejected, Skipped, Resent int64
+	InFlight                                      int // not committed
+}
+
+// Live returns the counts of now.
+func (l *Ledger[P, R]) Live() Live {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &l.books.totals
+	return Live{
+		Read: l.read, Acknowledged: l.acknowledged, Rejected: t.Rejected, Skipped: t.Skipped, Resent: t.Resent, InFlight: l.window.len(),
+	}
+}
+
+// Unsettled is an event that was admitted and is not settled.
+type Unsettled[P comparable] struct {
+	ID    [16]byte
+	Place P
+	Sent  bool // the service may have it
+}
+
+// Conclude counts what was accepted behind a gap, and returns the final state and what is not
+// settled. Nothing may be called after it.
+func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var open []Unsettled[P]
+	for seq := l.window.first; seq < l.window.next; seq++ {
+		switch e := l.window.at(seq); e.state {
+		case acknowledged:
+			l.books.count(e, "")
+		case skipped:
+			l.books.count(e, l.asides[seq].reason)
+		default:
+			open = append(open, Unsettled[P]{e.id, e.place, e.sent})
+		}
+	}
+	return l.books.state(l.place), open
+}

@@ -1,0 +1,331 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Row counts the settled events of one name in one period.
+type Row struct {
+	Period       string // a day "2006-01-02", a month "2006-01", or "" where neither is known
+	Name         string // "" where the event has none
+	Acknowledged int64
+	Rejected     int64
+}
+
+// table counts events by day and name. A table that is full rolls up: days become months, then
+// months become one row a name. Beyond that, further names share one row.
+type table struct {
+	grain grain
+	most  int
+	rows  map[rowKey]*row
+	other *row // of names that do not fit
+	last  *row // the newest found: neighbours mostly share it
+}
+
+// Counter counts events by day and name, as a ledger does.
+type Counter struct{ table *table }
+
+// NewCounter returns an empty counter.
+func NewCounter() *Counter { return &Counter{newTable(mostRows)} }
+
+// Count counts an event.
+func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).acknowledged++ }
+
+// Rows are the counts, sorted.
+func (c *Counter) Rows() []Row { return c.table.list() }
+
+type grain uint8
+
+const (
+	byDay grain = iota
+	byMonth
+	byName
+)
+
+// mostRows bounds the table, and with it the cost of a save: about 300 KB of state.
+const mostRows = 10_000
+
+// Other is the period and the name of the row for what does not fit even a table by name.
+const Other = "other"
+
+type rowKey struct {
+	name   string
+	period int32 // days or months since the year 1, as the grain says; or noPeriod
+}
+
+const noPeriod = -1
+
+type row struct {
+	rowKey
+
+	acknowledged, rejected int64
+
+	into *row // the row that has taken this one over
+}
+
+func newTable(most int) *table { return &table{most: most, rows: map[rowKey]*row{}} }
+
+// find returns the row of an event, whose time may be zero.
+func (t *table) find(name string, at time.Time) *row {
+	day := dayOf(at)
+	key := rowKey{name, t.grain.period(day)}
+	if t.last != nil && t.last.rowKey == key {
+		return t.last
+	}
+	r := t.rows[key]
+	for r == nil && len(t.rows) >= t.most && t.grain < byName {
+		t.rollUp()
+		key.period = t.grain.period(day)
+		r = t.rows[key]
+	}
+	switch {
+	case r != nil:
+	case len(t.rows) < t.most:
+		key.name = strings.Clone(name) // it may be a part of something larger
+		r = t.add(key)
+	default:
+		if t.other == nil {
+			t.other = &row{rowKey: rowKey{Other, noPeriod}}
+		}
+		return t.other
+	}
+	t.last = r
+	return r
+}
+
+func (t *table) add(key rowKey) *row {
+	r := &row{rowKey: key}
+	t.rows[key] = r
+	return r
+}
+
+// rollUp makes the periods of all rows coarser.
+func (t *table) rollUp() {
+	old := t.rows
+	from := t.grain
+	t.grain++
+	t.rows, t.last = make(map[rowKey]*row), nil
+	for key, r := range old {
+		key.period = from.coarser(key.period)
+		to := t.rows[key]
+		if to == nil {
+			to = t.add(key)
+		}
+		to.acknowledged += r.acknowledged
+		to.rejected += r.rejected
+		r.into = to
+	}
+}
+
+// current is the row that counts for r now.
+func (r *row) current() *row {
+	for r.into != nil {
+		r = r.into
+	}
+	return r
+}
+
+const secondsOfDay = 86_400
+
+// dayOf is the day of a time in UTC, or noPeriod for the zero time and for years that have not four
+// digits.
+func dayOf(at time.Time) int32 {
+	seconds := at.Unix()
+	if at.IsZero() || seconds < firstSecond || seconds > lastSecond {
+		return noPeriod
+	}
+	return int32((seconds - firstSecond) / secondsOfDay)
+}
+
+var (
+	firstDay    = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastTime    = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	firstSecond = firstDay.Unix()
+	lastSecond  = lastTime.Unix()
+)
+
+func dateOf(day int32) time.Time { return firstDay.AddDate(0, 0, int(day)) }
+
+func monthOf(day int32) int32 {
+	if day == noPeriod {
+		return noPeriod
+	}
+	date := dateOf(day)
+	return int32((date.Year()-1)*12 + int(date.Month()) - 1)
+}
+
+// period is the period of a day.
+func (g grain) period(day int32) int32 {
+	switch g {
+	case byDay:
+		return day
+	case byMonth:
+		return monthOf(day)
+	default:
+		return noPeriod
+	}
+}
+
+// coarser turns a period of this grain into one of the next.
+func (g grain) coarser(period int32) int32 {
+	if g == byDay {
+		return monthOf(period)
+	}
+	return noPeriod
+}
+
+const (
+	dayLayout   = time.DateOnly
+	monthLayout = "2006-01"
+)
+
+func (r *row) period(g grain) string {
+	switch {
+	case r.rowKey.period == noPeriod:
+		return ""
+	case g == byDay:
+		return dateOf(r.rowKey.period).Format(dayLayout)
+	default:
+		return firstDay.AddDate(0, int(r.rowKey.period), 0).Format(monthLayout)
+	}
+}
+
+// list is the rows that count something, by period and name. The row of other names comes last.
+func (t *table) list() []Row {
+	rows := make([]Row, 0, len(t.rows))
+	for _, r := range t.rows {
+		if r.acknowledged+r.rejected > 0 {
+			rows = append(rows, Row{r.period(t.grain), r.name, r.acknowledged, r.rejected})
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		if c := strings.Compare(a.Period, b.Period); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	if t.other != nil {
+		rows = append(rows, Row{Other, Other, t.other.acknowledged, t.other.rejected})
+	}
+	return rows
+}
+
+// savedTable is the form of a table in a checkpoint. It is compact, since a full one is saved
+// several times a second.
+type savedTable struct {
+	grain grain
+	rows  []savedRow
+	other *savedRow
+}
+
+type savedRow struct {
+	name                           string
+	period, acknowledged, rejected int64
+}
+
+// save copies the counts, so that they can be encoded without the ledger's lock.
+func (t *table) save() savedTable {
+	s := savedTable{grain: t.grain, rows: make([]savedRow, 0, len(t.rows))}
+	for key, r := range t.rows {
+		if r.acknowledged+r.rejected > 0 {
+			s.rows = append(s.rows, savedRow{key.name, int64(key.period), r.acknowledged, r.rejected})
+		}
+	}
+	if t.other != nil {
+		s.other = &savedRow{Other, noPeriod, t.other.acknowledged, t.other.rejected}
+	}
+	return s
+}
+
+// MarshalJSON writes each name once, and for each row the number of its name, period and counts.
+func (s savedTable) MarshalJSON() ([]byte, error) {
+	names, numbers := []string{}, map[string]int64{}
+	b := append([]byte(`{"grain":`), strconv.Itoa(int(s.grain))...)
+	b = append(b, `,"rows":[`...)
+	for i, r := range s.rows {
+		number, known := numbers[r.name]
+		if !known {
+			number = int64(len(names))
+			names, numbers[r.name] = append(names, r.name), number
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumbers(b, number, r.period, r.acknowledged, r.rejected)
+	}
+	b = append(b, `],"names":`...)
+	list, err := json.Marshal(names)
+	b = append(b, list...)
+	if s.other != nil {
+		b = append(b, `,"other":`...)
+		b = appendNumbers(b, s.other.acknowledged, s.other.rejected)
+	}
+	return append(b, '}'), err
+}
+
+func appendNumbers(b []byte, numbers ...int64) []byte {
+	b = append(b, '[')
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, ']')
+}
+
+var errBadTable = errors.New("the table is not one that this package has saved")
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *savedTable) UnmarshalJSON(text []byte) error {
+	var saved struct {
+		Grain grain      `json:"grain"`
+		Names []string   `json:"names"`
+		Rows  [][4]int64 `json:"rows"`
+		Other *[2]int64  `json:"other"`
+	}
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return err
+	}
+	*s = savedTable{grain: saved.Grain}
+	for _, r := range saved.Rows {
+		if r[0] < 0 || r[0] >= int64(len(saved.Names)) {
+			return errBadTable
+		}
+		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], r[2], r[3]})
+	}
+	if saved.Other != nil {
+		s.other = &savedRow{Other, noPeriod, saved.Other[0], saved.Other[1]}
+	}
+	return nil
+}
+
+// restore makes a table of a saved one.
+func (s savedTable) restore(most int) (*table, error) {
+	t := newTable(most)
+	if s.grain > byName || len(s.rows) > most {
+		return nil, errBadTable
+	}
+	t.grain = s.grain
+	latest := int64(t.grain.period(dayOf(lastTime)))
+	for _, r := range s.rows {
+		key := rowKey{r.name, int32(r.period)}
+		if r.period < noPeriod || r.period > latest || r.acknowledged < 0 || r.rejected < 0 || t.rows[key] != nil {
+			return nil, errBadTable
+		}
+		added := t.add(key)
+		added.acknowledged, added.rejected = r.acknowledged, r.rejected
+	}
+	if o := s.other; o != nil {
+		if o.acknowledged < 0 || o.rejected < 0 {
+			return nil, errBadTable
+		}
+		t.other = &row{rowKey: rowKey{Other, noPeriod}, acknowledged: o.acknowledged, rejected: o.rejected}
+	}
+	return t, nil
+}

@@ -1,0 +1,45 @@
+package ledger
+
+// window is a queue whose elements stay reachable by their sequence number. Elements are finished
+// in any order and leave from the front only, so the front is the low watermark. Its memory follows
+// the longest it has been. It is not safe for concurrent use.
+type window[T any] struct {
+	ring  []T // its length is a power of two
+	first uint64
+	next  uint64
+}
+
+// push appends v and returns its sequence number.
+func (w *window[T]) push(v T) uint64 {
+	if w.len() == len(w.ring) {
+		w.grow()
+	}
+	seq := w.next
+	w.next++
+	*w.at(seq) = v
+	return seq
+}
+
+// at returns the element with a sequence number from first up to next.
+func (w *window[T]) at(seq uint64) *T { return &w.ring[seq&uint64(len(w.ring)-1)] }
+
+// pop removes the first element.
+func (w *window[T]) pop() T {
+	front := w.at(w.first)
+	v := *front
+	var zero T
+	*front = zero // releases what it points to
+	w.first++
+	return v
+}
+
+// len is the number of elements.
+func (w *window[T]) len() int { return int(w.next - w.first) }
+
+func (w *window[T]) grow() {
+	old := *w
+	w.ring = make([]T, max(64, 2*len(old.ring)))
+	for seq := old.first; seq < old.next; seq++ {
+		*w.at(seq) = *old.at(seq)
+	}
+}

@@ -1,0 +1,106 @@
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+)
+
+// Fingerprint is what a checkpoint knows of the file that it is in, up to an offset of its plain text:
+// a digest of its first bytes, and for a plain file one of the bytes before the offset. So a run does
+// not continue in another file of the same name.
+type Fingerprint struct {
+	Head string `json:"head"`
+	Tail string `json:"tail,omitempty"`
+}
+
+const (
+	mostOfHead = 64 << 10
+	mostOfTail = 4 << 10
+)
+
+// Replaced is the fingerprint of a file whose name led to another one before it could be taken.
+var Replaced = Fingerprint{Head: "replaced"}
+
+// FingerprintAt takes the fingerprint of a file up to the end of a line. It is zero for what cannot be
+// read twice, or not at all.
+func FingerprintAt(path string, offset int64) Fingerprint {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || offset <= 0 {
+		return Fingerprint{}
+	}
+	file, err := os.Open(path) //nolint:gosec // the caller names its own files
+	if err != nil {
+		return Fingerprint{}
+	}
+	defer file.Close()
+	p, err := fingerprintOf(file, offset)
+	if err != nil {
+		return Fingerprint{}
+	}
+	return p
+}
+
+func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
+	const everything = 1<<63 - 1
+	settled := offset - 1 // without the newline, which a last line can lack
+	text := bufio.NewReaderSize(io.NewSectionReader(file, 0, everything), 4<<10)
+	if magic, _ := text.Peek(len(gzipMagic)); bytes.Equal(magic, gzipMagic) {
+		m, err := newMembers(text)
+		if err != nil {
+			return p, err
+		}
+		p.Head, err = digestOf(m, min(mostOfHead, settled))
+		return p, err
+	}
+	if p.Head, err = digestOf(text, min(mostOfHead, settled)); err != nil {
+		return p, err
+	}
+	tail := min(mostOfTail, settled)
+	p.Tail, err = digestOf(io.NewSectionReader(file, settled-tail, tail), tail)
+	return p, err
+}
+
+// digestOf is a digest of the first n bytes of a text, which must have so many.
+func digestOf(text io.Reader, n int64) (string, error) {
+	h := sha256.New()
+	got, err := io.Copy(h, io.LimitReader(text, n))
+	if err == nil && got < n {
+		err = ErrShort
+	}
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// Errors of Open for a file that does not have the fingerprint.
+var (
+	ErrOtherFile = errors.New("it is another one, or was changed")
+	ErrReplaced  = errors.New("another file took its name while it was read, so it cannot be recognized; move the checkpoint away to import from the start, events keep their uuids")
+)
+
+// check compares a file with the fingerprint that was taken up to an offset. What cannot be read is for
+// the reader to report.
+func (p Fingerprint) check(file io.ReaderAt, offset int64) error {
+	switch p {
+	case Fingerprint{}:
+		return nil
+	case Replaced:
+		return ErrReplaced
+	}
+	now, err := fingerprintOf(file, offset)
+	switch {
+	case errors.Is(err, ErrShort):
+		return ErrOtherFile
+	case err != nil:
+		return nil //nolint:nilerr // see above
+	case now.Head != p.Head || p.Tail != "" && now.Tail != "" && now.Tail != p.Tail:
+		return ErrOtherFile
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package lines
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// members reads the members of a gzip file one after the other, and knows how far the checksums are
+// right. Zeros after the last member are padding.
+type members struct {
+	packed *bufio.Reader
+	z      *gzip.Reader
+	plain  int64 // bytes read
+	good   int64 // bytes before which all checksums are right
+}
+
+func newMembers(packed *bufio.Reader) (*members, error) {
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &members{packed: packed, z: z}, nil
+}
+
+// Read implements io.Reader.
+func (m *members) Read(p []byte) (n int, err error) {
+	for {
+		n, err = m.z.Read(p)
+		m.plain += int64(n)
+		if !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		m.good = m.plain
+		if err = m.next(); err != nil || n > 0 {
+			return n, err
+		}
+	}
+}
+
+// next begins the next member. The error is io.EOF after the last one.
+func (m *members) next() error {
+	for {
+		c, err := m.packed.ReadByte()
+		if err != nil {
+			return err
+		}
+		if c == 0 {
+			continue
+		}
+		if err := m.packed.UnreadByte(); err != nil {
+			return err
+		}
+		if err := m.z.Reset(m.packed); err != nil {
+			return err
+		}
+		m.z.Multistream(false)
+		return nil
+	}
+}

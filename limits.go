@@ -1,0 +1,86 @@
+package hogapi
+
+import (
+	"fmt"
+
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// rejectLimits say when an import has rejected too much. Its zero value has no limits.
+type rejectLimits struct {
+	share  float64 // of the records that are not skipped; 0: no limit
+	number int64   // of rejects; 0: no limit
+
+	first error // of this run
+}
+
+const (
+	defaultRejectShare = 0.01
+	firstRecords       = 100  // if they are all rejected, the import stops
+	enoughRecords      = 1000 // before so many the share is judged at the end only
+	fewestRejects      = 2    // the share says nothing about fewer
+	limitSteps         = 100  // rejects at once, while they may stop the import
+)
+
+func (o ImportOptions) rejectLimits() rejectLimits {
+	l := rejectLimits{share: o.MaxRejectShare, number: o.MaxRejects}
+	switch {
+	case l.share == 0:
+		l.share = defaultRejectShare
+	case l.share < 0:
+		l.share = 0
+	}
+	return l
+}
+
+// hasShare reports whether the share of rejects is limited.
+func (l *rejectLimits) hasShare() bool { return l.share > 0 }
+
+// isEarly reports whether few records may decide.
+func (l *rejectLimits) isEarly(c ledger.Counts) bool {
+	return l.hasShare() && (c.Acknowledged == 0 || c.Acknowledged+c.Rejected < enoughRecords) || l.number > 0
+}
+
+// note remembers an example.
+func (l *rejectLimits) note(r *Reject) {
+	if l.first == nil {
+		l.first = r.Err
+	}
+}
+
+// judge returns an error once too much is rejected.
+func (l *rejectLimits) judge(c ledger.Counts) error {
+	judged := c.Acknowledged + c.Rejected
+	switch {
+	case l.number > 0 && c.Rejected > l.number:
+		return l.stop(c, fmt.Sprintf("more than MaxRejects, %d", l.number))
+	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
+		return l.stop(c, "every one of the first records; no place was saved")
+	case judged >= enoughRecords && l.isOverShare(c):
+		return l.stop(c, fmt.Sprintf("more than MaxRejectShare, %g", l.share))
+	}
+	return nil
+}
+
+// judgeEnd judges an import whose source is at its end.
+func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
+	switch {
+	case l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0:
+		return l.stop(c, "every record of the source; no place was saved")
+	case l.isOverShare(c):
+		return l.stop(c, fmt.Sprintf("more than MaxRejectShare, %g", l.share))
+	}
+	return l.judge(c)
+}
+
+func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
+	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
+}
+
+func (l *rejectLimits) stop(c ledger.Counts, what string) error {
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
+	if l.first != nil {
+		err = fmt.Errorf("%w; the first of this run: %w", err, bare(l.first))
+	}
+	return &StopError{Reason: StopTooManyRejects, Err: err}
+}

@@ -1,0 +1,169 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// pipeline takes events at one end and settles them at the other: events are encoded, admitted to
+// the ledger, sent, and committed. A Capture is one, and an import uses one.
+type pipeline struct {
+	core      *core
+	set       deliverySettings
+	rejects   RejectHandler // may be nil
+	encoders  sync.Pool
+	admission sync.Mutex // makes the order of the ledger and that of the lanes the same
+	identity  *identity
+	numbers   numbering
+	ledger    *ledger.Ledger[Position, *Reject]
+	budget    *delivery.Budget
+	sender    *delivery.Sender
+	committer *committer
+	meter     meter
+
+	// Each ends before the next one, or with it. The cause says why.
+	accepting context.Context //nolint:containedctx // producers may add events
+	closeDoor context.CancelCauseFunc
+	sending   context.Context //nolint:containedctx // lanes may begin requests
+	stop      context.CancelCauseFunc
+	posting   context.Context //nolint:containedctx // requests may be under way
+	abort     context.CancelFunc
+
+	answered    atomic.Bool  // the host has answered once
+	refusedOnly atomic.Int64 // events in a row, each sent alone, that were answered 400
+	begin       sync.Once
+	ready       chan struct{} // closed after the preflight
+	ending      sync.Once
+	ended       chan struct{} // closed when result and resultErr are set
+	result      Receipt
+	resultErr   error
+}
+
+// importState is what an import adds to a Capture.
+type importState struct {
+	source  string
+	resumed *savedState // of the run before; nil: there is none
+	saver   stateSaver  // nil: nothing is saved
+	limits  rejectLimits
+}
+
+func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error) {
+	set, err := o.settings(c.core, c.project)
+	if err != nil {
+		return nil, err
+	}
+	books, err := in.ledger()
+	if err != nil {
+		return nil, err
+	}
+	p := &pipeline{
+		core: c.core, set: set, rejects: o.Rejects, ledger: books,
+		identity: newIdentity(o.ID, o.Gate.ContentIDs),
+		budget:   delivery.NewBudget(delivery.Held{Events: set.MaxInFlight, Bytes: set.MaxBytes}),
+		ready:    make(chan struct{}), ended: make(chan struct{}),
+	}
+	p.posting, p.abort = context.WithCancel(context.Background())
+	p.sending, p.stop = context.WithCancelCause(p.posting)
+	context.AfterFunc(p.sending, func() { time.AfterFunc(patience, p.abort) }) // requests under way may end, for a moment
+	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
+	seed, marks := maphash.MakeSeed(), newStamps(o.ID)
+	p.encoders.New = func() any { return newEncoder(newGate(o.Gate, c.core.now), o.Gate.SetPolicy, marks, seed) }
+	p.committer = newCommitter(p, o, in)
+	p.sender = delivery.New(p.sending, delivery.Config{
+		Limits: set.limits(), Prefix: set.prefix, Suffix: []byte("]}"), Budget: p.budget, Ready: p.ready, Stop: p.stop,
+		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Refused: p.refused, Tried: p.tried,
+		Wide: func() { p.ledger.Count(string(WarnWideBatch), 1) },
+	})
+	go p.committer.run()
+	return p, nil
+}
+
+// ledger is that of the run before, or a new one.
+func (in importState) ledger() (*ledger.Ledger[Position, *Reject], error) {
+	names := make([]string, len(eventWarnings))
+	for i, w := range eventWarnings {
+		names[i] = string(w)
+	}
+	if in.resumed == nil {
+		return ledger.New[Position, *Reject](names...), nil
+	}
+	return ledger.Resume[Position, *Reject](in.resumed.State, names...)
+}
+
+// flush returns when all that was admitted is committed and reported.
+func (p *pipeline) flush(ctx context.Context) error {
+	target := p.ledger.Next()
+	p.sender.Flush(target)
+	return p.committer.await(ctx, target)
+}
+
+// close ends the pipeline. The first call does, and all return what it returns.
+func (p *pipeline) close(ctx context.Context) (Receipt, error) {
+	cancel := func() {
+		p.stop(canceledBy(ctx))
+		p.abort()
+	}
+	defer context.AfterFunc(ctx, cancel)()
+	if ctx.Err() != nil {
+		cancel() // before lanes that linger are woken: they must not send
+	}
+	p.ending.Do(func() {
+		p.admission.Lock()
+		p.closeDoor(ErrClosed)
+		p.admission.Unlock()
+		go p.finish()
+	})
+	<-p.ended
+	return p.result, p.resultErr
+}
+
+// finish waits for the lanes and the committer, and makes the result.
+func (p *pipeline) finish() {
+	defer close(p.ended)
+	p.sender.Close()
+	p.committer.close()
+	stopped := context.Cause(p.sending)
+	p.stop(ErrClosed)
+	p.abort() // releases the contexts
+	state, open := p.ledger.Conclude()
+	p.result = p.committer.receipt(state)
+	p.result.Pending = int64(len(open))
+	p.result.Read += p.result.Pending
+	p.result.Refused = p.meter.read().Refused
+	var stop *StopError
+	switch {
+	case len(open) > 0:
+		p.resultErr = newUnsettledError(open, p.withFailure(stopped))
+	case errors.As(stopped, &stop) && stop.Reason == StopCanceled: // all was settled before
+	default:
+		p.resultErr = stopped
+	}
+}
+
+// withFailure adds to the reason of a cancelation why nothing got through at that time.
+func (p *pipeline) withFailure(stopped error) error {
+	var stop *StopError
+	failure := p.sender.State().Failure
+	if !errors.As(stopped, &stop) || stop.Reason != StopCanceled || failure.Since.IsZero() {
+		return stopped
+	}
+	return &StopError{Reason: StopCanceled, Err: stop.Err, Failure: failure.Err, FailingSince: failure.Since}
+}
+
+// snapshot is the Stats of now.
+func (p *pipeline) snapshot() Stats {
+	s, live, state := p.meter.read(), p.ledger.Live(), p.sender.State()
+	s.Read, s.Acknowledged, s.Rejected, s.Skipped, s.Resent = live.Read, live.Acknowledged, live.Rejected, live.Skipped, live.Resent
+	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Skipped
+	s.InFlight, s.Bytes = live.InFlight, p.budget.Held().Bytes
+	s.Permits, s.Throttled, s.FailingSince, s.LastError = state.Permits, state.Throttled, state.Failure.Since, state.Failure.Err
+	s.Position = p.committer.reported()
+	return s
+}

@@ -1,0 +1,204 @@
+package hogapi
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// StopReason says why an import stopped. Each leaves a state from which it can be resumed once the
+// cause is gone.
+type StopReason string
+
+// Reasons of a stop.
+const (
+	StopUnauthorized   StopReason = "unauthorized"      // 401: the project key
+	StopQuota          StopReason = "quota"             // 402, or an answer that lists a quota
+	StopForbidden      StopReason = "forbidden"         // 403
+	StopNotFound       StopReason = "not_found"         // 404: the capture URL
+	StopRedirect       StopReason = "redirect"          // 3xx: the capture URL
+	StopRefused        StopReason = "refused"           // another 4xx or 501, or 400 to everything
+	StopNotService     StopReason = "not_the_service"   // an answer that the service does not send
+	StopUnreachable    StopReason = "unreachable"       // no connection before the first answer
+	StopCertificate    StopReason = "certificate"       // the server's certificate is not valid, before the first answer
+	StopWrongScheme    StopReason = "wrong_scheme"      // https to a server that speaks http
+	StopTLS            StopReason = "tls"               // no common version or cipher of TLS, before the first answer
+	StopNoProgress     StopReason = "no_progress"       // failures lasted longer than the limit
+	StopTooManyRejects StopReason = "too_many_rejects"  // over MaxRejectShare or MaxRejects
+	StopRejected       StopReason = "rejected_event"    // an event was rejected and there is no handler
+	StopHandler        StopReason = "handler_failed"    // the reject handler failed
+	StopCheckpoint     StopReason = "checkpoint_failed" // the checkpoint could not be saved
+	StopSource         StopReason = "source_failed"     // the source ended with an error
+	StopWrongKey       StopReason = "wrong_key"         // the preflight: no project has this key
+	StopCanceled       StopReason = "canceled"          // the context ended
+	StopInternal       StopReason = "internal"          // a fault of this package
+)
+
+// StopError is why an import, or a Capture, has stopped. What was not acknowledged can be sent again.
+type StopError struct {
+	Reason     StopReason
+	Status     int           // of the answer, where one was the reason
+	RetryAfter time.Duration // where the service asked for a longer wait than the limit allows
+	Err        error         // may be nil
+
+	// Why nothing got through when it stopped, and since when; nil and zero where answers were good.
+	Failure      error
+	FailingSince time.Time
+}
+
+// Error says why, and what to do.
+func (e *StopError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hogapi: stopped: %s", e.Reason)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (status %d)", e.Status)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", bare(e.Err))
+	}
+	if e.Failure != nil {
+		fmt.Fprintf(&b, "; the last error: %v", bare(e.Failure))
+	}
+	if !e.FailingSince.IsZero() {
+		fmt.Fprintf(&b, "; failing since %s", e.FailingSince.UTC().Format(time.RFC3339))
+	}
+	if hint := stopHints[e.Reason]; hint != "" {
+		b.WriteString("; " + hint)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "; the service asks to wait %v", e.RetryAfter)
+	}
+	return b.String()
+}
+
+// bare is an error for use inside another one of this package, which has the prefix already.
+func bare(err error) error {
+	if strings.HasPrefix(err.Error(), prefix) {
+		return bareError{err}
+	}
+	return err
+}
+
+const prefix = "hogapi: "
+
+type bareError struct{ err error }
+
+func (e bareError) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
+func (e bareError) Unwrap() error { return e.err }
+
+var stopHints = map[StopReason]string{
+	StopUnauthorized:   "check the project API key (phc_…) and run again",
+	StopWrongKey:       "no project has this key: copy the project API key (phc_…) of the right project and region",
+	StopQuota:          "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.HogQL), and run again when it is raised",
+	StopForbidden:      "check the project API key (phc_…), the region and what is between this machine and the service",
+	StopNotFound:       "check the region or the capture URL",
+	StopRedirect:       "check the capture URL: keys are not sent elsewhere",
+	StopRefused:        "check the region or the capture URL, and what is between this machine and the service",
+	StopNotService:     "something else than the service answered: check the capture URL and proxies",
+	StopUnreachable:    "check the region or the capture URL, the network and the name server; nothing was sent",
+	StopCertificate:    "check the capture URL, the clock of this machine and its root certificates; nothing was sent",
+	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
+	StopTLS:            "the server has no version of TLS in common with this client (1.2 or newer): check the capture URL and proxies; nothing was sent",
+	StopNoProgress:     "run again when the service answers",
+	StopTooManyRejects: "is it the right format? Correct the source or the mapping. RejectedRecords imports what was rejected; a higher MaxRejectShare or MaxRejects accepts it",
+	StopRejected:       "set a reject handler to continue past such events, or correct the event",
+	StopHandler:        "fix what made the reject handler fail, such as a full disk, and run again",
+	StopCheckpoint:     "fix the cause, such as a full disk, and run again",
+	StopSource:         "fix the source and run again",
+	StopCanceled:       "run again: with a checkpoint an import continues where it stopped",
+	StopInternal:       "run again, and report it with this text",
+}
+
+// Unwrap returns the causes.
+func (e *StopError) Unwrap() []error {
+	var all []error
+	for _, err := range []error{e.Err, e.Failure} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Is matches the sentinels that fit the reason.
+func (e *StopError) Is(target error) bool {
+	switch target {
+	case ErrUnauthorized:
+		return e.Reason == StopUnauthorized || e.Reason == StopWrongKey
+	case ErrForbidden:
+		return e.Reason == StopForbidden
+	case ErrNotFound:
+		return e.Reason == StopNotFound
+	case ErrQuota:
+		return e.Reason == StopQuota
+	}
+	return false
+}
+
+// UnsettledError lists the events that were taken and are not settled. Sending them again with the
+// same uuids is harmless: the next run of an import does.
+type UnsettledError struct {
+	Count       int // of all of them
+	NeverSent   int // of these: the service has none of them. It may or may not have the others
+	First, Last Position
+	Err         error // why; may be nil
+
+	events []UnsettledEvent
+}
+
+// UnsettledEvent is an event that was taken and is not settled.
+type UnsettledEvent struct {
+	UUID     uuid.UUID
+	Position Position
+	Sent     bool // the service may have it; otherwise it has not
+}
+
+// Events yields all unsettled events, in the order in which they were taken.
+func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Values(e.events) }
+
+func newUnsettledError(open []ledger.Unsettled[Position], why error) *UnsettledError {
+	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
+	for i, u := range open {
+		e.events[i] = UnsettledEvent{UUID: u.ID, Position: u.Place, Sent: u.Sent}
+		if !u.Sent {
+			e.NeverSent++
+		}
+		if !u.Place.IsZero() {
+			if e.First.IsZero() {
+				e.First = u.Place
+			}
+			e.Last = u.Place
+		}
+	}
+	return e
+}
+
+// Error counts the events and says why they are unsettled.
+func (e *UnsettledError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hogapi: %d events are unsettled", e.Count)
+	if !e.First.IsZero() {
+		fmt.Fprintf(&b, ", from %s to %s", e.First, e.Last)
+	}
+	switch sent := e.Count - e.NeverSent; {
+	case sent == 0:
+		b.WriteString("; none of them was sent")
+	case e.NeverSent == 0:
+		b.WriteString("; all were sent and the answer is unknown")
+	default:
+		fmt.Fprintf(&b, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", bare(e.Err))
+	}
+	return b.String() + "; send them again with the same uuids, as the next run of an import does"
+}
+
+// Unwrap returns why they are unsettled.
+func (e *UnsettledError) Unwrap() error { return e.Err }
