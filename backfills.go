@@ -6,7 +6,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,42 +29,13 @@ type Backfill struct {
 
 func (b *Backfill) complete() error { return hasID(b.ID) }
 
+func (b *Backfill) span() span { return spanOf(b.StartAt, orDefault(b.EndAt)) }
+
 // BackfillProgress is how far a backfill has come, as the service sees it.
 type BackfillProgress struct {
 	TotalRuns    *int64   `json:"total_runs"`
 	FinishedRuns *int64   `json:"finished_runs"`
 	Progress     *float64 `json:"progress"` // 0 to 1
-}
-
-// BackfillTicket is what is needed to follow a backfill or a retry to its end: see [BackfillsService.Wait]. It survives a trip as JSON,
-// so another process can follow. It comes beside an [OutcomeUnknownError] too, to find out what happened.
-type BackfillTicket struct {
-	ExportID    uuid.UUID `json:"export_id"`
-	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, of no fixed form; may be empty
-	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
-	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
-	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
-	RequestedAt time.Time `json:"requested_at"`          // by the service's clock, or a little earlier
-
-	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
-}
-
-// check refuses a ticket that does not say what to follow.
-func (t *BackfillTicket) check() error {
-	bad := func(field, want string) error {
-		return &InputError{Op: OpBackfillsGet, Field: "ticket" + field, Want: want}
-	}
-	switch {
-	case t == nil:
-		return bad("", "a ticket of Backfill, Create or Retry, not nil")
-	case t.ExportID == uuid.Nil:
-		return bad(".ExportID", "an id, not the nil UUID")
-	case t.RequestedAt.IsZero():
-		return bad(".RequestedAt", "the time of the request")
-	case t.RetriedRun != uuid.Nil:
-		return nil
-	}
-	return BackfillRange{t.StartAt, t.EndAt}.check(OpBackfillsGet)
 }
 
 // BackfillOrdering is the order of a list of backfills.
@@ -97,11 +67,7 @@ type BackfillListOptions struct {
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	ticket, err := s.client.backfill(ctx, OpBatchExportsBackfill, exportID, r, options)
-	if isUnknownEndpoint(err) {
-		return s.client.backfill(ctx, OpBackfillsCreate, exportID, r, options)
-	}
-	return ticket, err
+	return s.client.backfill(ctx, exportID, r, options, OpBatchExportsBackfill, OpBackfillsCreate)
 }
 
 // isUnknownEndpoint tells a route that a server lacks from an export that it lacks.
@@ -178,7 +144,7 @@ func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UU
 //
 // POST /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
 func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, OpBackfillsCreate, exportID, r, options)
+	return s.client.backfill(ctx, exportID, r, options, OpBackfillsCreate)
 }
 
 // Cancel ends a backfill that is under way, and its run. One that is over is answered 400: [ErrInvalid].
@@ -192,63 +158,38 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	return s.client.call(ctx, r, nil, options...)
 }
 
-// backfill asks for a backfill by either endpoint.
-func (c *Client) backfill(ctx context.Context, op Op, exportID uuid.UUID, r BackfillRange, options []CallOption) (*BackfillTicket, error) {
-	req, err := endpointByID(op, exportID)
+// backfill asks for a backfill by the first of the endpoints that the service has.
+func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, ops ...Op) (ticket *BackfillTicket, err error) {
+	if _, err := endpointByID(ops[0], exportID); err != nil {
+		return nil, err
+	}
+	if err := r.check(ops[0]); err != nil {
+		return nil, err
+	}
+	t, err := c.newTicket(ctx, ops[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.check(op); err != nil {
-		return nil, err
-	}
-	req.body = r
-	return c.begin(ctx, req, BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
-}
-
-// clockMargin is how far our clock may be ahead of the service's where no answer has told its time yet.
-const clockMargin = time.Minute
-
-// begin sends what starts a backfill or a retry, and completes its ticket. Where the outcome is unknown the ticket comes beside the error.
-func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options []CallOption) (*BackfillTicket, error) {
-	var (
-		reply Reply
-		users *Reply
-		out   struct {
-			BackfillID string `json:"backfill_id"`
+	for _, op := range ops {
+		req, err := endpointByID(op, exportID)
+		if err != nil {
+			return nil, err
 		}
-	)
-	ownReply := func(cfg *callConfig) { users, cfg.reply = cfg.reply, &reply }
-	ours, start := c.core.now(), time.Now()
+		req.body = r
+		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {
+			return ticket, err
+		}
+	}
+	return ticket, err
+}
+
+// begin sends what starts a backfill or a retry, and completes its ticket.
+func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options []CallOption) (*BackfillTicket, error) {
+	var out struct {
+		BackfillID string `json:"backfill_id"`
+	}
 	r.lenient = true
-	err := c.call(ctx, r, &out, append(slices.Clip(options), ownReply)...)
-	if users != nil {
-		*users = reply
-	}
-	t.OutcomeUnknown = errors.Is(err, ErrOutcomeUnknown)
-	if err != nil && !t.OutcomeUnknown {
-		return nil, err
-	}
+	err := c.call(ctx, r, &out, options...)
 	t.BackfillID = out.BackfillID
-	t.RequestedAt = c.core.requestedAt(reply.Header, time.Since(start), ours)
-	return &t, err
-}
-
-// requestedAt is no later than the moment at which the service got the request, by its own clock where the answer tells it:
-// Date is when it answered, in whole seconds, and the run may have begun before that.
-func (c *core) requestedAt(h http.Header, took time.Duration, ours time.Time) time.Time {
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		return date.UTC().Add(-took - time.Second)
-	}
-	if lead := c.serviceLead.Load(); lead != nil {
-		return ours.UTC().Add(*lead - time.Second)
-	}
-	return ours.UTC().Add(-clockMargin)
-}
-
-// noteServiceClock remembers how far the service's clock is ahead of ours, for calls whose answer is lost. Whole seconds
-// and the way of the answer make it a little too small.
-func (c *core) noteServiceClock(h http.Header) {
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		c.serviceLead.Store(new(date.Sub(c.now())))
-	}
+	return t.result(err)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/url"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -328,31 +329,63 @@ func (s *BatchExportsService) act(ctx context.Context, op Op, id uuid.UUID, opti
 	return s.client.call(ctx, r, nil, options...)
 }
 
-// UnpauseOptions say what Unpause does besides.
+// UnpauseOptions say what Unpause does in addition.
 type UnpauseOptions struct {
 	Backfill bool // also export what was missed since the export was paused
 }
 
 // Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and starts no backfill.
 //
-// POST /batch_exports/{id}/unpause/, scope batch_export:write. With Backfill, the call is not repeated when its outcome is
-// unknown: see [*OutcomeUnknownError].
-func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) error {
+// With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in all other cases, and if the
+// export was not paused, the ticket is nil. The backfill covers the whole intervals from the pause until now, so it has no runs
+// after a pause that was shorter than one interval. The export and what ran before are read first, in two or three calls; if
+// they cannot be read, nothing is sent. The call is not repeated if its outcome is unknown: the ticket is then returned with
+// the [*OutcomeUnknownError].
+//
+// POST /batch_exports/{id}/unpause/, scope batch_export:write.
+func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
 	r, err := endpointByID(OpBatchExportsUnpause, id)
 	if err != nil {
-		return err
-	}
-	if orDefault(o).Backfill {
-		r.body = map[string]bool{"backfill": true}
+		return nil, err
 	}
 	cfg, err := configOf(OpBatchExportsUnpause, options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.body != nil || cfg.body != nil { // the caller's body may ask for a backfill too
+	if orDefault(o).Backfill {
+		return s.unpauseWithBackfill(ctx, r, id, options)
+	}
+	if cfg.body != nil { // it may ask for a backfill
 		r.op.replay = ReplayNever
 	}
-	return s.client.call(ctx, r, nil, options...)
+	return nil, s.client.call(ctx, r, nil, options...)
+}
+
+func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, options []CallOption) (*BackfillTicket, error) {
+	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
+	if err != nil {
+		return nil, beforeSending(r.op.name, err)
+	}
+	t := BackfillTicket{ExportID: id, StartAt: Beginning, Unpaused: true}
+	if export.LastPausedAt != nil {
+		t.StartAt = At(*export.LastPausedAt)
+	}
+	if t, err = s.client.newTicket(ctx, r.op.name, t, options); err != nil {
+		return nil, err
+	}
+	r.body = map[string]bool{"backfill": true}
+	r.op.replay = ReplayNever
+	began := time.Now()
+	err = s.client.call(ctx, r, nil, options...)
+	if !export.Paused {
+		return nil, err
+	}
+	end := t.RequestedAt.Add(time.Since(began) + time.Second) // RequestedAt is in whole seconds
+	if !end.After(t.StartAt.Time()) {
+		end = t.StartAt.Time().Add(time.Second) // by another clock
+	}
+	t.EndAt = At(end)
+	return t.result(err)
 }
 
 // Logs returns one page of the log of an export, newest entry first.

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -48,8 +47,7 @@ type core struct {
 	hooks     Hooks
 	now       func() time.Time
 
-	serviceLead atomic.Pointer[time.Duration] // of the service's clock over ours; nil before the first answer with a Date
-	project     string                        // that the project API key belongs to, as far as it is known
+	project string // that the project API key belongs to, as far as it is known
 }
 
 // service is what all services are made of.

@@ -84,7 +84,6 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 	if resp != nil && err == nil {
 		body := bodyOf(resp)
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
-		x.core.noteServiceClock(resp.Header)
 		o.status = resp.StatusCode
 		if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())

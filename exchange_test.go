@@ -230,13 +230,19 @@ func TestReply(t *testing.T) {
 	require.Zero(t, reply)
 }
 
+func unpause(t *testing.T, client *Client) error {
+	t.Helper()
+	_, err := client.BatchExports.Unpause(t.Context(), exportA, nil)
+	return err
+}
+
 // A page for people, as a wrong base URL or a portal answers it with 200, is no success, also where the status would say all.
 func TestPageIsNoSuccess(t *testing.T) {
 	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
 		client := newFakeClient(t, newScript(page))
 		calls := map[string]error{
 			"pause":   client.BatchExports.Pause(t.Context(), exportA),
-			"unpause": client.BatchExports.Unpause(t.Context(), exportA, nil),
+			"unpause": unpause(t, client),
 			"delete":  client.BatchExports.Delete(t.Context(), exportA),
 			"cancel":  client.Runs.Cancel(t.Context(), exportA, runA),
 		}

@@ -49,7 +49,8 @@ func TestLifeOfAnExport(t *testing.T) {
 			assert.Equal(t, "p", stored["password"], "what an update does not send stays")
 
 			require.NoError(t, exports.Pause(ctx, export.ID))
-			require.NoError(t, exports.Unpause(ctx, export.ID, nil))
+			_, err = exports.Unpause(ctx, export.ID, nil)
+			require.NoError(t, err)
 			_, err = exports.Logs(ctx, export.ID, nil)
 			require.NoError(t, err)
 			metrics, err := client.AppMetrics.Get(ctx, export.ID.String(), nil)

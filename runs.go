@@ -344,7 +344,11 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, opti
 		return nil, err
 	}
 	r.query = allRuns()
-	return s.client.begin(ctx, r, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	ticket, err := s.client.newTicket(ctx, OpRunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.begin(ctx, r, ticket, options)
 }
 
 // Logs returns one page of the log of a run, newest entry first. The newest servers fail here with 500: take the export's

@@ -26,7 +26,7 @@ type backfill struct {
 	finished *time.Time
 	retry    bool
 	noEnd    bool // of a run whose interval has no end
-	late     int // reads that do not find the row yet
+	late     int  // reads that do not find the row yet
 	records  int
 
 	intervals []span

@@ -96,8 +96,9 @@ func (r *run) finish(s *Server, now time.Time) {
 	r.total = &total
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", total)
 	if r.status == "Completed" {
-		size := int64(total) * 512
-		r.completed, r.bytes = &total, &size
+		size, failed := int64(total)*512, r.outcome.FailedRecords
+		completed := total - failed
+		r.completed, r.failed, r.bytes = &completed, &failed, &size
 	} else {
 		text := r.outcome.Error
 		r.err = &text

@@ -210,14 +210,15 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 
 // Outcome is how a run ends. Zero fields keep what holds for every run: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
 type Outcome struct {
-	Status  hogapi.RunStatus
-	Error   string
-	Polls   int
-	Records int
+	Status        hogapi.RunStatus
+	Error         string
+	Polls         int
+	Records       int
+	FailedRecords int // of Records; only the newest era shows them
 }
 
 func (o Outcome) or(usual Outcome) Outcome {
-	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records)}
+	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records), o.FailedRecords}
 }
 
 // NextRuns sets the outcomes of the next runs of the project that come to life, in order; later ones end as usual.
