@@ -142,7 +142,7 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
 		},
 		`{"destination":{"type":"S3","config":{"kms_key_id":null,"prefix":"p/"}}}`: {
-			Destination: Set(Destination{Type: DestinationS3}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
+			Destination: Set(Destination{Type: DestinationS3, Integration: Null[int64]()}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
 		},
 	} {
 		t.Run(want, func(t *testing.T) {

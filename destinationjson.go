@@ -59,18 +59,30 @@ func (d Destination) wire(op Op) (w wireDestination, err error) {
 	if err := d.check(op); err != nil {
 		return w, err
 	}
-	config, err := encodeConfig(d.Config, true)
-	var keys map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(config, &keys)
-	}
-	if err != nil || keys == nil {
-		return w, &InputError{Op: op, Field: "Destination.Config", Want: "what makes a JSON object" + reason(err)}
+	keys, err := d.keys(op)
+	if err != nil {
+		return w, err
 	}
 	if err := checkConfigValues(op, keys); err != nil {
 		return w, err
 	}
-	return wireDestination{d.Type, config, d.Integration}, nil
+	if keys, err = d.completed(op, keys); err != nil {
+		return w, err
+	}
+	config, err := json.Marshal(keys)
+	return wireDestination{d.Type, config, d.Integration}, err
+}
+
+// keys are the keys of the config, with its credentials in clear.
+func (d Destination) keys(op Op) (keys configKeys, err error) {
+	config, err := encodeConfig(d.Config, true)
+	if err == nil {
+		err = json.Unmarshal(config, &keys)
+	}
+	if err != nil || keys == nil {
+		return nil, &InputError{Op: op, Field: "Destination.Config", Want: "a config that is a JSON object" + reason(err)}
+	}
+	return keys, nil
 }
 
 func reason(err error) string {

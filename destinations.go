@@ -12,7 +12,8 @@ type Destination struct {
 	Config      DestinationConfig // nil where the service sends none
 	Integration Opt[int64]        // newer servers: id of the integration that holds the credentials
 
-	raw *sealed
+	raw  *sealed
+	over *Destination // of With: what it changes
 }
 
 // DestinationType is a kind of destination. The service may send values that this package does not know.
@@ -42,17 +43,6 @@ var destinationTypes = []DestinationType{
 
 // IsKnown reports whether t is a kind of this package.
 func (t DestinationType) IsKnown() bool { return slices.Contains(destinationTypes, t) }
-
-// With returns the destination of an update that sets only the keys of config: type and integration are sent again, as the
-// service demands, and the config's other keys keep their values. A key can be set or, where the service allows it, be null;
-// it cannot be removed.
-func (d Destination) With(config DestinationConfig) Destination {
-	changed := Destination{Type: d.Type, Config: config}
-	if id, ok := d.Integration.Get(); ok {
-		changed.Integration = Set(id)
-	}
-	return changed
-}
 
 // Raw returns the config as the service sent it; nil for a destination that was made here.
 func (d Destination) Raw() json.RawMessage {

@@ -99,7 +99,7 @@ func TestDestinationsGoBothWays(t *testing.T) {
 
 			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
 			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
-			again, err = back.With(settings.Interface().(DestinationConfig)).wire(OpBatchExportsCreate)
+			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig)}.wire(OpBatchExportsCreate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(again.Config))
 			alone, err := json.Marshal(d.Config)

@@ -39,7 +39,9 @@ func TestLifeOfAnExport(t *testing.T) {
 
 			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdate{
 				Paused: hogapi.Set(false), EndAt: hogapi.Null[time.Time](),
-				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{Schema: hogapi.Set("s")})),
+				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{
+					Schema: hogapi.Set("s"), User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), // which the oldest would lose
+				})),
 			})
 			require.NoError(t, err)
 			assert.False(t, export.Paused)
