@@ -157,6 +157,9 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 		return nil, nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
 	}
 	x.keys = append(x.keys, key)
+	if text, ok := body.([]byte); ok {
+		x.credentials = credentialsIn(text)
+	}
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
 		return nil, nil, err
 	}

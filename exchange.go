@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +18,13 @@ import (
 // exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the request they are asked
 // about (T1), so each call has a retrying client of its own, whose callbacks are methods of this state.
 type exchange struct {
-	core    *core
-	op      operation
-	ids     int
-	plan    tryPlan
-	keys    []string // what no error and no kept body may show
-	started time.Time
+	core        *core
+	op          operation
+	ids         int
+	plan        tryPlan
+	keys        []string // what no error, no kept body and nothing decoded may show
+	credentials []string // of the request's body: what no error and no kept body may show
+	started     time.Time
 
 	tries   int
 	report  tryReport
@@ -77,7 +79,7 @@ func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	x.tries++
 	o := outcome{
-		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), x.keys), unsent: x.report.unsent,
+		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), slices.Concat(x.keys, x.credentials)), unsent: x.report.unsent,
 		canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
 	}
 	x.answer = nil
@@ -87,7 +89,7 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		o.status = resp.StatusCode
 		if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
-			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
+			x.answer.Header, x.answer.Body = x.hide(resp.Header, body)
 			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
 			o.code = x.problem.Code
 		}
@@ -192,7 +194,7 @@ func (x *exchange) decode(lenient bool, out any) error {
 	case out == nil:
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
-		err = json.Unmarshal(body, out)
+		err = json.Unmarshal(x.withoutKeys(body), out)
 	}
 	if answer, ok := out.(completed); ok && err == nil {
 		err = answer.complete()
@@ -200,9 +202,9 @@ func (x *exchange) decode(lenient bool, out any) error {
 	if err == nil {
 		return nil
 	}
-	kept := redact(body[:min(len(body), maxErrorBody)], x.keys)
+	_, kept := x.hide(nil, body[:min(len(body), maxErrorBody)])
 	var failed error = &DecodeError{Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
-		Err: errors.New(clean(redactText(err.Error(), x.keys))), body: kept}
+		Err: errors.New(clean(redactPlain(redactText(err.Error(), x.keys), x.credentials))), body: kept}
 	if x.op.replay == ReplayNever {
 		failed = &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: failed}
 	}

@@ -123,6 +123,31 @@ func TestTheRecordOfAnEarlierRetryIsNotTaken(t *testing.T) {
 	})
 }
 
+// Each ticket keeps its own record, however late it is followed.
+func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
+	for _, era := range []hogapitest.Era{hogapitest.E2, hogapitest.E3} {
+		synctest.Test(t, func(t *testing.T) {
+			s := hogapitest.New(hogapitest.WithEra(era), hogapitest.WithPolls(1))
+			client, project := s.Client(t), defaultProject(s)
+			export := project.AddExport(hogapitest.Export{})
+			failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+			project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "the first"}, hogapitest.Outcome{})
+			first, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			for range 4 { // which moves its run on
+				_, err = client.Runs.List(t.Context(), export, nil)
+				require.NoError(t, err)
+			}
+			second, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			_, err = client.Backfills.Wait(t.Context(), second, nil)
+			require.NoError(t, err)
+			_, err = client.Backfills.Wait(t.Context(), first, nil)
+			require.ErrorContains(t, err, "the first")
+		})
+	}
+}
+
 // Servers of the age of PostHog's API reference fail with 500 in the order of the intervals where a run has no start. Nothing that
 // follows a retry asks for that order there.
 func TestRetryIsFollowedWhereRunsHaveNoStart(t *testing.T) {

@@ -28,13 +28,14 @@ type follower struct {
 	runs   map[span]Run // the newest of each interval
 	from   time.Time    // its own runs were created from then on
 	since  time.Time    // a look reads the runs created from then on
+	most   int          // intervals
 
 	changed   bool // since the last state
 	changedAt time.Time
 }
 
 func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOption) *follower {
-	f := &follower{client: c, ticket: t, before: BackfillBaseline{Since: t.RequestedAt}, watch: o, options: options, runs: map[span]Run{}, changed: true}
+	f := &follower{client: c, ticket: t, before: BackfillBaseline{Since: t.RequestedAt}, watch: o, options: options, runs: map[span]Run{}, most: mostIntervals, changed: true}
 	f.id, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
 	if t.Baseline != nil {
 		f.before = *t.Baseline
@@ -57,8 +58,8 @@ func (f *follower) look(ctx context.Context) (sight[BackfillState], error) {
 			return sight[BackfillState]{}, err
 		}
 	}
-	if len(f.runs) > mostIntervals {
-		return sight[BackfillState]{}, fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, mostIntervals)
+	if len(f.runs) > f.most {
+		return sight[BackfillState]{}, fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, f.most)
 	}
 	if f.changed {
 		f.changedAt = time.Now()
@@ -216,7 +217,7 @@ func (f *follower) readRuns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if run.CreatedAt.Before(f.since) || len(f.runs) > mostIntervals {
+		if run.CreatedAt.Before(f.since) || len(f.runs) > f.most {
 			break
 		}
 		if f.isOwn(run) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,4 +258,22 @@ func TestWatchIntervalDoesNotOverflow(t *testing.T) {
 	for range 3 {
 		require.Positive(t, p.next(false, nil))
 	}
+}
+
+// What is remembered of a backfill is bounded, whatever a service shows.
+func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
+	var runs []string
+	for i := range 10 {
+		runs = append(runs, fmt.Sprintf(`{"id": "%s", "status": "Completed", "created_at": "2024-01-02T00:00:00Z", "data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-01-01T00:%02d:00Z"}`, uuid.New(), i+1))
+	}
+	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
+	o, err := new(WatchOptions).withDefaults(OpBackfillsGet)
+	require.NoError(t, err)
+	f := newFollower(client, ticket, o, nil)
+	f.most = 3
+	_, err = f.look(t.Context())
+	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
+	require.Len(t, f.runs, 4)
 }
