@@ -11,7 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Backfill is the service's record of a backfill or of a run's retry. Servers of the specification's age keep none.
+// Backfill is the service's record of a backfill or of a run's retry. Servers of the age of
+// PostHog's API reference keep no such records.
 type Backfill struct {
 	ID                uuid.UUID         `json:"id"`
 	TeamID            int64             `json:"team"`
@@ -58,28 +59,36 @@ type BackfillListOptions struct {
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range once more, or for the first time. It uses the specification's endpoint and, where the service
-// says that there is none, the newer one of [BackfillsService.Create]. The export's runs begin one after another: follow
-// them with [BackfillsService.Wait].
+// Backfill exports a range, also one that was exported before. It uses the endpoint of PostHog's
+// API reference and, if the service does not have it, the newer one of [BackfillsService.Create].
+// The runs begin one after another: follow them with [BackfillsService.Wait].
 //
-// The call is not repeated when its outcome is unknown. The ticket then comes beside the [*OutcomeUnknownError]: Wait tells
-// whether the backfill began. [ErrTooManyBackfills] says that others must end first.
+// What the service shows of earlier backfills is read first, so that Wait does not take it for this
+// one. That costs one call, and a second one on servers that keep no records of backfills. If that
+// fails, nothing is sent.
+//
+// The call is not repeated if its outcome is unknown. The ticket is then returned with the
+// [*OutcomeUnknownError]: Wait finds out whether the backfill began. [ErrTooManyBackfills] means
+// that others must end first.
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, options, OpBatchExportsBackfill, OpBackfillsCreate)
 }
 
-// isUnknownEndpoint tells a route that a server lacks from an export that it lacks.
+// isUnknownEndpoint reports whether the server does not have the route. An export that it does not
+// have is another error.
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode == http.StatusNotFound && api.Detail == noEndpoint
 }
 
-// BackfillsService is the newer resource of backfills, which the specification does not list. Old servers lack it: [ErrNotFound].
+// BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.
+// Old servers do not have it: [ErrNotFound].
 type BackfillsService service
 
-// List returns one page of up to 50 backfills. An unknown export has none: that is an empty page, not an error.
+// List returns one page of up to 50 backfills. For an unknown export the page is empty; that is not
+// an error.
 //
 // GET /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
 func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) (*CursorPage[Backfill], error) {
@@ -90,7 +99,8 @@ func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *Back
 	return walk.one(ctx)
 }
 
-// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to go on.
+// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
+// resume.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
 	walk, err := s.walk(exportID, o, options)
 	if err != nil {
@@ -99,7 +109,8 @@ func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *Bac
 	return walk.pages(ctx)
 }
 
-// All yields every backfill. An error comes once, last, as a [*PageError] that says where to go on.
+// All yields every backfill. An error comes once, last, as a [*PageError] that says where to
+// resume.
 func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[Backfill, error] {
 	walk, err := s.walk(exportID, o, options)
 	if err != nil {
@@ -125,7 +136,8 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 	return cursorPager[Backfill](s.client, OpBackfillsList, r.ids, query, selected.CursorOptions, options), nil
 }
 
-// Get returns one backfill. The service writes its record a moment after the request: until then the answer is [ErrNotFound].
+// Get returns one backfill. The service writes its record a moment after the request: until then
+// the answer is [ErrNotFound].
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
@@ -147,7 +159,8 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 	return s.client.backfill(ctx, exportID, r, options, OpBackfillsCreate)
 }
 
-// Cancel ends a backfill that is under way, and its run. One that is over is answered 400: [ErrInvalid].
+// Cancel ends a backfill that is under way, and its run. For one that is over the error is
+// [ErrInvalid].
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {

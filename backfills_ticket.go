@@ -10,8 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// BackfillTicket is what is needed to follow a backfill or a retry to its end: see [BackfillsService.Wait]. It can be stored as
-// JSON and followed by another process. It is returned with an [OutcomeUnknownError] too, to find out what happened.
+// BackfillTicket is what is needed to follow a backfill or a retry to its end: see
+// [BackfillsService.Wait]. It can be stored as JSON and followed by another process. It is returned
+// with an [OutcomeUnknownError] too, to find out what happened.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
 	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, in no fixed form; may be empty
@@ -23,12 +24,14 @@ type BackfillTicket struct {
 
 	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
 
-	// Baseline is set by the methods that return tickets. A ticket without one is judged by what was created since RequestedAt.
+	// Baseline is set by the methods that return tickets. A ticket without one is judged by what
+	// was created since RequestedAt.
 	Baseline *BackfillBaseline `json:"baseline,omitempty"`
 }
 
-// BackfillBaseline is what was there just before a backfill or a retry was asked for, so that none of it is taken for what the
-// request began: the newest records of backfills or, where the service keeps none, the newest runs.
+// BackfillBaseline is what was there just before a backfill or a retry was asked for, so that none
+// of it is taken for what the request began: the newest records of backfills or, where the service
+// keeps no records, the newest runs.
 type BackfillBaseline struct {
 	Since   time.Time   `json:"since,omitzero"`   // what was created earlier was there before
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since, and there before
@@ -40,12 +43,12 @@ func (b *BackfillBaseline) isNew(id uuid.UUID, created time.Time) bool {
 	return !created.Before(b.Since) && !slices.Contains(b.Known, id)
 }
 
-// clocksApart is how far the clocks of the service's own machines may be apart. It only bounds what is read: what is there
-// before a request is known by its ids.
+// clocksApart is how far the clocks of the service's own machines may be apart. It only bounds what
+// is read: what is there before a request is known by its ids.
 const clocksApart = time.Minute
 
-// baselineOf is what a page shows, the newest first: the rows of the last minute, since a clock that is slow may put a later row
-// among them.
+// baselineOf is what a page shows, the newest row first. The rows of the last minute are kept by their
+// ids, since a slow clock may put a later row among them.
 func baselineOf[T any](page *CursorPage[T], key func(T) (uuid.UUID, time.Time)) (b BackfillBaseline) {
 	for i, row := range page.Results {
 		id, created := key(row)
@@ -81,16 +84,14 @@ func (t *BackfillTicket) check() error {
 	return BackfillRange{t.StartAt, t.EndAt}.check(OpBackfillsGet)
 }
 
-// newTicket takes the baseline of a request that is about to be sent. It costs one read, or two where the service keeps no
-// records of backfills.
+// newTicket takes the baseline of a request that is about to be sent. It costs one read, or two
+// where the service keeps no records of backfills.
 func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options []CallOption) (BackfillTicket, error) {
 	cfg, err := configOf(op, options)
 	if err != nil {
 		return t, err
 	}
-	if cfg.reply != nil {
-		*cfg.reply = Reply{} // it may hold that of a call before
-	}
+	cfg.emptyReply()
 	var reply Reply
 	options = append(slices.Clip(options), onlyHeader, WithReply(&reply))
 	t.RequestedAt = c.core.now().UTC()
@@ -113,7 +114,14 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 	return t, nil
 }
 
-// onlyHeader takes from the options of a call what is not for a read that comes before it.
+// emptyReply empties the caller's Reply, which may hold the answer of an earlier call.
+func (cfg *callConfig) emptyReply() {
+	if cfg.reply != nil {
+		*cfg.reply = Reply{}
+	}
+}
+
+// onlyHeader removes from the options of a call what is not meant for a read that comes before it.
 func onlyHeader(cfg *callConfig) { *cfg = callConfig{header: cfg.header} }
 
 func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
@@ -127,8 +135,8 @@ func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
 	return b
 }
 
-// hasNoRecords reports whether a list of backfills failed since the service has no such resource: the list of an export that it
-// does not know is empty.
+// hasNoRecords reports whether a list of backfills failed since the service has no such resource:
+// the list of an export that it does not know is empty.
 func hasNoRecords(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode == http.StatusNotFound
@@ -143,7 +151,8 @@ func beforeSending(op Op, err error) error {
 	return errorf("%s: nothing was sent, since what is there before could not be read: %v", op, err)
 }
 
-// result is what a call returns that begins what the ticket is for. An answer that cannot be read comes after the fact.
+// result is what a call returns that begins what the ticket is for. An answer that cannot be read
+// comes after the fact.
 func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 	t.OutcomeUnknown = errors.Is(err, ErrOutcomeUnknown)
 	_, isUnread := errors.AsType[*DecodeError](err)
@@ -151,4 +160,33 @@ func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 		return nil, err
 	}
 	return &t, err
+}
+
+// unpauseWithBackfill reads first since when the export is paused: that is where the backfill
+// begins.
+func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, options []CallOption) (*BackfillTicket, error) {
+	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
+	if err != nil {
+		return nil, beforeSending(r.op.name, err)
+	}
+	t := BackfillTicket{ExportID: id, StartAt: Beginning, Unpaused: true}
+	if export.LastPausedAt != nil {
+		t.StartAt = At(*export.LastPausedAt)
+	}
+	if t, err = s.client.newTicket(ctx, r.op.name, t, options); err != nil {
+		return nil, err
+	}
+	r.body = map[string]bool{"backfill": true}
+	r.op.replay = ReplayNever
+	began := time.Now()
+	err = s.client.call(ctx, r, nil, options...)
+	if !export.Paused {
+		return nil, err
+	}
+	end := t.RequestedAt.Add(time.Since(began) + time.Second) // RequestedAt is in whole seconds
+	if !end.After(t.StartAt.Time()) {
+		end = t.StartAt.Time().Add(time.Second) // by another clock
+	}
+	t.EndAt = At(end)
+	return t.result(err)
 }

@@ -213,7 +213,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		"raw config of nothing":     {to(Destination{Type: "Kafka", Config: RawConfig(nil)}), "Destination.Config", "object"},
 		"key twice":                 {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"prefix": []byte(`""`)}}}), "Destination.Config", "prefix"},
 		"extra that is no JSON":     {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"x": []byte(`{`)}}}), "Destination.Config", ""},
-		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "no config of this package"},
+		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "not a config of this package"},
 		"near miss in a config":     {to(Destination{Type: DestinationS3, Config: S3Config{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
 		"near miss in a raw config": {to(Destination{Type: DestinationS3, Config: RawConfig(`{"compression":"GZIP"}`)}), "Destination.Config: compression", `"gzip"`},
 		"a printed secret":          {to(Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},

@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// With returns the destination of an update that changes only the keys of config: all other keys keep their values. Type and
-// integration are sent again, as the service demands. A key can be set or, where the service allows it, be null; it cannot be
-// removed. With can be repeated.
+// With returns the destination of an update that changes only the keys of config: all other keys
+// keep their values. Type and integration are sent again, as the service demands. A key can be set
+// or, where the service allows it, be null; it cannot be removed. With can be repeated.
 //
-// d must have been read from the service, since servers differ. Those that know integrations merge a config into the stored one:
-// they are sent the keys of config only. Older ones replace it: they are sent the whole config as it was read. Credentials are
-// never read, so an update that would lose some is refused with an [*InputError] that names them: config must then set them
-// too, or set null where the export has none. On all servers that goes for credentials inside a key that config changes,
-// such as CopyInputs. A Destination that is written without With is sent as it is.
+// d must have been read from the service, since servers differ. Those that know integrations merge
+// a config into the stored one: they are sent the keys of config only. Older ones replace it: they
+// are sent the whole config as it was read. Credentials are never read, so an update that would
+// lose some is refused with an [*InputError] that names them: config must then set them too, or set
+// null if the export has none. On all servers this includes credentials inside a key that config
+// changes, such as CopyInputs. A Destination that is written without With is sent as it is.
 func (d Destination) With(config DestinationConfig) Destination {
-	changed := Destination{Type: d.Type, Config: config, over: &d}
+	changed := Destination{Type: d.Type, Config: config, over: func() Destination { return d }}
 	if id, ok := d.Integration.Get(); ok {
 		changed.Integration = Set(id)
 	}
@@ -36,8 +37,9 @@ var unreturned = map[DestinationType][]string{
 	DestinationNoOp:      nil,
 }
 
-// isReplaced reports whether the server that this destination was read from may replace a config instead of merging it: it does
-// not know integrations, which are in every answer of those that do. The other types came with integrations.
+// isReplaced reports whether the server that this destination was read from may replace a config
+// instead of merging it: it does not know integrations, which are in every answer of those that do.
+// The other types came with integrations.
 func (d Destination) isReplaced() bool {
 	_, isOld := unreturned[d.Type]
 	return d.Integration.IsZero() && (isOld || !d.Type.IsKnown())
@@ -46,39 +48,42 @@ func (d Destination) isReplaced() bool {
 type configKeys = map[string]json.RawMessage
 
 // completed is the config to send for the keys that d changes.
-func (d Destination) completed(op Op, changed configKeys) (configKeys, error) {
-	if d.over == nil {
-		return changed, nil
-	}
-	read := *d.over
-	for read.over != nil {
-		below, err := read.keys(op)
+func (d Destination) completed(op Op, changed configKeys) ([]byte, error) {
+	read := d.over()
+	for ; read.over != nil; read = read.over() {
+		_, below, err := read.encode(op)
 		if err != nil {
 			return nil, err
 		}
-		changed, read = overlaid(below, changed), *read.over
+		changed = overlaid(below, changed)
 	}
 	var stored configKeys
 	if !isNil(read.Config) {
 		var err error
-		if stored, err = read.keys(op); err != nil {
+		if _, stored, err = read.encode(op); err != nil {
 			return nil, err
 		}
 	}
 	whole := overlaid(stored, changed)
-	if !read.isReplaced() {
+	names, isKnown := unreturned[read.Type]
+	switch {
+	case !read.isReplaced():
 		for name := range changed {
 			changed[name] = whole[name]
 		}
-		return changed, refuseLoss(op, lostInside(changed), "some servers replace the whole key")
-	}
-	names, isKnown := unreturned[read.Type]
-	if stored == nil || !isKnown {
+		if err := refuseLoss(op, lostInside(changed), "some servers replace the whole key"); err != nil {
+			return nil, err
+		}
+		return json.Marshal(changed)
+	case stored == nil || !isKnown:
 		return nil, &InputError{Op: op, Field: "Destination", Want: "With on a destination that was read from the service and is of a known type: " +
 			"the server may replace the whole config, and what it stores is not known; write the whole Destination without With"}
 	}
 	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
-	return whole, refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config")
+	if err := refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config"); err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
 }
 
 // refuseLoss refuses to send a config without keys that the server stores.

@@ -48,7 +48,7 @@ func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOpti
 	return f
 }
 
-// readFrom is told the moment before which none of the runs in question was created.
+// readFrom sets the time since which the runs in question were created.
 func (f *follower) readFrom(t time.Time) { f.from, f.since = t, t }
 
 // look reads what is new and says how far it has come.
@@ -91,7 +91,8 @@ func (f *follower) readRow(ctx context.Context) error {
 	return nil
 }
 
-// findRow finds the record where the ticket does not name it: the first one of the range that was not there before the request.
+// findRow finds the record where the ticket does not name it: the first one of the range that was
+// not there before the request.
 func (f *follower) findRow(ctx context.Context) error {
 	if f.before.OfRuns || f.id != uuid.Nil {
 		return nil
@@ -119,7 +120,8 @@ func (f *follower) findRow(ctx context.Context) error {
 	return nil
 }
 
-// asksFor reports whether the ticket is for a range. Where an export was unpaused, the service alone knows the end.
+// asksFor reports whether the ticket is for a range. Where an export was unpaused, the service
+// alone knows the end.
 func (f *follower) asksFor(x span) bool {
 	return x == *f.whole || f.ticket.Unpaused && x.start.Equal(f.whole.start)
 }
@@ -189,7 +191,8 @@ func beginOfDay(date Timestamp, hour int, zone *time.Location) time.Time {
 	return time.Date(y, m, d, hour, 0, 0, 0, zone).UTC()
 }
 
-// readJoined reads the runs that were under way at the request: their intervals get no run of their own.
+// readJoined reads the runs that were under way at the request: their intervals get no run of their
+// own.
 func (f *follower) readJoined(ctx context.Context) error {
 	var live []uuid.UUID
 	for _, id := range f.joined {
@@ -208,10 +211,11 @@ func (f *follower) readJoined(ctx context.Context) error {
 	return nil
 }
 
-// readRuns reads the runs that are new or not yet over. They begin one after another, so that is seldom more than a page.
+// readRuns reads the runs that are new or not yet over. They begin one after another, so that is
+// seldom more than a page.
 func (f *follower) readRuns(ctx context.Context) error {
 	if f.id == uuid.Nil && !f.before.OfRuns {
-		return nil // no run can be told to be its own yet
+		return nil // its runs cannot be recognised yet
 	}
 	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, nil, f.options...) {
 		if err != nil {
@@ -246,8 +250,8 @@ func (f *follower) take(r Run) {
 	f.runs[r.span()] = r
 }
 
-// nextSince is where the next look begins to read: no later than its oldest run that goes on, and a little before the newest,
-// for rows that are written late.
+// nextSince is where the next look begins to read: no later than its oldest run that is not over,
+// and a little before the newest, for rows that are written late.
 func (f *follower) nextSince() time.Time {
 	var newest, oldest time.Time
 	for _, run := range f.runs {
@@ -288,8 +292,8 @@ func (f *follower) isDone(ctx context.Context) (bool, error) {
 	return !f.anyGoesOn(), nil
 }
 
-// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got none of its own, and that
-// were under way while it was.
+// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
+// no run of its own, and that were under way while it was.
 func (f *follower) joinGaps(ctx context.Context) error {
 	whole := *f.whole
 	if adjusted := f.row.AdjustedStartAt; adjusted != nil && adjusted.After(whole.start) {
@@ -325,7 +329,8 @@ func (f *follower) joinGaps(ctx context.Context) error {
 	return err
 }
 
-// wasUnderWay reports whether a run was under way at some time between the beginning of the backfill and its end.
+// wasUnderWay reports whether a run was under way at some time between the beginning of the
+// backfill and its end.
 func (f *follower) wasUnderWay(r Run) bool {
 	ended, over := r.LastUpdatedAt, f.row.LastUpdatedAt
 	if r.FinishedAt != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// How the credentials in the body of a request are kept out of what is made of a refusal, which may echo them.
+// How the credentials in the body of a request are kept out of what is made of a refusal, which may
+// echo them.
 
 const (
 	leastKey    = 12  // shorter keys, of tests, may be in any data
@@ -52,8 +53,8 @@ func credentialsIn(body []byte) []string {
 	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // the whole before its lines
 }
 
-// redactCredentials returns body without credentials: in JSON however they are escaped, in other texts as they are or, where the body
-// was cut, in part.
+// redactCredentials returns body without credentials: in JSON however they are escaped, in other
+// texts as they are or, where the body was cut, in part.
 func redactCredentials(body []byte, secrets []string) []byte {
 	if len(secrets) == 0 {
 		return body
@@ -74,7 +75,7 @@ func redactCredentials(body []byte, secrets []string) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(masked) != nil {
+	if err := encoder.Encode(masked); err != nil {
 		return []byte(redacted)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
@@ -97,7 +98,8 @@ func redactPlain(text string, secrets []string) string {
 	return text
 }
 
-// hide returns an answer's header and body without the keys of the client and the credentials of the request.
+// hide returns an answer's header and body without the keys of the client and the credentials of
+// the request.
 func (x *exchange) hide(h http.Header, body []byte) (http.Header, []byte) {
 	h = redactHeader(h, x.keys)
 	for _, values := range h {
@@ -108,8 +110,8 @@ func (x *exchange) hide(h http.Header, body []byte) (http.Header, []byte) {
 	return h, redact(redactCredentials(body, x.credentials), x.keys)
 }
 
-// withoutKeys is a success as it is decoded: a service that echoes the client's keys, in the error of a run for example, must not
-// make its callers print them. Do is given what it asks for.
+// withoutKeys is a success as it is decoded: a service that echoes the client's keys, in the error
+// of a run for example, must not make its callers print them. Do is given what it asks for.
 func (x *exchange) withoutKeys(body []byte) []byte {
 	if x.op.name == OpDo {
 		return body

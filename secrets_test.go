@@ -103,7 +103,7 @@ func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 					require.Equal(t, "invalid_input", api.Code)
 					require.Contains(t, api.Detail, "cannot log in with "+redacted)
 					texts := append(seen, err.Error(), fmt.Sprintf("%+v", *api), api.Detail, api.Attr, string(api.Body()), log.String())
-					for _, line := range strings.Split(strings.TrimSpace(credential), "\n") {
+					for line := range strings.SplitSeq(strings.TrimSpace(credential), "\n") {
 						for _, text := range texts {
 							for _, secret := range []string{line, quoted(line), escapes(line)} {
 								require.NotContains(t, text, secret)
@@ -134,7 +134,7 @@ func TestCredentialsEchoedInATextAreInNoError(t *testing.T) {
 
 // quoted is a text as it is between the quotes of JSON.
 func quoted(s string) string {
-	b, _ := json.Marshal(s)
+	b, _ := json.Marshal(s) //nolint:errchkjson // a string
 	return string(b[1 : len(b)-1])
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// span is an interval of data, or a range of them: [start, end). A zero start is the beginning of time; a zero end is that of a
-// run whose interval has none. It is comparable.
+// span is an interval of data, or a range of them: [start, end). A zero start is the beginning of
+// time; a zero end is that of a run whose interval has no end. It is comparable.
 type span struct{ start, end time.Time }
 
 // spanOf keeps what the service keeps: whole microseconds.
@@ -24,7 +24,8 @@ func (x span) holds(y span) bool {
 
 func (x span) compare(y span) int { return cmp.Or(x.start.Compare(y.start), x.end.Compare(y.end)) }
 
-// length counts a span from the beginning of time from 1970. One without an end has the least length there is.
+// length counts a span from the beginning of time from 1970. One without an end has the least
+// length there is.
 func (x span) length() time.Duration {
 	switch {
 	case x.end.IsZero():
@@ -57,8 +58,8 @@ func (g *gap) add(x span) {
 	g.size = max(g.size, g.size+x.length()) // the sum of centuries overflows
 }
 
-// coverage finds what the runs, in the order of their intervals, leave open. An opening shorter than one interval is not
-// counted: the service exports whole intervals only.
+// coverage finds what the runs, in the order of their intervals, leave open. An opening shorter
+// than one interval is not counted: the service exports whole intervals only.
 func coverage(whole span, runs []Run) gap {
 	var (
 		g        gap

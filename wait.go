@@ -20,18 +20,20 @@ var (
 
 // WatchOptions say how often to look, and when to stop. Zero fields take the default.
 //
-// Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it asks for more, they return an
-// error at once that says so. They have no time limit of their own: give ctx a deadline.
+// Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it
+// asks for more, they return an error at once that says so. They have no time limit of their own:
+// give ctx a deadline.
 type WatchOptions struct {
 	Interval    time.Duration // between two looks; default 5 s. It doubles while nothing changes
 	MaxInterval time.Duration // the longest interval; default 30 s
 	MaxFailures int           // give up after so many failed looks in a row, each after its own retries; default 5
 
-	// Until says that a run is over. The default is [RunStatus.IsTerminal]: with an unknown status a run is not over.
+	// Until says that a run is over. The default is [RunStatus.IsTerminal]: with an unknown status
+	// a run is not over.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries: if no record of it is found and nothing has changed for this long, nothing more is
-	// expected. The default is 2 minutes.
+	// Settle is for backfills and retries: if no record of it is found and nothing has changed for
+	// this long, nothing more is expected. The default is 2 minutes.
 	Settle time.Duration
 }
 
@@ -66,9 +68,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it failed, timed out or was
-// terminated, [ErrRunCancelled] if it was cancelled, and [ErrRecordsFailed] if it completed but some of its records failed. A run
-// that ended with a status that this package does not know matches none of them.
+// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it
+// failed, timed out or was terminated, [ErrRunCancelled] if it was cancelled, and
+// [ErrRecordsFailed] if it completed but some of its records failed. A run that ended with a status
+// that this package does not know matches none of them.
 type RunError struct {
 	Run *Run
 }
@@ -115,9 +118,10 @@ func (r *Run) ending() string {
 	return text
 }
 
-// Watch yields a run as it is now and then on each change of its status or its counts, until it is over. How it ended is in its
-// Status; see [RunsService.Wait] for an error. Looks that fail with an error that can pass are repeated; an error comes once,
-// last, with the run as it was last seen. The two ids are all that is needed to resume watching later.
+// Watch yields a run as it is now and then on each change of its status or its counts, until it is
+// over. How it ended is in its Status; see [RunsService.Wait] for an error. Looks that fail with an
+// error that can pass are repeated; an error comes once, last, with the run as it was last seen.
+// The two ids are all that is needed to resume watching later.
 func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return func(yield func(Run, error) bool) {
 		for run, err := range s.watch(ctx, exportID, runID, o, options) {
@@ -128,10 +132,11 @@ func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 	}
 }
 
-// Wait returns when the run is over. The error is nil only if it completed with all of its records, or is still running and
-// WatchOptions.Until accepts that. Any other end is a [*RunError], also that of a run that completed but some of its records
-// failed ([ErrRecordsFailed]; only newer servers count them). The run as it was last seen is returned with every error,
-// a cancelled context's too; it is nil if it was never seen.
+// Wait returns when the run is over. The error is nil only if it completed with all of its records,
+// or is still running and WatchOptions.Until accepts that. Any other end is a [*RunError], also
+// that of a run that completed but some of its records failed ([ErrRecordsFailed]; only newer
+// servers count them). The run as it was last seen is returned with every error, a cancelled
+// context's too; it is nil if it was never seen.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := lastOf(s.watch(ctx, exportID, runID, o, options))
 	if err == nil && run.endedBadly() {
@@ -186,7 +191,8 @@ type sight[S any] struct {
 
 type look[S any] func(context.Context) (sight[S], error)
 
-// watch looks until it is done, and yields what has changed. Each walk begins with a look function of its own.
+// watch looks until it is done, and yields what has changed. Each walk begins with a look function
+// of its own.
 func watch[S any](ctx context.Context, o WatchOptions, what string, begin func() look[S]) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
 		var last *S
@@ -290,7 +296,8 @@ func askedWait(err error) time.Duration {
 	return 0
 }
 
-// tooLongAWait adds to an error that ends a watch that the service asks for a longer wait than is obeyed, if it does.
+// tooLongAWait adds to an error that ends a watch that the service asks for a longer wait than is
+// obeyed, if it does.
 func tooLongAWait(what string, err error) error {
 	if asked := askedWait(err); asked > longestWait {
 		return errorf("stopped watching %s: the service asks to wait %v, longer than the %v that are waited: watch again later (%v)", what, asked, longestWait, err)
