@@ -139,7 +139,7 @@ func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
 // the list of an export that it does not know is empty.
 func hasNoRecords(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound
+	return ok && (api.StatusCode == http.StatusNotFound || api.StatusCode == http.StatusMethodNotAllowed)
 }
 
 // beforeSending is the error of a call that needs to read something first, and could not.
