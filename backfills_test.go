@@ -48,7 +48,7 @@ func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
 		"older server":      {httpmock.NewStringResponder(200, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`), false, nil},
 		"newer server":      {httpmock.NewStringResponder(404, noSuchEndpoint), true, nil},
 		"unknown export":    {httpmock.NewStringResponder(404, noSuchObject), false, ErrNotFound},
-		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, ErrNotFound},
+		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, nil},
 		"refused":           {httpmock.NewStringResponder(400, `{"detail": "end_at is too far away"}`), false, ErrInvalid},
 		"too many":          {httpmock.NewStringResponder(429, `{"code": "too_many_concurrent_backfills"}`), false, ErrTooManyBackfills},
 		"failed":            {httpmock.NewStringResponder(500, ""), false, ErrOutcomeUnknown},
@@ -213,7 +213,7 @@ func TestBackfillsAreReadAndCancelled(t *testing.T) {
 	require.Equal(t, want, *got)
 
 	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at", httpmock.NewStringResponder(200, `{"next": "https://x/?cursor=2", "results": [`+row+`]}`))
-	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at&cursor=2", httpmock.NewStringResponder(200, `{"next": null, "results": [{"status": "Novel"}]}`))
+	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at&cursor=2", httpmock.NewStringResponder(200, `{"next": null, "results": [{"id": "`+runA.String()+`", "status": "Novel"}]}`))
 	page, err := client.Backfills.List(ctx, exportA, nil)
 	require.NoError(t, err)
 	require.Equal(t, []Backfill{want}, page.Results)
