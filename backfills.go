@@ -127,7 +127,7 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 		return w, err
 	}
 	if !isKnown(selected.Ordering, backfillOrderings) {
-		return w, &InputError{Op: OpBackfillsList, Field: "Ordering", Value: string(selected.Ordering), Want: "one of created_at, -created_at, start_at, -start_at"}
+		return w, &InputError{Op: OpBackfillsList, Field: "Ordering", Value: unlessKey(string(selected.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
 	}
 	if err := selected.CursorOptions.check(OpBackfillsList); err != nil {
 		return w, err

@@ -49,7 +49,7 @@ func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
 		"older server":      {httpmock.NewStringResponder(200, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`), false, nil},
 		"newer server":      {httpmock.NewStringResponder(404, noSuchEndpoint), true, nil},
 		"unknown export":    {httpmock.NewStringResponder(404, noSuchObject), false, ErrNotFound},
-		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, ErrNotFound},
+		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, nil},
 		"refused":           {httpmock.NewStringResponder(400, `{"detail": "end_at is too far away"}`), false, ErrInvalid},
 		"too many":          {httpmock.NewStringResponder(429, `{"code": "too_many_concurrent_backfills"}`), false, ErrTooManyBackfills},
 		"failed":            {httpmock.NewStringResponder(500, ""), false, ErrOutcomeUnknown},
@@ -134,6 +134,19 @@ func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.True(t, ticket.OutcomeUnknown)
 	require.Equal(t, noon, ticket.RequestedAt)
+}
+
+// What was carried out, only that its answer cannot be read, is followed as what has begun.
+func TestTicketOfWhatWasDone(t *testing.T) {
+	for status, unknown := range map[int]bool{303: false, 500: true} {
+		client, mock := newTestClient(t)
+		mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
+		mock.RegisterResponder("POST", backfillsPath, httpmock.NewStringResponder(status, ""))
+		ticket, err := client.Backfills.Create(t.Context(), exportA, january)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
+		require.NotNil(t, ticket)
+		require.Equal(t, unknown, ticket.OutcomeUnknown)
+	}
 }
 
 func TestRetryMakesATicket(t *testing.T) {
@@ -224,7 +237,7 @@ func TestBackfillsAreReadAndCancelled(t *testing.T) {
 	require.Equal(t, want, *got)
 
 	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at", httpmock.NewStringResponder(200, `{"next": "https://x/?cursor=2", "results": [`+row+`]}`))
-	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at&cursor=2", httpmock.NewStringResponder(200, `{"next": null, "results": [{"status": "Novel"}]}`))
+	mock.RegisterResponderWithQuery("GET", backfillsPath, "ordering=-created_at&cursor=2", httpmock.NewStringResponder(200, `{"next": null, "results": [{"id": "`+runA.String()+`", "status": "Novel"}]}`))
 	page, err := client.Backfills.List(ctx, exportA, nil)
 	require.NoError(t, err)
 	require.Equal(t, []Backfill{want}, page.Results)

@@ -151,14 +151,13 @@ func beforeSending(op Op, err error) error {
 	return errorf("%s: nothing was sent, since what is there before could not be read: %v", op, err)
 }
 
-// result is what a call returns that begins what the ticket is for. An answer that cannot be read
-// comes after the fact.
+// result is what a call returns that begins what the ticket is for.
 func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
-	t.OutcomeUnknown = errors.Is(err, ErrOutcomeUnknown)
-	_, isUnread := errors.AsType[*DecodeError](err)
-	if err != nil && !t.OutcomeUnknown && !isUnread {
+	unknown, ok := errors.AsType[*OutcomeUnknownError](err)
+	if err != nil && !ok {
 		return nil, err
 	}
+	t.OutcomeUnknown = ok && !unknown.Done
 	return &t, err
 }
 

@@ -83,11 +83,13 @@ func TestDeleteThatFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, remove(t.Context(), newScript(fails(errCut), gone)))
 		require.NoError(t, remove(t.Context(), newScript(answers(502, ""), answers(429, ""), gone)))
-		for _, other := range []step{answers(404, "<html>"), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
+		for _, other := range []step{answers(404, ""), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
 			require.ErrorIs(t, remove(t.Context(), newScript(answers(502, ""), other)), ErrNotFound, "it is the way there that was not found")
 		}
+		require.ErrorAs(t, remove(t.Context(), newScript(answers(502, ""), answers(404, "<html>"))), new(*APIError))
 		require.ErrorIs(t, remove(t.Context(), newScript(gone)), ErrNotFound)
-		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, ""), gone)), ErrNotFound, "a refused try deleted nothing")
+		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, `{"code":"throttled"}`), gone)), ErrNotFound, "a refused try deleted nothing")
+		require.NoError(t, remove(t.Context(), newScript(answers(429, "slow down"), gone)), "a proxy's word proves nothing")
 		require.ErrorIs(t, remove(t.Context(), newScript(fails(refusedDial), gone)), ErrNotFound, "a try that was not sent deleted nothing")
 	})
 }

@@ -119,7 +119,7 @@ const (
 // check refuses what the service would silently ignore or answer with an empty list.
 func (o RunListOptions) check(op Op) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: value, Want: want}
+		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
 	}
 	for _, s := range o.Statuses {
 		if err := checkSpelling(op, "Statuses", s, runStatuses); err != nil {

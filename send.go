@@ -200,8 +200,8 @@ func (p *Capture) post(b *parcel) captureAnswer {
 	return a
 }
 
-// capturePost makes one request to the capture origin. Its uuids make a repetition harmless, so the transport may replay
-// it on a connection that had gone stale: the header entry says so, and is not sent.
+// capturePost makes one request to the capture origin. It is written once: what is sent again, and
+// when, is for the lanes to say.
 func (c *core) capturePost(ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool) (int, http.Header, []byte, error) {
 	target := *c.capture
 	target.Path += op.path
@@ -210,7 +210,7 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	}
 	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
 	plan := &tryPlan{
-		info: info, origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
+		origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
 		begin: func() CallInfo { return info }, report: func(tryReport) {},
 	}
 	req, err := http.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, plan), op.method, target.String(), open())
@@ -221,11 +221,10 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", c.userAgent)
-	req.Header["Idempotency-Key"] = nil
 	if zipped {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
-	resp, err := c.ingest.Do(req)
+	resp, err := c.ingest().Do(req)
 	if err != nil {
 		return 0, nil, nil, redactError(noURL(err), []string{c.projectKey()})
 	}

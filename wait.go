@@ -204,7 +204,7 @@ func watch[S any](ctx context.Context, o WatchOptions, what string, begin func()
 				if (seen.changed || seen.done) && !yield(last, nil) || seen.done {
 					return
 				}
-			} else if ctx.Err() == nil && !pace.bears(err) {
+			} else if ctx == nil || ctx.Err() == nil && !pace.bears(err) { // a look refuses a nil context
 				yield(last, tooLongAWait(what, err))
 				return
 			}
