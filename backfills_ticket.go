@@ -101,7 +101,7 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 		t.Baseline = new(baselineOf(records, func(b Backfill) (uuid.UUID, time.Time) { return b.ID, b.CreatedAt }))
 	case hasNoRecords(err):
 		var runs *CursorPage[Run]
-		if runs, err = c.Runs.List(ctx, t.ExportID, nil, options...); err == nil {
+		if runs, err = c.Runs.List(ctx, t.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, options...); err == nil {
 			t.Baseline = new(baselineOfRuns(runs))
 		}
 	}
@@ -148,7 +148,7 @@ func beforeSending(op Op, err error) error {
 		refused.Op = op
 		return refused
 	}
-	return errorf("%s: nothing was sent, since what is there before could not be read: %v", op, err)
+	return errorf("%s: nothing was sent, because reading what was there before failed: %v", op, err)
 }
 
 // result is what a call returns that begins what the ticket is for.

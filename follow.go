@@ -94,9 +94,10 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // is nil only if all of its runs completed, with all of their records; otherwise it is a
 // [*BackfillError]. The last state is returned with every error.
 //
-// [ErrNoRuns] means that nothing ran: the range held no records to export. [ErrOutcomeUnknown]
-// means that nothing shows that the backfill began: a ticket with an unknown outcome most likely
-// had no effect; any other can be followed again later.
+// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without
+// records of backfills, no run began within WatchOptions.Settle. [ErrOutcomeUnknown] means that
+// nothing shows that the backfill began: a request with an unknown outcome most likely had no
+// effect; any other can be followed again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	state, err := lastOf(s.Watch(ctx, ticket, o, options...))
 	if err == nil {

@@ -276,3 +276,31 @@ func TestARecordThatNeverComes(t *testing.T) {
 		require.ErrorContains(t, err, "shows no record")
 	})
 }
+
+// A run that the retry has joined is found when all is over too, also one whose interval lacks an end or a start.
+func TestJoinedRunIsFoundAfterwards(t *testing.T) {
+	from, to := anHourOf(1, 0)
+	for name, run := range map[string]hogapitest.Run{
+		"whole": {Start: from, End: to}, "no end": {Start: from, NoEnd: true}, "no start": {FromStart: true, End: to},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				run.Status, run.Created = "Running", time.Now().Add(-20*24*time.Hour)
+				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run"})
+				id := project.AddRun(export, run)
+				ticket, err := client.Runs.Retry(t.Context(), export, id)
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				_, err = client.Runs.Wait(t.Context(), export, id, nil)
+				require.ErrorIs(t, err, hogapi.ErrRunFailed)
+				time.Sleep(time.Hour)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				require.ErrorContains(t, err, "of the joined run")
+				require.Len(t, state.Runs, 1)
+				require.Equal(t, id, state.Runs[0].ID)
+			})
+		})
+	}
+}

@@ -217,7 +217,7 @@ func (f *follower) readRuns(ctx context.Context) error {
 	if f.id == uuid.Nil && !f.before.OfRuns {
 		return nil // its runs cannot be recognised yet
 	}
-	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, nil, f.options...) {
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...) {
 		if err != nil {
 			return err
 		}
@@ -300,33 +300,38 @@ func (f *follower) joinGaps(ctx context.Context) error {
 		whole.start = adjusted.UTC()
 	}
 	gap := coverage(whole, f.sorted(f.isOwn))
-	if gap.size == 0 || countOr(f.row.TotalRecordsCount) == 0 {
+	if gap.size == 0 {
 		return nil
 	}
-	join := func(o *RunListOptions) error {
-		for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, o, f.options...) {
-			if err != nil {
-				return err
-			}
-			if old, known := f.runs[run.span()]; known && f.isOwn(old) || !gap.hull.holds(run.span()) || !f.wasUnderWay(run) {
-				continue
-			}
-			f.take(run)
-			if !f.watch.Until(run) && !slices.Contains(f.joined, run.ID) {
-				f.joined = append(f.joined, run.ID)
-			}
-		}
-		return nil
-	}
-	if gap.hull.start.IsZero() {
-		return join(nil) // the order by interval leaves out runs without a start
+	newest := RunListOptions{Ordering: RunsNewestFirst}
+	if gap.hull.start.IsZero() || gap.hull.end.IsZero() {
+		return f.joinAmong(ctx, newest, gap.hull) // the order by interval does not list runs without a start
 	}
 	const zones = 24 * time.Hour // some servers read times in the project's zone
-	err := join(&RunListOptions{Ordering: RunsByInterval, Start: gap.hull.start.Add(-zones), End: gap.hull.end.Add(zones)})
+	byInterval := RunListOptions{Ordering: RunsByInterval, Start: gap.hull.start.Add(-zones), End: gap.hull.end.Add(zones)}
+	err := f.joinAmong(ctx, byInterval, gap.hull)
 	if errors.Is(err, ErrServer) {
-		return join(nil) // some servers fail in that order where a run has no start
+		return f.joinAmong(ctx, newest, gap.hull) // some servers fail in that order at a run without a start
 	}
 	return err
+}
+
+// joinAmong takes the runs of a list that the backfill has joined in an opening of its own runs.
+func (f *follower) joinAmong(ctx context.Context, o RunListOptions, opening span) error {
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...) {
+		if err != nil {
+			return err
+		}
+		old, known := f.runs[run.span()]
+		if known && f.isOwn(old) || !opening.holds(run.span()) || !f.wasUnderWay(run) {
+			continue
+		}
+		f.take(run)
+		if !f.watch.Until(run) && !slices.Contains(f.joined, run.ID) {
+			f.joined = append(f.joined, run.ID)
+		}
+	}
+	return nil
 }
 
 // wasUnderWay reports whether a run was under way at some time between the beginning of the

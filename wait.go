@@ -33,7 +33,8 @@ type WatchOptions struct {
 	Until func(Run) bool
 
 	// Settle is for backfills and retries: if no record of it is found and nothing has changed for
-	// this long, nothing more is expected. The default is 2 minutes.
+	// this long, nothing more is expected. It must be longer than the service needs to begin a run.
+	// The default is 2 minutes.
 	Settle time.Duration
 }
 
