@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -12,6 +13,8 @@ type AppMetrics struct {
 	Metrics MetricSeries  `json:"metrics"`
 	Errors  []MetricError `json:"errors"` // nil for batch exports
 }
+
+func (m *AppMetrics) complete() error { return allComplete(m.Errors) }
 
 // MetricSeries holds one count of each kind for each date. All are empty where the service has nothing.
 type MetricSeries struct {
@@ -69,6 +72,8 @@ func (e *MetricError) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+func (e *MetricError) complete() error { return hasText(e.Type, "error_type") }
+
 // MetricErrorDetail is one occurrence of an error.
 type MetricErrorDetail struct {
 	Timestamp time.Time       `json:"timestamp"`
@@ -89,6 +94,13 @@ func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 	err := json.Unmarshal(b, &raw)
 	d.Timestamp = raw.Timestamp.Time
 	return err
+}
+
+func (d *MetricErrorDetail) complete() error {
+	if d.Timestamp.IsZero() {
+		return hasText(d.ErrorUUID, "error_uuid")
+	}
+	return nil
 }
 
 // HistoricalExport is one job that exported an app's past events.
@@ -121,6 +133,8 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+func (h *HistoricalExport) complete() error { return hasText(h.JobID, "job_id") }
+
 // HistoricalExportStatus is the state of a historical export. The service may send values that this package does not know.
 type HistoricalExportStatus string
 
@@ -141,6 +155,10 @@ type HistoricalExportDetail struct {
 	Summary HistoricalExport `json:"summary"`
 	Metrics MetricSeries     `json:"metrics"`
 	Errors  []MetricError    `json:"errors"`
+}
+
+func (d *HistoricalExportDetail) complete() error {
+	return cmp.Or(d.Summary.complete(), allComplete(d.Errors))
 }
 
 // MetricCategory is a part of what an app does.
@@ -233,16 +251,29 @@ func (s *AppMetricsService) HistoricalExport(ctx context.Context, pluginConfigID
 	return read[HistoricalExportDetail](ctx, s.client, endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID), nil, options)
 }
 
-// The answers that hold a list, and how they tell an empty one from something else.
+// The answers that hold a list.
 type (
 	errorDetails      struct{ Result []MetricErrorDetail }
 	historicalExports struct{ Results []HistoricalExport }
 )
 
-func (d *errorDetails) complete() error      { return hasResults(d.Result) }
-func (e *historicalExports) complete() error { return hasResults(e.Results) }
+func (d *errorDetails) decodeRows(ctx context.Context, body []byte) (err error) {
+	var raw struct{ Result json.RawMessage }
+	if err = json.Unmarshal(body, &raw); err == nil {
+		d.Result, err = rowsOf[MetricErrorDetail](ctx, raw.Result)
+	}
+	return err
+}
 
-// read carries out a call whose answer may be empty: the specification knows no body.
+func (e *historicalExports) decodeRows(ctx context.Context, body []byte) (err error) {
+	var raw struct{ Results json.RawMessage }
+	if err = json.Unmarshal(body, &raw); err == nil {
+		e.Results, err = rowsOf[HistoricalExport](ctx, raw.Results)
+	}
+	return err
+}
+
+// read carries out a call whose answer may be empty: PostHog's API reference documents no body.
 func read[T any](ctx context.Context, c *Client, r request, q url.Values, options []CallOption) (*T, error) {
 	r.query, r.lenient = q, true
 	var out T

@@ -2,6 +2,9 @@ package hogapi
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,12 +65,12 @@ func TestAppMetricsQueries(t *testing.T) {
 
 func TestAppMetricsErrorDetails(t *testing.T) {
 	client, mock := newTestClient(t)
-	mock.RegisterNoResponder(httpmock.NewStringResponder(200, `{"result":[{"timestamp":"2024-03-01T00:00:00","error_uuid":"u","error_type":"E","error_details":{"stack":["a"]}},{"timestamp":null,"error_details":null}]}`))
+	mock.RegisterNoResponder(httpmock.NewStringResponder(200, `{"result":[{"timestamp":"2024-03-01T00:00:00","error_uuid":"u","error_type":"E","error_details":{"stack":["a"]}},{"timestamp":null,"error_uuid":"v","error_details":null}]}`))
 	got, err := client.AppMetrics.ErrorDetails(t.Context(), "7", "E", nil)
 	require.NoError(t, err)
 	assert.Equal(t, []MetricErrorDetail{
 		{time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), "u", "E", json.RawMessage(`{"stack":["a"]}`)},
-		{Details: json.RawMessage(`null`)},
+		{ErrorUUID: "v", Details: json.RawMessage(`null`)},
 	}, got)
 }
 
@@ -120,7 +123,9 @@ func TestAppMetricsRefuseBadInput(t *testing.T) {
 		requireInputError(t, err, "plugin_config_id")
 		_, err = m.HistoricalExport(ctx, id, "j")
 		requireInputError(t, err, "plugin_config_id")
-		_, err = m.HistoricalExport(ctx, "7", id)
+	}
+	for _, id := range []string{"", ".", "..", "a\n", "\xff", strings.Repeat("a", 201), testPersonalKey} {
+		_, err := m.HistoricalExport(ctx, "7", id)
 		requireInputError(t, err, "id")
 	}
 	_, err := m.ErrorDetails(ctx, "7", "", nil)
@@ -131,6 +136,35 @@ func TestAppMetricsRefuseBadInput(t *testing.T) {
 	requireInputError(t, err, "Category")
 	assert.ErrorContains(t, err, `"onEvent"`)
 	assert.Zero(t, mock.GetTotalCallCount())
+}
+
+// An id that the list of historical exports has returned is sent as it is, whatever is in it.
+func TestHistoricalExportTakesEveryIDOfItsList(t *testing.T) {
+	for _, id := range []string{"j", "2024-03-01T00:00:00Z", "a/b", "../x", "50%", "a?b#c", "é ü", "%2e%2e", "...", "a.b"} {
+		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			listed, path, _ := strings.Cut(r.URL.EscapedPath(), "/historical_exports/")
+			require.Equal(t, "/api/environments/12345/app_metrics/7", listed)
+			if path == "" {
+				return answer(r, 200, toText(t, map[string]any{"results": []any{map[string]any{"job_id": id}}})), nil
+			}
+			asked, err := url.PathUnescape(strings.TrimSuffix(path, "/"))
+			require.NoError(t, err)
+			require.NotContains(t, strings.TrimSuffix(path, "/"), "/", "one segment")
+			return answer(r, 200, toText(t, map[string]any{"summary": map[string]any{"job_id": asked}})), nil
+		}))
+		jobs, err := client.AppMetrics.HistoricalExports(t.Context(), "7")
+		require.NoError(t, err)
+		one, err := client.AppMetrics.HistoricalExport(t.Context(), "7", jobs[0].JobID)
+		require.NoError(t, err, id)
+		require.Equal(t, id, one.Summary.JobID)
+	}
+}
+
+func toText(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestAppMetricsThatCannotBeRead(t *testing.T) {

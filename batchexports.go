@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" stay empty on servers
-// that do not have them.
+// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" are
+// empty on servers that do not have them.
 type BatchExport struct {
 	ID              uuid.UUID       `json:"id"`
 	TeamID          int64           `json:"team_id"`
@@ -58,7 +58,8 @@ var models = []Model{ModelEvents, ModelPersons, ModelSessions, ModelHogQL}
 // IsKnown reports whether m is a model of this package.
 func (m Model) IsKnown() bool { return isKnown(m, models) }
 
-// Interval is how often an export runs. The service may send values that this package does not know.
+// Interval is how often an export runs. The service may send values that this package does not
+// know.
 type Interval string
 
 // The known intervals. Those below an hour need a feature of the plan.
@@ -89,8 +90,8 @@ var incrementalModes = []IncrementalMode{IncrementalModeAppend, IncrementalModeM
 // IsKnown reports whether m is a mode of this package.
 func (m IncrementalMode) IsKnown() bool { return isKnown(m, incrementalModes) }
 
-// BatchExportCreate is a new export. Name, Model, Destination and Interval are required; all else is sent when it is set.
-// Times are sent in UTC.
+// BatchExportCreate is a new export. Name, Model, Destination and Interval are required; all other
+// fields are sent if they are set. Times are sent in UTC.
 type BatchExportCreate struct {
 	Name            string          `json:"name"`
 	Model           Model           `json:"model"`
@@ -111,8 +112,9 @@ type BatchExportCreate struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
 }
 
-// BatchExportUpdate changes an export: what is absent stays, null clears, a value replaces. Times are sent in UTC.
-// The destination of an update is best made by [Destination.With]: keys that are not sent keep their value.
+// BatchExportUpdate changes an export: an absent field stays as it is, null clears it, a value
+// replaces it. Times are sent in UTC. The destination of an update is best made by
+// [Destination.With], which loses no key of the stored config.
 type BatchExportUpdate struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
@@ -239,7 +241,8 @@ func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options
 	return walk.pages(ctx)
 }
 
-// All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where to go on.
+// All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where
+// to resume.
 func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
 	walk, err := s.walk(o, options)
 	if err != nil {
@@ -248,7 +251,7 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 	return walk.all(ctx)
 }
 
-// walk is the pager behind List, Pages and All.
+// walk is the pager of List, Pages and All.
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) (w pager[BatchExport, *OffsetPage[BatchExport]], err error) {
 	selected := orDefault(o)
 	if err := selected.check(OpBatchExportsList); err != nil {
@@ -259,7 +262,8 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) (w page
 
 // Get returns one export.
 //
-// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] when there is none, or it is deleted.
+// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist, or is
+// deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
 	r, err := endpointByID(OpBatchExportsGet, id)
 	if err != nil {
@@ -270,9 +274,9 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 
 // Create makes an export and its schedule.
 //
-// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden] for an interval or a model
-// that the plan lacks. The call is not repeated when its outcome is unknown: after an [*OutcomeUnknownError], look at the list
-// before trying again.
+// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden]
+// for an interval or a model that the plan does not include. The call is not repeated if its
+// outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCreate, options ...CallOption) (*BatchExport, error) {
 	body, err := export.body(OpBatchExportsCreate)
 	if err != nil {
@@ -283,10 +287,10 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCrea
 	return callExport(ctx, s.client, r, options)
 }
 
-// Update changes an export and returns the whole of it.
+// Update changes an export and returns it whole.
 //
-// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on newer servers, for another model or
-// another type of destination.
+// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
+// newer servers, for another model or another type of destination.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdate, options ...CallOption) (*BatchExport, error) {
 	r, err := endpointByID(OpBatchExportsUpdate, id)
 	if err != nil {
@@ -308,12 +312,12 @@ func callExport(ctx context.Context, c *Client, r request, options []CallOption)
 
 // Delete removes an export, with its schedule; its running runs and backfills are cancelled.
 //
-// DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] when it was deleted before.
+// DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	return s.act(ctx, OpBatchExportsDelete, id, options)
 }
 
-// Pause stops the schedule; to pause a paused export changes nothing.
+// Pause stops the schedule. To pause a paused export changes nothing.
 //
 // POST /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
@@ -328,36 +332,45 @@ func (s *BatchExportsService) act(ctx context.Context, op Op, id uuid.UUID, opti
 	return s.client.call(ctx, r, nil, options...)
 }
 
-// UnpauseOptions say what Unpause does besides.
+// UnpauseOptions say what Unpause does in addition.
 type UnpauseOptions struct {
 	Backfill bool // also export what was missed since the export was paused
 }
 
-// Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and starts no backfill.
+// Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and
+// starts no backfill.
 //
-// POST /batch_exports/{id}/unpause/, scope batch_export:write. With Backfill, the call is not repeated when its outcome is
-// unknown: see [*OutcomeUnknownError].
-func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) error {
+// With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in
+// all other cases, and if the export was not paused, the ticket is nil. The backfill covers the
+// whole intervals from the pause until now, so it has no runs after a pause that was shorter than
+// one interval. The export and what ran before are read first, in two or three calls; if they
+// cannot be read, nothing is sent. The call is not repeated if its outcome is unknown: the ticket
+// is then returned with the [*OutcomeUnknownError].
+//
+// POST /batch_exports/{id}/unpause/, scope batch_export:write.
+func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
 	r, err := endpointByID(OpBatchExportsUnpause, id)
 	if err != nil {
-		return err
-	}
-	if orDefault(o).Backfill {
-		r.body = map[string]bool{"backfill": true}
+		return nil, err
 	}
 	cfg, err := configOf(OpBatchExportsUnpause, options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.body != nil || cfg.body != nil { // the caller's body may ask for a backfill too
+	if orDefault(o).Backfill {
+		cfg.emptyReply()
+		return s.unpauseWithBackfill(ctx, r, id, options)
+	}
+	if cfg.body != nil { // it may ask for a backfill
 		r.op.replay = ReplayNever
 	}
-	return s.client.call(ctx, r, nil, options...)
+	return nil, s.client.call(ctx, r, nil, options...)
 }
 
 // Logs returns one page of the log of an export, newest entry first.
 //
-// GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to every personal key.
+// GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to
+// every personal key.
 func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	r, err := endpointByID(OpBatchExportsLogs, id)
 	if err != nil {
@@ -366,9 +379,10 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 	return s.client.logs(ctx, r, o, options...)
 }
 
-// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the microsecond at which a page
-// ends are neither lost nor doubled, up to a page full of them, which is an error. An error comes once, last, as a
-// [*PageError]; to go on, set Before to the time in its Cursor.
+// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the
+// microsecond at which a page ends are neither lost nor doubled, up to a page full of them, which
+// is an error. An error comes once, last, as a [*PageError]; to resume, set Before to the time in
+// its Cursor.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	r, err := endpointByID(OpBatchExportsLogs, id)
 	if err != nil {

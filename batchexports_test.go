@@ -142,7 +142,7 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
 		},
 		`{"destination":{"type":"S3","config":{"kms_key_id":null,"prefix":"p/"}}}`: {
-			Destination: Set(Destination{Type: DestinationS3}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
+			Destination: Set(Destination{Type: DestinationS3, Integration: Null[int64]()}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		"raw config of nothing":     {to(Destination{Type: "Kafka", Config: RawConfig(nil)}), "Destination.Config", "object"},
 		"key twice":                 {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"prefix": []byte(`""`)}}}), "Destination.Config", "prefix"},
 		"extra that is no JSON":     {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"x": []byte(`{`)}}}), "Destination.Config", ""},
-		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "no config of this package"},
+		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "not a config of this package"},
 		"near miss in a config":     {to(Destination{Type: DestinationS3, Config: S3Config{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
 		"near miss in a raw config": {to(Destination{Type: DestinationS3, Config: RawConfig(`{"compression":"GZIP"}`)}), "Destination.Config: compression", `"gzip"`},
 		"a printed secret":          {to(Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},
@@ -238,7 +238,8 @@ func TestBatchExportNilIDs(t *testing.T) {
 	requireInputError(t, err, "{id}")
 	requireInputError(t, s.Delete(t.Context(), uuid.Nil), "{id}")
 	requireInputError(t, s.Pause(t.Context(), uuid.Nil), "{id}")
-	requireInputError(t, s.Unpause(t.Context(), uuid.Nil, nil), "{id}")
+	_, err = s.Unpause(t.Context(), uuid.Nil, nil)
+	requireInputError(t, err, "{id}")
 	assert.Zero(t, mock.GetTotalCallCount())
 }
 
@@ -253,13 +254,23 @@ func TestActionsTakeBothBodyStyles(t *testing.T) {
 		require.NoError(t, client.BatchExports.Pause(t.Context(), testExportID, WithReply(&reply)))
 		assert.Equal(t, sent{"POST", testExport + "pause/", ""}, *s)
 		assert.Equal(t, answer.body, string(reply.Body))
-		require.NoError(t, client.BatchExports.Unpause(t.Context(), testExportID, nil))
+		ticket, err := client.BatchExports.Unpause(t.Context(), testExportID, nil)
+		require.NoError(t, err)
+		assert.Nil(t, ticket)
 		assert.Equal(t, sent{"POST", testExport + "unpause/", ""}, *s)
-		require.NoError(t, client.BatchExports.Unpause(t.Context(), testExportID, &UnpauseOptions{Backfill: true}))
+		readable(mock)
+		_, err = client.BatchExports.Unpause(t.Context(), testExportID, &UnpauseOptions{Backfill: true})
+		require.NoError(t, err)
 		assert.Equal(t, sent{"POST", testExport + "unpause/", `{"backfill":true}`}, *s)
 		require.NoError(t, client.BatchExports.Delete(t.Context(), testExportID))
 		assert.Equal(t, sent{"DELETE", testExport, ""}, *s)
 	}
+}
+
+// readable answers what is read before an unpause with a backfill.
+func readable(mock *httpmock.MockTransport) {
+	mock.RegisterResponder("GET", testExport, httpmock.NewStringResponder(200, oldExportJSON))
+	mock.RegisterResponder("GET", testExport+"backfills/", httpmock.NewStringResponder(200, noRows))
 }
 
 // An unpause that starts a backfill must not be sent twice: the second would start another one.
@@ -277,6 +288,7 @@ func TestUnpauseIsRepeatedOnlyWithoutBackfill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)
+			readable(mock)
 			n := 0
 			mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {
 				if n++; n == 1 {
@@ -284,7 +296,7 @@ func TestUnpauseIsRepeatedOnlyWithoutBackfill(t *testing.T) {
 				}
 				return httpmock.NewStringResponse(200, `{"paused":false}`), nil
 			})
-			err := client.BatchExports.Unpause(t.Context(), testExportID, tc.o, tc.options...)
+			_, err := client.BatchExports.Unpause(t.Context(), testExportID, tc.o, tc.options...)
 			assert.Equal(t, tc.requests, n)
 			require.ErrorIs(t, err, tc.err)
 		})

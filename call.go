@@ -48,19 +48,19 @@ func WithQuery(q url.Values) CallOption {
 	}
 }
 
-// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry the fields that the
-// specification lists for them, although the service reads few of them.
+// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry the
+// fields that PostHog's API reference lists for them, although the service reads few of them.
 func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body } }
 
 // Reply is the raw answer of a call.
 type Reply struct {
 	StatusCode int
-	Header     http.Header // on failure with keys redacted
-	Body       []byte      // whole on success; cut at 64 KiB, with keys redacted, on failure
+	Header     http.Header // on success as it came; on failure cut at 64 KiB, with keys redacted
+	Body       []byte      // on success as it came; on failure cut at 64 KiB, with keys redacted
 }
 
-// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it, unless the method itself has
-// refused its input. For a walk over pages it holds the newest one.
+// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it, unless
+// the method itself has refused its input. For a walk over pages it holds the newest one.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.
@@ -69,13 +69,14 @@ type request struct {
 	ids     []string   // for the {parameters} of the path
 	query   url.Values // may be nil
 	body    any        // nil sends none
-	lenient bool       // an empty answer is fine: the specification knows no body
+	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
 }
 
 // endpoint is the request of an operation of the table.
 func endpoint(op Op, ids ...string) request { return request{op: operations[op], ids: ids} }
 
-// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order. It refuses the nil id.
+// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order. It
+// refuses the nil id.
 func endpointByID(op Op, ids ...uuid.UUID) (request, error) {
 	r := endpoint(op)
 	names := parameter.FindAllString(r.op.path, -1)
@@ -103,12 +104,15 @@ func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 
 // call carries out one request: build, send with retries, decode into out. A nil out means that the status says all.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
+	if ctx == nil {
+		return nilContext(r.op.name)
+	}
 	cfg, err := configOf(r.op.name, options)
 	if err != nil {
 		return err
 	}
 	if cfg.reply != nil {
-		*cfg.reply = Reply{} // it may hold that of a call before
+		*cfg.reply = Reply{} // it may hold an earlier call's
 	}
 	x, httpReq, err := c.prepare(ctx, r, cfg)
 	if err != nil {
@@ -156,7 +160,10 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 	if problem := personalKeyProblem(key); problem != "" {
 		return nil, nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
 	}
-	x.keys = append(x.keys, key)
+	x.addKey(key)
+	if text, ok := body.([]byte); ok {
+		x.keys = append(x.keys, credentialsIn(text)...)
+	}
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
 		return nil, nil, err
 	}
@@ -169,17 +176,17 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 		return nil, &InputError{Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL"}
 	}
 	if !isProjectID(c.project) {
-		return nil, &InputError{Op: r.op.name, Field: "project", Value: c.project, Want: wantProject + ": WithProject or ForProject"}
+		return nil, &InputError{Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject"}
 	}
-	path := r.op.path
-	if len(r.ids) > 0 {
-		var err error
-		if path, err = r.op.expand(r.ids); err != nil {
-			return nil, err
-		}
+	path, err := r.op.expand(r.ids)
+	if err != nil {
+		return nil, err
 	}
 	u := *c.core.api
-	u.Path += c.core.apiPath + "/" + c.project + path
+	u.RawPath = u.EscapedPath() + c.core.apiPath + "/" + c.project + path
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil, err // not reached: all parts are checked
+	}
 	query := maps.Clone(r.query)
 	if query == nil {
 		query = url.Values{}
@@ -189,7 +196,8 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 	return &u, nil
 }
 
-// badText is what encoding/json makes of a byte that is no UTF-8. A U+FFFD of the caller's own is written as it is.
+// badText is what encoding/json makes of a byte that is not UTF-8. A U+FFFD of the caller's own is
+// written as it is.
 var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 
 // encodeBody returns nil for no body. A byte slice rewinds for free (T12).
@@ -198,7 +206,7 @@ func encodeBody(op Op, body any) (any, error) {
 	case nil:
 		return nil, nil
 	case []byte, io.Reader:
-		return nil, &InputError{Op: op, Field: "body", Value: fmt.Sprintf("%T", body), Want: "a value to marshal; JSON that is written already is a json.RawMessage"}
+		return nil, &InputError{Op: op, Field: "body", Value: fmt.Sprintf("%T", body), Want: "a value to marshal; for JSON that is written already a json.RawMessage"}
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -208,7 +216,7 @@ func encodeBody(op Op, body any) (any, error) {
 		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
 	}
 	if badText.Match(b) {
-		return nil, &InputError{Op: op, Field: "body", Want: "texts in UTF-8: what is none would be stored as U+FFFD"}
+		return nil, &InputError{Op: op, Field: "body", Want: "valid UTF-8: invalid bytes would be stored as U+FFFD"}
 	}
 	if bytes.Contains(b, []byte(`"`+redacted+`"`)) {
 		return nil, &InputError{Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted}
@@ -216,15 +224,15 @@ func encodeBody(op Op, body any) (any, error) {
 	return b, nil
 }
 
-// ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would repeat any request that has
-// one, behind the back of the replay class, although the service does not know them.
+// ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would
+// repeat a request that has one, whatever its replay class, although the service does not know them.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding",
 	"Idempotency-Key", "X-Idempotency-Key",
 }
 
-// headerProblem says what is wrong with a header given by the caller. net/http would refuse a malformed one only while
-// sending, which looks like a failure of the network.
+// headerProblem says what is wrong with a header given by the caller. net/http would refuse a malformed
+// one only while sending, which looks like a failure of the network.
 func headerProblem(name string, values []string) string {
 	const symbols = "!#$%&'*+-.^_`|~"
 	isToken := func(r rune) bool {
@@ -245,7 +253,7 @@ func headerProblem(name string, values []string) string {
 func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
 	for name, values := range extra {
 		if want := headerProblem(name, values); want != "" {
-			return &InputError{Op: op, Field: "header", Value: name, Want: want}
+			return &InputError{Op: op, Field: "header", Value: unlessKey(name), Want: want}
 		}
 		h[name] = values
 	}

@@ -92,7 +92,8 @@ func TestNilOptions(t *testing.T) {
 	requireInputError(t, err, "option")
 	client, mock := newTestClient(t)
 	requireInputError(t, get(t.Context(), client, nil), "option")
-	requireInputError(t, client.BatchExports.Unpause(t.Context(), testExportID, nil, nil), "option")
+	_, err = client.BatchExports.Unpause(t.Context(), testExportID, nil, nil)
+	requireInputError(t, err, "option")
 	for _, err := range client.BatchExports.All(t.Context(), nil, nil) {
 		requireInputError(t, err, "option")
 	}

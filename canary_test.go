@@ -204,7 +204,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	roots = append(roots, failedCapture(t, echoBody, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
 	roots = append(roots, failedCapture(t, echoBody, options(), nil)...)
 	roots = append(roots, failedCapture(t, roundTrip(fails(errors.New("malformed answer: "+testProjectKey))), options(), nil)...)
-	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.http, client.core.ingest)
+	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.http(), client.core.ingest())
 	for _, bad := range [][]Option{good(WithPersonalAPIKey(testProjectKey)), good(WithProjectAPIKey(testPersonalKey)), good(WithProject(testProjectKey))} {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)

@@ -13,12 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for concurrent use and holds
-// nothing that needs closing.
+// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for concurrent use
+// and holds nothing that needs closing.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -39,8 +38,8 @@ type core struct {
 	projectKey  func() string
 	userAgent   string
 
-	http      *http.Client // for the API: each try passes through a tryTransport
-	ingest    *http.Client // for capture: the same, and no redirects at all
+	http      func() *http.Client // for the API: each try passes through a tryTransport
+	ingest    func() *http.Client // for capture: the same, without redirects
 	tryLimits tryLimits
 	retry     RetryPolicy
 	budget    *retryBudget
@@ -48,8 +47,7 @@ type core struct {
 	hooks     Hooks
 	now       func() time.Time
 
-	serviceLead atomic.Pointer[time.Duration] // of the service's clock over ours; nil before the first answer with a Date
-	project     string                        // that the project API key belongs to, as far as it is known
+	project string // that the project API key belongs to, as far as it is known
 }
 
 // service is what all services are made of.
@@ -100,9 +98,9 @@ func newProjectClient(c *core, project string) *Client {
 	return client
 }
 
-// ForProject returns a client for another project that shares everything else: keys, connections, retry budget, pace and hooks.
-// It refuses to import: events go to the project of the project API key, so an import needs a client made with that key.
-// A malformed id is reported by the calls, as an [*InputError].
+// ForProject returns a client for another project that shares everything else: keys, connections, retry
+// budget, pace and hooks. It refuses to import: events go to the project of the project API key, so an
+// import needs a client made with that key. A malformed id is reported by the calls, as an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))
 }
@@ -137,14 +135,19 @@ func hostOf(u *url.URL) string {
 // Request is a call of an endpoint that this package has no method for.
 type Request struct {
 	Method string     // of HTTP
-	Path   string     // below the project's prefix, such as "/insights/"; no query
+	Path   string     // below the project's prefix, such as "/insights/", with its final slash; no query
 	Query  url.Values // may be nil
 	Body   any        // marshalled as JSON; nil sends none
-	Replay Replay     // default: safe for GET and HEAD, else never sent twice
+	Replay Replay     // default: safe for GET and HEAD, otherwise never sent twice
 }
 
-// Do calls any endpoint of the project with the authentication, retries and errors of all other calls, and decodes the
-// answer into out unless out is nil.
+// Do calls any endpoint of the project with the authentication, retries and errors of all other calls,
+// and decodes the answer into out unless out is nil.
+//
+// An answer is refused, as a [*DecodeError], if it is larger than 32 MiB of JSON or would become more
+// than about 128 MiB of Go values, by an estimate from the JSON and the type of out; what an
+// UnmarshalJSON of out's own does is not in that estimate. Unlike other calls, Do does not remove a key
+// that the server repeats in its answer.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	op := operation{name: OpDo, method: r.Method, path: r.Path, replay: r.Replay}
 	if err := op.checkCustom(); err != nil {
@@ -168,7 +171,7 @@ func (o *operation) checkCustom() error {
 			o.replay = ReplayNever
 		}
 	default:
-		return &InputError{Op: o.name, Field: "Method", Value: o.method, Want: "GET, HEAD, POST, PUT, PATCH or DELETE"}
+		return &InputError{Op: o.name, Field: "Method", Value: unlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE"}
 	}
 	if o.replay > ReplayNever {
 		return &InputError{Op: o.name, Field: "Replay", Value: strconv.Itoa(int(o.replay)), Want: "one of the classes of this package"}
@@ -176,9 +179,9 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) {
+		if !slashed || !isPathSegment(segment) || hasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
-			return &InputError{Op: o.name, Field: "Path", Value: shown, Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
+			return &InputError{Op: o.name, Field: "Path", Value: unlessKey(shown), Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/url"
 	"time"
@@ -36,6 +37,13 @@ type Dashboard struct {
 	Folder               *string    `json:"folder,omitzero"`                 // newer
 	AccessControlVersion *string    `json:"access_control_version,omitzero"` // newer
 	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
+}
+
+func (d *Dashboard) complete() error {
+	if d.ID == 0 {
+		return errors.New("it has no id")
+	}
+	return nil
 }
 
 // CreationMode is how a dashboard came about. The service may send values that this package does not know.

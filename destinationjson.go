@@ -3,6 +3,7 @@ package hogapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,10 +12,12 @@ import (
 	"sync"
 )
 
-// How destinations become JSON and come back. Configs go both ways through their own fields and Extra. Two forms are written: one
-// for print, with credentials redacted, and the wire form, which only ever goes into the body of a request.
+// How destinations become JSON and come back. Configs go both ways through their own fields and
+// Extra. Two forms are written: one for print, with credentials redacted, and the wire form, which
+// only ever goes into the body of a request.
 
-// UnmarshalJSON reads what the service sends. A config that does not fit its kind becomes a [RawConfig].
+// UnmarshalJSON reads what the service sends. A config that does not fit its kind becomes a
+// [RawConfig].
 func (d *Destination) UnmarshalJSON(b []byte) error {
 	var sent struct {
 		Type        DestinationType `json:"type"`
@@ -54,23 +57,39 @@ type wireDestination struct {
 	Integration Opt[int64]      `json:"integration,omitzero"`
 }
 
-// wire is the destination with its credentials in clear.
+// wire is the destination in the form that is sent, with its credentials.
 func (d Destination) wire(op Op) (w wireDestination, err error) {
 	if err := d.check(op); err != nil {
 		return w, err
 	}
-	config, err := encodeConfig(d.Config, true)
-	var keys map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(config, &keys)
-	}
-	if err != nil || keys == nil {
-		return w, &InputError{Op: op, Field: "Destination.Config", Want: "what makes a JSON object" + reason(err)}
+	config, keys, err := d.encode(op)
+	if err != nil {
+		return w, err
 	}
 	if err := checkConfigValues(op, keys); err != nil {
 		return w, err
 	}
+	if d.over != nil {
+		if config, err = d.completed(op, keys); err != nil {
+			return w, err
+		}
+	}
 	return wireDestination{d.Type, config, d.Integration}, nil
+}
+
+// encode is the config with its credentials, as JSON and as its keys.
+func (d Destination) encode(op Op) (config []byte, keys configKeys, err error) {
+	config, err = encodeConfig(d.Config, true)
+	if err == nil && badText.Match(config) {
+		err = errors.New("it has invalid UTF-8")
+	}
+	if err == nil {
+		err = json.Unmarshal(config, &keys)
+	}
+	if err != nil || keys == nil {
+		return nil, nil, &InputError{Op: op, Field: "Destination.Config", Want: "a config that is a JSON object" + reason(err)}
+	}
+	return config, keys, nil
 }
 
 func reason(err error) string {
@@ -159,23 +178,25 @@ func (o *Opt[T]) readLoose(b []byte) error {
 	}
 	text = strings.TrimSpace(text)
 	read := Opt[T]{state: optValue}
+	var failed error // it quotes the text; err does not
 	switch v := any(&read.v).(type) {
 	case *int:
-		*v, err = strconv.Atoi(text)
+		*v, failed = strconv.Atoi(text)
 	case *int64:
-		*v, err = strconv.ParseInt(text, 10, 64)
+		*v, failed = strconv.ParseInt(text, 10, 64)
 	case *bool:
-		*v, err = strconv.ParseBool(text)
+		*v, failed = strconv.ParseBool(text)
 	default:
 		return err
 	}
 	if text == "None" || text == "" {
-		read, err = Null[T](), nil
+		read, failed = Null[T](), nil
 	}
-	if err == nil {
-		*o = read
+	if failed != nil {
+		return err
 	}
-	return err
+	*o = read
+	return nil
 }
 
 // encodeConfig writes a config, or a part of one: its fields that are not absent, and Extra.
@@ -188,7 +209,7 @@ func encodeConfig(config any, reveal bool) ([]byte, error) {
 	for i, name := range configFields(v.Type()) {
 		field, ok := reflect.TypeAssert[optional](v.Field(i))
 		if !ok && name != extraField {
-			return nil, fmt.Errorf("%T is no config of this package", config)
+			return nil, fmt.Errorf("%T is not a config of this package", config)
 		}
 		if !ok || field.IsZero() {
 			continue
@@ -212,7 +233,8 @@ func encodeConfig(config any, reveal bool) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// decodeConfig fills *into with the keys of a JSON object; those that it does not know go into Extra.
+// decodeConfig fills *into with the keys of a JSON object; those that it does not know go into
+// Extra.
 func decodeConfig(b []byte, into any) error {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(b, &keys); err != nil {

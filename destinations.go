@@ -9,13 +9,15 @@ import (
 // Destination is where an export writes to. On read the service leaves credentials out.
 type Destination struct {
 	Type        DestinationType
-	Config      DestinationConfig // nil where the service sends none
+	Config      DestinationConfig // nil if the service sends null
 	Integration Opt[int64]        // newer servers: id of the integration that holds the credentials
 
-	raw *sealed
+	raw  *sealed
+	over func() Destination // of With: what it changes, where nothing that prints can look
 }
 
-// DestinationType is a kind of destination. The service may send values that this package does not know.
+// DestinationType is a kind of destination. The service may send values that this package does not
+// know.
 type DestinationType string
 
 // The known kinds. Which of them can be made depends on the server.
@@ -43,17 +45,6 @@ var destinationTypes = []DestinationType{
 // IsKnown reports whether t is a kind of this package.
 func (t DestinationType) IsKnown() bool { return slices.Contains(destinationTypes, t) }
 
-// With returns the destination of an update that sets only the keys of config: type and integration are sent again, as the
-// service demands, and the config's other keys keep their values. A key can be set or, where the service allows it, be null;
-// it cannot be removed.
-func (d Destination) With(config DestinationConfig) Destination {
-	changed := Destination{Type: d.Type, Config: config}
-	if id, ok := d.Integration.Get(); ok {
-		changed.Integration = Set(id)
-	}
-	return changed
-}
-
 // Raw returns the config as the service sent it; nil for a destination that was made here.
 func (d Destination) Raw() json.RawMessage {
 	if d.raw == nil {
@@ -62,19 +53,20 @@ func (d Destination) Raw() json.RawMessage {
 	return slices.Clone(*d.raw.config)
 }
 
-// sealed keeps a config where fmt does not look: behind two pointers.
+// sealed keeps a config where fmt does not look: two pointers away.
 type sealed struct{ config *json.RawMessage }
 
-// DestinationConfig is the config of a destination: one of the types of this package whose name ends in Config, by value.
-// All their fields are optional here; which of them are required depends on the server. Keys that a type does not know are
-// in its Extra. [RawConfig] fits every kind.
+// DestinationConfig is the config of a destination: one of the types of this package whose name
+// ends in Config, by value. All their fields are optional here; which of them are required depends
+// on the server. Keys that a type does not know are in its Extra. [RawConfig] fits every kind.
 type DestinationConfig interface {
 	fits(t DestinationType) bool
 }
 
-// S3Config is for S3, AwsS3 and S3Compatible. Older servers take DestinationS3 with the two AWS keys and, for other makers'
-// storage, EndpointURL. Newer ones refuse those: they take DestinationAwsS3 or DestinationS3Compatible with the id of an
-// integration of the project, which holds the credentials, in Destination.Integration.
+// S3Config is for S3, AwsS3 and S3Compatible. Older servers take DestinationS3 with the two AWS
+// keys and, for other makers' storage, EndpointURL. Newer ones refuse those: they take
+// DestinationAwsS3 or DestinationS3Compatible with the id of an integration of the project, which
+// holds the credentials, in Destination.Integration.
 type S3Config struct {
 	BucketName                Opt[string]   `json:"bucket_name,omitzero"`
 	Region                    Opt[string]   `json:"region,omitzero"`
@@ -95,8 +87,8 @@ type S3Config struct {
 	Extra ExtraKeys `json:"-"`
 }
 
-// SnowflakeConfig is for Snowflake. The account, the user and the credentials are for older servers, which never return
-// the latter two.
+// SnowflakeConfig is for Snowflake. The account, the user and the credentials are for older
+// servers, which never return the latter two.
 type SnowflakeConfig struct {
 	Account              Opt[string]   `json:"account,omitzero"`
 	User                 Opt[string]   `json:"user,omitzero"`
@@ -175,7 +167,8 @@ type AWSCredentials struct {
 	Extra ExtraKeys `json:"-"`
 }
 
-// BigQueryConfig is for BigQuery. The keys of the service account are for older servers, which never return them.
+// BigQueryConfig is for BigQuery. The keys of the service account are for older servers, which
+// never return them.
 type BigQueryConfig struct {
 	ProjectID     Opt[string]   `json:"project_id,omitzero"`
 	DatasetID     Opt[string]   `json:"dataset_id,omitzero"`
@@ -219,7 +212,8 @@ type AzureBlobConfig struct {
 	Extra ExtraKeys `json:"-"`
 }
 
-// HTTPConfig is for HTTP: the capture endpoint of another project of the service, with that project's key. Events only.
+// HTTPConfig is for HTTP: the capture endpoint of another project of the service, with that
+// project's key. Events only.
 type HTTPConfig struct {
 	URL           Opt[string]   `json:"url,omitzero"`
 	Token         Opt[Secret]   `json:"token,omitzero"`
@@ -254,12 +248,13 @@ type NoOpConfig struct {
 	Extra ExtraKeys `json:"-"`
 }
 
-// ExtraKeys are the keys of a config that its type does not know, as JSON. They print with the values of keys that look like
-// credentials redacted.
+// ExtraKeys are the keys of a config that its type does not know, as JSON. They print with the
+// values of keys that look like credentials redacted.
 type ExtraKeys map[string]json.RawMessage
 
-// RawConfig is any config as a JSON object: for kinds that this package does not know, and for configs that do not fit their
-// kind. It prints with the values of keys that look like credentials redacted; the bytes hold everything.
+// RawConfig is any config as a JSON object: for kinds that this package does not know, and for
+// configs that do not fit their kind. It prints with the values of keys that look like credentials
+// redacted; the bytes hold everything.
 type RawConfig json.RawMessage
 
 func (S3Config) fits(t DestinationType) bool {
@@ -277,16 +272,16 @@ func (FileDownloadConfig) fits(t DestinationType) bool { return t == Destination
 func (NoOpConfig) fits(t DestinationType) bool         { return t == DestinationNoOp }
 func (RawConfig) fits(DestinationType) bool            { return true }
 
-// check refuses a destination that the service would refuse, or would store wrongly.
+// check refuses a destination that the service would refuse or store wrongly.
 func (d Destination) check(op Op) error {
 	if err := checkSpelling(op, "Destination.Type", d.Type, destinationTypes); err != nil {
 		return err
 	}
 	if isNil(d.Config) {
-		return &InputError{Op: op, Field: "Destination.Config", Want: "a config such as S3Config{…} or RawConfig; the service needs it beside the type"}
+		return &InputError{Op: op, Field: "Destination.Config", Want: "a config such as S3Config{…} or RawConfig; the service needs it with the type"}
 	}
 	if !d.Config.fits(d.Type) {
-		return &InputError{Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config), Want: "the config type of " + string(d.Type) + ", or RawConfig"}
+		return &InputError{Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config), Want: "the config type of " + unlessKey(string(d.Type)) + ", or RawConfig"}
 	}
 	return nil
 }

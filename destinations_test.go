@@ -99,7 +99,7 @@ func TestDestinationsGoBothWays(t *testing.T) {
 
 			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
 			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
-			again, err = back.With(settings.Interface().(DestinationConfig)).wire(OpBatchExportsCreate)
+			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig)}.wire(OpBatchExportsCreate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(again.Config))
 			alone, err := json.Marshal(d.Config)
@@ -175,6 +175,28 @@ func TestDestinationWithSendsTypeAndIntegrationAgain(t *testing.T) {
 	w, err = d.With(&raw).wire(OpBatchExportsUpdate)
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":1}`, string(w.Config))
+}
+
+// What is stored must be known to be kept: With needs what was read.
+func TestWithNeedsWhatWasRead(t *testing.T) {
+	for name, d := range map[string]Destination{
+		"no config": {Type: DestinationS3}, "unknown type": {Type: "Kafka", Config: RawConfig(`{"a":1}`)}, "not an object": {Type: DestinationS3, Config: RawConfig(`"x"`)},
+	} {
+		_, err := d.With(RawConfig(`{"b":2}`)).wire(OpBatchExportsUpdate)
+		require.ErrorIs(t, err, ErrInvalid, name)
+	}
+	newer := Destination{Type: "Kafka", Config: RawConfig(`{"a":1,"in":{"x":1}}`), Integration: Null[int64]()}
+	w, err := newer.With(RawConfig(`{"b":2}`)).With(RawConfig(`{"b":3,"in":{"y":2}}`)).wire(OpBatchExportsUpdate)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"b":3,"in":{"x":1,"y":2}}`, string(w.Config), "all changes, and nothing lost inside a key")
+}
+
+// What does not fit its field is not quoted: it may be a credential in the wrong place.
+func TestConfigErrorsQuoteNothing(t *testing.T) {
+	var c PostgresConfig
+	err := json.Unmarshal([]byte(`{"port":"`+canary+`"}`), &c)
+	require.ErrorContains(t, err, "port")
+	assert.NotContains(t, err.Error(), canary)
 }
 
 const canary = "CanarySecret0123456789"

@@ -1,63 +1,183 @@
 package hogapi
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
-	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// leastOfKey is how many first characters of a key are worth hiding.
-const leastOfKey = 8
+// What a server echoes of a request must not print its keys.
 
-// redact returns body without the keys that a server may have echoed in it: whole or in part, since the body may have been cut
-// there, as they are or in JSON's escapes.
-func redact(body []byte, keys []string) []byte {
-	for _, key := range keys {
-		least := key[:min(len(key), leastOfKey)]
-		if bytes.Contains(body, []byte(least)) || bytes.Contains(body, []byte(`\u00`)) {
-			body = echoOf(least, key[len(least):]).ReplaceAllLiteral(body, []byte(redacted))
-		}
-	}
-	return body
+const (
+	leastOfKey = 8        // so many first characters of a key are worth hiding
+	leastWhole = 16       // a shorter key is a word of a test, which a good answer may hold too
+	mostHeader = 64 << 10 // bytes of the header that are kept of a failed call
+	mostText   = 4 << 10  // bytes of an error's text that are kept
+)
+
+// redact returns text without the keys that a server may have echoed in it: whole or cut short, as
+// they are or escaped as JSON and URLs do. It reads the text once.
+func redact(text []byte, keys []string) []byte {
+	return redactEchoes(text, keys, func(key string) int { return min(len(key), leastOfKey) })
 }
 
-// echoOf matches what begins as a key does, and as much as there is of its rest, each character as it is or escaped.
-func echoOf(least, rest string) *regexp.Regexp {
-	var b strings.Builder
-	spell := func(c byte) { fmt.Fprintf(&b, `(?:%s|\\u(?i:%04x))`, regexp.QuoteMeta(string(rune(c))), c) }
-	for i := range len(least) {
-		spell(least[i])
+// redactWhole is redact for an answer that is used: only whole keys are taken out of it.
+func redactWhole(text []byte, keys []string) []byte {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < leastWhole })
+	return redactEchoes(text, keys, func(key string) int { return len(key) })
+}
+
+func redactEchoes(text []byte, keys []string, least func(key string) int) []byte {
+	var begins [256]bool // how an echo can begin
+	begins['\\'], begins['%'] = true, true
+	for _, key := range keys {
+		if key != "" {
+			begins[key[0]] = true
+		}
 	}
-	for i := range len(rest) {
-		b.WriteString("(?:")
-		spell(rest[i])
+	var out []byte
+	kept := 0
+	for i := 0; i < len(text); i++ {
+		if !begins[text[i]] {
+			continue
+		}
+		for _, key := range keys {
+			if matched, size := echo(text[i:], key); matched > 0 && matched >= least(key) {
+				out = append(append(out, text[kept:i]...), redacted...)
+				kept = i + size
+				i = kept - 1
+				break
+			}
+		}
 	}
-	b.WriteString(strings.Repeat(")?", len(rest)))
-	return regexp.MustCompile(b.String())
+	if kept == 0 {
+		return text
+	}
+	return append(out, text[kept:]...)
+}
+
+// echo reports how many bytes of key the text begins with, and how many of its own bytes say so.
+func echo(text []byte, key string) (matched, size int) {
+	for matched < len(key) && size < len(text) {
+		var said [utf8.UTFMax]byte
+		n, length := unescape(&said, text[size:])
+		if !strings.HasPrefix(key[matched:], string(said[:n])) {
+			said[0], n, length = text[size], 1, 1
+		}
+		if !strings.HasPrefix(key[matched:], string(said[:n])) {
+			break
+		}
+		matched, size = matched+n, size+length
+	}
+	return matched, size
+}
+
+// unescape reads one character that may be escaped. It takes length bytes of the text and means n
+// bytes of said.
+func unescape(said *[utf8.UTFMax]byte, text []byte) (n, length int) {
+	const short, meaning = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	switch {
+	case text[0] == '%' && len(text) >= 3:
+		if c, ok := hexadecimal(text[1:3]); ok {
+			said[0] = byte(c)
+			return 1, 3
+		}
+	case text[0] != '\\' || len(text) < 2:
+	case text[1] == 'u' && len(text) >= 6:
+		if c, ok := hexadecimal(text[2:6]); ok {
+			return utf8.EncodeRune(said[:], c), 6
+		}
+	default:
+		if i := strings.IndexByte(short, text[1]); i >= 0 {
+			said[0] = meaning[i]
+			return 1, 2
+		}
+	}
+	said[0] = text[0]
+	return 1, 1
+}
+
+func hexadecimal(digits []byte) (c rune, ok bool) {
+	for _, d := range digits {
+		switch {
+		case '0' <= d && d <= '9':
+			d -= '0'
+		case 'a' <= d|0x20 && d|0x20 <= 'f':
+			d = d | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		c = c<<4 | rune(d)
+	}
+	return c, true
 }
 
 func redactText(s string, keys []string) string { return string(redact([]byte(s), keys)) }
 
+// redactHeader is what is kept of the header of a failed call: no keys, and not more than a header
+// needs.
 func redactHeader(h http.Header, keys []string) http.Header {
-	h = h.Clone()
-	for _, values := range h {
-		for i, v := range values {
-			values[i] = redactText(v, keys)
+	kept, left := http.Header{}, mostHeader
+	for name, values := range h {
+		shown := name
+		if len(name) <= left {
+			shown = redactText(name, keys)
+		}
+		for _, value := range values {
+			if size := len(name) + len(value); size <= left {
+				left -= size
+				kept[shown] = append(kept[shown], redactText(value, keys))
+			}
 		}
 	}
-	return h
+	return kept
 }
 
-// redactError does the same for a transport's error, which may quote a malformed answer. What it wraps is then lost.
+// redactError does the same for a transport's error, which may quote a malformed answer. What it
+// wraps is then lost.
 func redactError(err error, keys []string) error {
 	if err == nil {
 		return nil
 	}
-	if text := redactText(err.Error(), keys); text != err.Error() {
+	whole := err.Error()
+	if text := redactText(brief(err), keys); text != whole {
 		return errors.New(text)
 	}
 	return err
+}
+
+// brief is the beginning of an error's text. It may end within a character.
+func brief(err error) string {
+	text := err.Error()
+	return text[:min(len(text), mostText)]
+}
+
+// hasKey reports whether a text holds an API key by its prefix.
+func hasKey(s string) bool {
+	s = strings.ToLower(s) // POSTHOG_REGION is read so
+	return slices.ContainsFunc([]string{"phx_", "phc_", "phs_", "pha_"}, func(prefix string) bool { return strings.Contains(s, prefix) })
+}
+
+// unlessKey returns a text that is about to be printed, or nothing where it may be a key that was
+// given in the wrong place: older ones have no prefix, but more letters and digits in a row than an
+// id has.
+func unlessKey(s string) string {
+	const longest = 32
+	run := 0
+	for i := range len(s) {
+		if c := s[i]; c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
+			run++
+		} else {
+			run = 0
+		}
+		if run > longest {
+			return ""
+		}
+	}
+	if hasKey(s) {
+		return ""
+	}
+	return s
 }

@@ -17,7 +17,7 @@ import (
 var (
 	ErrUnauthorized     = errors.New("hogapi: key missing, malformed or revoked")                      // 401
 	ErrForbidden        = errors.New("hogapi: key lacks a scope or access to the project")             // 403
-	ErrNotFound         = errors.New("hogapi: not found")                                              // 404
+	ErrNotFound         = errors.New("hogapi: not found")                                              // 404 of the service, not of a proxy
 	ErrInvalid          = errors.New("hogapi: invalid request")                                        // 400, 422 and every *InputError
 	ErrConflict         = errors.New("hogapi: conflict")                                               // 409
 	ErrRateLimited      = errors.New("hogapi: rate limited")                                           // 429, except too many backfills
@@ -29,7 +29,7 @@ var (
 	ErrClosed           = errors.New("hogapi: closed")                                                 // a Capture after Close
 	ErrHeld             = errors.New("hogapi: another import is using it")                             // a checkpoint or a reject file
 	ErrNoRuns           = errors.New("hogapi: nothing ran: the range held no records to export")       // Backfills.Wait
-	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or go on from here")   // in a *PageError
+	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or continue here")     // in a *PageError
 	errRepeatedLink     = errors.New("the service's link to the next page does not lead onwards")      // in a *PageError
 	errTryTimeout       = errors.New("the service did not answer within the time allowed for one try") // cause of a per-try timeout
 )
@@ -48,9 +48,10 @@ type APIError struct {
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 	Attempts   int           // tries made, the first included
 
-	scope string
-	ids   int // ids in the route
-	body  []byte
+	scope     string
+	ids       int  // ids in the route
+	isForeign bool // the body is not JSON, so it is not the service's
+	body      []byte
 }
 
 // Body returns the answer's body, cut at 64 KiB, with keys redacted.
@@ -92,16 +93,28 @@ func (e *APIError) hint() string {
 		return "check the personal API key (phx_…) and that it belongs to this region"
 	case s == http.StatusForbidden && e.scope != "":
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
+	case e.lacksSlash():
+		return "the path has no final slash, and PostHog's paths end with one"
+	case s == http.StatusNotFound && e.isForeign:
+		return "this is not the service's own answer: check the base URL and its path, and proxies"
 	case s == http.StatusNotFound && e.ids > 1:
 		return "two ids were given: are they swapped, or of another project?"
 	case s == http.StatusTooManyRequests && e.Code == codeTooManyBackfills:
 		return "wait until a running backfill has ended, or cancel one"
 	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
 		return "the service asks to wait " + e.RetryAfter.String()
+	case s == http.StatusSeeOther:
+		return "this says that the call was carried out; its result is at another place, which is not followed"
 	case s >= 300 && s < 400:
 		return "redirects are not followed: check the base URL"
 	}
 	return ""
+}
+
+// lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
+func (e *APIError) lacksSlash() bool {
+	isElsewhere := e.StatusCode == http.StatusNotFound || e.StatusCode >= 300 && e.StatusCode < 400
+	return e.Op == OpDo && isElsewhere && !strings.HasSuffix(e.Route, "/")
 }
 
 // Is matches the sentinels by status and code.
@@ -112,7 +125,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound
+		return e.StatusCode == http.StatusNotFound && !e.isForeign
 	case ErrInvalid:
 		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
 	case ErrConflict:
@@ -151,27 +164,39 @@ const (
 // errorBody is the service's JSON error.
 type errorBody struct {
 	Type, Code, Detail, Attr string
+
+	isForeign bool // something else answered
 }
 
-// parseErrorBody reads the service's JSON error, or a short plain text; HTML and all else give an empty one.
+// isOwn reports whether the management API has answered, and nothing in front of it.
+func (b errorBody) isOwn() bool { return b.Type != "" || b.Code != "" }
+
+// parseErrorBody reads the service's JSON error, or a short plain text. HTML and everything else give
+// an empty one.
 func parseErrorBody(contentType string, body []byte) errorBody {
 	trimmed := bytes.TrimSpace(body)
-	switch {
-	case len(trimmed) == 0, isPage(contentType, trimmed):
-		return errorBody{}
-	case trimmed[0] != '{':
-		return errorBody{Detail: clean(string(trimmed))}
-	}
 	var raw struct{ Type, Code, Detail, Attr json.RawMessage }
-	if json.Unmarshal(trimmed, &raw) != nil {
+	switch {
+	case len(trimmed) == 0:
 		return errorBody{}
+	case isPage(contentType, trimmed):
+		return errorBody{isForeign: true}
+	case trimmed[0] != '{':
+		return errorBody{Detail: clean(string(trimmed)), isForeign: !json.Valid(trimmed)}
+	case json.Unmarshal(trimmed, &raw) != nil:
+		return errorBody{isForeign: true}
 	}
 	return errorBody{Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)), Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
 }
 
-// isPage reports whether an answer is HTML, which comes from a proxy or a portal and never from the service's API.
+// isPage reports whether a body is a page for people, which comes from a proxy or a portal and never from
+// the service's API. The content type counts only where the body is not JSON: servers send an empty
+// answer, and JSON too, under a type of HTML.
 func isPage(contentType string, trimmed []byte) bool {
-	return strings.Contains(contentType, "html") || bytes.HasPrefix(trimmed, []byte("<"))
+	if len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
+		return false
+	}
+	return trimmed[0] == '<' || strings.Contains(contentType, "html") && !json.Valid(trimmed)
 }
 
 func deref(p *string) string {
@@ -235,11 +260,16 @@ func (e *InputError) Error() string {
 	return b.String()
 }
 
+// nilContext refuses a nil context, which every use would panic on.
+func nilContext(op Op) error {
+	return &InputError{Op: op, Field: "ctx", Value: "nil", Want: "a context, such as context.Background()"}
+}
+
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// TransportError is a call that got no usable answer. Sent says whether a part of the request may have reached the
-// service; the operations that may not be repeated report that as an [OutcomeUnknownError] instead.
+// TransportError is a call that got no usable answer. Sent says whether a part of the request may have
+// reached the service; operations that may not be repeated report that as an [OutcomeUnknownError].
 type TransportError struct {
 	Op       Op
 	Method   string
@@ -278,30 +308,39 @@ type DecodeError struct {
 func (e *DecodeError) Body() []byte { return e.body }
 
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("hogapi: %s: the answer (status %d) cannot be understood: %v; is the base URL the service's?", e.Op, e.StatusCode, e.Err)
+	hint := "is the base URL the service's?"
+	if errors.Is(e.Err, errAnswerTooBig) {
+		hint = "ask for less, for example with a smaller Limit"
+	}
+	return fmt.Sprintf("hogapi: %s: the answer (status %d) cannot be understood: %v; %s", e.Op, e.StatusCode, e.Err, hint)
 }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost or told of a
-// failure halfway. Look at the service (List, Get) before trying again. It matches [ErrOutcomeUnknown].
+// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost,
+// could not be read, or does not say that nothing was done. Check with List or Get before you try again.
+// It matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	Op       Op
 	Method   string
 	Route    string
 	Attempts int
+	Done     bool  // the service said that it carried out the call; only its answer could not be read
 	Err      error // *APIError, *TransportError or *DecodeError
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	look := "look before trying again"
+	what, look := "outcome unknown, it may have taken effect", "check before you try again"
+	if e.Done {
+		what = "it was carried out, but its answer could not be read"
+	}
 	switch e.Op {
 	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
-		look += " (Backfills.Wait follows the ticket that came beside this error)"
+		look += " (Backfills.Wait follows the ticket that came with this error)"
 	default:
 	}
-	return fmt.Sprintf("hogapi: %s: outcome unknown, it may have taken effect: %s: %s", e.Op, look, within(e.Op, e.Err))
+	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, look, within(e.Op, e.Err))
 }
 
 // Unwrap returns the cause.
@@ -310,8 +349,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError ends a walk over pages. What came before it is complete; to go on from the page that failed, list again
-// with Offset or Cursor set to the values here and all other options as they were.
+// PageError ends a walk over pages. All items before it are valid. To resume, list again with Offset or
+// Cursor set to the values here and all other options as they were.
 type PageError struct {
 	Op     Op
 	Page   int    // from 1, of this walk
@@ -328,7 +367,7 @@ func (e *PageError) Error() string {
 	case e.Offset > 0:
 		where = fmt.Sprintf("offset %d", e.Offset)
 	}
-	return fmt.Sprintf("hogapi: %s: page %d: %s; go on from %s", e.Op, e.Page, within(e.Op, e.Err), where)
+	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, within(e.Op, e.Err), where)
 }
 
 // Unwrap returns the cause.

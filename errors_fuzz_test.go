@@ -68,7 +68,7 @@ func plainDetail(contentType string, body []byte) (string, bool) {
 	text := strings.TrimSpace(string(body))
 	var members map[string]any
 	switch {
-	case strings.Contains(contentType, "html") || strings.HasPrefix(text, "<"):
+	case strings.HasPrefix(text, "<"), strings.Contains(contentType, "html") && !json.Valid(body) && !strings.HasPrefix(text, "["):
 		return "", true
 	case !strings.HasPrefix(text, "{"):
 		return text, true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,7 +112,7 @@ func TestErrorBodies(t *testing.T) {
 			require.Equal(t, tt.body, string(got.Body()))
 			want := tt.want
 			want.Op, want.Method, want.Route, want.StatusCode, want.Attempts = OpBatchExportsGet, "GET", "/batch_exports/{id}/", tt.status, 1
-			want.scope, want.ids, want.body = got.scope, got.ids, got.body
+			want.scope, want.ids, want.isForeign, want.body = got.scope, got.ids, got.isForeign, got.body
 			require.Equal(t, want, *got)
 			for _, sentinel := range sentinels {
 				assert.Equal(t, errors.Is(tt.is, sentinel), errors.Is(err, sentinel), "%v", sentinel)
@@ -206,10 +207,10 @@ func TestErrorTexts(t *testing.T) {
 		{&TransportError{Op: OpRunsList, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
 		{&TransportError{Op: OpRunsList, Err: errCut, Attempts: 3}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
 		{&DecodeError{Op: OpRunsList, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
-		{&OutcomeUnknownError{Op: OpBatchExportsCreate, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: look before trying again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
-		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; go on from offset 200", []error{api, ErrServer}},
-		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or go on from here; go on from its cursor", []error{errPageLimit}},
-		{&PageError{Op: OpRunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; go on from the start", []error{errCut}},
+		{&OutcomeUnknownError{Op: OpBatchExportsCreate, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
+		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
+		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{errPageLimit}},
+		{&PageError{Op: OpRunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
 		{&InputError{Op: OpDo, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
 		{&InputError{Field: "region", Want: "us"}, "hogapi: region: want us", []error{ErrInvalid}},
 	} {
@@ -298,12 +299,12 @@ func FuzzPathIDs(f *testing.F) {
 			path = r.URL.EscapedPath()
 			return s.RoundTrip(r)
 		}))
-		err := client.call(t.Context(), endpoint(OpRunsLogs, id, "run"), nil)
+		err := client.call(t.Context(), endpoint(OpAppMetricsHistoricalExport, "7", id), nil)
 		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 			require.Zero(t, s.tries.Load())
 			return
 		}
-		require.Equal(t, "/api/environments/12345/batch_exports/"+id+"/runs/run/logs/", path)
+		require.Equal(t, "/api/environments/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
 	})
 }

@@ -115,12 +115,13 @@ func ExampleBatchExportsService_Unpause() {
 	ctx := context.Background()
 	id := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-3 * time.Hour)})
 
-	err := client.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true}) // what was missed is exported too
-	if errors.Is(err, hogapi.ErrOutcomeUnknown) {
-		log.Fatal("look at the backfills before trying again: ", err)
+	ticket, err := client.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true}) // what was missed is exported too
+	if err != nil && !errors.Is(err, hogapi.ErrOutcomeUnknown) {
+		log.Fatal(err)
 	}
-	fmt.Println(err, project.Exports()[0].Paused)
-	// Output: <nil> false
+	state, err := client.Backfills.Wait(ctx, ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
+	fmt.Println(state, err, project.Exports()[0].Paused)
+	// Output: 100 %, 3 runs completed, 0 failed <nil> false
 }
 
 func ExampleBatchExportsService_AllLogs() {

@@ -10,18 +10,19 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the request they are asked
-// about (T1), so each call has a retrying client of its own, whose callbacks are methods of this state.
+// exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
+// request that they decide about (T1), so each call has a retrying client of its own, whose callbacks
+// are methods of this state.
 type exchange struct {
 	core    *core
 	op      operation
 	ids     int
 	plan    tryPlan
 	keys    []string // what no error and no kept body may show
+	apiKeys []string // of them: the client's own, which no answer may show either
 	started time.Time
 
 	tries   int
@@ -37,7 +38,7 @@ type exchange struct {
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
 	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), report: tryReport{unsent: true}}
 	if c.projectKey != nil {
-		x.keys = append(x.keys, c.projectKey())
+		x.addKey(c.projectKey())
 	}
 	x.plan = tryPlan{
 		origin: originOf(target),
@@ -47,6 +48,11 @@ func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
 	return x
 }
 
+// addKey notes one of the client's own keys.
+func (x *exchange) addKey(key string) {
+	x.keys, x.apiKeys = append(x.keys, key), append(x.apiKeys, key)
+}
+
 func (x *exchange) info(try int) CallInfo {
 	return CallInfo{Op: x.op.name, Method: x.op.method, Route: x.op.path, Try: try}
 }
@@ -54,7 +60,7 @@ func (x *exchange) info(try int) CallInfo {
 // send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
 func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 	client := retryablehttp.Client{
-		HTTPClient:   x.core.http,
+		HTTPClient:   x.core.http(),
 		Logger:       nil, // the default logs whole URLs to stderr (T10)
 		RetryMax:     mostTries,
 		CheckRetry:   x.checkRetry,
@@ -78,19 +84,18 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 	x.tries++
 	o := outcome{
 		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), x.keys), unsent: x.report.unsent,
-		canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
+		answered: x.report.answered, canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
 	}
 	x.answer = nil
 	if resp != nil && err == nil {
 		body := bodyOf(resp)
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
-		x.core.noteServiceClock(resp.Header)
 		o.status = resp.StatusCode
 		if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
 			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
 			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
-			o.code = x.problem.Code
+			o.code, o.isOwn = x.problem.Code, x.problem.isOwn()
 		}
 	}
 	x.mayHave = x.mayHave || x.last.try > 0 && x.verdict.mayHave
@@ -115,6 +120,7 @@ func (x *exchange) settleBudget() {
 		x.paid = budgetSilent
 	}
 	x.verdict.retry = x.core.budget.take(x.paid)
+	x.verdict.starved = !x.verdict.retry
 }
 
 func timeLeft(ctx context.Context) time.Duration {
@@ -127,26 +133,36 @@ func timeLeft(ctx context.Context) time.Duration {
 // finish turns the last outcome into a result or one typed error.
 func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 	if x.last.err == nil && isSuccess(x.last.status) {
-		return x.decode(lenient, out)
+		return x.read(ctx, lenient, out)
 	}
 	if x.op.method == http.MethodDelete && x.mayHave && x.saysGone() {
 		return nil // an earlier try, whose answer was lost, has deleted it
 	}
 	err := x.failure(ctx)
-	if x.last.replay == ReplayNever && x.verdict.mayHave {
-		return &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: err}
+	if x.verdict.mayHave {
+		err = x.unlessRepeatable(err, x.last.saysDone())
 	}
 	return err
 }
 
-// saysGone reports the service's own word that there is no such thing. A proxy's 404, and one that lacks the project or the
-// endpoint, say nothing about it.
+// unlessRepeatable is the error of a call that may have taken effect: it must be noticed where the
+// call may not be repeated.
+func (x *exchange) unlessRepeatable(err error, done bool) error {
+	if x.op.replay != ReplayNever {
+		return err
+	}
+	return &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Done: done, Err: err}
+}
+
+// saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one that
+// lacks the project or the endpoint, say nothing about it.
 func (x *exchange) saysGone() bool {
 	said := x.problem
 	return x.last.status == http.StatusNotFound && said.Code == "not_found" && said.Detail != noEndpoint && said.Detail != noProject
 }
 
-// failure is the newest try's error, joined by why there is no further try where the caller's context is the reason.
+// failure is the newest try's error, joined by why there is no further try where that is not the
+// answer's own fault.
 func (x *exchange) failure(ctx context.Context) error {
 	var err error
 	if x.last.status != 0 {
@@ -159,6 +175,8 @@ func (x *exchange) failure(ctx context.Context) error {
 		if !errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
 			err = fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
 		}
+	case x.verdict.starved:
+		err = fmt.Errorf("%w (not tried again: this client's retry budget is used up, since too many of its calls have failed lately)", err)
 	case x.verdict.tooLong:
 		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, x.verdict.wait.Round(time.Millisecond), context.DeadlineExceeded)
 	}
@@ -171,7 +189,7 @@ func (x *exchange) apiError() *APIError {
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: requestID(a.Header), RetryAfter: x.last.retryAfter, Attempts: x.tries,
-		scope: x.op.scope, ids: x.ids, body: a.Body,
+		scope: x.op.scope, ids: x.ids, isForeign: text.isForeign, body: a.Body,
 	}
 }
 
@@ -179,8 +197,9 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 	return &TransportError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Sent: sent, Err: err}
 }
 
-// decode reads a success. An answer that cannot be read leaves a call that may not be repeated of unknown outcome.
-func (x *exchange) decode(lenient bool, out any) error {
+// read decodes a success into out. An answer that cannot be read leaves a call that may not be
+// repeated of unknown outcome.
+func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.answer.Body)
 	if out == nil && (x.op.name == OpDo || !isPage(x.answer.Header.Get("Content-Type"), body)) {
 		return nil
@@ -193,31 +212,26 @@ func (x *exchange) decode(lenient bool, out any) error {
 	case out == nil:
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
-		err = json.Unmarshal(body, out)
-	}
-	if answer, ok := out.(completed); ok && err == nil {
-		err = answer.complete()
+		if x.op.name != OpDo { // whose answer is the caller's, as it came
+			body = redactWhole(body, x.apiKeys)
+		}
+		err = decodeAnswer(ctx, body, out)
 	}
 	if err == nil {
 		return nil
 	}
-	kept := redact(body[:min(len(body), maxErrorBody)], x.keys)
-	var failed error = &DecodeError{Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
-		Err: errors.New(clean(redactText(err.Error(), x.keys))), body: kept}
-	if x.op.replay == ReplayNever {
-		failed = &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Err: failed}
+	if ctx.Err() != nil {
+		x.last.canceled = true
+		err = fmt.Errorf("the answer was not read to its end: %w", contextError(ctx))
+		return x.unlessRepeatable(x.transportError(err, true), true)
 	}
-	return failed
-}
-
-// completed is an answer that can tell whether it is one: JSON of something else, such as {} or null, decodes without an error.
-type completed interface{ complete() error }
-
-func hasID(id uuid.UUID) error {
-	if id == uuid.Nil {
-		return errors.New("it has no id")
+	if !errors.Is(err, errAnswerTooBig) { // which says nothing of the answer's own
+		err = errors.New(clean(redactText(brief(err), x.keys)))
 	}
-	return nil
+	return x.unlessRepeatable(&DecodeError{
+		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
+		Err: err, body: redact(body[:min(len(body), maxErrorBody)], x.keys),
+	}, false)
 }
 
 // cutJSON reports a JSON text that ends too early.

@@ -83,11 +83,13 @@ func TestDeleteThatFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, remove(t.Context(), newScript(fails(errCut), gone)))
 		require.NoError(t, remove(t.Context(), newScript(answers(502, ""), answers(429, ""), gone)))
-		for _, other := range []step{answers(404, "<html>"), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
+		for _, other := range []step{answers(404, ""), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
 			require.ErrorIs(t, remove(t.Context(), newScript(answers(502, ""), other)), ErrNotFound, "it is the way there that was not found")
 		}
+		require.ErrorAs(t, remove(t.Context(), newScript(answers(502, ""), answers(404, "<html>"))), new(*APIError))
 		require.ErrorIs(t, remove(t.Context(), newScript(gone)), ErrNotFound)
-		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, ""), gone)), ErrNotFound, "a refused try deleted nothing")
+		require.ErrorIs(t, remove(t.Context(), newScript(answers(429, `{"code":"throttled"}`), gone)), ErrNotFound, "a refused try deleted nothing")
+		require.NoError(t, remove(t.Context(), newScript(answers(429, "slow down"), gone)), "a proxy's word proves nothing")
 		require.ErrorIs(t, remove(t.Context(), newScript(fails(refusedDial), gone)), ErrNotFound, "a try that was not sent deleted nothing")
 	})
 }
@@ -230,13 +232,19 @@ func TestReply(t *testing.T) {
 	require.Zero(t, reply)
 }
 
+func unpause(t *testing.T, client *Client) error {
+	t.Helper()
+	_, err := client.BatchExports.Unpause(t.Context(), exportA, nil)
+	return err
+}
+
 // A page for people, as a wrong base URL or a portal answers it with 200, is no success, also where the status would say all.
 func TestPageIsNoSuccess(t *testing.T) {
 	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
 		client := newFakeClient(t, newScript(page))
 		calls := map[string]error{
 			"pause":   client.BatchExports.Pause(t.Context(), exportA),
-			"unpause": client.BatchExports.Unpause(t.Context(), exportA, nil),
+			"unpause": unpause(t, client),
 			"delete":  client.BatchExports.Delete(t.Context(), exportA),
 			"cancel":  client.Runs.Cancel(t.Context(), exportA, runA),
 		}

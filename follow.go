@@ -4,17 +4,18 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/google/uuid"
 )
 
 // BackfillState is how far a backfill or a retry has come.
 type BackfillState struct {
-	Backfill  *Backfill // the service's own record; nil where it keeps none, or has not written it yet
+	Backfill  *Backfill // the service's own record; nil if it keeps no records, or has not written it yet
 	Runs      []Run     // the newest run of each interval, in the order of the intervals
-	Completed int       // of Runs: ended well
+	Completed int       // of Runs: completed with all of their records
 	Failed    int       // of Runs: ended in any other way
-	Progress  float64   // 0 to 1: the part of the range whose runs have ended; Done, not Progress, says that it is over
+	Progress  float64   // 0 to 1: the part of the range whose runs have ended; only Done says that it is over
 	Done      bool      // nothing more is expected
 }
 
@@ -23,14 +24,17 @@ func (s *BackfillState) String() string {
 	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
 }
 
-// BackfillError is a backfill or a retry that is over and has not exported all of its range. It matches [ErrNoRuns] where
-// nothing ran at all, [ErrOutcomeUnknown] where nothing shows that it ever began, and holds a [*RunError] for each run that did not complete.
+// BackfillError is the error of a backfill or a retry that is over and has not exported all of its
+// range. It holds a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a
+// run or the backfill itself failed, [ErrRunCancelled] if one was cancelled (so both, if there were
+// runs of both kinds), [ErrRecordsFailed] if a run completed with failed records, [ErrNoRuns] if
+// nothing ran at all, and [ErrOutcomeUnknown] if nothing shows that it ever began.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
 
 	reason string
-	err    error
+	err    error // a sentinel, if no run is the reason
 }
 
 // Error says what is missing.
@@ -52,17 +56,26 @@ func (e *BackfillError) Unwrap() []error {
 	return runs
 }
 
-// endedBadly is asked of a run that is over: a status that this package does not know is no success.
-func (r *Run) endedBadly() bool { return r.Status != RunStatusCompleted && !r.Status.goesOn() }
-
-// Watch follows a backfill or a retry: it yields how far it has come, at first and then on each change, until it is over. How it
-// ended is in the state; see [BackfillsService.Wait] for an error. An error comes once, last, beside the last state.
+// Watch follows a backfill or a retry: it yields how far it has come, at first and then on each
+// change, until it is over. How it ended is in the state; see [BackfillsService.Wait] for an error.
+// An error comes once, last, with the last state.
 //
-// Where the service keeps a record of the backfill, that says when it is over; each run is judged by its own status, since
-// a record says Completed although runs failed. Older servers keep none: there it is over when ended runs that
-// were created since the request cover the range. An interval that was running at the time of the request gets no run
-// of its own, so that run counts. A rest at the end that is shorter than one interval is left out by the service.
-// Without a record, and with nothing new for WatchOptions.Settle, nothing more is expected.
+// Where the service keeps records of backfills, the record says when the backfill is over, and its
+// runs are those that name it. Each run is judged by its own status, since a record says Completed
+// although runs failed. Where the ticket does not name its record, that is the first one of the
+// same range that was not there before the request.
+//
+// Servers of the age of PostHog's API reference keep no records, and their runs do not name what
+// made them. There, every run of the range counts that was not there before the request, the newest
+// of each interval. So a backfill or a retry of the same intervals that somebody else starts at the
+// same time cannot be told apart. The backfill is over when runs that have ended cover the range,
+// or when nothing has changed for WatchOptions.Settle.
+//
+// An interval that was running at the time of the request gets no run of its own, so that run
+// counts. On servers without records it is only found among the 100 newest runs. A rest of the
+// range that is shorter than one interval is not exported by the service.
+//
+// Watch has no time limit of its own: it ends with the backfill or with ctx.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(OpBackfillsGet)
 	if err == nil {
@@ -77,9 +90,14 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 	})
 }
 
-// Wait returns when a backfill or a retry is over, with no error only if all of its runs completed; otherwise the error is a
-// [*BackfillError]. [ErrNoRuns] means that nothing ran: the range held no records to export. Where the ticket's outcome is unknown
-// and nothing is found, the error matches [ErrOutcomeUnknown]. The last state comes back beside every error.
+// Wait returns when a backfill or a retry is over, as [BackfillsService.Watch] finds it. The error
+// is nil only if all of its runs completed, with all of their records; otherwise it is a
+// [*BackfillError]. The last state is returned with every error.
+//
+// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without
+// records of backfills, no run began within WatchOptions.Settle. [ErrOutcomeUnknown] means that
+// nothing shows that the backfill began: a request with an unknown outcome most likely had no
+// effect; any other can be followed again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	state, err := lastOf(s.Watch(ctx, ticket, o, options...))
 	if err == nil {
@@ -91,24 +109,27 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 // judge makes the error of a state that is done.
 func (s *BackfillState) judge(t *BackfillTicket) error {
 	e := &BackfillError{ExportID: t.ExportID, State: s}
+	row := s.Backfill
 	switch {
 	case s.Failed > 0:
-		e.reason = fmt.Sprintf("%d of %d runs did not complete", s.Failed, len(s.Runs))
-		for _, err := range e.Unwrap()[:1] {
-			e.reason += ", the first: " + err.Error()
-		}
-	case s.Backfill != nil && s.Backfill.Status != RunStatusCompleted:
-		e.reason = "it ended as " + clean(string(s.Backfill.Status))
-	case len(s.Runs) > 0 && s.Backfill == nil && s.Progress < 1:
-		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has none and no further one began: it was stopped, or is slow; the same ticket can be followed again", len(s.Runs))
+		first := &s.Runs[slices.IndexFunc(s.Runs, func(r Run) bool { return r.endedBadly() })]
+		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: %s", s.Failed, len(s.Runs), first.ending())
+	case row != nil && row.Status != RunStatusCompleted:
+		e.reason, e.err = "it ended as "+clean(string(row.Status)), row.Status.sentinel()
+	case len(s.Runs) > 0 && row == nil && s.Progress < 1:
+		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
+			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))
 	case len(s.Runs) > 0:
 		return nil
-	case t.OutcomeUnknown && s.Backfill == nil:
-		e.err = ErrOutcomeUnknown
-		e.reason = "nothing of it was found: most likely the request had no effect"
+	case row != nil:
+		e.reason, e.err = "nothing ran: the range held no records to export", ErrNoRuns
+	case t.OutcomeUnknown:
+		e.reason, e.err = "nothing shows that it began: most likely the request had no effect", ErrOutcomeUnknown
+	case t.Baseline != nil && !t.Baseline.OfRuns:
+		e.reason, e.err = "the service accepted it, but shows no record of it: follow the same ticket again later", ErrOutcomeUnknown
 	default:
-		e.err = ErrNoRuns
-		e.reason = "nothing ran: the range held no records to export"
+		e.reason, e.err = "no run began: the range held no records or no whole interval, or the service is slow; "+
+			"follow the same ticket again if it should hold some", ErrNoRuns
 	}
 	return e
 }

@@ -45,7 +45,7 @@ func TestBackfillThatStopsHalfway(t *testing.T) {
 		state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Settle: 10 * time.Minute})
 		var failed *hogapi.BackfillError
 		require.ErrorAs(t, err, &failed)
-		require.ErrorContains(t, err, "a part of the range has none")
+		require.ErrorContains(t, err, "a part of the range has no run")
 		require.InDelta(t, 0.5, state.Progress, 0.001)
 		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
 		require.NotErrorIs(t, err, hogapi.ErrNoRuns)

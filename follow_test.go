@@ -91,7 +91,7 @@ func TestBackfillWithFailedRunsIsAnError(t *testing.T) {
 		var failed *hogapi.BackfillError
 		require.ErrorAs(t, err, &failed)
 		require.Same(t, state, failed.State)
-		require.ErrorContains(t, err, "2 of 6 runs did not complete")
+		require.ErrorContains(t, err, "2 of 6 runs did not complete with all records")
 		require.ErrorContains(t, err, "bucket is gone")
 		var run *hogapi.RunError
 		require.ErrorAs(t, err, &run)
@@ -119,7 +119,7 @@ func TestBackfillOfNothing(t *testing.T) {
 func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
 	for name, outcome := range map[string]hogapitest.Outcome{"good": {Polls: 30}, "bad": {Polls: 30, Status: "TimedOut"}} {
 		t.Run(name, func(t *testing.T) {
-			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 				client, project := s.Client(t), defaultProject(s)
 				export := project.AddExport(hogapitest.Export{})
 				from, to := anHourOf(1, 3)
@@ -129,7 +129,8 @@ func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
 				require.NoError(t, err)
 				for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
 					require.NoError(t, err)
-					require.True(t, slices.ContainsFunc(state.Runs, func(r hogapi.Run) bool { return r.ID == joined }), "from the first look on")
+					seen := slices.ContainsFunc(state.Runs, func(r hogapi.Run) bool { return r.ID == joined })
+					require.Equal(t, era == hogapitest.E1, seen, "from the first look on; a record knows itself what it waits for")
 					break
 				}
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -292,7 +293,24 @@ func TestBackfillIsCancelled(t *testing.T) {
 		var failed *hogapi.BackfillError
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)
+		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
+		require.NotErrorIs(t, err, hogapi.ErrRunFailed)
 		require.Less(t, len(state.Runs), 6)
+	})
+}
+
+// A backfill that is cancelled before its first run was not empty.
+func TestBackfillIsCancelledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithRunDelay(time.Minute))
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		require.NoError(t, err)
+		require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
+		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
+		require.Empty(t, state.Runs)
 	})
 }
 
@@ -404,5 +422,40 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// What a backfill lacks can be asked for.
+func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcomes                      []hogapitest.Outcome
+		failed, cancelled, incomplete bool
+	}{
+		"good":           {nil, false, false, false},
+		"failed":         {[]hogapitest.Outcome{{}, {Status: "TimedOut"}}, true, false, false},
+		"cancelled":      {[]hogapitest.Outcome{{}, {Status: "Cancelled"}}, false, true, false},
+		"both":           {[]hogapitest.Outcome{{Status: "Failed"}, {Status: "Cancelled"}}, true, true, false},
+		"records failed": {[]hogapitest.Outcome{{}, {FailedRecords: 3}}, false, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				project.NextRuns(c.outcomes...)
+				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+				require.NoError(t, err)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				incomplete := c.incomplete && era == hogapitest.E3 // older servers do not count them
+				require.Equal(t, c.failed, errors.Is(err, hogapi.ErrRunFailed))
+				require.Equal(t, c.cancelled, errors.Is(err, hogapi.ErrRunCancelled))
+				require.Equal(t, incomplete, errors.Is(err, hogapi.ErrRecordsFailed))
+				require.Equal(t, c.failed || c.cancelled || incomplete, err != nil)
+				require.Equal(t, 6, state.Completed+state.Failed)
+				if incomplete {
+					require.ErrorContains(t, err, "1 of 6 runs did not complete with all records")
+					require.ErrorContains(t, err, "3 records failed")
+				}
+			})
+		})
 	}
 }

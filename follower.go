@@ -10,106 +10,127 @@ import (
 	"github.com/google/uuid"
 )
 
+// mostIntervals is how many intervals of a backfill are followed: each is held with its newest run.
+const mostIntervals = 200_000
+
 // follower is the state of following one ticket.
 type follower struct {
 	client  *Client
 	ticket  BackfillTicket
+	before  BackfillBaseline
 	watch   WatchOptions
 	options []CallOption
 
-	rowID   uuid.UUID // of the service's record, once known
-	row     *Backfill
-	noRows  bool         // this server keeps no records of backfills
-	whole   *span        // what is to be covered, once known
-	retried *Run         // as it was at the first look; nil for a backfill
-	joined  bool         // runs that were under way at the request have been looked for
-	runs    map[span]Run // the newest of each interval
-	from    time.Time    // runs created earlier are not of this request
-	since   time.Time    // a look reads the runs created from then on
+	id     uuid.UUID // of the service's record, once known
+	row    *Backfill // the record, once it is there
+	whole  *span     // what is to be covered, once known
+	joined []uuid.UUID
+	runs   map[span]Run // the newest of each interval
+	from   time.Time    // its own runs were created from then on
+	since  time.Time    // a look reads the runs created from then on
+	most   int          // intervals
 
 	changed   bool // since the last state
 	changedAt time.Time
 }
 
-// clockSkew is how far the clocks of the service's own machines may be apart.
-const clockSkew = 5 * time.Second
-
 func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOption) *follower {
-	from := t.RequestedAt.Add(-clockSkew)
-	f := &follower{client: c, ticket: t, watch: o, options: options, runs: map[span]Run{}, from: from, since: from, changed: true}
-	f.rowID, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
+	f := &follower{client: c, ticket: t, before: BackfillBaseline{Since: t.RequestedAt}, watch: o, options: options, runs: map[span]Run{}, most: mostIntervals, changed: true}
+	f.id, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
+	if t.Baseline != nil {
+		f.before = *t.Baseline
+	}
+	f.joined = slices.Clone(f.before.Running)
+	f.readFrom(t.RequestedAt.Add(-clocksApart))
+	if f.before.OfRuns {
+		f.readFrom(f.before.Since)
+	}
 	return f
 }
 
+// readFrom sets the time since which the runs in question were created.
+func (f *follower) readFrom(t time.Time) { f.from, f.since = t, t }
+
 // look reads what is new and says how far it has come.
 func (f *follower) look(ctx context.Context) (sight[BackfillState], error) {
-	for _, read := range []func(context.Context) error{f.readRow, f.locate, f.findRow, f.joinAtFirst, f.readRuns} {
+	for _, read := range []func(context.Context) error{f.readRow, f.locate, f.findRow, f.readJoined, f.readRuns} {
 		if err := read(ctx); err != nil {
 			return sight[BackfillState]{}, err
 		}
+	}
+	if len(f.runs) > f.most {
+		return sight[BackfillState]{}, fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, f.most)
+	}
+	if f.changed {
+		f.changedAt = time.Now()
 	}
 	done, err := f.isDone(ctx)
 	if err != nil {
 		return sight[BackfillState]{}, err
 	}
 	seen := sight[BackfillState]{f.state(done), f.changed, done}
-	f.noteChange()
 	f.changed = false
 	return seen, nil
 }
 
-// noteChange remembers when something was new.
-func (f *follower) noteChange() {
-	if f.changed {
-		f.changedAt = time.Now()
-	}
-}
-
-// readRow reads the service's record by its id. At first there may be none yet.
+// readRow reads the service's record by its id. The service writes it a moment after the request.
 func (f *follower) readRow(ctx context.Context) error {
-	if f.rowID == uuid.Nil || f.row != nil && f.row.Status.IsTerminal() {
+	if f.before.OfRuns || f.id == uuid.Nil || f.row != nil && f.row.Status.IsTerminal() {
 		return nil
 	}
-	row, err := f.client.Backfills.Get(ctx, f.ticket.ExportID, f.rowID, f.options...)
-	if errors.Is(err, ErrNotFound) && f.row == nil {
-		return nil
-	}
-	if err != nil {
+	row, err := f.client.Backfills.Get(ctx, f.ticket.ExportID, f.id, f.options...)
+	switch {
+	case err == nil:
+		f.setRow(row)
+	case isUnknownEndpoint(err):
+		f.before.OfRuns = true
+	case errors.Is(err, ErrNotFound) && f.row == nil:
+	default:
 		return err
 	}
-	f.setRow(row)
 	return nil
 }
 
-// findRow looks for a record of the range, made since the request, where the ticket has no id of one.
+// findRow finds the record where the ticket does not name it: the first one of the range that was
+// not there before the request.
 func (f *follower) findRow(ctx context.Context) error {
-	if f.rowID != uuid.Nil || f.noRows {
+	if f.before.OfRuns || f.id != uuid.Nil {
 		return nil
 	}
-	var found *Backfill
-	for row, err := range f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...) {
-		if errors.Is(err, ErrNotFound) {
-			f.noRows = true
+	var first *Backfill
+	for row, err := range f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...) { // the newest comes first
+		if hasNoRecords(err) {
+			f.before.OfRuns = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if row.CreatedAt.Before(f.from) {
+		if row.CreatedAt.Before(f.before.Since) {
 			break
 		}
-		if row.EndAt != nil && spanOf(row.StartAt, *row.EndAt) == *f.whole {
-			found = &row
+		if f.before.isNew(row.ID, row.CreatedAt) && f.asksFor(row.span()) {
+			first = &row
 		}
 	}
-	if found != nil {
-		f.rowID = found.ID
-		f.setRow(found)
+	if first != nil {
+		f.id = first.ID
+		f.setRow(first)
 	}
 	return nil
 }
 
+// asksFor reports whether the ticket is for a range. Where an export was unpaused, the service
+// alone knows the end.
+func (f *follower) asksFor(x span) bool {
+	return x == *f.whole || f.ticket.Unpaused && x.start.Equal(f.whole.start)
+}
+
 func (f *follower) setRow(row *Backfill) {
+	if f.row == nil {
+		f.readFrom(row.CreatedAt.Add(-clocksApart))
+		f.whole = new(row.span())
+	}
 	f.changed = f.changed || f.row == nil || f.row.mark() != row.mark()
 	f.row = row
 }
@@ -135,14 +156,14 @@ func (f *follower) locate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.retried = run
 		f.whole = new(run.span())
-	case f.row != nil && f.row.EndAt != nil:
-		f.whole = new(spanOf(f.row.StartAt, *f.row.EndAt))
+		if run.Status.goesOn() && !slices.Contains(f.joined, run.ID) {
+			f.joined = append(f.joined, run.ID)
+		}
 	case t.EndAt.IsDate():
 		return f.locateDates(ctx)
 	default:
-		f.whole = &span{t.StartAt.Time(), t.EndAt.Time()}
+		f.whole = new(spanOf(new(t.StartAt.Time()), t.EndAt.Time()))
 	}
 	return nil
 }
@@ -155,7 +176,7 @@ func (f *follower) locateDates(ctx context.Context) error {
 	}
 	zone, err := time.LoadLocation(export.Timezone)
 	if err != nil {
-		return fmt.Errorf("hogapi: the export's time zone %q is not known here: import time/tzdata", clean(export.Timezone))
+		return fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", clean(export.Timezone), export.ID)
 	}
 	hour := orDefault(export.OffsetHour)
 	f.whole = &span{end: beginOfDay(f.ticket.EndAt, hour, zone)}
@@ -170,63 +191,40 @@ func beginOfDay(date Timestamp, hour int, zone *time.Location) time.Time {
 	return time.Date(y, m, d, hour, 0, 0, 0, zone).UTC()
 }
 
-// joinAtFirst looks for the runs of the range that are under way already: those intervals get no run of their own.
-func (f *follower) joinAtFirst(ctx context.Context) error {
-	if f.joined {
-		return nil
-	}
-	if err := f.join(ctx, *f.whole, RunStatusStarting, RunStatusRunning, RunStatusContinuedAsNew); err != nil {
-		return err
-	}
-	f.joined = true
-	return nil
-}
-
-// join takes in the runs within x that were under way at the request. No status means any.
-func (f *follower) join(ctx context.Context, x span, statuses ...RunStatus) error {
-	const zones = 24 * time.Hour // old servers read times in the project's zone
-	o := RunListOptions{Ordering: RunsByInterval, End: x.end.Add(zones), Statuses: statuses}
-	if !x.start.IsZero() {
-		o.Start = x.start.Add(-zones)
-	}
-	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...) {
+// readJoined reads the runs that were under way at the request: their intervals get no run of their
+// own.
+func (f *follower) readJoined(ctx context.Context) error {
+	var live []uuid.UUID
+	for _, id := range f.joined {
+		run, err := f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
 		if err != nil {
 			return err
 		}
-		if _, known := f.runs[run.span()]; !known && x.holds(run.span()) && f.wasUnderWay(run) {
-			f.take(run)
+		if f.whole.holds(run.span()) {
+			f.take(*run)
+			if !f.watch.Until(*run) {
+				live = append(live, id)
+			}
 		}
 	}
+	f.joined = live
 	return nil
 }
 
-// wasUnderWay reports whether a run went on at the time of the request, or began later. A run that was retried and is over is
-// what the retry is to replace, however short before it ended.
-func (f *follower) wasUnderWay(r Run) bool {
-	if r.ID == f.ticket.RetriedRun && f.watch.Until(r) {
-		return false
-	}
-	if f.retried != nil && r.CreatedAt.Before(f.retried.CreatedAt) {
-		return false
-	}
-	ended := r.LastUpdatedAt
-	if r.FinishedAt != nil {
-		ended = *r.FinishedAt
-	}
-	return !f.watch.Until(r) || !ended.Before(f.ticket.RequestedAt)
-}
-
-// readRuns reads the runs that are new or not yet over. They begin one after another, so that is seldom more than a page.
+// readRuns reads the runs that are new or not yet over. They begin one after another, so that is
+// seldom more than a page.
 func (f *follower) readRuns(ctx context.Context) error {
-	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, nil, f.options...) {
+	if f.id == uuid.Nil && !f.before.OfRuns {
+		return nil // its runs cannot be recognised yet
+	}
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...) {
 		if err != nil {
 			return err
 		}
-		if run.CreatedAt.Before(f.since) {
+		if run.CreatedAt.Before(f.since) || len(f.runs) > f.most {
 			break
 		}
-		old, known := f.runs[run.span()]
-		if known && old.ID == run.ID || f.isOwn(run) && (!known || old.CreatedAt.Before(run.CreatedAt)) {
+		if f.isOwn(run) {
 			f.take(run)
 		}
 	}
@@ -234,68 +232,119 @@ func (f *follower) readRuns(ctx context.Context) error {
 	return nil
 }
 
-// isOwn reports whether a run was made since the request, for an interval of the range. One that was over by then was not.
+// isOwn reports whether a run was made by what the ticket is for, as far as the service says so.
 func (f *follower) isOwn(r Run) bool {
-	if f.row != nil && r.Backfill != nil && *r.Backfill == f.row.ID {
-		return true
+	if r.Backfill != nil && f.id != uuid.Nil {
+		return *r.Backfill == f.id
 	}
-	return !r.CreatedAt.Before(f.from) && f.wasUnderWay(r) && f.whole.holds(r.span())
+	return f.before.OfRuns && f.before.isNew(r.ID, r.CreatedAt) && f.whole.holds(r.span())
 }
 
+// take keeps a run unless a newer one of its interval is known.
 func (f *follower) take(r Run) {
 	old, known := f.runs[r.span()]
+	if known && old.ID != r.ID && r.CreatedAt.Before(old.CreatedAt) {
+		return
+	}
 	f.changed = f.changed || !known || old.ID != r.ID || old.mark() != r.mark()
 	f.runs[r.span()] = r
 }
 
-// nextSince is where the next look begins to read: no later than the oldest run that goes on, and a little before the
-// newest run of all, for rows that are written late.
+// nextSince is where the next look begins to read: no later than its oldest run that is not over,
+// and a little before the newest, for rows that are written late.
 func (f *follower) nextSince() time.Time {
-	var oldest, newest time.Time
+	var newest, oldest time.Time
 	for _, run := range f.runs {
-		if !f.watch.Until(run) && (oldest.IsZero() || run.CreatedAt.Before(oldest)) {
-			oldest = run.CreatedAt
+		if !f.isOwn(run) {
+			continue
 		}
 		if run.CreatedAt.After(newest) {
 			newest = run.CreatedAt
 		}
+		if !f.watch.Until(run) && (oldest.IsZero() || run.CreatedAt.Before(oldest)) {
+			oldest = run.CreatedAt
+		}
 	}
-	since := newest.Add(-time.Minute)
-	if since.Before(f.from) {
-		since = f.from
-	}
+	since := newest.Add(-clocksApart)
 	if !oldest.IsZero() && oldest.Before(since) {
-		return oldest
+		since = oldest
+	}
+	if since.Before(f.from) {
+		return f.from
 	}
 	return since
 }
 
-// isDone reports whether nothing more is expected. Before it says so of a range with gaps, it looks for runs that were
-// under way at the request and have ended since.
+// isDone reports whether nothing more is expected.
 func (f *follower) isDone(ctx context.Context) (bool, error) {
-	gap := coverage(*f.whole, f.sorted(f.isOwn))
-	if !f.mayBeDone(gap) {
+	switch {
+	case f.anyGoesOn():
+		return false, nil
+	case f.row == nil:
+		isCovered := coverage(*f.whole, f.sorted(f.isOwn)).size == 0
+		return isCovered || time.Since(f.changedAt) >= f.watch.Settle, nil
+	case !f.row.Status.IsTerminal():
 		return false, nil
 	}
-	if gap.size == 0 {
-		return true, nil
-	}
-	if err := f.join(ctx, gap.hull); err != nil {
+	if err := f.joinGaps(ctx); err != nil {
 		return false, err
 	}
 	return !f.anyGoesOn(), nil
 }
 
-func (f *follower) mayBeDone(gap gap) bool {
-	f.noteChange()
-	switch {
-	case f.anyGoesOn():
-		return false
-	case f.row != nil:
-		return f.row.Status.IsTerminal()
-	default:
-		return gap.size == 0 || time.Since(f.changedAt) >= f.watch.Settle
+// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
+// no run of its own, and that were under way while it was.
+func (f *follower) joinGaps(ctx context.Context) error {
+	whole := *f.whole
+	if adjusted := f.row.AdjustedStartAt; adjusted != nil && adjusted.After(whole.start) {
+		whole.start = adjusted.UTC()
 	}
+	gap := coverage(whole, f.sorted(f.isOwn))
+	if gap.size == 0 {
+		return nil
+	}
+	newest := RunListOptions{Ordering: RunsNewestFirst}
+	if gap.hull.start.IsZero() || gap.hull.end.IsZero() {
+		return f.joinAmong(ctx, newest, gap.hull) // the order by interval does not list runs without a start
+	}
+	const zones = 24 * time.Hour // some servers read times in the project's zone
+	byInterval := RunListOptions{Ordering: RunsByInterval, Start: gap.hull.start.Add(-zones), End: gap.hull.end.Add(zones)}
+	err := f.joinAmong(ctx, byInterval, gap.hull)
+	if errors.Is(err, ErrServer) {
+		return f.joinAmong(ctx, newest, gap.hull) // some servers fail in that order at a run without a start
+	}
+	return err
+}
+
+// joinAmong takes the runs of a list that the backfill has joined in an opening of its own runs.
+func (f *follower) joinAmong(ctx context.Context, o RunListOptions, opening span) error {
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...) {
+		if err != nil {
+			return err
+		}
+		old, known := f.runs[run.span()]
+		if known && f.isOwn(old) || !opening.holds(run.span()) || !f.wasUnderWay(run) {
+			continue
+		}
+		f.take(run)
+		if !f.watch.Until(run) && !slices.Contains(f.joined, run.ID) {
+			f.joined = append(f.joined, run.ID)
+		}
+	}
+	return nil
+}
+
+// wasUnderWay reports whether a run was under way at some time between the beginning of the
+// backfill and its end.
+func (f *follower) wasUnderWay(r Run) bool {
+	ended, over := r.LastUpdatedAt, f.row.LastUpdatedAt
+	if r.FinishedAt != nil {
+		ended = *r.FinishedAt
+	}
+	if f.row.FinishedAt != nil {
+		over = *f.row.FinishedAt
+	}
+	return !r.CreatedAt.After(over) && (!f.watch.Until(r) || ended.After(f.row.CreatedAt))
 }
 
 func (f *follower) anyGoesOn() bool {
@@ -324,10 +373,10 @@ func (f *follower) state(done bool) *BackfillState {
 	s := &BackfillState{Backfill: f.row, Runs: f.sorted(func(Run) bool { return true }), Done: done}
 	for _, run := range s.Runs {
 		switch {
-		case run.Status == RunStatusCompleted:
-			s.Completed++
 		case run.endedBadly() && (run.Status.IsTerminal() || f.watch.Until(run)):
 			s.Failed++
+		case run.Status == RunStatusCompleted:
+			s.Completed++
 		}
 	}
 	s.Progress = f.whole.part(coverage(*f.whole, f.sorted(f.watch.Until)).size)

@@ -58,22 +58,27 @@ func goAway(last, n uint32) string { return frame(frameGoAway, 0, 0, code(last)+
 
 // http2Server answers each request, by its stream, with the frames that answer makes. It counts the requests that it took.
 type http2Server struct {
+	plain  bool // without TLS
 	url    string
-	pool   *tls.Config // of its clients
+	pool   *tls.Config // of its clients, unless plain
 	taken  atomic.Int64
 	answer func(stream uint32) (frames, again string)
 }
 
 func (s *http2Server) start(t *testing.T) {
 	t.Helper()
-	certified := httptest.NewUnstartedServer(http.NotFoundHandler())
-	certified.StartTLS() // for its certificate
-	s.pool = certified.Client().Transport.(*http.Transport).TLSClientConfig
-	certificates := certified.TLS.Certificates
-	certified.Close()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates, NextProtos: []string{"h2"}})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s.url = "https://" + listener.Addr().String()
+	s.url = "http://" + listener.Addr().String()
+	if !s.plain {
+		certified := httptest.NewUnstartedServer(http.NotFoundHandler())
+		certified.StartTLS() // for its certificate
+		s.pool = certified.Client().Transport.(*http.Transport).TLSClientConfig
+		certificates := certified.TLS.Certificates
+		certified.Close()
+		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates, NextProtos: []string{"h2"}})
+		s.url = "https://" + listener.Addr().String()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -173,7 +178,12 @@ func resets() map[string]*http2Server {
 // client is one that trusts the server and speaks HTTP/2 to it.
 func (s *http2Server) client(t *testing.T, options ...Option) *Client {
 	transport := defaultTransport()
-	transport.TLSClientConfig.RootCAs = s.pool.RootCAs
+	if s.plain {
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	} else {
+		transport.TLSClientConfig.RootCAs = s.pool.RootCAs
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(s.url), WithTryTimeout(hostileTry), WithRetryPolicy(RetryPolicy{MaxTries: 1})}, options...)...)
 }
@@ -214,6 +224,44 @@ func TestHTTP2Resets(t *testing.T) {
 			require.Zero(t, receipt.Acknowledged)
 			require.Equal(t, receipt.Read, receipt.Pending)
 		})
+	}
+}
+
+// Every request on the wire is a try that the hooks were told of, with TLS and without: net/http repeats
+// nothing by itself, neither a create nor a batch of events, and a read no more than once before the try ends.
+func TestHTTP2RepeatsAreOurTries(t *testing.T) {
+	for name, answer := range map[string]func(stream uint32) string{
+		"go away":  func(uint32) string { return goAway(0, codeNone) },
+		"refused":  func(stream uint32) string { return frame(frameReset, 0, stream, code(codeRefused)) },
+		"protocol": func(stream uint32) string { return frame(frameReset, 0, stream, code(codeProtocol)) },
+	} {
+		for _, plain := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, plain %v", name, plain), func(t *testing.T) {
+				t.Parallel()
+				server := &http2Server{plain: plain, answer: func(stream uint32) (string, string) { return answer(stream), "" }}
+				server.start(t)
+				var tries atomic.Int64
+				client := server.client(t, WithTryTimeout(2*time.Second), WithRetryPolicy(RetryPolicy{MaxTries: 2}), WithHooks(Hooks{
+					OnTry:   func(context.Context, TryEvent) { tries.Add(1) },
+					OnBatch: func(BatchEvent) { tries.Add(1) },
+				}))
+				for call, do := range onceCalls() { // with a body and without
+					require.ErrorIs(t, do(t.Context(), client), ErrOutcomeUnknown, call)
+					require.EqualValues(t, 1, tries.Swap(0), call)
+					require.EqualValues(t, 1, server.taken.Swap(0), call)
+				}
+				require.Error(t, get(t.Context(), client))
+				require.Equal(t, tries.Swap(0), server.taken.Swap(0), "a read")
+
+				capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2}})
+				require.NoError(t, err)
+				require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
+				_, err = capture.Close(t.Context())
+				require.ErrorAs(t, err, new(*StopError))
+				require.EqualValues(t, 2, tries.Load(), "batches")
+				require.EqualValues(t, 2, server.taken.Load(), "batches on the wire")
+			})
+		}
 	}
 }
 

@@ -92,6 +92,18 @@ func bomb(t *testing.T, mebibytes int, of byte) string {
 	return strings.Repeat(one.String(), mebibytes) // gzip streams may follow each other
 }
 
+// validBomb is a page of a million rows of nothing, in four kilobytes of gzip.
+func validBomb(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, err := io.WriteString(zip, `{"count":1,"next":null,"results":[{}`+strings.Repeat(",{}", 1<<20)+`]}`)
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	require.Less(t, b.Len(), 5<<10)
+	return b.String()
+}
+
 // hostile are answers that say no clear yes.
 func hostile(t *testing.T) map[string]func(io.Writer) {
 	const head, ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n", `{"status":"Ok"}`
@@ -130,6 +142,7 @@ func hostile(t *testing.T) map[string]func(io.Writer) {
 		"bomb":                    says(zipped + "\r\n" + bomb(t, 512, ' ')),
 		"bomb of brackets":        says(zipped + "\r\n" + bomb(t, 512, '[')),
 		"bomb that ends in time":  says(zipped + "\r\n" + bomb(t, 30, '[')),
+		"bomb of valid JSON":      says(zipped + "\r\n" + validBomb(t)),
 		"no gzip":                 says(zipped + "\r\n" + ok),
 		"half a gzip":             says(zipped + "\r\n" + bomb(t, 1, ' ')[:500]),
 		"nothing as gzip":         says(zipped + "Content-Length: 0\r\n\r\n"),
@@ -251,7 +264,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 	}
 	answers := hostile(t)
 	for name, isBody := range map[string]bool{
-		"bomb": true, "bomb of brackets": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
+		"bomb": true, "bomb of brackets": true, "bomb of valid JSON": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
 		"millions of names": false, "endless trailers": false, "bomb of an error": false, "informs for ever": false,
 	} {
 		client := hostileClient(t, rawServer(t, answers[name]), WithTryTimeout(time.Minute))

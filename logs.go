@@ -2,10 +2,13 @@ package hogapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/url"
@@ -48,7 +51,14 @@ func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// LogLevel is how grave a log entry is. The service may send values that this package does not know.
+func (e *LogEntry) complete() error {
+	if e.Timestamp.IsZero() {
+		return errors.New("it has no time")
+	}
+	return nil
+}
+
+// LogLevel is the severity of a log entry. The service may send values that this package does not know.
 type LogLevel string
 
 // The known log levels.
@@ -65,13 +75,22 @@ var logLevels = []LogLevel{LogLevelDebug, LogLevelLog, LogLevelInfo, LogLevelWar
 // IsKnown reports whether l is a level of this package.
 func (l LogLevel) IsKnown() bool { return isKnown(l, logLevels) }
 
-// LogPage is the newest log entries of those asked for, newest first. The service gives no link to the next page:
-// ask again with Before, or walk them all with AllLogs.
+// LogPage is the newest log entries of those asked for, newest first. The service gives neither a link
+// to the next page nor a count of all entries: ask again with Before, or walk them all with AllLogs.
 type LogPage struct {
 	Results []LogEntry `json:"results"`
 }
 
-func (p *LogPage) complete() error { return hasResults(p.Results) }
+func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
+	raw := struct{ Results json.RawMessage }{body}
+	if !bytes.HasPrefix(body, []byte("[")) {
+		if err := json.Unmarshal(body, &raw); err != nil {
+			return err
+		}
+	}
+	p.Results, err = rowsOf[LogEntry](ctx, raw.Results)
+	return err
+}
 
 // UnmarshalJSON also reads a bare list.
 func (p *LogPage) UnmarshalJSON(b []byte) error {
@@ -104,7 +123,7 @@ func (o LogOptions) check(op Op) error {
 	}
 	for _, level := range o.Levels {
 		if level == "" || strings.Contains(string(level), ",") {
-			return &InputError{Op: op, Field: "Levels", Value: string(level), Want: "one level per element, such as ERROR"}
+			return &InputError{Op: op, Field: "Levels", Value: unlessKey(string(level)), Want: "one level per element, such as ERROR"}
 		}
 		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {
 			return err
@@ -171,14 +190,31 @@ func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options 
 	}
 }
 
-// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the next page begins with
-// that time again, and the entries that were there already are left out.
+// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the next
+// page begins with that time again, and the entries that were there already are left out.
 type logWalk struct {
 	op   Op
 	o    LogOptions
-	seen map[LogEntry]int // how often each entry of the time at the border was shown
-	most int              // entries on the fullest page so far: the server may have a limit of its own
+	seen map[logDigest]int // how often each entry of the time at the border was shown
+	most int               // entries on the fullest page so far: the server may have a limit of its own
 }
+
+// logDigest stands for an entry, which a server can make long.
+type logDigest [sha256.Size]byte
+
+func (e *LogEntry) digest() logDigest {
+	h := sha256.New()
+	for _, part := range []string{strconv.FormatInt(e.Timestamp.UnixNano(), 10), string(e.Level), e.Message, e.InstanceID, e.LogSourceID} {
+		_, _ = fmt.Fprintf(h, "%d ", len(part))
+		_, _ = io.WriteString(h, part)
+	}
+	return logDigest(h.Sum(nil))
+}
+
+// mostAtOneTime bounds the entries of one time that a walk remembers.
+const mostAtOneTime = 10_000
+
+var errIgnoredBefore = errors.New("the service gave entries that are not earlier than Before, so there is no way to older ones")
 
 // logTick is the resolution of the service's log times.
 const logTick = time.Microsecond
@@ -190,8 +226,8 @@ func newLogWalk(op Op, o LogOptions) *logWalk {
 	return &logWalk{op: op, o: o}
 }
 
-// step fetches the n-th page and returns what is new on it. A page with nothing new is the end; a short one is not, for a
-// server may have a lower limit of its own.
+// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A short
+// one is not, since a server may have a lower limit of its own.
 func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEntry, error) {
 	p, err := fetch(w.o)
 	if err != nil {
@@ -200,55 +236,60 @@ func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEn
 	if p.Results == nil && n > 1 {
 		return nil, errors.New("the answer is empty, although entries came before it")
 	}
-	fresh, err := w.fresh(p.Results)
+	digests := make([]logDigest, len(p.Results))
+	for i := range p.Results {
+		digests[i] = p.Results[i].digest()
+	}
+	fresh, err := w.fresh(p.Results, digests)
 	if err != nil {
 		return nil, err
 	}
-	limit := w.o.MaxPages
-	if limit == 0 {
-		limit = defaultMaxPages
-	}
 	switch {
-	case len(fresh) > 0 && n > limit:
+	case len(fresh) > 0 && n > cmp.Or(w.o.MaxPages, defaultMaxPages):
 		return nil, errPageLimit
 	case len(fresh) == 0 && len(p.Results) > 0 && len(p.Results) >= w.most:
 		return nil, w.endsHere(len(p.Results), fetch)
 	}
 	w.most = max(w.most, len(p.Results))
-	w.move(p.Results)
+	w.move(p.Results, digests)
+	if len(w.seen) > mostAtOneTime {
+		return fresh, tooManyAtOnce(len(w.seen))
+	}
 	return fresh, nil
 }
 
-// endsHere tells the end of a log from a full page of one time, with older entries behind it. The server's own limit is not known,
-// so it looks for them.
+func tooManyAtOnce(entries int) error {
+	return fmt.Errorf("%d entries or more have the same time, which is more than a page can show; select by Levels or Search, or continue with an earlier Before", entries)
+}
+
+// endsHere tells the end of a log from a full page of one time, with older entries after it. The
+// server's own limit is not known, so it asks for them.
 func (w *logWalk) endsHere(entries int, fetch func(LogOptions) (*LogPage, error)) error {
-	behind, full := w.o, entries >= w.o.Limit
-	behind.Before = w.o.Before.Add(-logTick)
-	if !full && w.o.After.Before(behind.Before) {
-		p, err := fetch(behind)
+	older, full := w.o, entries >= w.o.Limit
+	older.Before = w.o.Before.Add(-logTick)
+	if !full && w.o.After.Before(older.Before) {
+		p, err := fetch(older)
 		if err != nil {
 			return err
 		}
 		full = len(p.Results) > 0
 	}
 	if full {
-		return fmt.Errorf("%d entries or more have the same time; select by Levels or Search, or go on with an earlier Before", entries)
+		return tooManyAtOnce(entries)
 	}
 	return nil
 }
 
 // fresh leaves out what the pages before have shown.
-func (w *logWalk) fresh(entries []LogEntry) ([]LogEntry, error) {
+func (w *logWalk) fresh(entries []LogEntry, digests []logDigest) ([]LogEntry, error) {
 	var fresh []LogEntry
 	left := maps.Clone(w.seen)
-	for _, e := range entries {
+	for i, e := range entries {
 		switch {
-		case e.Timestamp.IsZero():
-			return nil, errors.New("a log entry has no time, so there is no way to the next page")
 		case !w.o.Before.IsZero() && !e.Timestamp.Before(w.o.Before):
-			return nil, errRepeatedLink // the service does not mind Before
-		case left[e] > 0:
-			left[e]--
+			return nil, errIgnoredBefore
+		case left[digests[i]] > 0:
+			left[digests[i]]--
 		default:
 			fresh = append(fresh, e)
 		}
@@ -257,7 +298,7 @@ func (w *logWalk) fresh(entries []LogEntry) ([]LogEntry, error) {
 }
 
 // move lets the next page begin with the oldest time of this one, that time included.
-func (w *logWalk) move(entries []LogEntry) {
+func (w *logWalk) move(entries []LogEntry, digests []logDigest) {
 	if len(entries) == 0 {
 		return
 	}
@@ -265,10 +306,10 @@ func (w *logWalk) move(entries []LogEntry) {
 	if before := oldest.Add(logTick); !before.Equal(w.o.Before) {
 		w.o.Before, w.seen = before, nil
 	}
-	shown := map[LogEntry]int{}
-	for _, e := range entries {
+	shown := map[logDigest]int{}
+	for i, e := range entries {
 		if !e.Timestamp.Before(oldest) {
-			shown[e]++
+			shown[digests[i]]++
 		}
 	}
 	for e, n := range w.seen {
@@ -277,7 +318,8 @@ func (w *logWalk) move(entries []LogEntry) {
 	w.seen = shown
 }
 
-// failed says how to go on: with Before set to the time in Cursor, which shows the entries of that microsecond again.
+// failed says how to continue: with Before set to the time in Cursor, which shows the entries of that
+// microsecond again.
 func (w *logWalk) failed(n int, err error) error {
 	if _, ok := errors.AsType[*InputError](err); ok {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,7 +209,8 @@ func TestAllLogsOfAServerThatIgnoresBefore(t *testing.T) {
 		last = err
 		n++
 	}
-	require.ErrorIs(t, last, errRepeatedLink)
+	require.ErrorIs(t, last, errIgnoredBefore)
+	require.NotContains(t, last.Error(), "link")
 	assert.Equal(t, 3, n)
 }
 
@@ -275,6 +277,37 @@ func TestAllLogsDoNotEndWithAnEmptyAnswer(t *testing.T) {
 	require.ErrorAs(t, got[1], new(*PageError))
 	for range newFakeClient(t, newScript(answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
 		t.Fatal("there is nothing")
+	}
+}
+
+// Entries of one time that never end are noticed before they fill the memory.
+func TestAllLogsOfOneTimeWithoutEnd(t *testing.T) {
+	const perPage, size = 500, 1 << 10
+	n := 0
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		entries := make([]LogEntry, perPage)
+		for i := range entries {
+			entries[i] = LogEntry{Timestamp: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), Level: LogLevelInfo, Message: strconv.Itoa(n) + strings.Repeat("x", size)}
+			n++
+		}
+		body, err := json.Marshal(map[string]any{"results": entries})
+		return answer(r, 200, string(body)), err
+	}))
+	var failed error
+	got := 0
+	growth := heapGrowth(func() {
+		for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{MaxPages: 60}) {
+			if failed = err; err == nil {
+				got++
+			}
+		}
+	})
+	require.ErrorContains(t, failed, "same time")
+	require.ErrorAs(t, failed, new(*PageError))
+	require.LessOrEqual(t, n, mostAtOneTime+perPage)
+	require.Equal(t, n, got, "what came is delivered")
+	if !RaceDetector {
+		require.Less(t, growth, int64(16<<20))
 	}
 }
 

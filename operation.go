@@ -2,7 +2,10 @@ package hogapi
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Op names an operation in errors, hooks and logs, for example "batch_exports.get".
@@ -49,14 +52,16 @@ const (
 type Replay uint8
 
 const (
-	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and HEAD, ReplayNever for all else.
+	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and HEAD,
+	// ReplayNever for everything else.
 	ReplayDefault Replay = iota
 	// ReplaySafe is for calls that change nothing.
 	ReplaySafe
-	// ReplayIdempotent is for calls that leave the same state however often they are carried out.
+	// ReplayIdempotent is for calls that leave the same state no matter how often they are carried out.
 	ReplayIdempotent
-	// ReplayNever is for calls that act anew each time. They are sent again only when the service provably did not act on
-	// them: nothing was written to the network, or the answer was 429 "throttled".
+	// ReplayNever is for calls that act again each time. They are sent again only when the service
+	// provably did not act on them: nothing was written to the network, or the answer was the
+	// service's own 429 "throttled".
 	ReplayNever
 )
 
@@ -69,8 +74,8 @@ type operation struct {
 	replay Replay
 }
 
-// operations is every endpoint of the package, in the order of the specification.
-// Logs and error details: older servers declare no scope there and refuse every personal key; newer ones take this one.
+// operations is every endpoint of the package, in the order of PostHog's API reference.
+// Logs and error details: older servers declare no scope there and refuse every personal key.
 var operations = table(
 	operation{OpAppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", ReplaySafe},
 	operation{OpAppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", ReplaySafe},
@@ -95,7 +100,7 @@ var operations = table(
 
 	operation{OpDashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
 
-	// The newer resource, which the specification does not list.
+	// The newer resource, which PostHog's API reference of that age does not list.
 	operation{OpBackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
 	operation{OpBackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
 	operation{OpBackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
@@ -116,25 +121,36 @@ func table(rows ...operation) map[Op]operation {
 	return m
 }
 
-// expand puts ids into the {parameters} of a path, in order. It refuses an id that would leave its segment.
+// expand puts ids into the {parameters} of a path, in order, escaped. It refuses an id that would leave
+// its segment, and one that is a key.
 func (o operation) expand(ids []string) (string, error) {
 	var b strings.Builder
 	rest := o.path
-	for _, id := range ids {
+	for i, id := range ids {
 		before, after, _ := strings.Cut(rest, "{")
 		name, tail, _ := strings.Cut(after, "}")
-		if !isPathSegment(id) {
-			return "", &InputError{Op: o.name, Field: name, Value: id, Want: "letters, digits, '_', '@' or '-'"}
+		fits, want := isPathSegment, "letters, digits, '_', '@' or '-'"
+		if o.name == OpAppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
+			fits, want = isOneSegment, "an id as HistoricalExports returns it"
+		}
+		if !fits(id) || hasKey(id) {
+			return "", &InputError{Op: o.name, Field: name, Value: unlessKey(id), Want: want}
 		}
 		b.WriteString(before)
-		b.WriteString(id)
+		b.WriteString(url.PathEscape(id))
 		rest = tail
 	}
 	b.WriteString(rest)
 	return b.String(), nil
 }
 
-// isPathSegment reports whether s can stand between two slashes of a path with no escaping and no meaning of its own.
+// isOneSegment reports whether s, escaped, stays between two slashes of a path.
+func isOneSegment(s string) bool {
+	return s != "" && s != "." && s != ".." && len(s) <= 200 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// isPathSegment reports whether s can stand between two slashes of a path without escaping and has no
+// meaning of its own there.
 func isPathSegment(s string) bool {
 	if s == "" || len(s) > 200 {
 		return false

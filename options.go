@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -69,14 +70,15 @@ type config struct {
 }
 
 func (c *config) problem(field, value, want string) {
-	c.problems = append(c.problems, &InputError{Field: field, Value: value, Want: want})
+	c.problems = append(c.problems, &InputError{Field: field, Value: unlessKey(value), Want: want})
 }
 
 // WithRegion selects a cloud region.
 func WithRegion(r Region) Option { return func(c *config) { c.region = r } }
 
-// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one. Unless [WithCaptureURL] or
-// [WithRegion] says otherwise, events go there too, as self-hosted servers have it.
+// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one, but without the
+// path of the API itself, for which see [WithAPIPath]. Unless [WithCaptureURL] or [WithRegion] says
+// otherwise, events go there too, as self-hosted servers have it.
 func WithBaseURL(u string) Option { return func(c *config) { c.baseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
@@ -184,8 +186,8 @@ func WithApplication(name, version string) Option {
 		if version != "" {
 			app += "/" + version
 		}
-		if name == "" || strings.ContainsFunc(app, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			c.problem("application", app, "a name and version of visible ASCII without blanks")
+		if name == "" || !isVisibleASCII(app) || hasKey(app) {
+			c.problem("application", app, "a name and version of visible ASCII without blanks, not a key")
 			return
 		}
 		c.app = app
@@ -306,7 +308,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
 	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
-		if !isPathSegment(segment) {
+		if !isPathSegment(segment) || hasKey(segment) {
 			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
 			break
 		}
@@ -339,7 +341,7 @@ func (c *config) locate() {
 	}
 	c.captureURL = cmp.Or(c.captureURL, c.baseURL)
 	if c.baseURL == "" && c.captureURL != "" && c.personalKey != nil {
-		c.problem("base URL", "", "WithRegion or WithBaseURL beside a personal API key")
+		c.problem("base URL", "", "WithRegion or WithBaseURL, which a personal API key needs")
 	}
 }
 
@@ -348,7 +350,7 @@ func (c *config) checkProject() {
 	case c.project != "" && c.noProject:
 		c.problem("project", c.project, "either WithProject or WithoutProject")
 	case c.project != "" && !isProjectID(c.project):
-		c.problem("project", unlessKey(c.project), wantProject)
+		c.problem("project", c.project, wantProject)
 	case c.project == "" && !c.noProject && c.personalKey != nil:
 		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+c.orEnv("POSTHOG_PROJECT_ID"))
 	}
@@ -360,21 +362,20 @@ func isProjectID(s string) bool {
 	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
 }
 
-// unlessKey returns s, or nothing where it is a key in the wrong place.
-func unlessKey(s string) string {
-	if strings.HasPrefix(s, "phc_") || strings.HasPrefix(s, "phx_") {
-		return ""
-	}
-	return s
-}
+// apiPart is the end of a URL that belongs to the calls: "/api", with what follows it, and the path of
+// the batch endpoint.
+var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)?)?|/batch)$`)
 
-// parseOrigin checks a URL that keys will be sent to. It never repeats the text: it may hold a password.
+// parseOrigin checks a URL that keys will be sent to. It repeats the text only once it is known to hold
+// neither a password nor a key.
 func (c *config) parseOrigin(field, text string) *url.URL {
 	if text == "" {
 		return nil
 	}
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
 	switch {
+	case hasKey(text):
+		c.problem(field, "", "a URL without a key")
 	case err != nil || u.Host == "" || u.Hostname() == "":
 		c.problem(field, "", `an absolute URL such as "https://posthog.example.com"`)
 	case u.User != nil:
@@ -387,6 +388,10 @@ func (c *config) parseOrigin(field, text string) *url.URL {
 		c.problem(field, "", "https, since keys are sent there; http only on loopback or with WithInsecureHTTP")
 	case u.Scheme != "http" && u.Scheme != "https":
 		c.problem(field, "", "https")
+	case apiPart.MatchString(u.Path):
+		end := apiPart.FindString(u.Path)
+		u.Path = strings.TrimSuffix(u.Path, end)
+		c.problem(field, "", fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)", unlessKey(u.String()), unlessKey(end)))
 	default:
 		return u
 	}

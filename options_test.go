@@ -54,7 +54,7 @@ func TestNewClientRefuses(t *testing.T) {
 		"capture of other region":     {good(WithCaptureURL("https://eu.i.posthog.com")), "capture origin of the same region"},
 		"API and capture differ":      {[]Option{personal, WithProject("1"), WithBaseURL("https://us.posthog.com"), WithCaptureURL("https://eu.i.posthog.com")}, "same region"},
 		"capture origin as base URL":  {[]Option{personal, WithProject("1"), WithBaseURL("https://us.i.posthog.com")}, "only takes events"},
-		"capture only, personal key":  {[]Option{personal, project, WithProject("1"), WithCaptureURL("https://example.com")}, "WithRegion or WithBaseURL beside a personal API key"},
+		"capture only, personal key":  {[]Option{personal, project, WithProject("1"), WithCaptureURL("https://example.com")}, "WithRegion or WithBaseURL, which a personal API key needs"},
 		"http":                        {good(WithRegion(""), WithBaseURL("http://example.com")), "https, since keys are sent there"},
 		"http to an inner address":    {good(WithRegion(""), WithBaseURL("http://10.0.0.1")), "https"},
 		"http to no loopback":         {good(WithRegion(""), WithBaseURL("http://localhost.example.com")), "https"},
@@ -93,6 +93,29 @@ func TestNewClientRefuses(t *testing.T) {
 				require.NotContains(t, err.Error(), secret)
 			}
 		})
+	}
+}
+
+// A URL that holds the path of the API is refused with the one that is wanted.
+func TestURLsWithThePathOfTheAPI(t *testing.T) {
+	for given, want := range map[string]string{
+		"https://posthog.example.com/api":                        `"https://posthog.example.com" without "/api"`,
+		"https://posthog.example.com/api/":                       `"https://posthog.example.com" without "/api"`,
+		"https://example.com/below/api":                          `"https://example.com/below" without "/api"`,
+		"https://posthog.example.com/api/projects":               `"https://posthog.example.com" without "/api/projects"`,
+		"https://posthog.example.com/api/environments/@current/": `"https://posthog.example.com" without "/api/environments/@current"`,
+		"https://us.posthog.com/api/projects/12345":              `"https://us.posthog.com" without "/api/projects/12345"`,
+	} {
+		_, err := NewClient(WithBaseURL(given), WithProject("1"), WithPersonalAPIKey(testPersonalKey))
+		requireInputError(t, err, "base URL")
+		require.ErrorContains(t, err, want, given)
+	}
+	_, err := NewClient(WithCaptureURL("https://us.i.posthog.com/batch/"), WithProjectAPIKey(testProjectKey))
+	requireInputError(t, err, "capture URL")
+	require.ErrorContains(t, err, `"https://us.i.posthog.com" without "/batch"`)
+	for _, fine := range []string{"https://example.com/apis", "https://example.com/api/v2", "https://api.example.com", "https://example.com/my-api"} {
+		_, err := NewClient(WithBaseURL(fine), WithProject("1"), WithPersonalAPIKey(testPersonalKey))
+		require.NoError(t, err, fine)
 	}
 }
 

@@ -1,19 +1,20 @@
 package hogapi
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// OffsetPage is one page of a list that counts its items.
+// OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen with
+// Count; a program that lists page by page must do that itself.
 type OffsetPage[T any] struct {
 	Count    int     `json:"count"`    // items of the whole list, at the time of this page
 	Next     *string `json:"next"`     // the service's link to the next page; nil on the last
@@ -21,17 +22,29 @@ type OffsetPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// CursorPage is one page of a list that is walked by cursor; it knows no count.
+// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends such
+// a list too early and says that it is the end, nothing shows it.
 type CursorPage[T any] struct {
-	Next     *string `json:"next"`
+	Next     *string `json:"next"` // the service's link to the next page; nil on the last
 	Previous *string `json:"previous"`
 	Results  []T     `json:"results"`
 }
 
+// NextCursor returns where the next page begins, for CursorOptions.Cursor. It is empty on the last page,
+// and an error where the service's link cannot be read.
+func (p *CursorPage[T]) NextCursor() (string, error) {
+	if p.Next == nil || *p.Next == "" {
+		return "", nil
+	}
+	return cursorIn(*p.Next)
+}
+
 // ListOptions select a part of a list that is paged by offset.
-// Rows that appear or vanish while a list is walked can make items repeat or be missed: that is the nature of offsets.
+//
+// Offsets count rows, so rows that are created or deleted during a walk shift the others: items can
+// repeat, or be passed over. A walk that saw fewer items than the list counted ends with a [*PageError].
 type ListOptions struct {
-	Limit    int // items a page; 0 is the service's default of 100
+	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
 	MaxPages int // a walk over more pages is an error; 0 means 10,000
 	Prefetch int // pages fetched at the same time ahead of the reader; 0 fetches each when it is asked for
@@ -39,7 +52,7 @@ type ListOptions struct {
 
 // CursorOptions select a part of a list that is paged by cursor.
 type CursorOptions struct {
-	Cursor   string // where to start; from a PageError or a page's Next
+	Cursor   string // where to start: from [CursorPage.NextCursor] or a PageError, or a page's Next as it is
 	MaxPages int    // a walk over more pages is an error; 0 means 10,000
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
@@ -47,11 +60,28 @@ type CursorOptions struct {
 const defaultMaxPages = 10_000
 
 func (o ListOptions) check(op Op) error {
+	if o.Limit > maxRows {
+		return &InputError{Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default"}
+	}
 	return firstNegative(op, map[string]int{"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
 }
 
 func (o CursorOptions) check(op Op) error {
+	if _, err := o.start(); err != nil {
+		return &InputError{Op: op, Field: "Cursor", Want: "a cursor, or the Next of a page: " + err.Error()}
+	}
 	return firstNegative(op, map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
+}
+
+// start is the cursor to start with, taken out of a link where one was given.
+func (o CursorOptions) start() (string, error) {
+	if hasKey(o.Cursor) {
+		return "", errors.New("this holds an API key")
+	}
+	if strings.Contains(o.Cursor, "?") {
+		return cursorIn(o.Cursor)
+	}
+	return o.Cursor, nil
 }
 
 func firstNegative[T int | time.Duration](op Op, fields map[string]T) error {
@@ -97,15 +127,30 @@ func (p *CursorPage[T]) items() []T    { return p.Results }
 func (p *CursorPage[T]) total() int    { return 0 }
 func (p *CursorPage[T]) link() *string { return p.Next }
 
-func (p *OffsetPage[T]) complete() error { return hasResults(p.Results) }
-func (p *CursorPage[T]) complete() error { return hasResults(p.Results) }
+func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
+	type plain OffsetPage[T]
+	raw := struct {
+		*plain
 
-// hasResults tells an empty page from an answer that is no page: taken for the end, that would cut the list short.
-func hasResults[T any](results []T) error {
-	if results == nil {
-		return errors.New("it has no results")
+		Results json.RawMessage `json:"results"`
+	}{plain: (*plain)(p)}
+	if err = json.Unmarshal(body, &raw); err == nil {
+		p.Results, err = rowsOf[T](ctx, raw.Results)
 	}
-	return nil
+	return err
+}
+
+func (p *CursorPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
+	type plain CursorPage[T]
+	raw := struct {
+		*plain
+
+		Results json.RawMessage `json:"results"`
+	}{plain: (*plain)(p)}
+	if err = json.Unmarshal(body, &raw); err == nil {
+		p.Results, err = rowsOf[T](ctx, raw.Results)
+	}
+	return err
 }
 
 // after takes the offset and the limit out of a link.
@@ -129,15 +174,27 @@ func (*OffsetPage[T]) after(from place, link string) (place, error) {
 }
 
 func (*CursorPage[T]) after(_ place, link string) (place, error) {
+	cursor, err := cursorIn(link)
+	return place{cursor: cursor}, err
+}
+
+// longestCursor is far over what the service makes, which is about 60 bytes.
+const longestCursor = 4 << 10
+
+// cursorIn is the cursor in a link.
+func cursorIn(link string) (string, error) {
 	q, err := linkQuery(link)
 	if err != nil {
-		return place{}, err
+		return "", err
 	}
-	cursor := q.Get("cursor")
-	if cursor == "" {
-		return place{}, errors.New("the service's link to the next page has no cursor")
+	switch cursor := q.Get("cursor"); {
+	case cursor == "":
+		return "", errors.New("the service's link to the next page has no cursor")
+	case len(cursor) > longestCursor:
+		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")
+	default:
+		return cursor, nil
 	}
-	return place{cursor: cursor}, nil
 }
 
 // linkQuery is the query of a link. The rest of the link, its host above all, is not used.
@@ -150,199 +207,4 @@ func linkQuery(link string) (url.Values, error) {
 		}
 	}
 	return nil, errors.New("the service's link to the next page cannot be read")
-}
-
-// pager walks a list. Every walk begins anew: all its state is born inside the range.
-type pager[T any, P page[T]] struct {
-	op       Op
-	fetch    func(context.Context, place) fetched[P]
-	start    place
-	maxPages int
-	prefetch int
-}
-
-// one fetches the page at the start.
-func (w pager[T, P]) one(ctx context.Context) (P, error) { return w.fetch(ctx, w.start).deliver() }
-
-// pages yields page after page. An error comes once, last, as a *PageError. A page whose link cannot be followed is not yielded:
-// it may be one that was, and a walk that goes on from the error fetches it again.
-func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
-	return func(yield func(P, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		ahead := newLookahead(ctx, w)
-		defer ahead.stop() // waits for what is under way, after
-		defer cancel()     // ending it
-		at, seen := w.start, map[string]bool{}
-		for n := 1; ; n++ {
-			p, next, err := w.page(ctx, ahead, n, at, seen)
-			if err != nil {
-				var none P
-				yield(none, w.failed(n, at, err))
-				return
-			}
-			if next != nil {
-				ahead.plan(p, at, *next)
-			}
-			if !yield(p, nil) || next == nil {
-				return
-			}
-			at = *next
-		}
-	}
-}
-
-// page fetches the n-th page of a walk and reads where the next one begins; nil after the last.
-func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at place, seen map[string]bool) (p P, next *place, err error) {
-	if n > cmp.Or(w.maxPages, defaultMaxPages) {
-		return p, nil, errPageLimit
-	}
-	if p, err = ahead.take(ctx, at); err != nil {
-		return p, nil, err
-	}
-	link := p.link()
-	if link == nil || *link == "" {
-		return p, nil, nil
-	}
-	to, err := p.after(at, *link)
-	if err == nil && to.cursor != "" && (seen[to.cursor] || to.cursor == w.start.cursor) {
-		err = errRepeatedLink
-	}
-	seen[to.cursor] = true
-	return p, &to, err
-}
-
-func (w pager[T, P]) failed(n int, at place, err error) error {
-	if _, refused := errors.AsType[*InputError](err); refused {
-		return err // refused before anything was sent: there is no page to go on from
-	}
-	return &PageError{Op: w.op, Page: n, Offset: at.offset, Cursor: at.cursor, Err: err}
-}
-
-// all yields the items of all pages.
-func (w pager[T, P]) all(ctx context.Context) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for p, err := range w.pages(ctx) {
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, item := range p.items() {
-				if !yield(item, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// failedSeq is a sequence of one error.
-func failedSeq[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
-	}
-}
-
-// lookahead fetches pages before they are asked for: all that the count promises, at most w.prefetch at the same time.
-// Without prefetch, and for pages it has not planned, it fetches when asked.
-type lookahead[T any, P page[T]] struct {
-	ctx     context.Context //nolint:containedctx // lives as long as one walk
-	walk    pager[T, P]
-	pending map[place]chan fetched[P]
-	last    place // the furthest place planned
-}
-
-// fetched is the result of fetching a page. The caller's Reply is filled when the page is delivered, not while another is read.
-type fetched[P any] struct {
-	page     P
-	err      error
-	reply    Reply
-	replyFor *Reply
-}
-
-func (f fetched[P]) deliver() (P, error) {
-	if f.replyFor != nil {
-		*f.replyFor = f.reply
-	}
-	return f.page, f.err
-}
-
-func newLookahead[T any, P page[T]](ctx context.Context, w pager[T, P]) *lookahead[T, P] {
-	return &lookahead[T, P]{ctx: ctx, walk: w, pending: map[place]chan fetched[P]{}, last: w.start}
-}
-
-// plan starts fetching what follows the page p: its next page, and for offset lists those after it by the same step.
-func (l *lookahead[T, P]) plan(p P, at, next place) {
-	to, step := next, next.offset-at.offset
-	for range l.walk.prefetch {
-		if len(l.pending) < l.walk.prefetch && (to.offset > l.last.offset || to.cursor != l.last.cursor) {
-			l.start(to)
-		}
-		if step <= 0 || to.offset >= max(p.total(), 0)-step { // not to.offset+step: a hostile link must not overflow it
-			return
-		}
-		to.offset += step
-	}
-}
-
-func (l *lookahead[T, P]) start(to place) {
-	l.last = to
-	result := make(chan fetched[P], 1)
-	l.pending[to] = result
-	go orElse(func() { result <- l.walk.fetch(l.ctx, to) }, func(err error) { result <- fetched[P]{err: err} })
-}
-
-// take returns the page at a place, fetching it now unless it is under way.
-func (l *lookahead[T, P]) take(ctx context.Context, at place) (P, error) {
-	result, ok := l.pending[at]
-	if !ok || ctx.Err() != nil { // an ended context ends the walk here, whatever is there already
-		return l.walk.fetch(ctx, at).deliver()
-	}
-	delete(l.pending, at)
-	return (<-result).deliver()
-}
-
-// stop waits for all that is under way, so that a walk that was broken off leaves nothing behind.
-func (l *lookahead[T, P]) stop() {
-	for _, result := range l.pending {
-		<-result
-	}
-}
-
-// fetchPage makes the fetch function of a list: an ordinary call for each page.
-func fetchPage[P any](c *Client, op Op, ids []string, query url.Values, options []CallOption) func(context.Context, place) fetched[*P] {
-	return func(ctx context.Context, at place) fetched[*P] {
-		r := endpoint(op, ids...)
-		r.query = url.Values{}
-		maps.Copy(r.query, query)
-		at.set(r.query)
-		var got fetched[*P]
-		ownReply := func(cfg *callConfig) {
-			if got.replyFor = cfg.reply; cfg.reply != nil {
-				cfg.reply = &got.reply
-			}
-		}
-		var p P
-		if got.err = c.call(ctx, r, &p, append(slices.Clip(options), ownReply)...); got.err == nil {
-			got.page = &p
-		}
-		return got
-	}
-}
-
-// offsetPager is the pager of a list that is paged by offset.
-func offsetPager[T any](c *Client, op Op, query url.Values, o ListOptions, options []CallOption) pager[T, *OffsetPage[T]] {
-	return pager[T, *OffsetPage[T]]{
-		op: op, fetch: fetchPage[OffsetPage[T]](c, op, nil, query, options),
-		start: place{offset: o.Offset, limit: o.Limit}, maxPages: o.MaxPages, prefetch: o.Prefetch,
-	}
-}
-
-// cursorPager is the pager of a list that is paged by cursor.
-func cursorPager[T any](c *Client, op Op, ids []string, query url.Values, o CursorOptions, options []CallOption) pager[T, *CursorPage[T]] {
-	return pager[T, *CursorPage[T]]{
-		op: op, fetch: fetchPage[CursorPage[T]](c, op, ids, query, options),
-		start: place{cursor: o.Cursor}, maxPages: o.MaxPages, prefetch: o.Prefetch,
-	}
 }

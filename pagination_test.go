@@ -387,7 +387,7 @@ func TestPageLimit(t *testing.T) {
 func TestEmptyPageGoesOn(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
 		l := &list{items: 8, serve: func(at int, p *listPage) {
-			if at == 0 || at == 4 {
+			if p.Count = 4; at == 0 || at == 4 {
 				p.Results = []int{}
 			}
 		}}
@@ -400,7 +400,7 @@ func TestEmptyPageGoesOn(t *testing.T) {
 // An empty link is the end too.
 func TestEmptyLinkIsTheEnd(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
-		l := &list{items: 8, next: map[int]string{2: ""}}
+		l := &list{items: 8, next: map[int]string{2: ""}, serve: func(_ int, p *listPage) { p.Count = 4 }}
 		items, err := collect(walk(t.Context(), newFakeClient(t, l), walkOptions{}))
 		require.NoError(t, err)
 		require.Equal(t, upTo(4), items)
@@ -462,7 +462,7 @@ func TestCursorPrefetch(t *testing.T) {
 	})
 }
 
-// An error of a page that was fetched ahead comes in its place, and one behind the end of the walk not at all.
+// An error of a page that was fetched ahead comes in its place, and one after the end of the walk not at all.
 func TestPrefetchedErrorComesInItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &list{items: 20, latency: time.Second, status: map[int]int{6: 404}}
@@ -473,7 +473,8 @@ func TestPrefetchedErrorComesInItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &list{items: 6, latency: time.Second, status: map[int]int{6: 404, 8: 404}, serve: func(_ int, p *listPage) { p.Count = 100 }}
 		items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 8}))
-		require.NoError(t, err)
+		require.ErrorContains(t, err, "6 of 100 items")
+		require.NotErrorIs(t, err, ErrNotFound)
 		require.Equal(t, upTo(6), items)
 	})
 }
@@ -509,7 +510,7 @@ func TestHostileCounts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", offset)}, serve: func(_ int, p *listPage) { p.Count = count }}
 				items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))
-				require.NoError(t, err)
+				require.Equal(t, count > 4, err != nil, "%v", err)
 				require.Equal(t, []int{0, 1}, items[:2])
 				require.LessOrEqual(t, len(l.asked), 5)
 			})
@@ -523,7 +524,7 @@ func TestHostileSteps(t *testing.T) {
 	l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", far), far: fmt.Sprintf("?offset=%d", far+1)},
 		serve: func(_ int, p *listPage) { p.Count = 4 * far }}
 	items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))
-	require.NoError(t, err)
+	require.ErrorContains(t, err, "2 of")
 	require.Equal(t, []int{0, 1}, items)
 }
 

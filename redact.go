@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -106,4 +107,39 @@ var secretWords = []string{
 func looksSecret(name string) bool {
 	name = lettersOnly(name)
 	return name != "tokenuri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// leastSecret is how long a credential must be to be looked for: shorter texts are a part of too many
+// words.
+const leastSecret = 4
+
+// credentialsIn are the credentials in a JSON body, by the names of their keys. Each line of one, such
+// as of a private key, is looked for by itself.
+func credentialsIn(body []byte) []string {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	var walk func(v any, isSecret bool)
+	walk = func(v any, isSecret bool) {
+		switch v := v.(type) {
+		case string:
+			for line := range strings.Lines(v) {
+				if line = strings.TrimSpace(line); isSecret && len(line) >= leastSecret {
+					found[line] = true
+				}
+			}
+		case []any:
+			for _, item := range v {
+				walk(item, isSecret)
+			}
+		case map[string]any:
+			for name, item := range v {
+				walk(item, isSecret || looksSecret(name))
+			}
+		}
+	}
+	walk(value, false)
+	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // before a part of it
 }

@@ -39,7 +39,9 @@ func TestLifeOfAnExport(t *testing.T) {
 
 			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdate{
 				Paused: hogapi.Set(false), EndAt: hogapi.Null[time.Time](),
-				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{Schema: hogapi.Set("s")})),
+				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{
+					Schema: hogapi.Set("s"), User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), // which the oldest would lose
+				})),
 			})
 			require.NoError(t, err)
 			assert.False(t, export.Paused)
@@ -49,7 +51,8 @@ func TestLifeOfAnExport(t *testing.T) {
 			assert.Equal(t, "p", stored["password"], "what an update does not send stays")
 
 			require.NoError(t, exports.Pause(ctx, export.ID))
-			require.NoError(t, exports.Unpause(ctx, export.ID, nil))
+			_, err = exports.Unpause(ctx, export.ID, nil)
+			require.NoError(t, err)
 			_, err = exports.Logs(ctx, export.ID, nil)
 			require.NoError(t, err)
 			metrics, err := client.AppMetrics.Get(ctx, export.ID.String(), nil)

@@ -15,7 +15,8 @@ import (
 )
 
 // RetryPolicy says how management calls are retried. Zero fields take the default.
-// Which failures are retried is not a setting: it follows from the operation.
+// Which failures are retried is not a setting: it follows from the operation. A connection that the
+// server closes while it takes a request costs a try too, so without retries a read can fail there.
 type RetryPolicy struct {
 	MaxTries      int           // the first included; default 4, at most 100; 1 turns retries off
 	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one; default 250 ms
@@ -28,7 +29,7 @@ const (
 	mostTries    = 100
 	budgetSize   = 500
 	budgetRetry  = 5
-	budgetSilent = 10 // a retry after a timeout costs more: it holds the caller longer
+	budgetSilent = 10 // a retry after a timeout costs more: it takes the caller longer
 )
 
 func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
@@ -63,8 +64,10 @@ type outcome struct {
 	try        int    // from 1
 	replay     Replay // class of the call
 	status     int    // 0: no answer
+	isOwn      bool   // the answer is an error in the management API's own JSON
 	code       string // the service's error code
 	err        error  // why there is no usable answer
+	answered   int    // status of a success whose body could not be read; 0 for none
 	unsent     bool   // provably nothing of the request was written
 	retryAfter time.Duration
 	timeLeft   time.Duration // until the caller's deadline
@@ -78,6 +81,7 @@ type verdict struct {
 	wait    time.Duration // before the next try
 	tooLong bool          // the wait would not end before the caller's deadline
 	overCap bool          // the service asks for a longer wait than the policy allows
+	starved bool          // the retry budget is used up
 	mayHave bool          // the call may have taken effect although it failed
 	silent  bool          // no answer within the time for one try
 }
@@ -107,15 +111,28 @@ func (p RetryPolicy) decide(o outcome) verdict {
 	return v
 }
 
-// mayHaveActed reports whether the service may have carried out the call although it failed.
+// mayHaveActed reports whether the service may have carried out the call although it failed. A 303
+// says that it did, and a proxy can answer any status after the service has acted, unless the status
+// says otherwise: 307, 308 and a 4xx do, except 408, and 429 where it is not the service's own.
 func (o outcome) mayHaveActed() bool {
-	if o.err != nil {
+	switch s := o.status; {
+	case o.err != nil:
 		return !o.unsent
+	case s == http.StatusTooManyRequests:
+		return !o.isOwn
+	case s >= 300 && s < 400:
+		return s != http.StatusTemporaryRedirect && s != http.StatusPermanentRedirect
+	default:
+		return s == http.StatusRequestTimeout || s >= 500
 	}
-	return o.status == http.StatusRequestTimeout || o.status >= 500 && o.status != http.StatusNotImplemented
 }
 
-// wasThrottled reports the one refusal that says for certain that nothing was done and that the same call may come again.
+// saysDone reports whether the service said that it carried out the call, although its answer cannot
+// be read.
+func (o outcome) saysDone() bool { return o.answered != 0 || o.status == http.StatusSeeOther }
+
+// wasThrottled reports the one refusal that proves that nothing was done and that the same call may
+// be sent again.
 func (o outcome) wasThrottled() bool {
 	return o.status == http.StatusTooManyRequests && o.code == codeThrottled
 }
@@ -137,7 +154,7 @@ func isTransientStatus(status int) bool {
 	return false
 }
 
-// isPermanent reports transport errors that a repetition does not mend.
+// isPermanent reports transport errors that a repetition does not change.
 func isPermanent(err error) bool {
 	var (
 		unknownHost *net.DNSError
@@ -168,8 +185,9 @@ func jitter(base, limit time.Duration, n int, random float64) time.Duration {
 	return minDelay + time.Duration(random*float64(step-minDelay))
 }
 
-// parseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured against the answer's own
-// Date so that a wrong clock here does not matter (T3, T4). It never returns a negative or an overflown wait; 0 means none.
+// parseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured against
+// the answer's own Date so that a wrong clock here does not matter (T3, T4). It never returns a
+// negative wait or one that has overflowed; 0 means none.
 func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration
 	for _, value := range h.Values("Retry-After") {

@@ -36,7 +36,7 @@ func TestTrapT01CreateIsSentOnce(t *testing.T) {
 	}
 }
 
-// Refusals of a call that must not be repeated are no unknown outcome, and only one of them is tried again.
+// The service's own refusals of a call that must not be repeated are no unknown outcome, and only one of them is tried again.
 func TestRefusedCreate(t *testing.T) {
 	throttled := answers(429, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled."}`, "Retry-After", "2")
 	for name, tt := range map[string]struct {
@@ -45,11 +45,10 @@ func TestRefusedCreate(t *testing.T) {
 		is      error
 	}{
 		"throttled":          {throttled, 2, nil},
-		"429 of a proxy":     {answers(429, "<html>"), 1, ErrRateLimited},
 		"too many backfills": {answers(429, `{"code":"too_many_concurrent_backfills"}`, "Retry-After", "1"), 1, ErrTooManyBackfills},
 		"invalid":            {answers(400, `{"code":"required"}`), 1, ErrInvalid},
-		"not implemented":    {answers(501, ""), 1, ErrServer},
-		"redirect":           {answers(302, "", "Location", "/elsewhere/"), 1, nil},
+		"invalid to a proxy": {answers(400, "<html>"), 1, ErrInvalid},
+		"redirect":           {answers(307, "", "Location", "https://elsewhere.test/"), 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

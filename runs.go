@@ -27,7 +27,7 @@ type Run struct {
 
 	CreatedAt     time.Time  `json:"created_at"`
 	LastUpdatedAt time.Time  `json:"last_updated_at"`
-	FinishedAt    *time.Time `json:"finished_at"` // nil while the run goes on
+	FinishedAt    *time.Time `json:"finished_at"` // nil until the run has ended
 
 	// Newer servers only.
 	Backfill            *uuid.UUID `json:"backfill"`       // the backfill that made the run
@@ -38,18 +38,19 @@ type Run struct {
 
 func (r *Run) complete() error { return hasID(r.ID) }
 
-// RunStatus is the state of a run or of a backfill. The service may add further ones: see [RunStatus.IsKnown].
+// RunStatus is the state of a run or of a backfill. The service may add further ones: see
+// [RunStatus.IsKnown].
 type RunStatus string
 
 // The statuses that a run can have.
 const (
 	RunStatusStarting        RunStatus = "Starting"
 	RunStatusRunning         RunStatus = "Running"
-	RunStatusContinuedAsNew  RunStatus = "ContinuedAsNew" // goes on, as Running does
+	RunStatusContinuedAsNew  RunStatus = "ContinuedAsNew" // still running
 	RunStatusCompleted       RunStatus = "Completed"
 	RunStatusFailed          RunStatus = "Failed"
-	RunStatusFailedRetryable RunStatus = "FailedRetryable" // over: the service has used up its own attempts
-	RunStatusFailedBilling   RunStatus = "FailedBilling"   // not in the specification
+	RunStatusFailedRetryable RunStatus = "FailedRetryable" // over: the service has made all of its own attempts
+	RunStatusFailedBilling   RunStatus = "FailedBilling"   // not in PostHog's API reference
 	RunStatusCancelled       RunStatus = "Cancelled"
 	RunStatusTerminated      RunStatus = "Terminated"
 	RunStatusTimedOut        RunStatus = "TimedOut"
@@ -68,12 +69,13 @@ func (s RunStatus) IsTerminal() bool {
 	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
 }
 
-// goesOn reports whether the run has certainly not ended.
+// goesOn reports whether the run has not ended, as far as the status is known.
 func (s RunStatus) goesOn() bool {
 	return s == RunStatusStarting || s == RunStatusRunning || s == RunStatusContinuedAsNew
 }
 
-// IsFailure reports whether the run is over and has failed. Cancelled is no failure: somebody wanted it.
+// IsFailure reports whether the run is over and has failed. Cancelled is not a failure: somebody
+// wanted it.
 func (s RunStatus) IsFailure() bool {
 	switch s {
 	case RunStatusFailed, RunStatusFailedRetryable, RunStatusFailedBilling, RunStatusTerminated, RunStatusTimedOut:
@@ -96,8 +98,9 @@ const (
 
 func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
 
-// RunListOptions select runs. Without After, Before, Start and End all runs are listed, however old: the service's own
-// default, the last 7 days, is never used. Old servers read times in the project's time zone instead of UTC.
+// RunListOptions select runs. Without After, Before, Start and End all runs are listed, however
+// old: the service's own default, the last 7 days, is never used. Old servers read times in the
+// project's time zone instead of UTC.
 type RunListOptions struct {
 	CursorOptions
 
@@ -107,7 +110,7 @@ type RunListOptions struct {
 	Statuses      []RunStatus // empty: all. Old servers do not filter, so it is done here too: a page may hold fewer runs, or none
 }
 
-// farPast and farFuture stand for no bound.
+// farPast and farFuture are sent in place of no bound.
 const (
 	farPast   = "1970-01-01T00:00:00Z"
 	farFuture = "2200-01-01T00:00:00Z"
@@ -116,7 +119,7 @@ const (
 // check refuses what the service would silently ignore or answer with an empty list.
 func (o RunListOptions) check(op Op) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: value, Want: want}
+		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
 	}
 	for _, s := range o.Statuses {
 		if err := checkSpelling(op, "Statuses", s, runStatuses); err != nil {
@@ -128,11 +131,11 @@ func (o RunListOptions) check(op Op) error {
 	case ordering != "" && ordering != RunsNewestFirst && ordering != RunsOldestFirst && !ordering.byInterval():
 		return bad("Ordering", string(ordering), "one of created_at, -created_at, data_interval_start, -data_interval_start")
 	case byCreation && byInterval:
-		return bad("Start", "", "either After and Before or Start and End: the service heeds one pair")
+		return bad("Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other")
 	case byCreation && ordering.byInterval():
-		return bad("Ordering", string(ordering), "an order by creation beside After and Before; orders by interval heed Start and End")
+		return bad("Ordering", string(ordering), "an order by creation with After and Before; orders by interval use Start and End")
 	case byInterval && ordering != "" && !ordering.byInterval():
-		return bad("Ordering", string(ordering), "an order by interval beside Start and End; orders by creation heed After and Before")
+		return bad("Ordering", string(ordering), "an order by interval with Start and End; orders by creation use After and Before")
 	case isReversed(o.After, o.Before):
 		return bad("Before", o.Before.String(), "later than After")
 	case isReversed(o.Start, o.End):
@@ -176,13 +179,15 @@ func boundOr(t time.Time, none string) string {
 	return t.UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 
-// allRuns is the query of the calls on one run, from which the service would hide those older than 7 days.
+// allRuns is the query of the calls on one run, from which the service would hide those older than
+// 7 days.
 func allRuns() url.Values { return url.Values{"after": {farPast}} }
 
 // RunsService reads, cancels, retries and follows the runs of batch exports.
 type RunsService service
 
-// List returns one page of up to 100 runs. An unknown export has no runs: that is an empty page, not an error.
+// List returns one page of up to 100 runs. For an unknown export the page is empty; that is not an
+// error.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
@@ -193,7 +198,8 @@ func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOp
 	return walk.one(ctx)
 }
 
-// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to go on.
+// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
+// resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
 	walk, err := s.walk(exportID, o, options)
 	if err != nil {
@@ -202,7 +208,7 @@ func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListO
 	return walk.pages(ctx)
 }
 
-// All yields every run. An error comes once, last, as a [*PageError] that says where to go on.
+// All yields every run. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	walk, err := s.walk(exportID, o, options)
 	if err != nil {
@@ -211,13 +217,15 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return walk.all(ctx)
 }
 
-// Failed yields the failed runs whose interval has not been exported since: the newest run of each interval, where that one
-// failed. A run keeps its status after a good retry, so a filter by status would show it for ever. An interval that runs again,
-// or whose newest run was cancelled, has not failed.
+// Failed yields the failed runs whose interval has not been exported since: the newest run of each
+// interval, if that run failed. A run keeps its status after a good retry, so a filter by status
+// would always show it. An interval that is running again, or whose newest run was cancelled, has
+// not failed.
 //
-// After, Before and Statuses narrow what is yielded; newer runs are heeded in any case. Cursor, Start, End and another
-// Ordering are refused: the walk must see the newest runs first. A walk that an error ends begins anew. It remembers the
-// intervals that it has seen, about 40 bytes each.
+// After, Before and Statuses narrow what is yielded; newer runs are read in any case. Cursor,
+// Start, End and another Ordering are refused: the walk must see the newest runs first. After an
+// error the walk must start again from the beginning. It remembers the intervals that it has seen,
+// about 40 bytes each.
 func (s *RunsService) Failed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if err := selected.checkFailed(); err != nil {
@@ -248,9 +256,9 @@ func (o RunListOptions) checkFailed() error {
 	bad := func(field, want string) error { return &InputError{Op: OpRunsList, Field: field, Want: want} }
 	switch {
 	case o.Ordering != "" && o.Ordering != RunsNewestFirst:
-		return bad("Ordering", "newest first, to know which run of an interval is the newest")
+		return bad("Ordering", "newest first: the walk must begin with the newest run of each interval")
 	case o.Cursor != "":
-		return bad("Cursor", "none, to know which run of an interval is the newest")
+		return bad("Cursor", "an empty cursor: the walk must begin with the newest run of each interval")
 	case !o.Start.IsZero() || !o.End.IsZero():
 		return bad("Start", "After and Before: failed runs are found by their creation")
 	}
@@ -262,7 +270,7 @@ func (o RunListOptions) wantsFailed(r Run) bool {
 		(len(o.Statuses) == 0 || slices.Contains(o.Statuses, r.Status))
 }
 
-// fromTheStart takes the place to go on from out of the error of a walk that can only begin anew.
+// fromTheStart removes the resume point from the error of a walk that can only start again.
 func fromTheStart(err error) error {
 	if failed, ok := errors.AsType[*PageError](err); ok {
 		failed.Cursor = ""
@@ -270,7 +278,7 @@ func fromTheStart(err error) error {
 	return err
 }
 
-// walk is the pager behind List, Pages and All.
+// walk is the pager of List, Pages and All.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) (w pager[Run, *CursorPage[Run]], err error) {
 	if o == nil {
 		o = &RunListOptions{}
@@ -291,7 +299,8 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 
 type fetchRuns = func(context.Context, place) fetched[*CursorPage[Run]]
 
-// onlyWithStatus takes out of each page what an old server has not filtered. Links stay as they are.
+// onlyWithStatus removes from each page what an old server has not filtered. Links stay as they
+// are.
 func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
 	return func(ctx context.Context, at place) fetched[*CursorPage[Run]] {
 		got := fetch(ctx, at)
@@ -318,8 +327,9 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 	return &run, nil
 }
 
-// Cancel ends a run that is under way. Newer servers answer 400 ([ErrInvalid]) for one that is over, old ones may fail with 500.
-// The call is not repeated when its outcome is unknown: see [OutcomeUnknownError].
+// Cancel ends a run that is under way. For a run that is over, newer servers answer 400
+// ([ErrInvalid]) and old ones may fail with 500. The call is not repeated if its outcome is
+// unknown: see [OutcomeUnknownError].
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
@@ -331,11 +341,16 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	return s.client.call(ctx, r, nil, options...)
 }
 
-// Retry exports a run's interval once more, whatever became of the run: a new run is made, and the old one keeps its status.
-// Follow it with [BackfillsService.Wait].
+// Retry exports a run's interval again, however the run ended: a new run is made, and the old one
+// keeps its status. Follow it with [BackfillsService.Wait].
 //
-// The call is not repeated when its outcome is unknown. The ticket then comes beside the [*OutcomeUnknownError]: Wait tells
-// whether the retry began. A retry of an interval that is being retried already may fail with 500, which is such an error.
+// What the service shows of earlier retries is read first, so that Wait does not take it for this
+// one. That costs one call, and a second one on servers that keep no records of backfills. If that
+// fails, nothing is sent.
+//
+// The call is not repeated if its outcome is unknown. The ticket is then returned with the
+// [*OutcomeUnknownError]: Wait finds out whether the retry began. A retry of an interval that is
+// being retried already may fail with 500, which is such an error.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
@@ -344,14 +359,20 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, opti
 		return nil, err
 	}
 	r.query = allRuns()
-	return s.client.begin(ctx, r, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	ticket, err := s.client.newTicket(ctx, OpRunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.begin(ctx, r, ticket, options)
 }
 
-// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with 500: take the export's
-// log of the time of the run instead, with After and Before. LogOptions.After also bounds the creation of the run here: for one that is
-// older the answer is [ErrNotFound].
+// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with
+// 500: read the export's log of the time of the run instead, with After and Before.
+// LogOptions.After also bounds the creation of the run here: for an older run the error is
+// [ErrNotFound].
 //
-// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to every personal key.
+// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
+// answer [ErrForbidden] to every personal key.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	r, err := endpointByID(OpRunsLogs, exportID, runID)
 	if err != nil {

@@ -161,10 +161,10 @@ func TestRunsFilterStatusesHereToo(t *testing.T) {
 	client, mock := newTestClient(t)
 	mock.RegisterResponder("GET", runsPath, func(r *http.Request) (*http.Response, error) {
 		if r.URL.Query().Get("cursor") == "" {
-			return httpmock.NewStringResponse(200, `{"next": "http://elsewhere/?cursor=two", "results": [{"status": "Completed"}, {"status": "Running"}]}`), nil
+			return httpmock.NewStringResponse(200, `{"next": "http://elsewhere/?cursor=two", "results": [{"id": "`+runA.String()+`", "status": "Completed"}, {"id": "`+runB.String()+`", "status": "Running"}]}`), nil
 		}
 		require.Equal(t, []string{"Failed"}, r.URL.Query()["status"])
-		return httpmock.NewStringResponse(200, `{"next": null, "results": [{"status": "Failed"}, {"status": "Completed"}]}`), nil
+		return httpmock.NewStringResponse(200, `{"next": null, "results": [{"id": "`+runA.String()+`", "status": "Failed"}, {"id": "`+runB.String()+`", "status": "Completed"}]}`), nil
 	})
 	o := &RunListOptions{Statuses: []RunStatus{RunStatusFailed}}
 	page, err := client.Runs.List(context.Background(), exportA, o)

@@ -25,7 +25,8 @@ type captureReply struct {
 	stale  bool  // a connection that had been kept ended under the request
 }
 
-// capturePost makes one request to the capture origin.
+// capturePost makes one request to the capture origin. It is written once: what is sent again, and
+// when, is for the lanes to say.
 func (c *core) capturePost(ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool) (r captureReply) {
 	target := *c.capture
 	target.Path += op.path
@@ -35,7 +36,7 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
 	r.unsent = true // unless the transport reports otherwise
 	plan := &tryPlan{
-		info: info, origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
+		origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
 		begin: func() CallInfo { return info }, report: func(t tryReport) { r.unsent, r.stale = t.unsent, t.stale },
 	}
 	keys := []string{c.projectKey()}
@@ -51,7 +52,7 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	if zipped {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
-	resp, err := c.ingest.Do(req)
+	resp, err := c.ingest().Do(req)
 	if err != nil {
 		r.err = redactError(noURL(err), keys)
 		return r

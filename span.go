@@ -2,35 +2,41 @@ package hogapi
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
-// span is an interval of data, or a range of them: [start, end). A zero start is the beginning of time. It is comparable.
+// span is an interval of data, or a range of them: [start, end). A zero start is the beginning of
+// time; a zero end is that of a run whose interval has no end. It is comparable.
 type span struct{ start, end time.Time }
 
+// spanOf keeps what the service keeps: whole microseconds.
 func spanOf(start *time.Time, end time.Time) span {
-	x := span{end: end.UTC()}
-	if start != nil {
-		x.start = start.UTC()
-	}
-	return x
+	return span{orDefault(start).UTC().Truncate(time.Microsecond), end.UTC().Truncate(time.Microsecond)}
 }
 
 func (r *Run) span() span { return spanOf(r.DataIntervalStart, r.DataIntervalEnd) }
 
-func (x span) holds(y span) bool { return !y.start.Before(x.start) && !y.end.After(x.end) }
+// holds reports whether y is a part of x. An interval without an end is a part of itself only.
+func (x span) holds(y span) bool {
+	return x == y || !y.end.IsZero() && !y.start.Before(x.start) && !y.end.After(x.end)
+}
 
 func (x span) compare(y span) int { return cmp.Or(x.start.Compare(y.start), x.end.Compare(y.end)) }
 
-// length counts a span from the beginning of time from 1970.
+// length counts a span from the beginning of time from 1970. One without an end has the least
+// length there is.
 func (x span) length() time.Duration {
-	if x.start.IsZero() {
+	switch {
+	case x.end.IsZero():
+		return 1
+	case x.start.IsZero():
 		return x.end.Sub(time.Unix(0, 0))
 	}
 	return x.end.Sub(x.start)
 }
 
-// part is what is left of the span beside a gap, from 0 to 1.
+// part is how much of the span is not in a gap, from 0 to 1.
 func (x span) part(gap time.Duration) float64 {
 	if gap == 0 {
 		return 1
@@ -49,17 +55,23 @@ func (g *gap) add(x span) {
 		g.hull.start = x.start
 	}
 	g.hull.end = x.end
-	g.size += x.length()
+	g.size = max(g.size, g.size+x.length()) // the sum of centuries overflows
 }
 
-// coverage finds what the runs, in the order of their intervals, leave open. An opening shorter than one interval is none:
-// the service exports whole intervals only.
+// coverage finds what the runs, in the order of their intervals, leave open. An opening shorter
+// than one interval is not counted: the service exports whole intervals only.
 func coverage(whole span, runs []Run) gap {
 	var (
 		g        gap
 		shortest time.Duration
 		at       = whole.start
 	)
+	if whole.end.IsZero() {
+		if !slices.ContainsFunc(runs, func(r Run) bool { return r.span() == whole }) {
+			g.add(whole)
+		}
+		return g
+	}
 	for _, run := range runs {
 		x := run.span()
 		if x.start.After(at) {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that run by day or week take
-// dates, all others instants; [BatchExport.BackfillRange] makes the right form. The zero value is unset and is refused.
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that
+// run by day or week take dates, all others instants; [BatchExport.BackfillRange] makes the right
+// form. The zero value is unset and is refused.
 type Timestamp struct {
 	form timestampForm
 	t    time.Time // in UTC, of a date its midnight; comparable
@@ -24,7 +25,8 @@ const (
 	formBeginning
 )
 
-// Date is a calendar date, in the export's timezone. Days and months out of range are normalised as [time.Date] does.
+// Date is a calendar date, in the export's timezone. Days and months out of range are normalised as
+// [time.Date] does.
 func Date(year int, month time.Month, day int) Timestamp {
 	return Timestamp{formDate, time.Date(year, month, day, 0, 0, 0, 0, time.UTC)}
 }
@@ -49,7 +51,8 @@ func (ts Timestamp) IsDate() bool { return ts.form == formDate }
 // IsBeginning reports whether the Timestamp is [Beginning].
 func (ts Timestamp) IsBeginning() bool { return ts.form == formBeginning }
 
-// Time returns the instant; for a date, its midnight in UTC. It is the zero time for Beginning and when unset.
+// Time returns the instant; for a date, its midnight in UTC. It is the zero time for Beginning and
+// when unset.
 func (ts Timestamp) Time() time.Time { return ts.t }
 
 // String is the form that is sent, or "beginning", or "" when unset.
@@ -66,8 +69,8 @@ func (ts Timestamp) String() string {
 	}
 }
 
-// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is an error: its field
-// has the tag option omitzero.
+// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is
+// an error: its field has the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) {
 	switch ts.form {
 	case formUnset:
@@ -104,8 +107,8 @@ func (ts *Timestamp) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// BackfillRange is what a backfill covers: from Start up to, but not including, End. Both are dates or both are
-// instants; only Start may be [Beginning].
+// BackfillRange is what a backfill covers: from Start up to, but not including, End. Both are dates
+// or both are instants; only Start may be [Beginning].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`
@@ -128,9 +131,10 @@ func (r BackfillRange) check(op Op) error {
 	return nil
 }
 
-// BackfillRange makes the range from one time up to another in the form that this export takes. For daily and weekly exports
-// with a timezone that is two dates, and both times must be where a day or a week of the export begins. For all others it is
-// two instants a whole number of intervals apart: the service silently drops a rest that is shorter than one.
+// BackfillRange makes the range from one time up to another in the form that this export takes. For
+// daily and weekly exports with a timezone that is two dates, and both times must be where a day or
+// a week of the export begins. For all others it is two instants a whole number of intervals apart:
+// the service silently drops a rest that is shorter than one.
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	switch {
 	case from.IsZero():
@@ -214,8 +218,8 @@ func (i Interval) step() (time.Duration, bool) {
 	}
 }
 
-// looseTime reads the times of answers that are less strict than RFC 3339: without a zone, which means UTC, with a blank
-// for the T, or a date alone. Null and "" are the zero time.
+// looseTime reads the times of answers that are less strict than RFC 3339: without a zone, which
+// means UTC, with a blank for the T, or a date alone. Null and "" are the zero time.
 type looseTime struct{ time.Time }
 
 var looseLayouts = []string{

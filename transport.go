@@ -21,7 +21,7 @@ import (
 const (
 	maxAnswer      = 32 << 20    // bytes of a decompressed answer
 	maxErrorBody   = 64 << 10    // bytes of an error answer that are kept
-	maxWord        = 64 << 10    // bytes of a capture answer, which is a word; as many lanes as there are hold one each
+	maxWord        = 64 << 10    // bytes of a capture answer, which is a word; each lane may hold one
 	errorBodyTime  = time.Second // for reading an error answer (T9)
 	defaultTry     = 30 * time.Second
 	defaultCapture = 60 * time.Second
@@ -30,10 +30,10 @@ const (
 
 var (
 	errForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
-	errPace          = errors.New("the pace leaves no room before the deadline")
-	errNoAnswer      = errors.New("the transport of the HTTP client returned neither an answer nor an error")
-	errReset         = errors.New("the server broke the request off")
-	errNotFinal      = errors.New("the answer has a status below 200, which ends no request")
+	errPace          = errors.New("the pace set by WithPace does not allow a call before the deadline")
+	errNoAnswer      = errors.New("the HTTP client's transport returned neither an answer nor an error")
+	errReset         = errors.New("the connection ended after the request was written, without an answer")
+	errNotFinal      = errors.New("the answer has a status below 200, which is not final")
 	errAnswerTooBig  = errors.New("the answer is too large")
 )
 
@@ -52,8 +52,10 @@ func newTryLimits(c *config) tryLimits {
 	return limits
 }
 
-// newHTTPClients makes the clients for the API and for capture from a copy of the user's.
-func newHTTPClients(c *config) (api, capture *http.Client) {
+// newHTTPClients makes the clients for the API and for capture from a copy of the user's. They are
+// behind functions: a transport's buffers hold keys, and tools that print a structure by reflection
+// cannot look into a function.
+func newHTTPClients(c *config) (api, capture func() *http.Client) {
 	var base http.Client
 	if c.httpClient != nil {
 		base = *c.httpClient
@@ -61,18 +63,18 @@ func newHTTPClients(c *config) (api, capture *http.Client) {
 	if base.Transport == nil {
 		base.Transport = defaultTransport()
 	}
-	base.Timeout = 0 // each try has a limit of its own; a timeout here would span redirects and the wait for the pace
+	base.Timeout = 0 // each try has a limit of its own; a timeout here would span the wait for the pace
 	apiClient, captureClient := base, base
 	apiClient.Transport = &tryTransport{base: base.Transport, pace: c.pace}
 	apiClient.CheckRedirect = followSameOrigin
 	captureClient.Transport = &tryTransport{base: base.Transport}
 	captureClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &apiClient, &captureClient
+	return func() *http.Client { return &apiClient }, func() *http.Client { return &captureClient }
 }
 
 func defaultTransport() *http.Transport {
-	// After an outage nothing must go down a connection that died in it, where a request would wait for its time limit. One that
-	// is idle is asked by TCP, one of HTTP/2 by itself: a try that times out there does not end its connection.
+	// A connection that died in an outage must not take requests, which would wait for their time
+	// limit. TCP probes idle connections. HTTP/2 sends pings, since a timeout does not end its connection.
 	dialer := &net.Dialer{
 		Timeout:         10 * time.Second,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
@@ -97,7 +99,7 @@ func followSameOrigin(next *http.Request, via []*http.Request) error {
 	status := next.Response.StatusCode
 	sameWay := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 	if sameWay && len(via) <= maxRedirects && originOf(next.URL) == originOf(via[0].URL) && next.URL.User == nil {
-		next.URL.Host = via[0].URL.Host                                      // net/http takes another spelling of the host for another host, and drops the key
+		next.URL.Host = via[0].URL.Host                                      // for another spelling net/http drops the key
 		next.Header.Set("Authorization", via[0].Header.Get("Authorization")) //nolint:gosec // the same origin, checked above
 		return nil
 	}
@@ -113,9 +115,10 @@ func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// tryTransport is one try: it guards the origin, keeps the pace, sets the time limit, watches whether anything was
-// written, and reads the whole answer. What it returns holds no connection, so nothing can leak, trickle or be cut off later
-// (T8, T9, T11, T13). It has no CloseIdleConnections on purpose (T7).
+// tryTransport is one try: it guards the origin, keeps the pace, sets the time limit, watches
+// whether anything was written, and reads the whole answer. What it returns holds no connection, so
+// nothing can leak, trickle or be cut off later (T8, T9, T11, T13). It has no CloseIdleConnections
+// on purpose (T7).
 type tryTransport struct {
 	base http.RoundTripper
 	pace *rate.Limiter
@@ -123,18 +126,19 @@ type tryTransport struct {
 
 // tryPlan is what a call tells the transport about its tries.
 type tryPlan struct {
-	info      CallInfo
 	origin    string
-	timeout   time.Duration
-	mostBytes int64 // of a success's answer, which must then be whole; 0 where the status says all
+	timeout   time.Duration // of one try, with the redirects that it follows
+	spent     time.Duration // of the timeout, by the requests before a redirect
+	mostBytes int64         // of a success's body, which must then be whole; 0 where the status is enough
 	begin     func() CallInfo
 	report    func(tryReport)
 }
 
-// tryReport is what a try has seen beside its answer.
+// tryReport is what a try has seen in addition to its answer.
 type tryReport struct {
 	unsent   bool // provably nothing of the request was written
 	stale    bool // a connection that had been kept ended under the request
+	answered int  // status of a success whose body could not be read; 0 for none
 	duration time.Duration
 }
 
@@ -153,7 +157,14 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, paceError(ctx)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, plan.timeout, errTryTimeout)
+	if req.Response == nil { // not a redirect
+		plan.spent = 0
+	}
+	if plan.spent >= plan.timeout {
+		closeBody(req)
+		return nil, tryTimeoutError{}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, plan.timeout-plan.spent, errTryTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -161,15 +172,21 @@ func (t *tryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx = httptrace.WithClientTrace(ctx, watch.trace())
 	ctx = context.WithValue(ctx, callInfoKey{}, plan.begin())
 	start := time.Now()
-	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	resp, err := t.base.RoundTrip(watch.once(req.WithContext(ctx)))
 	if err == nil && resp == nil {
 		err = errNoAnswer
 	}
+	answered := 0
 	if err == nil {
 		dropBadLocation(resp, req.URL)
-		err = readAnswer(cancel, resp, plan.mostBytes)
+		answered, err = readAnswer(cancel, resp, plan.mostBytes)
 	}
-	plan.report(tryReport{unsent: err != nil && watch.unsent(err), stale: err != nil && ctx.Err() == nil && watch.reused.Load(), duration: time.Since(start)})
+	took := time.Since(start)
+	plan.spent += took
+	plan.report(tryReport{
+		unsent: err != nil && watch.unsent(err), stale: err != nil && ctx.Err() == nil && watch.reused.Load(),
+		answered: answered, duration: took,
+	})
 	if err != nil {
 		return nil, tryError(ctx, err)
 	}
@@ -206,8 +223,9 @@ func dropBadLocation(resp *http.Response, base *url.URL) {
 	}
 }
 
-// tryError names what ended a try. Its own time limit, which net/http reports as a plain deadline, stays a timeout by net.Error but is no
-// context.DeadlineExceeded: the caller's deadline has not passed.
+// tryError names what ended a try. Its own time limit, which net/http reports as a plain deadline,
+// stays a timeout by net.Error. It is not a context.DeadlineExceeded: the caller's deadline has not
+// passed.
 func tryError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTryTimeout):
@@ -225,14 +243,15 @@ func (tryTimeoutError) Timeout() bool   { return true }
 func (tryTimeoutError) Temporary() bool { return true }
 func (tryTimeoutError) Unwrap() error   { return errTryTimeout }
 
-// readAnswer replaces the body by its bytes, bounded in size and time.
-func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) error {
+// readAnswer replaces the body by its bytes, bounded in size and time. Where the body of a success
+// cannot be read, it returns the status too, unless the body begins as a page of something else.
+func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (answered int, err error) {
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < http.StatusOK {
-		return errNotFinal
+		return 0, errNotFinal
 	}
 	isNeeded := limit > 0 && isSuccess(resp.StatusCode)
 	if !isNeeded {
@@ -247,18 +266,20 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) err
 	}
 	resp.Body = &readBody{*bytes.NewReader(body), body}
 	if !isNeeded {
-		return nil // the status is known, and it is what counts
+		return 0, nil // the status is known, and it is what counts
 	}
-	if err != nil {
-		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), noURL(err))
+	if !isPage(resp.Header.Get("Content-Type"), bytes.TrimSpace(body)) {
+		answered = resp.StatusCode
 	}
-	if tooBig {
-		return fmt.Errorf("%w: over %d KiB", errAnswerTooBig, limit>>10)
+	switch {
+	case err != nil:
+		return answered, fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), noURL(err))
+	case tooBig:
+		return answered, fmt.Errorf("%w: over %d KiB", errAnswerTooBig, limit>>10)
+	case endsAtClose(resp) && cutJSON(body):
+		return answered, fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), io.ErrUnexpectedEOF)
 	}
-	if endsAtClose(resp) && cutJSON(body) {
-		return fmt.Errorf("the answer was cut off after %d bytes: %w", len(body), io.ErrUnexpectedEOF)
-	}
-	return nil
+	return 0, nil
 }
 
 // readBody is the body of an answer, read already.
@@ -275,7 +296,7 @@ func bodyOf(resp *http.Response) []byte { return resp.Body.(*readBody).whole }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// readBounded reads up to limit+1 bytes. Its buffer doubles, and beside the last one of them there is only one half as large.
+// readBounded reads up to limit+1 bytes into a buffer that doubles.
 func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
 	most := limit + 1
 	size := most
@@ -297,14 +318,16 @@ func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
 	}
 }
 
-// endsAtClose reports whether only the end of the connection ends the body, so that a cut cannot be told from the end.
+// endsAtClose reports whether only the end of the connection ends the body, so that a cut looks like
+// the end.
 func endsAtClose(resp *http.Response) bool {
 	return resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.ProtoMajor == 1 && !resp.Uncompressed
 }
 
-// writeWatch tells from the transport's trace whether a request can have reached the network. It also ends a try that net/http
-// repeats over HTTP/2 after a reset: it would do so hundreds of times a second, even for a create, and a reset is no proof that
-// nothing was done. What is repeated, and when, is for the replay class and the retry policy to say.
+// writeWatch knows from the transport's trace whether a request can have reached the network. It also
+// ends a try that the transport repeats by itself: net/http does so on another connection after a
+// GOAWAY, a refused stream or a connection that was closed, even for a create, and without end. Whether
+// and when a request is repeated is for the replay class and the retry policy to say.
 type writeWatch struct {
 	asked, got, wrote atomic.Bool
 	reused            atomic.Bool // the connection had served another request before
@@ -315,7 +338,7 @@ func (w *writeWatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { w.asked.Store(true) },
 		GotConn: func(c httptrace.GotConnInfo) {
-			if secure, ok := c.Conn.(*tls.Conn); ok && w.wrote.Load() && secure.ConnectionState().NegotiatedProtocol == "h2" {
+			if w.wrote.Load() {
 				w.replayed()
 			}
 			w.got.Store(true)
@@ -323,6 +346,20 @@ func (w *writeWatch) trace() *httptrace.ClientTrace {
 		},
 		WroteHeaders: func() { w.wrote.Store(true) },
 	}
+}
+
+// once keeps the transport from writing a body a second time: once the header has been written there
+// is no other copy of it.
+func (w *writeWatch) once(req *http.Request) *http.Request {
+	if open := req.GetBody; open != nil {
+		req.GetBody = func() (io.ReadCloser, error) {
+			if w.wrote.Load() {
+				return nil, errReset
+			}
+			return open()
+		}
+	}
+	return req
 }
 
 // unsent demands a positive proof: the transport traces and never got a connection, or says that it could not dial.

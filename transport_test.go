@@ -315,6 +315,31 @@ func TestPaceIsNotPartOfATry(t *testing.T) {
 	})
 }
 
+// Redirects that are followed share the time of one try: each of them does not begin a new limit.
+func TestRedirectsAreWithinOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-r.Context().Done():
+				return nil, context.Cause(r.Context())
+			case <-time.After(4 * time.Second):
+				return answer(r, 307, "", "Location", r.URL.Path), nil
+			}
+		})
+		start := time.Now()
+		err := create(t.Context(), newFakeClient(t, s, WithTryTimeout(10*time.Second)))
+		require.ErrorIs(t, err, errTryTimeout)
+		require.Equal(t, 10*time.Second, time.Since(start))
+		require.EqualValues(t, 3, s.tries.Load())
+
+		// The next try has a whole limit again, and the pace is in none.
+		s = newScript(s.steps[0], s.steps[0], s.steps[0], answers(200, "{}"))
+		client := newFakeClient(t, s, WithTryTimeout(10*time.Second), WithPace(0.1, 1))
+		require.NoError(t, get(t.Context(), client))
+		require.EqualValues(t, 4, s.tries.Load())
+	})
+}
+
 // Answers are bounded: a bomb is an error, and an error's body is cut.
 func TestAnswersAreBounded(t *testing.T) {
 	const size = 10 * maxAnswer

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,4 +193,87 @@ func TestWatchRefusesBadInput(t *testing.T) {
 		require.Nil(t, state)
 	}
 	require.Zero(t, mock.GetTotalCallCount())
+}
+
+// What went wrong can be asked for: a run that somebody cancelled needs another answer than one that failed.
+func TestRunErrorTellsFailedFromCancelled(t *testing.T) {
+	for _, status := range append(slices.Clone(runStatuses), "Abandoned") {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := play(t, showing(status, 3))
+			over := func(r Run) bool { return r.Status.IsTerminal() || r.Status == "Abandoned" }
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := client.Runs.Wait(ctx, exportA, runA, &WatchOptions{Until: over})
+			require.Equal(t, status.IsFailure(), errors.Is(err, ErrRunFailed), status)
+			require.Equal(t, status == RunStatusCancelled, errors.Is(err, ErrRunCancelled), status)
+			require.NotErrorIs(t, err, ErrRecordsFailed)
+			require.Equal(t, status == RunStatusCompleted, err == nil, status)
+		})
+	}
+}
+
+// Completed is the service's word for a run whose records were written but for some.
+func TestWaitSaysThatRecordsFailed(t *testing.T) {
+	for failed, text := range map[int]string{0: "", 12: "hogapi: run " + runA.String() + " completed, but 12 records failed"} {
+		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Completed", "records_completed": 988, "records_failed": %d}`, runA, failed)))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+		require.Equal(t, RunStatusCompleted, run.Status)
+		if text == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, text)
+		require.ErrorIs(t, err, ErrRecordsFailed)
+		require.NotErrorIs(t, err, ErrRunFailed)
+		require.ErrorAs(t, err, new(*RunError))
+	}
+}
+
+// A wait that the service asks for is kept up to an hour. A longer one ends the watch at once, and is named.
+func TestWatchKeepsNoCentury(t *testing.T) {
+	for after, obeyed := range map[string]bool{"3600": true, "3601": false, "3155760000": false, "99999999999999999999": false, "Fri, 31 Dec 2100 23:59:59 GMT": false} {
+		synctest.Test(t, func(t *testing.T) {
+			client, p := play(t, showing("Running", 1), answers(429, `{"code":"throttled"}`, "Retry-After", after), showing("Completed", 2))
+			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+			defer cancel()
+			run, err := client.Runs.Wait(ctx, exportA, runA, nil)
+			if obeyed {
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, p.waits()[1], time.Hour)
+				return
+			}
+			require.ErrorIs(t, err, ErrRateLimited)
+			require.ErrorContains(t, err, "longer than the 1h0m0s that are waited")
+			require.NotNil(t, run)
+			require.Equal(t, seconds(5), p.waits(), "at once")
+			require.NoError(t, ctx.Err())
+		})
+	}
+}
+
+// The interval doubles while nothing changes; it must not overflow into no wait at all.
+func TestWatchIntervalDoesNotOverflow(t *testing.T) {
+	p := pace{WatchOptions: WatchOptions{Interval: math.MaxInt64/2 + 1, MaxInterval: math.MaxInt64}}
+	require.Positive(t, p.next(true, nil))
+	for range 3 {
+		require.Positive(t, p.next(false, nil))
+	}
+}
+
+// What is remembered of a backfill is bounded, whatever a service shows.
+func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
+	var runs []string
+	for i := range 10 {
+		runs = append(runs, fmt.Sprintf(`{"id": "%s", "status": "Completed", "created_at": "2024-01-02T00:00:00Z", "data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-01-01T00:%02d:00Z"}`, uuid.New(), i+1))
+	}
+	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
+	o, err := new(WatchOptions).withDefaults(OpBackfillsGet)
+	require.NoError(t, err)
+	f := newFollower(client, ticket, o, nil)
+	f.most = 3
+	_, err = f.look(t.Context())
+	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
+	require.Len(t, f.runs, 4)
 }

@@ -63,9 +63,10 @@ func write(ctx context.Context, client *hogapi.Client, n int) (err error) {
 			Destination: hogapi.Destination{Type: hogapi.DestinationHTTP, Config: hogapi.HTTPConfig{URL: hogapi.Set("https://eu.i.posthog.com/batch/"), Token: hogapi.Set(hogapi.NewSecret("phc_x"))}},
 		}, number)
 	case 1:
-		_, err = client.BatchExports.Backfill(ctx, id, hogapi.BackfillRange{Start: hogapi.Date(2024, 1, 1), End: hogapi.Date(2024, 1, 2)}, number)
+		var out struct{ ID uuid.UUID }
+		err = client.Do(ctx, hogapi.Request{Method: http.MethodPost, Path: "/anything/", Body: map[string]int{"n": n}}, &out, number)
 	default:
-		_, err = client.Runs.Retry(ctx, id, uuid.UUID{15: 2}, number)
+		err = client.Runs.Cancel(ctx, id, uuid.UUID{15: 2}, number)
 	}
 	return err
 }

@@ -61,6 +61,7 @@ func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
 		defer s.mu.Lock()
 		return handled(v.route.handler, v.httpRequest(ctx, body))
 	}
+	r.project.proceed(r.now)
 	a := v.route.serve(s, r)
 	if s.emptyBodies && bodiless[v.route.op] && a.status < 300 {
 		a.body = nil

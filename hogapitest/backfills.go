@@ -25,12 +25,14 @@ type backfill struct {
 	updated  time.Time
 	finished *time.Time
 	retry    bool
-	late     int // reads that do not find the row yet
+	noEnd    bool // of a run whose interval has no end
+	late     int  // reads that do not find the row yet
 	records  int
 
 	intervals []span
-	next      int  // index of the interval after the current one
-	current   *run // its own, or one that was running already
+	next      int       // index of the interval after the current one
+	due       time.Time // when the next interval begins; zero while one runs
+	current   *run      // its own, or one that was running already
 }
 
 // span is one interval; a nil start is the beginning of time.
@@ -75,7 +77,7 @@ func (s *Server) startBackfill(e *export, start *time.Time, end, now time.Time) 
 // startRetry covers the interval of a run once more.
 func (s *Server) startRetry(old *run, now time.Time) *backfill {
 	b := s.newBackfill(old.export, old.start, old.end, now)
-	b.retry = true
+	b.retry, b.noEnd = true, old.noEnd
 	b.intervals = []span{{old.start, old.end}}
 	b.proceed(s, now)
 	return b
@@ -100,18 +102,33 @@ func (b *backfill) proceed(s *Server, now time.Time) {
 	if !b.live() || b.current != nil && b.current.live() {
 		return
 	}
-	b.updated = now
 	if b.next == len(b.intervals) {
-		b.status, b.finished, b.current = "Completed", &now, nil
+		b.status, b.finished, b.updated, b.current = "Completed", &now, now, nil
 		return
 	}
+	if b.due.IsZero() {
+		b.due, b.updated = now.Add(s.runDelay), now
+	}
+	if now.Before(b.due) {
+		return
+	}
+	now, b.due = b.due, time.Time{}
 	x := b.intervals[b.next]
 	b.next++
 	if b.current = b.export.running(x); b.current != nil {
 		return // joined
 	}
 	b.current = s.newRun(b.export, x.start, x.end, now)
-	b.current.backfill = b
+	b.current.backfill, b.current.noEnd = b, b.noEnd
+}
+
+// proceed begins the runs whose time has come.
+func (p *Project) proceed(now time.Time) {
+	for _, e := range p.exports {
+		for _, b := range e.backfills {
+			b.proceed(p.server, now)
+		}
+	}
 }
 
 // running is a live run of an interval.
@@ -149,6 +166,9 @@ func (b *backfill) json(s *Server) object {
 		"start_at": stampOrNil(b.start), "end_at": stamp(b.end), "created_at": stamp(b.created),
 		"finished_at": stampOrNil(b.finished), "last_updated_at": stamp(b.updated),
 		"total_records_count": b.records, "adjusted_start_at": nil, "progress": progress,
+	}
+	if b.noEnd {
+		o["end_at"] = nil
 	}
 	switch {
 	case b.status == "Starting":
@@ -319,7 +339,7 @@ func (s *Server) listBackfills(r *request) answer {
 	if id, err := uuid.Parse(r.params["id"]); err == nil {
 		for _, e := range r.project.exports {
 			if e.id == id {
-				seen = slices.Clone(e.backfills)
+				seen = slices.DeleteFunc(slices.Clone(e.backfills), (*backfill).isLate)
 			}
 		}
 	}
@@ -351,15 +371,20 @@ func (r *request) row() *backfill {
 		return nil
 	}
 	for _, b := range e.backfills {
-		if b.id == id {
-			if b.late > 0 {
-				b.late--
-				return nil
-			}
+		if b.id == id && !b.isLate() {
 			return b
 		}
 	}
 	return nil
+}
+
+// isLate reports whether a read does not find the row yet.
+func (b *backfill) isLate() bool {
+	if b.late == 0 {
+		return false
+	}
+	b.late--
+	return true
 }
 
 func (s *Server) getBackfill(r *request) answer {

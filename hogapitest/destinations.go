@@ -135,7 +135,8 @@ func withoutCredentials(v any) any {
 	return m
 }
 
-// writeDestination checks a destination and puts it into the export; a PATCH merges its config into the stored one.
+// writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in the
+// oldest era replaces it.
 func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, whole bool) {
 	var sent fields
 	if json.Unmarshal(raw, &sent) != nil || sent == nil {
@@ -162,7 +163,7 @@ func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, wh
 		d.integration = integration
 	}
 	stored := e.destination.config
-	if before != d.kind {
+	if before != d.kind || s.era == E1 {
 		stored = nil
 	}
 	d.config = merged(stored, config, s.era >= E3)

@@ -59,7 +59,12 @@ func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
 // too_many_concurrent_backfills. The default is no limit.
 func WithBackfillLimit(n int) Option { return func(s *Server) { s.backfillLimit = n } }
 
-// WithLateRows answers the first n reads of a new backfill with 404, since the service writes the row a moment later.
+// WithRunDelay sets how long after a request, or after the run before it, a backfill's or a retry's next run begins. The
+// default is at once.
+func WithRunDelay(d time.Duration) Option { return func(s *Server) { s.runDelay = d } }
+
+// WithLateRows hides a new backfill from the first n reads of it, one by one or in a list, since the service writes the row a
+// moment later.
 func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
 
 // WithLinks rewrites the next and previous links of every page, for services behind a proxy: another scheme, host or prefix.

@@ -34,6 +34,7 @@ type run struct {
 	err       *string
 	cursor    *string
 	backfill  *backfill
+	noEnd     bool // the interval is shown without its end
 	extra     map[string]any
 
 	outcome Outcome
@@ -95,8 +96,9 @@ func (r *run) finish(s *Server, now time.Time) {
 	r.total = &total
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", total)
 	if r.status == "Completed" {
-		size := int64(total) * 512
-		r.completed, r.bytes = &total, &size
+		size, failed := int64(total)*512, r.outcome.FailedRecords
+		completed := total - failed
+		r.completed, r.failed, r.bytes = &completed, &failed, &size
 	} else {
 		text := r.outcome.Error
 		r.err = &text
@@ -132,6 +134,9 @@ func (r *run) json(s *Server) object {
 	}
 	if s.era >= E3 {
 		o["records_failed"], o["batch_export_on_demand"] = r.failed, nil
+	}
+	if r.noEnd {
+		o["data_interval_end"] = nil
 	}
 	maps.Copy(o, r.extra)
 	r.advance(s) // replaces pointers, so o keeps what was
@@ -184,7 +189,7 @@ func (s *Server) runsOf(r *request) ([]*run, *answer) {
 	}
 	var seen []*run
 	for _, run := range all {
-		in := !intervals || run.start != nil && !run.start.Before(from) && !run.end.After(until)
+		in := !intervals || run.start == nil && s.era == E1 || run.start != nil && !run.start.Before(from) && !run.end.After(until)
 		if in && (len(statuses) == 0 || slices.Contains(statuses, string(run.status))) {
 			seen = append(seen, run)
 		}
@@ -224,10 +229,34 @@ func (s *Server) listRuns(r *request) answer {
 	}
 	ordering := r.query.Get("ordering")
 	if byInterval(ordering) {
-		slices.SortStableFunc(seen, func(a, b *run) int { return a.start.Compare(*b.start) })
+		if r.query.Get("cursor") == cursor(false, noStart) {
+			return serverError()
+		}
+		slices.SortStableFunc(seen, func(a, b *run) int { return compareNullsLast(a.start, b.start) })
+	}
+	key := func(x *run) string {
+		if byInterval(ordering) && x.start == nil {
+			return noStart
+		}
+		return x.key
 	}
 	backwards := ordering != "created_at" && ordering != "data_interval_start"
-	return cursorPage(s, r, seen, backwards, 100, func(x *run) string { return x.key }, func(x *run) any { return x.json(s) })
+	return cursorPage(s, r, seen, backwards, 100, key, func(x *run) any { return x.json(s) })
+}
+
+// noStart is what the oldest era makes of a missing start in a cursor. It cannot read that again.
+const noStart = "None"
+
+func compareNullsLast(a, b *time.Time) int {
+	switch {
+	case a != nil && b != nil:
+		return a.Compare(*b)
+	case a != nil:
+		return -1
+	case b != nil:
+		return 1
+	}
+	return 0
 }
 
 // run finds the run of the path. The hidden window holds here too.

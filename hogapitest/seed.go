@@ -130,6 +130,7 @@ type Run struct {
 	Status     hogapi.RunStatus
 	Start, End time.Time // the interval
 	FromStart  bool      // the interval has no start: it begins at the beginning of time
+	NoEnd      bool      // the interval has no end
 	Created    time.Time // now, where it is zero
 	Finished   time.Time // a minute after Created for a run that is over
 	Records    int
@@ -148,7 +149,7 @@ func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 	created := or(x.Created, s.now())
 	r := &run{
 		id: or(x.ID, uuid.New()), export: e, workflow: uuid.New(), status: or(x.Status, "Completed"),
-		start: timeOrNil(x.Start), end: or(x.End, created.Truncate(time.Hour)), created: created, updated: created, extra: x.Extra,
+		start: timeOrNil(x.Start), end: or(x.End, created.Truncate(time.Hour)), created: created, updated: created, noEnd: x.NoEnd, extra: x.Extra,
 		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: or(x.Records, defaultRecords)},
 	}
 	if r.start == nil && !x.FromStart {
@@ -193,7 +194,7 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 	var list []Run
 	for _, r := range p.runsOf(exportID) {
 		x := Run{
-			ID: r.id, Status: r.status, Start: timeOrZero(r.start), End: r.end, FromStart: r.start == nil, Created: r.created,
+			ID: r.id, Status: r.status, Start: timeOrZero(r.start), End: r.end, FromStart: r.start == nil, NoEnd: r.noEnd, Created: r.created,
 			Finished: timeOrZero(r.finished), Records: r.outcome.Records, Extra: r.extra,
 		}
 		if r.err != nil {
@@ -209,14 +210,15 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 
 // Outcome is how a run ends. Zero fields keep what holds for every run: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
 type Outcome struct {
-	Status  hogapi.RunStatus
-	Error   string
-	Polls   int
-	Records int
+	Status        hogapi.RunStatus
+	Error         string
+	Polls         int
+	Records       int
+	FailedRecords int // of Records; only the newest era shows them
 }
 
 func (o Outcome) or(usual Outcome) Outcome {
-	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records)}
+	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records), o.FailedRecords}
 }
 
 // NextRuns sets the outcomes of the next runs of the project that come to life, in order; later ones end as usual.

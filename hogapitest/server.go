@@ -56,6 +56,7 @@ type settings struct {
 	polls          int
 	backfillLimit  int
 	lateRows       int
+	runDelay       time.Duration
 	ignoreOffsets  bool
 	repeatCursors  bool
 	rewriteLink    func(link string) string
@@ -152,10 +153,11 @@ func (s *Server) Close() { s.listener.close() }
 type Era int
 
 const (
-	// E1 is the age of the specification: one backfill action, answers 200, nine statuses, config values come back as strings,
-	// a filter by status is ignored.
+	// E1 is the age of PostHog's API reference: one backfill action, answers 200, nine statuses, config values come back as
+	// strings, a filter by status is ignored, and a PATCH replaces the whole config of a destination. A walk in the order of
+	// the intervals fails with 500 at a run whose interval has no start.
 	E1 Era = iota + 1
-	// E2 is between the two: the backfills resource beside the backfill action.
+	// E2 is between the two: it has the backfills resource and the backfill action.
 	E2
 	// E3 is the newest: no backfill action, 201 for what is made, dates for the backfills of daily and weekly exports.
 	E3

@@ -1,0 +1,306 @@
+package hogapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// What an earlier backfill or retry of the same range did is not taken for what this one does.
+
+// roundTrip is a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func anHour() hogapi.BackfillRange {
+	from, to := anHourOf(1, 0)
+	return hogapi.BackfillRange{Start: hogapi.At(from), End: hogapi.At(to)}
+}
+
+// A program that tries again on error, on a service whose run begins a second after the request: each attempt is judged by its
+// own run, whatever became of those before.
+func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
+	outcomes := []hogapitest.Outcome{
+		{Status: "Failed", Error: "attempt 1"}, {}, {Status: "Failed", Error: "attempt 3"},
+		{Status: "Failed", Error: "attempt 4"}, {Status: "Cancelled", Error: "attempt 5"}, {},
+	}
+	for _, what := range []string{"backfill", "retry of the first run", "retry of the newest run"} {
+		for _, delay := range []time.Duration{0, time.Second, 45 * time.Second} {
+			t.Run(fmt.Sprint(what, " after ", delay), func(t *testing.T) {
+				flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+					client, project := s.Client(t), defaultProject(s)
+					export := project.AddExport(hogapitest.Export{})
+					from, to := anHourOf(1, 0)
+					retried := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, End: to, Finished: time.Now(), Error: "attempt 0"})
+					project.NextRuns(outcomes...)
+					for i, outcome := range outcomes {
+						var ticket *hogapi.BackfillTicket
+						var err error
+						if what == "backfill" {
+							ticket, err = client.BatchExports.Backfill(t.Context(), export, anHour())
+						} else {
+							ticket, err = client.Runs.Retry(t.Context(), export, retried)
+						}
+						require.NoError(t, err)
+						state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: 20 * time.Millisecond})
+						require.Len(t, state.Runs, 1, "attempt %d", i+1)
+						runs := project.Runs(export)
+						require.Len(t, runs, i+2)
+						require.Equal(t, runs[i+1].ID, state.Runs[0].ID, "attempt %d is judged by its own run", i+1)
+						if outcome.Status == "" {
+							require.NoError(t, err)
+						} else {
+							require.ErrorContains(t, err, outcome.Error)
+						}
+						if era != hogapitest.E1 {
+							require.Equal(t, runs[i+1].BackfillID, state.Backfill.ID, "and so is its record")
+						}
+						if what == "retry of the newest run" {
+							retried = state.Runs[0].ID
+						}
+					}
+				}, hogapitest.WithRunDelay(delay), hogapitest.WithPolls(1))
+			})
+		}
+	}
+}
+
+// Nothing of a request that was lost is found, although the same range was exported a moment before, by another process.
+func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
+	for _, age := range []time.Duration{0, 4 * time.Second, 50 * time.Second} {
+		t.Run(age.String(), func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+				export := defaultProject(s).AddExport(hogapitest.Export{})
+				first := s.Client(t)
+				ticket, err := first.BatchExports.Backfill(t.Context(), export, anHour())
+				require.NoError(t, err)
+				_, err = first.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
+				require.NoError(t, err)
+				time.Sleep(age) // virtual
+
+				op := hogapi.OpBatchExportsBackfill
+				if era == hogapitest.E3 {
+					op = hogapi.OpBackfillsCreate
+				}
+				s.Script(op, hogapitest.CutBefore())
+				fresh := s.Client(t)
+				ticket, err = fresh.BatchExports.Backfill(t.Context(), export, anHour())
+				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+				state, err := fresh.Backfills.Wait(t.Context(), ticket, nil)
+				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+				require.Empty(t, state.Runs)
+				require.Nil(t, state.Backfill)
+			}, hogapitest.WithPolls(1))
+		})
+	}
+}
+
+// The record of a retry is written a moment after the answer, which does not name it. The one of the retry before is there.
+func TestTheRecordOfAnEarlierRetryIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithLateRows(3), hogapitest.WithPolls(1))
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+		project.NextRuns(hogapitest.Outcome{Status: "Failed"}, hogapitest.Outcome{})
+		for i := range 2 {
+			ticket, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
+			require.Equal(t, i == 0, err != nil)
+			require.Len(t, state.Runs, 1)
+			require.NotNil(t, state.Backfill)
+			require.Equal(t, project.Runs(export)[i+1].BackfillID, state.Backfill.ID)
+		}
+	})
+}
+
+// Each ticket keeps its own record, however late it is followed.
+func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
+	for _, era := range []hogapitest.Era{hogapitest.E2, hogapitest.E3} {
+		synctest.Test(t, func(t *testing.T) {
+			s := hogapitest.New(hogapitest.WithEra(era), hogapitest.WithPolls(1))
+			client, project := s.Client(t), defaultProject(s)
+			export := project.AddExport(hogapitest.Export{})
+			failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+			project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "the first"}, hogapitest.Outcome{})
+			first, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			for range 4 { // which moves its run on
+				_, err = client.Runs.List(t.Context(), export, nil)
+				require.NoError(t, err)
+			}
+			second, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			_, err = client.Backfills.Wait(t.Context(), second, nil)
+			require.NoError(t, err)
+			_, err = client.Backfills.Wait(t.Context(), first, nil)
+			require.ErrorContains(t, err, "the first")
+		})
+	}
+}
+
+// Servers of the age of PostHog's API reference fail with 500 in the order of the intervals where a run has no start. Nothing that
+// follows a retry asks for that order there.
+func TestRetryIsFollowedWhereRunsHaveNoStart(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		for i := range 220 {
+			project.AddRun(export, hogapitest.Run{FromStart: i%2 == 0, Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
+		}
+		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: time.Now().Add(-200 * time.Hour)})
+		ticket, err := client.Runs.Retry(t.Context(), export, failed)
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Len(t, state.Runs, 1)
+	}, hogapitest.WithRunDelay(time.Second))
+}
+
+// So does a server with records: the runs that a backfill has joined are then found in the order of their creation.
+func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithRunDelay(time.Second))
+		failing := roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("ordering") == "data_interval_start" {
+				return &http.Response{StatusCode: 500, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+			}
+			return s.Transport().RoundTrip(r)
+		})
+		client, project := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: failing})), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		from, to := anHourOf(1, 0)
+		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run", Polls: 30})
+		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Minute)})
+		ticket, err := client.Backfills.Create(t.Context(), export, anHour())
+		require.NoError(t, err)
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorContains(t, err, "of the joined run")
+		require.Len(t, state.Runs, 1)
+		require.Equal(t, joined, state.Runs[0].ID)
+	})
+}
+
+// A run whose interval has no end can be retried, and the retry followed.
+func TestRetryOfARunWithoutAnEnd(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		from, _ := anHourOf(1, 0)
+		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, NoEnd: true, Created: december})
+		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "again"})
+		for i := range 2 {
+			ticket, err := client.Runs.Retry(t.Context(), export, failed)
+			require.NoError(t, err)
+			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+			require.NotNil(t, state, "%v", err)
+			require.Len(t, state.Runs, 1)
+			require.InDelta(t, 1, state.Progress, 0)
+			if i == 0 {
+				require.ErrorContains(t, err, "again")
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, project.Runs(export)[2].ID, state.Runs[0].ID)
+		}
+	}, hogapitest.WithRunDelay(time.Second))
+}
+
+// The service keeps microseconds. What a caller gives in nanoseconds is the same range.
+func TestBackfillOfNanoseconds(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
+		odd := december.Add(123456789)
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(odd), End: hogapi.At(odd.Add(2 * time.Hour))})
+		require.NoError(t, err)
+		start := time.Now()
+		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, state.Completed)
+		require.Less(t, time.Since(start), 2*time.Minute, "it is seen to be covered")
+	})
+}
+
+// What was there before is read once before the request, and once more where there are no records. If it cannot be read,
+// nothing is sent.
+func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+		client, project := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+		var reply hogapi.Reply
+		_, err := client.Runs.Retry(t.Context(), export, failed, hogapi.WithHeader("X-Trace", "7"), hogapi.WithReply(&reply),
+			hogapi.WithBody(map[string]string{"status": "Failed"}), hogapi.WithQuery(map[string][]string{"debug": {"1"}}))
+		require.NoError(t, err)
+		require.Contains(t, string(reply.Body), "backfill_id")
+		records, runs := s.Calls(hogapi.OpBackfillsList), s.Calls(hogapi.OpRunsList)
+		require.Len(t, records, 1)
+		require.Len(t, runs, map[bool]int{true: 1, false: 0}[era == hogapitest.E1])
+		for _, call := range append(records, runs...) {
+			require.Equal(t, "7", call.Header.Get("X-Trace"))
+			require.Empty(t, call.Body)
+			require.False(t, call.Query.Has("debug"))
+		}
+
+		s.Script(hogapi.OpBackfillsList, hogapitest.Status(503))
+		_, err = client.Runs.Retry(t.Context(), export, failed)
+		require.ErrorIs(t, err, hogapi.ErrServer)
+		require.NotErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+		require.ErrorContains(t, err, "hogapi: runs.retry: nothing was sent")
+		require.NotContains(t, err.Error()[len("hogapi: "):], "hogapi: ", "one prefix")
+		require.Len(t, s.Calls(hogapi.OpRunsRetry), 1)
+	})
+}
+
+// A service that accepts a retry and shows no record of it has not said that the range was empty.
+func TestARecordThatNeverComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
+		ticket, err := client.Runs.Retry(t.Context(), export, failed)
+		require.NoError(t, err)
+		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
+		require.ErrorContains(t, err, "shows no record")
+	})
+}
+
+// A run that the retry has joined is found when all is over too, also one whose interval lacks an end or a start.
+func TestJoinedRunIsFoundAfterwards(t *testing.T) {
+	from, to := anHourOf(1, 0)
+	for name, run := range map[string]hogapitest.Run{
+		"whole": {Start: from, End: to}, "no end": {Start: from, NoEnd: true}, "no start": {FromStart: true, End: to},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{})
+				run.Status, run.Created = "Running", time.Now().Add(-20*24*time.Hour)
+				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run"})
+				id := project.AddRun(export, run)
+				ticket, err := client.Runs.Retry(t.Context(), export, id)
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				_, err = client.Runs.Wait(t.Context(), export, id, nil)
+				require.ErrorIs(t, err, hogapi.ErrRunFailed)
+				time.Sleep(time.Hour)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				require.ErrorContains(t, err, "of the joined run")
+				require.Len(t, state.Runs, 1)
+				require.Equal(t, id, state.Runs[0].ID)
+			})
+		})
+	}
+}

@@ -1,0 +1,309 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Keys that a server repeats in a success, in any field, are in nothing that is decoded, so in no error that is made of it.
+func TestKeysEchoedInASuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, echo := range []string{testPersonalKey, testProjectKey, escaped(testPersonalKey), "x" + testPersonalKey + testProjectKey + "y"} {
+			run := fmt.Sprintf(`{"id":%q,"batch_export":%q,"status":"Failed","latest_error":"%s","cursor":"%s","data_interval_start":"2024-01-01T00:00:00Z","data_interval_end":"2024-01-01T01:00:00Z"}`,
+				runA, exportA, echo, echo)
+			export := fmt.Sprintf(`{"id":%q,"name":"%s","interval":"%s","timezone":"%s","destination":{"type":"%s","config":{"%s":"%s"}},"latest_runs":[%s]}`,
+				exportA, echo, echo, echo, echo, echo, echo, run)
+			page := fmt.Sprintf(`{"count":7,"next":"http://x/?cursor=%s&offset=3","previous":"%s","results":[%s]}`, echo, echo, run)
+			client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				switch {
+				case r.URL.Query().Get("cursor") != "" || r.URL.Query().Get("offset") != "":
+					return answer(r, 404, `{"code":"not_found","detail":"Invalid cursor"}`), nil
+				case strings.Contains(r.URL.Path, "/runs/"+runA.String()):
+					return answer(r, 200, run), nil
+				case strings.Contains(r.URL.Path, "/batch_exports/"+exportA.String()+"/runs/"):
+					return answer(r, 200, page), nil
+				case strings.Contains(r.URL.Path, "/logs/"):
+					return answer(r, 200, `{"results":[{"timestamp":"2024-01-01","level":"`+echo+`","message":"`+echo+`"}]}`), nil
+				}
+				return answer(r, 200, export), nil
+			}))
+			var shown []any
+			waited, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+			require.ErrorAs(t, err, new(*RunError))
+			shown = append(shown, waited, err)
+			err = last(client.Runs.All(t.Context(), exportA, nil))
+			require.ErrorAs(t, err, new(*PageError))
+			shown = append(shown, err)
+			got, err := client.BatchExports.Get(t.Context(), exportA)
+			require.NoError(t, err)
+			_, err = got.BackfillRange(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC))
+			require.Error(t, err)
+			shown = append(shown, got, err)
+			got.Interval = IntervalDay
+			_, err = got.BackfillRange(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC))
+			require.Error(t, err)
+			shown = append(shown, err)
+			_, err = client.Backfills.Wait(t.Context(), &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 1, 2), RequestedAt: time.Date(2024, 1, 3, 0, 0, 0, 0, time.UTC)}, nil)
+			require.Error(t, err)
+			shown = append(shown, err)
+			log, err := client.BatchExports.Logs(t.Context(), exportA, nil)
+			require.NoError(t, err)
+			shown = append(shown, log)
+			for _, v := range shown {
+				requireSecretsHidden(t, v)
+				requireNoKeyInside(t, fmt.Sprintf("%T", v), v)
+			}
+		}
+	})
+}
+
+// What Do decodes is the caller's, as it came.
+func TestDoHidesNothingOfASuccess(t *testing.T) {
+	client := newFakeClient(t, newScript(answers(200, `{"value":"`+testPersonalKey+`"}`)))
+	var out struct{ Value string }
+	var reply Reply
+	require.NoError(t, client.Do(t.Context(), Request{Method: http.MethodGet, Path: "/x/"}, &out, WithReply(&reply)))
+	require.Equal(t, testPersonalKey, out.Value)
+	require.Contains(t, string(reply.Body), testPersonalKey)
+}
+
+// A key in the wrong place is refused, or harmless, and never printed.
+func TestKeysInTheWrongPlace(t *testing.T) {
+	const old = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6kL9nO2q" // as personal keys were before they had a prefix
+	client, mock := newTestClient(t, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	ctx := t.Context()
+	for _, key := range []string{testPersonalKey, testProjectKey, old} {
+		hidden := []string{key[5:15], strings.ToLower(key[5:15]), strings.ToUpper(key[5:15])}
+		var check func(where string, v any)
+		check = func(where string, v any) {
+			t.Helper()
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+				text := fmt.Sprintf(verb, v)
+				for _, part := range hidden {
+					require.NotContains(t, text, part, "%s under %s", where, verb)
+				}
+			}
+			if err, ok := v.(error); ok {
+				for _, problem := range inputErrors(err) {
+					check(where+", a problem", *problem)
+				}
+			}
+		}
+		for name, option := range map[string]Option{
+			"region": WithRegion(Region(key)), "API path": WithAPIPath(key), "within the API path": WithAPIPath("/api/" + key), "project": WithProject(key),
+			"application": WithApplication(key, "1"), "version": WithApplication("x", key), "blank in application": WithApplication(key+" x", ""),
+			"base URL": WithBaseURL(key), "host": WithBaseURL("https://" + key), "path": WithBaseURL("https://example.com/" + key), "end of the path": WithBaseURL("https://example.com/" + key + "/api"),
+			"query": WithBaseURL("https://example.com/?" + key), "capture URL": WithCaptureURL("https://" + key),
+		} {
+			made, err := NewClient(good(option)...)
+			if key == old && err == nil {
+				continue // a name like any other
+			}
+			require.Error(t, err, name)
+			require.Nil(t, made)
+			check(name, err)
+		}
+		for _, name := range []string{"POSTHOG_REGION", "POSTHOG_HOST", "POSTHOG_PROJECT_ID"} {
+			t.Run(name, func(t *testing.T) {
+				t.Setenv(name, key)
+				_, err := NewClient(FromEnv(), WithPersonalAPIKey(testPersonalKey))
+				require.Error(t, err)
+				check(name, err)
+			})
+		}
+		other := client.ForProject(key)
+		check("client", other)
+		for name, err := range map[string]error{
+			"project of a call": get(ctx, other),
+			"path":              client.Do(ctx, Request{Method: "GET", Path: "/" + key + "/"}, nil),
+			"within the path":   client.Do(ctx, Request{Method: "GET", Path: "/a b/" + key + "/"}, nil),
+			"method":            client.Do(ctx, Request{Method: key, Path: "/x/"}, nil),
+			"header name":       get(ctx, client, WithHeader(key+" ", "x")),
+			"header value":      get(ctx, client, WithHeader("X-A", key+"\n")),
+			"app metrics": func() error {
+				_, err := client.AppMetrics.Get(ctx, key, nil)
+				return err
+			}(),
+			"error type": func() error {
+				_, err := client.AppMetrics.ErrorDetails(ctx, key, key, nil)
+				return err
+			}(),
+			"job": func() error {
+				_, err := client.AppMetrics.HistoricalExport(ctx, "7", key+"\n")
+				return err
+			}(),
+			"cursor":    last(client.Runs.All(ctx, exportA, &RunListOptions{CursorOptions: CursorOptions{Cursor: "?" + key}})),
+			"ordering":  last(client.Runs.All(ctx, exportA, &RunListOptions{Ordering: RunOrdering(key)})),
+			"backfills": last(client.Backfills.All(ctx, exportA, &BackfillListOptions{Ordering: BackfillOrdering(key)})),
+			"level":     last(client.BatchExports.AllLogs(ctx, exportA, &LogOptions{Levels: []LogLevel{LogLevel(key + ",")}})),
+			"destination": func() error {
+				_, err := client.BatchExports.Create(ctx, BatchExportCreate{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationType(key), Config: S3Config{}}})
+				return err
+			}(),
+		} {
+			if key == old && (name == "path" || name == "app metrics") {
+				continue // an id like any other
+			}
+			require.Error(t, err, name)
+			check(name, err)
+		}
+		if key != old { // one that cannot be told from a cursor goes to the service, which the call is for
+			err := last(client.Runs.All(ctx, exportA, &RunListOptions{CursorOptions: CursorOptions{Cursor: key}}))
+			require.ErrorIs(t, err, ErrInvalid)
+			check("cursor", err)
+		}
+	}
+	require.LessOrEqual(t, mock.GetTotalCallCount(), 2, "of the older key, which looks like an id")
+}
+
+// inputErrors are all that an error is made of.
+func inputErrors(err error) (all []*InputError) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, part := range joined.Unwrap() {
+			all = append(all, inputErrors(part)...)
+		}
+		return all
+	}
+	if input, ok := errors.AsType[*InputError](err); ok {
+		all = append(all, input)
+	}
+	return all
+}
+
+// A key is nowhere in memory that can be reached from what this package hands out by reflection, as go-spew does it within a
+// failing assertion: not in the buffers of connections either.
+func TestStructureDumpersFindNoKey(t *testing.T) {
+	client, _ := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"detail":"`+testPersonalKey+`"}`)
+		case r.URL.Query().Has("cursor"):
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			_, _ = io.WriteString(w, `{"next":"?cursor=x`+testPersonalKey+`","results":[]}`)
+		}
+	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	var reply Reply
+	_, refused := client.BatchExports.Create(t.Context(), hostileExport(), WithReply(&reply))
+	require.ErrorIs(t, refused, ErrInvalid)
+	paged := last(client.Runs.All(t.Context(), exportA, nil))
+	require.ErrorAs(t, paged, new(*PageError))
+	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced})
+	require.NoError(t, err)
+	for name, v := range map[string]any{
+		"client": client, "another project's": client.ForProject("7"), "exports": client.BatchExports, "backfills": client.Backfills, "runs": client.Runs,
+		"metrics": client.AppMetrics, "dashboards": client.Dashboards, "capture": capture, "error": refused, "page error": paged, "reply": reply,
+	} {
+		requireNoKeyInside(t, name, v)
+		var said sayings
+		assert.ElementsMatch(&said, []any{v}, []any{"something else"})
+		require.NotEmpty(t, said.String())
+		requireNoSecretIn(t, name+", dumped", said.String())
+	}
+	_, err = capture.Close(context.Background())
+	require.NoError(t, err)
+}
+
+// sayings is a test that only listens.
+type sayings struct{ strings.Builder }
+
+func (s *sayings) Errorf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
+
+// requireNoKeyInside looks into everything that reflection can reach.
+func requireNoKeyInside(t *testing.T, name string, v any) {
+	t.Helper()
+	seen := map[[2]any]bool{}
+	var look func(v reflect.Value, path string)
+	find := func(text []byte, path string) {
+		for _, key := range []string{testPersonalKey, testProjectKey} {
+			require.False(t, bytes.Contains(text, []byte(key[4:20])), "%s holds a key at %s", name, path)
+		}
+	}
+	look = func(v reflect.Value, path string) {
+		if !v.IsValid() {
+			return
+		}
+		if v = open(v); !v.IsValid() {
+			return
+		}
+		switch v.Kind() {
+		case reflect.Pointer:
+			key := [2]any{v.Type(), v.Pointer()}
+			if !v.IsNil() && !seen[key] {
+				seen[key] = true
+				look(v.Elem(), path)
+			}
+		case reflect.Interface:
+			look(addressable(v.Elem()), path)
+		case reflect.String:
+			find([]byte(v.String()), path)
+		case reflect.Slice:
+			if v.Type().Elem().Kind() == reflect.Uint8 {
+				if v.Cap() > 0 {
+					find(unsafe.Slice((*byte)(v.UnsafePointer()), v.Cap()), path)
+				}
+				return
+			}
+			for i := range v.Len() {
+				look(v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			}
+		case reflect.Array:
+			for i := range v.Len() {
+				look(v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				look(addressable(key), path+".key")
+				look(addressable(v.MapIndex(key)), path+"[…]")
+			}
+		case reflect.Struct:
+			for field, value := range addressable(v).Fields() {
+				look(value, path+"."+field.Name)
+			}
+		default:
+		}
+	}
+	look(reflect.ValueOf(v), name)
+}
+
+// addressable is a copy of a value that open can look into.
+func addressable(v reflect.Value) reflect.Value {
+	if !v.IsValid() || v.CanAddr() || !v.CanInterface() {
+		return v
+	}
+	copied := reflect.New(v.Type()).Elem()
+	copied.Set(v)
+	return copied
+}
+
+// The errors of an answer that cannot be decoded keep no more of it than is needed, and no key.
+func TestUndecodableAnswerKeepsNoKey(t *testing.T) {
+	for _, body := range []string{`{"At":"` + testPersonalKey + `"}`, testPersonalKey, `{"At":` + strings.Repeat("9", 1<<20) + `}`, `{"At":"` + strings.Repeat(testPersonalKey, 30_000) + `"}`} {
+		var out struct{ At json.Number }
+		err := newFakeClient(t, newScript(answers(200, body))).Do(t.Context(), Request{Method: http.MethodGet, Path: "/x/"}, &out)
+		if err == nil {
+			continue
+		}
+		decode, ok := errors.AsType[*DecodeError](err)
+		require.True(t, ok)
+		require.LessOrEqual(t, len(decode.Body()), maxErrorBody)
+		require.Less(t, len(err.Error()), 1000)
+		requireNoKeyInside(t, "the error", err)
+	}
+}

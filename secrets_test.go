@@ -1,0 +1,148 @@
+package hogapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/require"
+)
+
+// requireNoKeys demands that neither a text nor what %+v shows of an error's parts holds a key.
+func requireNoKeys(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+		require.NotContains(t, text, testPersonalKey[:12])
+		require.NotContains(t, text, testProjectKey[:12])
+	}
+}
+
+// A server that echoes the client's keys in a success is not helped to print them, in any error that is made of it.
+func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
+	both := testPersonalKey + " and " + testProjectKey
+	run := `{"id": "` + runB.String() + `", "status": "Failed", "created_at": "2030-01-01T00:00:00Z", "latest_error": "refused ` + both + `", "backfill": "` + runB.String() + `",
+		"data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-02-01T00:00:00Z"}`
+	export := strings.NewReplacer(`"UTC"`, `"`+both+`"`).Replace(`{"id": "` + exportA.String() + `", "interval": "day", "timezone": "UTC", "destination": {"type": "UTC", "config": {"file_format": "UTC"}}}`)
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", `=~/runs/[^/]+/`, httpmock.NewStringResponder(200, run))
+	mock.RegisterResponder("GET", `=~/runs/\?`, httpmock.NewStringResponder(200, `{"next": null, "results": [`+run+`]}`))
+	mock.RegisterResponder("GET", `=~/backfills/[^/]+/`, httpmock.NewStringResponder(200, `{"id": "`+runB.String()+`", "status": "Completed", "created_at": "2024-01-01T00:00:00Z", "end_at": "2024-01-01T00:00:00Z"}`))
+	mock.RegisterResponder("GET", testBase+"/batch_exports/"+exportA.String()+"/", httpmock.NewStringResponder(200, export))
+	mock.RegisterResponder("PATCH", testBase+"/batch_exports/"+exportA.String()+"/", httpmock.NewStringResponder(200, export))
+	ctx := t.Context()
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+	seen, err := client.Runs.Wait(ctx, exportA, runA, nil)
+	requireNoKeys(t, err)
+	require.ErrorContains(t, err, "refused "+redacted)
+	require.Equal(t, "refused "+redacted+" and "+redacted, *seen.LatestError, "it is masked where it is decoded")
+
+	ticket := &BackfillTicket{ExportID: exportA, BackfillID: runB.String(), StartAt: At(day), EndAt: At(day.AddDate(0, 1, 0)), RequestedAt: day}
+	_, err = client.Backfills.Wait(ctx, ticket, &WatchOptions{Interval: time.Millisecond, MaxFailures: 1})
+	requireNoKeys(t, err)
+
+	ticket = &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 2, 1), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
+	_, err = client.Backfills.Wait(ctx, ticket, nil)
+	requireNoKeys(t, err)
+	require.ErrorContains(t, err, "time zone")
+
+	read, err := client.BatchExports.Get(ctx, exportA)
+	require.NoError(t, err)
+	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
+	requireNoKeys(t, err)
+	read.Timezone, read.Interval = "", Interval(read.Timezone)
+	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
+	requireNoKeys(t, err)
+	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdate{Destination: Set(read.Destination.With(S3Config{}))})
+	requireNoKeys(t, err)
+
+	var raw json.RawMessage
+	require.NoError(t, client.Do(ctx, Request{Method: "GET", Path: "/batch_exports/" + exportA.String() + "/"}, &raw))
+	require.Contains(t, string(raw), testProjectKey, "what Do is asked for is given as it is")
+}
+
+// A server that echoes the credentials of a request in its refusal is not helped to print them.
+func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
+	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"
+	for name, credential := range map[string]string{
+		"plain": "wJalrXUtnFEMIK7MDENG", "short": "hunter2", "quoted": `pa"ss\wo<r>d&1`, "other letters": "pässwörd-№1", "lines": pem,
+	} {
+		for how, echo := range map[string]func(string) string{
+			"as JSON":    quoted,
+			"as escapes": escapes,
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				var log bytes.Buffer
+				var seen []string
+				note := func(e any) { seen = append(seen, fmt.Sprintf("%+v", e)) }
+				client, mock := newTestClient(t, WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithHooks(Hooks{
+					OnTry: func(_ context.Context, e TryEvent) { note(e); note(e.Err) }, OnResult: func(_ context.Context, e ResultEvent) { note(e); note(e.Err) },
+				}))
+				body := `{"type": "validation_error", "code": "invalid_input", "detail": "cannot log in with ` + echo(credential) + `!", "attr": "` + echo(credential) + `"}`
+				mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {
+					resp := httpmock.NewStringResponse(400, body)
+					resp.Header.Set("X-Request-Id", strings.ReplaceAll(credential, "\n", ""))
+					return resp, nil
+				})
+				config := RedshiftConfig{Password: Set(NewSecret(credential)), CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(AWSCredentials{AWSSecretAccessKey: Set(NewSecret(credential))})})}
+				for _, destination := range []Destination{{Type: DestinationRedshift, Config: config}, {Type: "Kafka", Config: RawConfig(`{"deep": [{"api_key": "` + quoted(credential) + `"}]}`)}} {
+					create := testCreate
+					create.Destination = destination
+					_, err := client.BatchExports.Create(t.Context(), create)
+					var api *APIError
+					require.ErrorAs(t, err, &api)
+					require.Equal(t, "invalid_input", api.Code)
+					require.Contains(t, api.Detail, "cannot log in with "+redacted)
+					texts := append(seen, err.Error(), fmt.Sprintf("%+v", *api), api.Detail, api.Attr, string(api.Body()), log.String())
+					for line := range strings.SplitSeq(strings.TrimSpace(credential), "\n") {
+						for _, text := range texts {
+							for _, secret := range []string{line, quoted(line), escapes(line)} {
+								require.NotContains(t, text, secret)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// So with an answer that is not JSON, and with one that is cut within the credential.
+func TestCredentialsEchoedInATextAreInNoError(t *testing.T) {
+	const credential = "CanaryCredential0123456789"
+	for _, body := range []string{"no access with " + credential, `{"detail": "no access with ` + credential[:20], "<html>" + escapes(credential)} {
+		client, mock := newTestClient(t)
+		mock.RegisterNoResponder(httpmock.NewStringResponder(400, body))
+		create := testCreate
+		create.Destination = Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret(credential))}}
+		_, err := client.BatchExports.Create(t.Context(), create)
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		require.Contains(t, string(api.Body()), redacted)
+		require.NotContains(t, string(api.Body())+err.Error(), credential[:leastOfKey])
+	}
+}
+
+// quoted is a text as it is between the quotes of JSON.
+func quoted(s string) string {
+	b, _ := json.Marshal(s) //nolint:errchkjson // a string
+	return string(b[1 : len(b)-1])
+}
+
+// escapes is a text with every character escaped.
+func escapes(s string) string {
+	var b strings.Builder
+	for _, c := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, `\u%04x`, c)
+	}
+	return b.String()
+}
