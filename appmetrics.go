@@ -258,18 +258,12 @@ type (
 )
 
 func (d *errorDetails) decodeRows(ctx context.Context, body []byte) (err error) {
-	var raw struct{ Result json.RawMessage }
-	if err = json.Unmarshal(body, &raw); err == nil {
-		d.Result, err = rowsOf[MetricErrorDetail](ctx, raw.Result)
-	}
+	d.Result, err = rowsOf[MetricErrorDetail](ctx, body, "result", nil)
 	return err
 }
 
 func (e *historicalExports) decodeRows(ctx context.Context, body []byte) (err error) {
-	var raw struct{ Results json.RawMessage }
-	if err = json.Unmarshal(body, &raw); err == nil {
-		e.Results, err = rowsOf[HistoricalExport](ctx, raw.Results)
-	}
+	e.Results, err = rowsOf[HistoricalExport](ctx, body, "results", nil)
 	return err
 }
 

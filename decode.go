@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -79,12 +80,45 @@ func allComplete[T any](rows []T) error {
 	return nil
 }
 
-// rowsOf decodes a JSON list row by row. Each must be complete, and null is no list: taken for an empty
-// one, it would cut a walk short.
-func rowsOf[T any](ctx context.Context, list json.RawMessage) ([]T, error) {
-	d := json.NewDecoder(bytes.NewReader(list))
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return nil, errors.New("it has no list of results")
+// rowsOf reads an answer that is an object: the rows of its list, and the other members that are asked
+// for. An answer without the list is not an empty one: taken for the end, it would cut a walk short.
+func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) (rows []T, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := expect(d, '{', "it is not a JSON object"); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch place := others[key.(string)]; {
+		case key != list && place != nil:
+			err = shortened(d.Decode(place))
+		case key != list:
+			err = d.Decode(new(json.RawMessage))
+		case rows != nil:
+			err = fmt.Errorf("it has %s twice", list)
+		default:
+			rows, err = listOf[T](ctx, d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if rows == nil {
+		return nil, fmt.Errorf("it has no %s", list)
+	}
+	if err := expect(d, '}', "it has no end"); err != nil {
+		return nil, err
+	}
+	return rows, atEnd(d)
+}
+
+// listOf reads a list row by row. Each row must be complete.
+func listOf[T any](ctx context.Context, d *json.Decoder) ([]T, error) {
+	if err := expect(d, '[', "it has something else than a list of rows"); err != nil {
+		return nil, err
 	}
 	rows := []T{}
 	for d.More() {
@@ -104,7 +138,22 @@ func rowsOf[T any](ctx context.Context, list json.RawMessage) ([]T, error) {
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows, expect(d, ']', "its list has no end")
+}
+
+func expect(d *json.Decoder, want json.Delim, otherwise string) error {
+	token, err := d.Token()
+	if err == nil && token != want {
+		err = errors.New(otherwise)
+	}
+	return err
+}
+
+func atEnd(d *json.Decoder) error {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("it goes on after its end")
+	}
+	return nil
 }
 
 // shortened is an error of decoding without the long value that it may quote, which costs gigabytes to
@@ -207,9 +256,18 @@ func (f footprint) check(ctx context.Context, body []byte) error {
 
 // endOfString is the place of the quote that ends the string that begins at i.
 func endOfString(body []byte, i int) int {
-	for i++; i < len(body) && body[i] != '"'; i++ {
-		if body[i] == '\\' {
-			i++
+	for i++; i < len(body); i++ {
+		n := bytes.IndexByte(body[i:], '"')
+		if n < 0 {
+			return len(body)
+		}
+		i += n
+		escapes := 0
+		for body[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
 		}
 	}
 	return i

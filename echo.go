@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"slices"
@@ -30,6 +31,10 @@ func redactWhole(text []byte, keys []string) []byte {
 }
 
 func redactEchoes(text []byte, keys []string, least func(key string) int) []byte {
+	isEscaped := bytes.IndexByte(text, '%') >= 0 || bytes.IndexByte(text, '\\') >= 0
+	if !isEscaped && !slices.ContainsFunc(keys, func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), leastOfKey)])) }) {
+		return text // as nearly always
+	}
 	var begins [256]bool // how an echo can begin
 	begins['\\'], begins['%'] = true, true
 	for _, key := range keys {

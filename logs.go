@@ -82,13 +82,14 @@ type LogPage struct {
 }
 
 func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
-	raw := struct{ Results json.RawMessage }{body}
 	if !bytes.HasPrefix(body, []byte("[")) {
-		if err := json.Unmarshal(body, &raw); err != nil {
-			return err
-		}
+		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
+		return err
 	}
-	p.Results, err = rowsOf[LogEntry](ctx, raw.Results)
+	d := json.NewDecoder(bytes.NewReader(body))
+	if p.Results, err = listOf[LogEntry](ctx, d); err == nil {
+		err = atEnd(d)
+	}
 	return err
 }
 

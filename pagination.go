@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -128,28 +127,12 @@ func (p *CursorPage[T]) total() int    { return 0 }
 func (p *CursorPage[T]) link() *string { return p.Next }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
-	type plain OffsetPage[T]
-	raw := struct {
-		*plain
-
-		Results json.RawMessage `json:"results"`
-	}{plain: (*plain)(p)}
-	if err = json.Unmarshal(body, &raw); err == nil {
-		p.Results, err = rowsOf[T](ctx, raw.Results)
-	}
+	p.Results, err = rowsOf[T](ctx, body, "results", map[string]any{"count": &p.Count, "next": &p.Next, "previous": &p.Previous})
 	return err
 }
 
 func (p *CursorPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
-	type plain CursorPage[T]
-	raw := struct {
-		*plain
-
-		Results json.RawMessage `json:"results"`
-	}{plain: (*plain)(p)}
-	if err = json.Unmarshal(body, &raw); err == nil {
-		p.Results, err = rowsOf[T](ctx, raw.Results)
-	}
+	p.Results, err = rowsOf[T](ctx, body, "results", map[string]any{"next": &p.Next, "previous": &p.Previous})
 	return err
 }
 
