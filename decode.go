@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an answer
-// is weighed before it is decoded.
+// A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an
+// answer is weighed before it is decoded.
 
 const (
 	maxDecoded = 128 << 20 // bytes of memory that an answer may become, by estimate
@@ -80,8 +80,9 @@ func allComplete[T any](rows []T) error {
 	return nil
 }
 
-// rowsOf reads an answer that is an object: the rows of its list, and the other members that are asked
-// for. An answer without the list is not an empty one: taken for the end, it would cut a walk short.
+// rowsOf reads an answer that is an object: the rows of its list, and the other members that are
+// asked for. An answer without the list is not an empty one: taken for the end, it would cut a walk
+// short.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) (rows []T, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := expect(d, '{', "it is not a JSON object"); err != nil {
@@ -117,7 +118,7 @@ func rowsOf[T any](ctx context.Context, body []byte, list string, others map[str
 
 // listOf reads a list row by row. Each row must be complete.
 func listOf[T any](ctx context.Context, d *json.Decoder) ([]T, error) {
-	if err := expect(d, '[', "it has something else than a list of rows"); err != nil {
+	if err := expect(d, '[', "it has no list of rows where one belongs"); err != nil {
 		return nil, err
 	}
 	rows := []T{}
@@ -151,13 +152,13 @@ func expect(d *json.Decoder, want json.Delim, otherwise string) error {
 
 func atEnd(d *json.Decoder) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("it goes on after its end")
+		return errors.New("there is more after its end")
 	}
 	return nil
 }
 
-// shortened is an error of decoding without the long value that it may quote, which costs gigabytes to
-// print.
+// shortened is an error of decoding without the long value that it may quote, which costs gigabytes
+// to print.
 func shortened(err error) error {
 	if _, ok := errors.AsType[*time.ParseError](err); ok {
 		return errors.New("it has a time that cannot be read")
@@ -168,7 +169,8 @@ func shortened(err error) error {
 	return err
 }
 
-// footprint is what the parts of JSON become in memory when they are decoded into a type: bytes, at most.
+// footprint is what the parts of JSON become in memory when they are decoded into a type: bytes, at
+// most.
 type footprint struct{ element, member, list, object int64 }
 
 // anyFootprint is that of values without a type, and the least of all others.
@@ -199,7 +201,7 @@ func (f *footprint) add(t reflect.Type, seen map[reflect.Type]bool) {
 		f.list, f.object = max(f.list, size), max(f.object, size)
 		f.add(t.Elem(), seen)
 	case reflect.Slice:
-		f.element = max(f.element, 5*int64(t.Elem().Size())) // a slice that grows by a quarter leaves so much behind
+		f.element = max(f.element, 5*int64(t.Elem().Size())) // growing by a quarter leaves so much garbage
 		f.add(t.Elem(), seen)
 	case reflect.Array:
 		f.add(t.Elem(), seen)

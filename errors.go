@@ -15,26 +15,45 @@ import (
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
 var (
-	ErrUnauthorized     = errors.New("hogapi: key missing, malformed or revoked")                      // 401
-	ErrForbidden        = errors.New("hogapi: key lacks a scope or access to the project")             // 403
-	ErrNotFound         = errors.New("hogapi: not found")                                              // 404 of the service, not of a proxy
-	ErrInvalid          = errors.New("hogapi: invalid request")                                        // 400, 422 and every *InputError
-	ErrConflict         = errors.New("hogapi: conflict")                                               // 409
-	ErrRateLimited      = errors.New("hogapi: rate limited")                                           // 429, except too many backfills
-	ErrQuota            = errors.New("hogapi: the plan's limit is reached")                            // 402
-	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")                // 429 too_many_concurrent_backfills
-	ErrServer           = errors.New("hogapi: the service failed")                                     // 5xx
-	ErrOutcomeUnknown   = errors.New("hogapi: the call may or may not have taken effect")              // *OutcomeUnknownError
-	ErrFull             = errors.New("hogapi: the buffer is full")                                     // Capture.TryEnqueue
-	ErrClosed           = errors.New("hogapi: closed")                                                 // a Capture after Close
-	ErrHeld             = errors.New("hogapi: another import is using it")                             // a checkpoint or a reject file
-	ErrNoRuns           = errors.New("hogapi: nothing ran: the range held no records to export")       // Backfills.Wait
-	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or continue here")     // in a *PageError
-	errRepeatedLink     = errors.New("the service's link to the next page does not lead onwards")      // in a *PageError
-	errTryTimeout       = errors.New("the service did not answer within the time allowed for one try") // cause of a per-try timeout
+	// ErrUnauthorized is a 401.
+	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
+	// ErrForbidden is a 403.
+	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
+	// ErrNotFound is a 404 of the service. One with a page of a proxy does not match.
+	ErrNotFound = errors.New("hogapi: not found")
+	// ErrInvalid is a 400, a 422, and every *InputError.
+	ErrInvalid = errors.New("hogapi: invalid request")
+	// ErrConflict is a 409.
+	ErrConflict = errors.New("hogapi: conflict")
+	// ErrRateLimited is a 429, except for too many backfills.
+	ErrRateLimited = errors.New("hogapi: rate limited")
+	// ErrQuota is a 402.
+	ErrQuota = errors.New("hogapi: the plan's limit is reached")
+	// ErrTooManyBackfills is a 429 with the code too_many_concurrent_backfills.
+	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
+	// ErrServer is a 5xx.
+	ErrServer = errors.New("hogapi: the service failed")
+	// ErrOutcomeUnknown is an *OutcomeUnknownError.
+	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
+	// ErrFull comes from Capture.TryEnqueue.
+	ErrFull = errors.New("hogapi: the buffer is full")
+	// ErrClosed comes from a Capture after Close.
+	ErrClosed = errors.New("hogapi: closed")
+	// ErrHeld is a checkpoint or a reject file that is in use.
+	ErrHeld = errors.New("hogapi: another import is using it")
+	// ErrNoRuns comes from Backfills.Wait.
+	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
 
-// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the sentinels of this package.
+var (
+	errPageLimit    = errors.New("the page limit is reached; raise MaxPages or continue here")
+	errRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
+	errTryTimeout   = errors.New("the service did not answer within the time allowed for one try")
+	errStarved      = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
+)
+
+// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
+// sentinels of this package.
 type APIError struct {
 	Op         Op            // for example "batch_exports.get"
 	Method     string        // of HTTP
@@ -171,8 +190,8 @@ type errorBody struct {
 // isOwn reports whether the management API has answered, and nothing in front of it.
 func (b errorBody) isOwn() bool { return b.Type != "" || b.Code != "" }
 
-// parseErrorBody reads the service's JSON error, or a short plain text. HTML and everything else give
-// an empty one.
+// parseErrorBody reads the service's JSON error, or a short plain text. HTML and everything else
+// give an empty one.
 func parseErrorBody(contentType string, body []byte) errorBody {
 	trimmed := bytes.TrimSpace(body)
 	var raw struct{ Type, Code, Detail, Attr json.RawMessage }
@@ -186,12 +205,15 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 	case json.Unmarshal(trimmed, &raw) != nil:
 		return errorBody{isForeign: true}
 	}
-	return errorBody{Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)), Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
+	return errorBody{
+		Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)),
+		Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail)),
+	}
 }
 
-// isPage reports whether a body is a page for people, which comes from a proxy or a portal and never from
-// the service's API. The content type counts only where the body is not JSON: servers send an empty
-// answer, and JSON too, under a type of HTML.
+// isPage reports whether a body is a page for people, which comes from a proxy or a portal and
+// never from the service's API. The content type counts only where the body is not JSON: servers
+// send an empty answer, and JSON too, under a type of HTML.
 func isPage(contentType string, trimmed []byte) bool {
 	if len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
 		return false
@@ -268,8 +290,9 @@ func nilContext(op Op) error {
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// TransportError is a call that got no usable answer. Sent says whether a part of the request may have
-// reached the service; operations that may not be repeated report that as an [OutcomeUnknownError].
+// TransportError is a call that got no usable answer. Sent says whether a part of the request may
+// have reached the service; operations that may not be repeated report that as an
+// [OutcomeUnknownError].
 type TransportError struct {
 	Op       Op
 	Method   string
@@ -312,15 +335,16 @@ func (e *DecodeError) Error() string {
 	if errors.Is(e.Err, errAnswerTooBig) {
 		hint = "ask for less, for example with a smaller Limit"
 	}
-	return fmt.Sprintf("hogapi: %s: the answer (status %d) cannot be understood: %v; %s", e.Op, e.StatusCode, e.Err, hint)
+	const text = "hogapi: %s: the answer (status %d) cannot be understood: %v; %s"
+	return fmt.Sprintf(text, e.Op, e.StatusCode, e.Err, hint)
 }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost,
-// could not be read, or does not say that nothing was done. Check with List or Get before you try again.
-// It matches [ErrOutcomeUnknown].
+// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was
+// lost, could not be read, or does not say that nothing was done. Check with List or Get before you
+// try again. It matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	Op       Op
 	Method   string
@@ -349,8 +373,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError ends a walk over pages. All items before it are valid. To resume, list again with Offset or
-// Cursor set to the values here and all other options as they were.
+// PageError ends a walk over pages. All items before it are valid. To resume, list again with
+// Offset or Cursor set to the values here and all other options as they were.
 type PageError struct {
 	Op     Op
 	Page   int    // from 1, of this walk
@@ -373,7 +397,8 @@ func (e *PageError) Error() string {
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
 
-// within is the text of an error inside another one of the same operation, which need not be named twice.
+// within is the text of an error inside another one of the same operation, which need not be named
+// twice.
 func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }

@@ -100,10 +100,12 @@ func redactValue(v any) any {
 
 // secretWords are parts of names, whatever their case, blanks and dashes.
 var secretWords = []string{
-	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey", "connectionstring", "credential", "token",
+	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey",
+	"connectionstring", "credential", "token",
 }
 
 func looksSecret(name string) bool {
 	name = lettersOnly(name)
-	return name != "tokenuri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	holds := func(word string) bool { return strings.Contains(name, word) }
+	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
