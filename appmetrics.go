@@ -16,7 +16,8 @@ type AppMetrics struct {
 
 func (m *AppMetrics) complete() error { return allComplete(m.Errors) }
 
-// MetricSeries holds one count of each kind for each date. All are empty where the service has nothing.
+// MetricSeries holds one count of each kind for each date. All are empty where the service has
+// nothing.
 type MetricSeries struct {
 	Dates            []time.Time  `json:"dates"` // days, or hours where the range is under two days; UTC
 	Successes        []int64      `json:"successes"`
@@ -135,7 +136,8 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 
 func (h *HistoricalExport) complete() error { return hasText(h.JobID, "job_id") }
 
-// HistoricalExportStatus is the state of a historical export. The service may send values that this package does not know.
+// HistoricalExportStatus is the state of a historical export. The service may send values that this
+// package does not know.
 type HistoricalExportStatus string
 
 // The known states.
@@ -145,7 +147,9 @@ const (
 	HistoricalExportNotFinished HistoricalExportStatus = "not_finished"
 )
 
-var historicalExportStatuses = []HistoricalExportStatus{HistoricalExportSuccess, HistoricalExportFail, HistoricalExportNotFinished}
+var historicalExportStatuses = []HistoricalExportStatus{
+	HistoricalExportSuccess, HistoricalExportFail, HistoricalExportNotFinished,
+}
 
 // IsKnown reports whether s is a state of this package.
 func (s HistoricalExportStatus) IsKnown() bool { return isKnown(s, historicalExportStatuses) }
@@ -184,7 +188,7 @@ func (c MetricCategory) IsKnown() bool { return isKnown(c, metricCategories) }
 // AppMetricsOptions select what is counted.
 type AppMetricsOptions struct {
 	Category MetricCategory // older servers need one; not for batch exports
-	DateFrom string         // a date, an RFC 3339 time, or relative such as "-7d"; empty is the service's default of "-30d"
+	DateFrom string         // a date, an RFC 3339 time, or relative such as "-7d"; empty is "-30d"
 	DateTo   string         // the same; empty is now
 	JobID    string         // of a historical export
 }
@@ -195,14 +199,16 @@ type ErrorDetailsOptions struct {
 	JobID    string // of a historical export
 }
 
-// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports: [Client.AppMetrics].
-// Ids are strings, since the service takes numbers and UUIDs.
+// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch
+// exports: [Client.AppMetrics]. Ids are strings, since the service takes numbers and UUIDs.
 type AppMetricsService service
 
 // Get returns the counts of an app, or with the id of a batch export those of its runs.
 //
 // GET /app_metrics/{id}/, scope plugin:read.
-func (s *AppMetricsService) Get(ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption) (*AppMetrics, error) {
+func (s *AppMetricsService) Get(
+	ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption,
+) (*AppMetrics, error) {
 	selected := orDefault(o)
 	q, err := metricQuery(OpAppMetricsGet, selected.Category, selected.JobID)
 	if err != nil {
@@ -215,10 +221,15 @@ func (s *AppMetricsService) Get(ctx context.Context, id string, o *AppMetricsOpt
 
 // ErrorDetails returns the newest occurrences of one type of error, as [MetricError] names it.
 //
-// GET /app_metrics/{id}/error_details/, scope plugin:read; older servers answer [ErrForbidden] to every personal key.
-func (s *AppMetricsService) ErrorDetails(ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption) ([]MetricErrorDetail, error) {
+// GET /app_metrics/{id}/error_details/, scope plugin:read; older servers answer [ErrForbidden] to
+// every personal key.
+func (s *AppMetricsService) ErrorDetails(
+	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
+) ([]MetricErrorDetail, error) {
 	if errorType == "" {
-		return nil, &InputError{Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors"}
+		return nil, &InputError{
+			Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
+		}
 	}
 	selected := orDefault(o)
 	q, err := metricQuery(OpAppMetricsErrorDetails, selected.Category, selected.JobID)
@@ -236,19 +247,26 @@ func (s *AppMetricsService) ErrorDetails(ctx context.Context, id, errorType stri
 // HistoricalExports returns the historical exports of an app.
 //
 // GET /app_metrics/{plugin_config_id}/historical_exports/, scope plugin:read.
-func (s *AppMetricsService) HistoricalExports(ctx context.Context, pluginConfigID string, options ...CallOption) ([]HistoricalExport, error) {
-	answer, err := read[historicalExports](ctx, s.client, endpoint(OpAppMetricsHistoricalExports, pluginConfigID), nil, options)
+func (s *AppMetricsService) HistoricalExports(
+	ctx context.Context, pluginConfigID string, options ...CallOption,
+) ([]HistoricalExport, error) {
+	r := endpoint(OpAppMetricsHistoricalExports, pluginConfigID)
+	answer, err := read[historicalExports](ctx, s.client, r, nil, options)
 	if err != nil {
 		return nil, err
 	}
 	return answer.Results, nil
 }
 
-// HistoricalExport returns one historical export with its counts. The service answers [ErrServer] for a job that it does not know.
+// HistoricalExport returns one historical export with its counts. The service answers [ErrServer]
+// for a job that it does not know.
 //
 // GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
-func (s *AppMetricsService) HistoricalExport(ctx context.Context, pluginConfigID, jobID string, options ...CallOption) (*HistoricalExportDetail, error) {
-	return read[HistoricalExportDetail](ctx, s.client, endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID), nil, options)
+func (s *AppMetricsService) HistoricalExport(
+	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
+) (*HistoricalExportDetail, error) {
+	r := endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID)
+	return read[HistoricalExportDetail](ctx, s.client, r, nil, options)
 }
 
 // The answers that hold a list.
@@ -258,18 +276,12 @@ type (
 )
 
 func (d *errorDetails) decodeRows(ctx context.Context, body []byte) (err error) {
-	var raw struct{ Result json.RawMessage }
-	if err = json.Unmarshal(body, &raw); err == nil {
-		d.Result, err = rowsOf[MetricErrorDetail](ctx, raw.Result)
-	}
+	d.Result, err = rowsOf[MetricErrorDetail](ctx, body, "result", nil)
 	return err
 }
 
 func (e *historicalExports) decodeRows(ctx context.Context, body []byte) (err error) {
-	var raw struct{ Results json.RawMessage }
-	if err = json.Unmarshal(body, &raw); err == nil {
-		e.Results, err = rowsOf[HistoricalExport](ctx, raw.Results)
-	}
+	e.Results, err = rowsOf[HistoricalExport](ctx, body, "results", nil)
 	return err
 }
 

@@ -28,7 +28,8 @@ type callConfig struct {
 	reply  *Reply
 }
 
-// WithHeader adds a header to one call. It cannot replace what the call itself sets, such as Authorization.
+// WithHeader adds a header to one call. It cannot replace what the call itself sets, such as
+// Authorization.
 func WithHeader(name, value string) CallOption {
 	return func(c *callConfig) {
 		if c.header == nil {
@@ -38,7 +39,8 @@ func WithHeader(name, value string) CallOption {
 	}
 }
 
-// WithQuery sets query parameters of one call, over those that the method sets. Listed calls keep them on every page.
+// WithQuery sets query parameters of one call, over those that the method sets. Listed calls keep
+// them on every page.
 func WithQuery(q url.Values) CallOption {
 	return func(c *callConfig) {
 		if c.query == nil {
@@ -48,8 +50,8 @@ func WithQuery(q url.Values) CallOption {
 	}
 }
 
-// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry the
-// fields that PostHog's API reference lists for them, although the service reads few of them.
+// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry
+// the fields that PostHog's API reference lists for them, although the service reads few of them.
 func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body } }
 
 // Reply is the raw answer of a call.
@@ -59,8 +61,8 @@ type Reply struct {
 	Body       []byte      // on success as it came; on failure cut at 64 KiB, with keys redacted
 }
 
-// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it, unless
-// the method itself has refused its input. For a walk over pages it holds the newest one.
+// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it,
+// unless the method itself has refused its input. For a walk over pages it holds the newest one.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.
@@ -75,8 +77,8 @@ type request struct {
 // endpoint is the request of an operation of the table.
 func endpoint(op Op, ids ...string) request { return request{op: operations[op], ids: ids} }
 
-// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order. It
-// refuses the nil id.
+// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order.
+// It refuses the nil id.
 func endpointByID(op Op, ids ...uuid.UUID) (request, error) {
 	r := endpoint(op)
 	names := parameter.FindAllString(r.op.path, -1)
@@ -102,7 +104,8 @@ func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 	return cfg, nil
 }
 
-// call carries out one request: build, send with retries, decode into out. A nil out means that the status says all.
+// call carries out one request: build, send with retries, decode into out. A nil out means that the
+// status says all.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
 	if ctx == nil {
 		return nilContext(r.op.name)
@@ -148,7 +151,8 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 	if ctx.Err() != nil {
 		return nil, nil, x.transportError(contextError(ctx), false)
 	}
-	httpReq, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, &x.plan), r.op.method, target.String(), body)
+	planned := context.WithValue(ctx, tryPlanKey{}, &x.plan)
+	httpReq, err := retryablehttp.NewRequestWithContext(planned, r.op.method, target.String(), body)
 	if err != nil {
 		return nil, nil, x.transportError(noURL(err), false)
 	}
@@ -173,10 +177,14 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 // target is the URL of a request below the project's prefix.
 func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 	if c.core.api == nil || c.core.personalKey == nil {
-		return nil, &InputError{Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL"}
+		return nil, &InputError{
+			Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL",
+		}
 	}
 	if !isProjectID(c.project) {
-		return nil, &InputError{Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject"}
+		return nil, &InputError{
+			Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject",
+		}
 	}
 	path, err := r.op.expand(r.ids)
 	if err != nil {
@@ -206,7 +214,10 @@ func encodeBody(op Op, body any) (any, error) {
 	case nil:
 		return nil, nil
 	case []byte, io.Reader:
-		return nil, &InputError{Op: op, Field: "body", Value: fmt.Sprintf("%T", body), Want: "a value to marshal; for JSON that is written already a json.RawMessage"}
+		return nil, &InputError{
+			Op: op, Field: "body", Value: fmt.Sprintf("%T", body),
+			Want: "a value to marshal; for JSON that is written already a json.RawMessage",
+		}
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -219,20 +230,24 @@ func encodeBody(op Op, body any) (any, error) {
 		return nil, &InputError{Op: op, Field: "body", Want: "valid UTF-8: invalid bytes would be stored as U+FFFD"}
 	}
 	if bytes.Contains(b, []byte(`"`+redacted+`"`)) {
-		return nil, &InputError{Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted}
+		return nil, &InputError{
+			Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted,
+		}
 	}
 	return b, nil
 }
 
 // ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would
-// repeat a request that has one, whatever its replay class, although the service does not know them.
+// repeat a request that has one, whatever its replay class, although the service does not know
+// them.
 var ownHeaders = []string{
-	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding",
+	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host",
+	"Transfer-Encoding",
 	"Idempotency-Key", "X-Idempotency-Key",
 }
 
-// headerProblem says what is wrong with a header given by the caller. net/http would refuse a malformed
-// one only while sending, which looks like a failure of the network.
+// headerProblem says what is wrong with a header given by the caller. net/http would refuse a
+// malformed one only while sending, which looks like a failure of the network.
 func headerProblem(name string, values []string) string {
 	const symbols = "!#$%&'*+-.^_`|~"
 	isToken := func(r rune) bool {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for concurrent use
-// and holds nothing that needs closing.
+// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for
+// concurrent use and holds nothing that needs closing.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -53,7 +53,8 @@ type core struct {
 // service is what all services are made of.
 type service struct{ client *Client }
 
-// NewClient checks all options at once and reports every problem in one joined error, each an [*InputError]. It sends nothing.
+// NewClient checks all options at once and reports every problem in one joined error, each an
+// [*InputError]. It sends nothing.
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{logger: slog.New(slog.DiscardHandler), clock: time.Now}
 	for _, option := range options {
@@ -98,9 +99,10 @@ func newProjectClient(c *core, project string) *Client {
 	return client
 }
 
-// ForProject returns a client for another project that shares everything else: keys, connections, retry
-// budget, pace and hooks. It refuses to import: events go to the project of the project API key, so an
-// import needs a client made with that key. A malformed id is reported by the calls, as an [*InputError].
+// ForProject returns a client for another project that shares everything else: keys, connections,
+// retry budget, pace and hooks. It refuses to import: events go to the project of the project API
+// key, so an import needs a client made with that key. A malformed id is reported by the calls, as
+// an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))
 }
@@ -110,7 +112,8 @@ func (c *Client) Project() string { return c.project }
 
 // String names the client without its keys.
 func (c *Client) String() string {
-	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", cmp.Or(c.project, "none"), hostOf(c.core.api), hostOf(c.core.capture))
+	project, api, capture := cmp.Or(c.project, "none"), hostOf(c.core.api), hostOf(c.core.capture)
+	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, api, capture)
 }
 
 // GoString is String.
@@ -141,13 +144,13 @@ type Request struct {
 	Replay Replay     // default: safe for GET and HEAD, otherwise never sent twice
 }
 
-// Do calls any endpoint of the project with the authentication, retries and errors of all other calls,
-// and decodes the answer into out unless out is nil.
+// Do calls any endpoint of the project with the authentication, retries and errors of all other
+// calls, and decodes the answer into out unless out is nil.
 //
-// An answer is refused, as a [*DecodeError], if it is larger than 32 MiB of JSON or would become more
-// than about 128 MiB of Go values, by an estimate from the JSON and the type of out; what an
-// UnmarshalJSON of out's own does is not in that estimate. Unlike other calls, Do does not remove a key
-// that the server repeats in its answer.
+// An answer is refused if it is larger than 32 MiB of JSON, or if it would become more than about
+// 128 MiB of Go values, by an estimate from the JSON and the type of out. What an UnmarshalJSON of
+// out's own does is not in that estimate. Unlike other calls, Do does not remove a key that the
+// server repeats in its answer.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	op := operation{name: OpDo, method: r.Method, path: r.Path, replay: r.Replay}
 	if err := op.checkCustom(); err != nil {
@@ -171,17 +174,24 @@ func (o *operation) checkCustom() error {
 			o.replay = ReplayNever
 		}
 	default:
-		return &InputError{Op: o.name, Field: "Method", Value: unlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE"}
+		return &InputError{
+			Op: o.name, Field: "Method", Value: unlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE",
+		}
 	}
 	if o.replay > ReplayNever {
-		return &InputError{Op: o.name, Field: "Replay", Value: strconv.Itoa(int(o.replay)), Want: "one of the classes of this package"}
+		return &InputError{
+			Op: o.name, Field: "Replay", Value: strconv.Itoa(int(o.replay)), Want: "one of the classes of this package",
+		}
 	}
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
 		if !slashed || !isPathSegment(segment) || hasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
-			return &InputError{Op: o.name, Field: "Path", Value: unlessKey(shown), Want: `a path below the project such as "/insights/", of letters, digits, '_', '@' and '-'; the query goes into Query`}
+			return &InputError{
+				Op: o.name, Field: "Path", Value: unlessKey(shown), Want: `a path below the project such as "/insights/", ` +
+					`of letters, digits, '_', '@' and '-'; the query goes into Query`,
+			}
 		}
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Dashboard is one row of the list of dashboards. Fields marked "newer" stay empty on servers that do not have them.
+// Dashboard is one row of the list of dashboards. Fields marked "newer" stay empty on servers that
+// do not have them.
 type Dashboard struct {
 	ID           int64        `json:"id"`
 	Name         *string      `json:"name"`
@@ -46,7 +47,8 @@ func (d *Dashboard) complete() error {
 	return nil
 }
 
-// CreationMode is how a dashboard came about. The service may send values that this package does not know.
+// CreationMode is how a dashboard came about. The service may send values that this package does
+// not know.
 type CreationMode string
 
 // The known ways.
@@ -57,12 +59,15 @@ const (
 	CreationModeUnlisted  CreationMode = "unlisted"
 )
 
-var creationModes = []CreationMode{CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted}
+var creationModes = []CreationMode{
+	CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted,
+}
 
 // IsKnown reports whether m is a way of this package.
 func (m CreationMode) IsKnown() bool { return isKnown(m, creationModes) }
 
-// RestrictionLevel says who may edit a dashboard. The service may send values that this package does not know.
+// RestrictionLevel says who may edit a dashboard. The service may send values that this package
+// does not know.
 type RestrictionLevel int
 
 // The known levels.
@@ -76,7 +81,8 @@ func (l RestrictionLevel) IsKnown() bool {
 	return l == EveryoneCanEdit || l == OnlyCollaboratorsCanEdit
 }
 
-// PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values that this package does not know.
+// PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values
+// that this package does not know.
 type PrivilegeLevel int
 
 // The known levels.
@@ -88,7 +94,8 @@ const (
 // IsKnown reports whether l is a level of this package.
 func (l PrivilegeLevel) IsKnown() bool { return l == CanView || l == CanEdit }
 
-// AccessLevel is the role of the user of the key. The service may send values that this package does not know.
+// AccessLevel is the role of the user of the key. The service may send values that this package
+// does not know.
 type AccessLevel string
 
 // The known roles.
@@ -158,10 +165,13 @@ func (o DashboardListOptions) query() url.Values {
 // DashboardsService lists the dashboards of a project: [Client.Dashboards].
 type DashboardsService service
 
-// List returns one page of dashboards that the user of the key may see: pinned ones first, then by name, without deleted ones.
+// List returns one page of dashboards that the user of the key may see: pinned ones first, then by
+// name, without deleted ones.
 //
 // GET /dashboards/, scope dashboard:read.
-func (s *DashboardsService) List(ctx context.Context, o *DashboardListOptions, options ...CallOption) (*OffsetPage[Dashboard], error) {
+func (s *DashboardsService) List(
+	ctx context.Context, o *DashboardListOptions, options ...CallOption,
+) (*OffsetPage[Dashboard], error) {
 	walk, err := s.walk(o, options)
 	if err != nil {
 		return nil, err
@@ -170,7 +180,9 @@ func (s *DashboardsService) List(ctx context.Context, o *DashboardListOptions, o
 }
 
 // Pages yields the pages of List.
-func (s *DashboardsService) Pages(ctx context.Context, o *DashboardListOptions, options ...CallOption) iter.Seq2[*OffsetPage[Dashboard], error] {
+func (s *DashboardsService) Pages(
+	ctx context.Context, o *DashboardListOptions, options ...CallOption,
+) iter.Seq2[*OffsetPage[Dashboard], error] {
 	walk, err := s.walk(o, options)
 	if err != nil {
 		return failedSeq[*OffsetPage[Dashboard]](err)
@@ -178,8 +190,11 @@ func (s *DashboardsService) Pages(ctx context.Context, o *DashboardListOptions, 
 	return walk.pages(ctx)
 }
 
-// All yields the dashboards of all pages. An error comes once, last, as a [*PageError] that says where to go on.
-func (s *DashboardsService) All(ctx context.Context, o *DashboardListOptions, options ...CallOption) iter.Seq2[Dashboard, error] {
+// All yields the dashboards of all pages. An error comes once, last, as a [*PageError] that says
+// where to resume.
+func (s *DashboardsService) All(
+	ctx context.Context, o *DashboardListOptions, options ...CallOption,
+) iter.Seq2[Dashboard, error] {
 	walk, err := s.walk(o, options)
 	if err != nil {
 		return failedSeq[Dashboard](err)
@@ -187,8 +202,10 @@ func (s *DashboardsService) All(ctx context.Context, o *DashboardListOptions, op
 	return walk.all(ctx)
 }
 
-// walk is the pager behind List, Pages and All.
-func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) (w pager[Dashboard, *OffsetPage[Dashboard]], err error) {
+// walk is the pager of List, Pages and All.
+func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) (
+	w pager[Dashboard, *OffsetPage[Dashboard]], err error,
+) {
 	selected := orDefault(o)
 	if err := selected.check(OpDashboardsList); err != nil {
 		return w, err

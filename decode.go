@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -13,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an answer
-// is weighed before it is decoded.
+// A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an
+// answer is weighed before it is decoded.
 
 const (
 	maxDecoded = 128 << 20 // bytes of memory that an answer may become, by estimate
@@ -79,12 +80,46 @@ func allComplete[T any](rows []T) error {
 	return nil
 }
 
-// rowsOf decodes a JSON list row by row. Each must be complete, and null is no list: taken for an empty
-// one, it would cut a walk short.
-func rowsOf[T any](ctx context.Context, list json.RawMessage) ([]T, error) {
-	d := json.NewDecoder(bytes.NewReader(list))
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return nil, errors.New("it has no list of results")
+// rowsOf reads an answer that is an object: the rows of its list, and the other members that are
+// asked for. An answer without the list is not an empty one: taken for the end, it would cut a walk
+// short.
+func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) (rows []T, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := expect(d, '{', "it is not a JSON object"); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch place := others[key.(string)]; {
+		case key != list && place != nil:
+			err = shortened(d.Decode(place))
+		case key != list:
+			err = d.Decode(new(json.RawMessage))
+		case rows != nil:
+			err = fmt.Errorf("it has %s twice", list)
+		default:
+			rows, err = listOf[T](ctx, d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if rows == nil {
+		return nil, fmt.Errorf("it has no %s", list)
+	}
+	if err := expect(d, '}', "it has no end"); err != nil {
+		return nil, err
+	}
+	return rows, atEnd(d)
+}
+
+// listOf reads a list row by row. Each row must be complete.
+func listOf[T any](ctx context.Context, d *json.Decoder) ([]T, error) {
+	if err := expect(d, '[', "it has no list of rows where one belongs"); err != nil {
+		return nil, err
 	}
 	rows := []T{}
 	for d.More() {
@@ -104,11 +139,26 @@ func rowsOf[T any](ctx context.Context, list json.RawMessage) ([]T, error) {
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows, expect(d, ']', "its list has no end")
 }
 
-// shortened is an error of decoding without the long value that it may quote, which costs gigabytes to
-// print.
+func expect(d *json.Decoder, want json.Delim, otherwise string) error {
+	token, err := d.Token()
+	if err == nil && token != want {
+		err = errors.New(otherwise)
+	}
+	return err
+}
+
+func atEnd(d *json.Decoder) error {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after its end")
+	}
+	return nil
+}
+
+// shortened is an error of decoding without the long value that it may quote, which costs gigabytes
+// to print.
 func shortened(err error) error {
 	if _, ok := errors.AsType[*time.ParseError](err); ok {
 		return errors.New("it has a time that cannot be read")
@@ -119,7 +169,8 @@ func shortened(err error) error {
 	return err
 }
 
-// footprint is what the parts of JSON become in memory when they are decoded into a type: bytes, at most.
+// footprint is what the parts of JSON become in memory when they are decoded into a type: bytes, at
+// most.
 type footprint struct{ element, member, list, object int64 }
 
 // anyFootprint is that of values without a type, and the least of all others.
@@ -150,7 +201,7 @@ func (f *footprint) add(t reflect.Type, seen map[reflect.Type]bool) {
 		f.list, f.object = max(f.list, size), max(f.object, size)
 		f.add(t.Elem(), seen)
 	case reflect.Slice:
-		f.element = max(f.element, 5*int64(t.Elem().Size())) // a slice that grows by a quarter leaves so much behind
+		f.element = max(f.element, 5*int64(t.Elem().Size())) // growing by a quarter leaves so much garbage
 		f.add(t.Elem(), seen)
 	case reflect.Array:
 		f.add(t.Elem(), seen)
@@ -207,9 +258,18 @@ func (f footprint) check(ctx context.Context, body []byte) error {
 
 // endOfString is the place of the quote that ends the string that begins at i.
 func endOfString(body []byte, i int) int {
-	for i++; i < len(body) && body[i] != '"'; i++ {
-		if body[i] == '\\' {
-			i++
+	for i++; i < len(body); i++ {
+		n := bytes.IndexByte(body[i:], '"')
+		if n < 0 {
+			return len(body)
+		}
+		i += n
+		escapes := 0
+		for body[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
 		}
 	}
 	return i

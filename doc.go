@@ -35,7 +35,7 @@
 // # Lists
 //
 // List is one page, Pages walks over pages, All over items. A walk ends with an error, once and last, or it was complete:
-// a list is never quietly partial. The error is a [*PageError] and says where to go on. Lists of runs have no hidden
+// a list is never quietly partial. The error is a [*PageError] and says where to resume. Lists of runs have no hidden
 // window of time, unlike the service's own.
 //
 // # Errors

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"slices"
@@ -30,6 +31,10 @@ func redactWhole(text []byte, keys []string) []byte {
 }
 
 func redactEchoes(text []byte, keys []string, least func(key string) int) []byte {
+	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), leastOfKey)])) }
+	if !bytes.ContainsAny(text, `%\`) && !slices.ContainsFunc(keys, mayEcho) {
+		return text // as nearly always
+	}
 	var begins [256]bool // how an echo can begin
 	begins['\\'], begins['%'] = true, true
 	for _, key := range keys {
@@ -157,7 +162,12 @@ func brief(err error) string {
 // hasKey reports whether a text holds an API key by its prefix.
 func hasKey(s string) bool {
 	s = strings.ToLower(s) // POSTHOG_REGION is read so
-	return slices.ContainsFunc([]string{"phx_", "phc_", "phs_", "pha_"}, func(prefix string) bool { return strings.Contains(s, prefix) })
+	for _, prefix := range []string{"phx_", "phc_", "phs_", "pha_"} {
+		if strings.Contains(s, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // unlessKey returns a text that is about to be printed, or nothing where it may be a key that was

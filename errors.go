@@ -1,8 +1,6 @@
 package hogapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,31 +8,49 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
 var (
-	ErrUnauthorized     = errors.New("hogapi: key missing, malformed or revoked")                      // 401
-	ErrForbidden        = errors.New("hogapi: key lacks a scope or access to the project")             // 403
-	ErrNotFound         = errors.New("hogapi: not found")                                              // 404 of the service, not of a proxy
-	ErrInvalid          = errors.New("hogapi: invalid request")                                        // 400, 422 and every *InputError
-	ErrConflict         = errors.New("hogapi: conflict")                                               // 409
-	ErrRateLimited      = errors.New("hogapi: rate limited")                                           // 429, except too many backfills
-	ErrQuota            = errors.New("hogapi: the plan's limit is reached")                            // 402
-	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")                // 429 too_many_concurrent_backfills
-	ErrServer           = errors.New("hogapi: the service failed")                                     // 5xx
-	ErrOutcomeUnknown   = errors.New("hogapi: the call may or may not have taken effect")              // *OutcomeUnknownError
-	ErrFull             = errors.New("hogapi: the buffer is full")                                     // Capture.TryEnqueue
-	ErrClosed           = errors.New("hogapi: closed")                                                 // a Capture after Close
-	ErrHeld             = errors.New("hogapi: another import is using it")                             // a checkpoint or a reject file
-	ErrNoRuns           = errors.New("hogapi: nothing ran: the range held no records to export")       // Backfills.Wait
-	errPageLimit        = errors.New("the page limit is reached; raise MaxPages or continue here")     // in a *PageError
-	errRepeatedLink     = errors.New("the service's link to the next page does not lead onwards")      // in a *PageError
-	errTryTimeout       = errors.New("the service did not answer within the time allowed for one try") // cause of a per-try timeout
+	// ErrUnauthorized is a 401.
+	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
+	// ErrForbidden is a 403.
+	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
+	// ErrNotFound is a 404 of the service. One with a page of a proxy does not match.
+	ErrNotFound = errors.New("hogapi: not found")
+	// ErrInvalid is a 400, a 422, and every *InputError.
+	ErrInvalid = errors.New("hogapi: invalid request")
+	// ErrConflict is a 409.
+	ErrConflict = errors.New("hogapi: conflict")
+	// ErrRateLimited is a 429, except for too many backfills.
+	ErrRateLimited = errors.New("hogapi: rate limited")
+	// ErrQuota is a 402.
+	ErrQuota = errors.New("hogapi: the plan's limit is reached")
+	// ErrTooManyBackfills is a 429 with the code too_many_concurrent_backfills.
+	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
+	// ErrServer is a 5xx.
+	ErrServer = errors.New("hogapi: the service failed")
+	// ErrOutcomeUnknown is an *OutcomeUnknownError.
+	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
+	// ErrFull comes from Capture.TryEnqueue.
+	ErrFull = errors.New("hogapi: the buffer is full")
+	// ErrClosed comes from a Capture after Close.
+	ErrClosed = errors.New("hogapi: closed")
+	// ErrHeld is a checkpoint or a reject file that is in use.
+	ErrHeld = errors.New("hogapi: another import is using it")
+	// ErrNoRuns comes from Backfills.Wait.
+	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
 
-// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the sentinels of this package.
+var (
+	errPageLimit    = errors.New("the page limit is reached; raise MaxPages or continue here")
+	errRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
+	errTryTimeout   = errors.New("the service did not answer within the time allowed for one try")
+	errStarved      = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
+)
+
+// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
+// sentinels of this package.
 type APIError struct {
 	Op         Op            // for example "batch_exports.get"
 	Method     string        // of HTTP
@@ -150,89 +166,6 @@ func (e *APIError) LogValue() slog.Value {
 		slog.Int("attempts", e.Attempts))
 }
 
-// What the service says in a 404 that is not about the thing asked for.
-const (
-	noEndpoint = "Endpoint not found."
-	noProject  = "Project not found."
-)
-
-const (
-	codeThrottled        = "throttled"
-	codeTooManyBackfills = "too_many_concurrent_backfills"
-)
-
-// errorBody is the service's JSON error.
-type errorBody struct {
-	Type, Code, Detail, Attr string
-
-	isForeign bool // something else answered
-}
-
-// isOwn reports whether the management API has answered, and nothing in front of it.
-func (b errorBody) isOwn() bool { return b.Type != "" || b.Code != "" }
-
-// parseErrorBody reads the service's JSON error, or a short plain text. HTML and everything else give
-// an empty one.
-func parseErrorBody(contentType string, body []byte) errorBody {
-	trimmed := bytes.TrimSpace(body)
-	var raw struct{ Type, Code, Detail, Attr json.RawMessage }
-	switch {
-	case len(trimmed) == 0:
-		return errorBody{}
-	case isPage(contentType, trimmed):
-		return errorBody{isForeign: true}
-	case trimmed[0] != '{':
-		return errorBody{Detail: clean(string(trimmed)), isForeign: !json.Valid(trimmed)}
-	case json.Unmarshal(trimmed, &raw) != nil:
-		return errorBody{isForeign: true}
-	}
-	return errorBody{Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)), Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail))}
-}
-
-// isPage reports whether a body is a page for people, which comes from a proxy or a portal and never from
-// the service's API. The content type counts only where the body is not JSON: servers send an empty
-// answer, and JSON too, under a type of HTML.
-func isPage(contentType string, trimmed []byte) bool {
-	if len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
-		return false
-	}
-	return trimmed[0] == '<' || strings.Contains(contentType, "html") && !json.Valid(trimmed)
-}
-
-func deref(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
-}
-
-// jsonText returns a JSON string's text, and any other JSON as it is.
-func jsonText(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// clean makes foreign text safe for one line of a log: no control characters, bounded.
-func clean(s string) string {
-	const most = 500
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
 // InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
 type InputError struct {
 	Op    Op     // the operation; empty for options and values that belong to none
@@ -268,8 +201,9 @@ func nilContext(op Op) error {
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// TransportError is a call that got no usable answer. Sent says whether a part of the request may have
-// reached the service; operations that may not be repeated report that as an [OutcomeUnknownError].
+// TransportError is a call that got no usable answer. Sent says whether a part of the request may
+// have reached the service; operations that may not be repeated report that as an
+// [OutcomeUnknownError].
 type TransportError struct {
 	Op       Op
 	Method   string
@@ -312,15 +246,16 @@ func (e *DecodeError) Error() string {
 	if errors.Is(e.Err, errAnswerTooBig) {
 		hint = "ask for less, for example with a smaller Limit"
 	}
-	return fmt.Sprintf("hogapi: %s: the answer (status %d) cannot be understood: %v; %s", e.Op, e.StatusCode, e.Err, hint)
+	const text = "hogapi: %s: the answer (status %d) cannot be understood: %v; %s"
+	return fmt.Sprintf(text, e.Op, e.StatusCode, e.Err, hint)
 }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost,
-// could not be read, or does not say that nothing was done. Check with List or Get before you try again.
-// It matches [ErrOutcomeUnknown].
+// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was
+// lost, could not be read, or does not say that nothing was done. Check with List or Get before you
+// try again. It matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	Op       Op
 	Method   string
@@ -349,8 +284,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError ends a walk over pages. All items before it are valid. To resume, list again with Offset or
-// Cursor set to the values here and all other options as they were.
+// PageError ends a walk over pages. All items before it are valid. To resume, list again with
+// Offset or Cursor set to the values here and all other options as they were.
 type PageError struct {
 	Op     Op
 	Page   int    // from 1, of this walk
@@ -373,7 +308,8 @@ func (e *PageError) Error() string {
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
 
-// within is the text of an error inside another one of the same operation, which need not be named twice.
+// within is the text of an error inside another one of the same operation, which need not be named
+// twice.
 func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }

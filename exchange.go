@@ -14,8 +14,8 @@ import (
 )
 
 // exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
-// request that they decide about (T1), so each call has a retrying client of its own, whose callbacks
-// are methods of this state.
+// request that they decide about (T1), so each call has a retrying client of its own, whose
+// callbacks are methods of this state.
 type exchange struct {
 	core    *core
 	op      operation
@@ -151,14 +151,17 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if x.op.replay != ReplayNever {
 		return err
 	}
-	return &OutcomeUnknownError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Done: done, Err: err}
+	return &OutcomeUnknownError{
+		Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Done: done, Err: err,
+	}
 }
 
-// saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one that
-// lacks the project or the endpoint, say nothing about it.
+// saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one
+// that lacks the project or the endpoint, say nothing about it.
 func (x *exchange) saysGone() bool {
 	said := x.problem
-	return x.last.status == http.StatusNotFound && said.Code == "not_found" && said.Detail != noEndpoint && said.Detail != noProject
+	return x.last.status == http.StatusNotFound && said.Code == "not_found" &&
+		said.Detail != noEndpoint && said.Detail != noProject
 }
 
 // failure is the newest try's error, joined by why there is no further try where that is not the
@@ -176,9 +179,10 @@ func (x *exchange) failure(ctx context.Context) error {
 			err = fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
 		}
 	case x.verdict.starved:
-		err = fmt.Errorf("%w (not tried again: this client's retry budget is used up, since too many of its calls have failed lately)", err)
+		err = fmt.Errorf("%w (not tried again: %w)", err, errStarved)
 	case x.verdict.tooLong:
-		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, x.verdict.wait.Round(time.Millisecond), context.DeadlineExceeded)
+		wait := x.verdict.wait.Round(time.Millisecond)
+		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, wait, context.DeadlineExceeded)
 	}
 	return err
 }
@@ -194,14 +198,17 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Sent: sent, Err: err}
+	return &TransportError{
+		Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Sent: sent, Err: err,
+	}
 }
 
 // read decodes a success into out. An answer that cannot be read leaves a call that may not be
 // repeated of unknown outcome.
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.answer.Body)
-	if out == nil && (x.op.name == OpDo || !isPage(x.answer.Header.Get("Content-Type"), body)) {
+	page := isPage(x.answer.Header.Get("Content-Type"), body)
+	if out == nil && (x.op.name == OpDo || !page) {
 		return nil
 	}
 	if len(body) == 0 && lenient {
@@ -223,7 +230,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	if ctx.Err() != nil {
 		x.last.canceled = true
 		err = fmt.Errorf("the answer was not read to its end: %w", contextError(ctx))
-		return x.unlessRepeatable(x.transportError(err, true), true)
+		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
 	if !errors.Is(err, errAnswerTooBig) { // which says nothing of the answer's own
 		err = errors.New(clean(redactText(brief(err), x.keys)))

@@ -253,7 +253,7 @@ func TestHTTP2RepeatsAreOurTries(t *testing.T) {
 				require.Error(t, get(t.Context(), client))
 				require.Equal(t, tries.Swap(0), server.taken.Swap(0), "a read")
 
-				capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2}})
+				capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2, NoPreflight: true}})
 				require.NoError(t, err)
 				require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 				_, err = capture.Close(t.Context())

@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,6 +205,8 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 	require.ErrorAs(t, paged, new(*PageError))
 	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced})
 	require.NoError(t, err)
+	_, err = capture.Close(t.Context()) // since its goroutines write to it
+	require.NoError(t, err)
 	for name, v := range map[string]any{
 		"client": client, "another project's": client.ForProject("7"), "exports": client.BatchExports, "backfills": client.Backfills, "runs": client.Runs,
 		"metrics": client.AppMetrics, "dashboards": client.Dashboards, "capture": capture, "error": refused, "page error": paged, "reply": reply,
@@ -216,8 +217,6 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 		require.NotEmpty(t, said.String())
 		requireNoSecretIn(t, name+", dumped", said.String())
 	}
-	_, err = capture.Close(context.Background())
-	require.NoError(t, err)
 }
 
 // sayings is a test that only listens.

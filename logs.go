@@ -41,7 +41,10 @@ func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return err
 	}
-	*e = LogEntry{Timestamp: raw.Timestamp.Time, Level: raw.Level, Message: raw.Message, InstanceID: raw.InstanceID, LogSourceID: raw.LogSourceID}
+	*e = LogEntry{
+		Timestamp: raw.Timestamp.Time, Level: raw.Level, Message: raw.Message,
+		InstanceID: raw.InstanceID, LogSourceID: raw.LogSourceID,
+	}
 	if e.InstanceID == "" {
 		e.InstanceID = raw.RunID
 	}
@@ -58,7 +61,8 @@ func (e *LogEntry) complete() error {
 	return nil
 }
 
-// LogLevel is the severity of a log entry. The service may send values that this package does not know.
+// LogLevel is the severity of a log entry. The service may send values that this package does not
+// know.
 type LogLevel string
 
 // The known log levels.
@@ -75,20 +79,22 @@ var logLevels = []LogLevel{LogLevelDebug, LogLevelLog, LogLevelInfo, LogLevelWar
 // IsKnown reports whether l is a level of this package.
 func (l LogLevel) IsKnown() bool { return isKnown(l, logLevels) }
 
-// LogPage is the newest log entries of those asked for, newest first. The service gives neither a link
-// to the next page nor a count of all entries: ask again with Before, or walk them all with AllLogs.
+// LogPage is the newest log entries of those asked for, newest first. The service gives neither a
+// link to the next page nor a count of all entries: ask again with Before, or walk them all with
+// AllLogs.
 type LogPage struct {
 	Results []LogEntry `json:"results"`
 }
 
 func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
-	raw := struct{ Results json.RawMessage }{body}
 	if !bytes.HasPrefix(body, []byte("[")) {
-		if err := json.Unmarshal(body, &raw); err != nil {
-			return err
-		}
+		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
+		return err
 	}
-	p.Results, err = rowsOf[LogEntry](ctx, raw.Results)
+	d := json.NewDecoder(bytes.NewReader(body))
+	if p.Results, err = listOf[LogEntry](ctx, d); err == nil {
+		err = atEnd(d)
+	}
 	return err
 }
 
@@ -119,11 +125,15 @@ func (o LogOptions) check(op Op) error {
 		return &InputError{Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "1 to 500, or 0 for the default"}
 	}
 	if !o.After.IsZero() && !o.Before.IsZero() && !o.After.Before(o.Before) {
-		return &InputError{Op: op, Field: "Before", Value: formatTime(o.Before), Want: "later than After, which is " + formatTime(o.After)}
+		return &InputError{
+			Op: op, Field: "Before", Value: formatTime(o.Before), Want: "later than After, which is " + formatTime(o.After),
+		}
 	}
 	for _, level := range o.Levels {
 		if level == "" || strings.Contains(string(level), ",") {
-			return &InputError{Op: op, Field: "Levels", Value: unlessKey(string(level)), Want: "one level per element, such as ERROR"}
+			return &InputError{
+				Op: op, Field: "Levels", Value: unlessKey(string(level)), Want: "one level per element, such as ERROR",
+			}
 		}
 		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {
 			return err
@@ -169,7 +179,9 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 }
 
 // allLogs walks a log from the newest entry to the oldest, by Before.
-func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
+func (c *Client) allLogs(
+	ctx context.Context, r request, o *LogOptions, options ...CallOption,
+) iter.Seq2[LogEntry, error] {
 	return func(yield func(LogEntry, error) bool) {
 		w := newLogWalk(r.op.name, orDefault(o))
 		for n := 1; ; n++ {
@@ -190,31 +202,29 @@ func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options 
 	}
 }
 
-// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the next
-// page begins with that time again, and the entries that were there already are left out.
+// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the
+// next page begins with that time again, and the entries that were there already are left out.
 type logWalk struct {
 	op   Op
 	o    LogOptions
-	seen map[logDigest]int // how often each entry of the time at the border was shown
-	most int               // entries on the fullest page so far: the server may have a limit of its own
+	seen map[sum256]int // how often each entry of the time at the border was shown
+	most int            // entries on the fullest page so far: the server may have a limit of its own
 }
 
-// logDigest stands for an entry, which a server can make long.
-type logDigest [sha256.Size]byte
-
-func (e *LogEntry) digest() logDigest {
+func (e *LogEntry) digest() sum256 {
 	h := sha256.New()
-	for _, part := range []string{strconv.FormatInt(e.Timestamp.UnixNano(), 10), string(e.Level), e.Message, e.InstanceID, e.LogSourceID} {
+	_, _ = fmt.Fprintf(h, "%d ", e.Timestamp.UnixNano())
+	for _, part := range []string{string(e.Level), e.Message, e.InstanceID, e.LogSourceID} {
 		_, _ = fmt.Fprintf(h, "%d ", len(part))
 		_, _ = io.WriteString(h, part)
 	}
-	return logDigest(h.Sum(nil))
+	return sum256(h.Sum(nil))
 }
 
 // mostAtOneTime bounds the entries of one time that a walk remembers.
 const mostAtOneTime = 10_000
 
-var errIgnoredBefore = errors.New("the service gave entries that are not earlier than Before, so there is no way to older ones")
+var errIgnoredBefore = errors.New("the service ignores Before: it gave entries that are not earlier")
 
 // logTick is the resolution of the service's log times.
 const logTick = time.Microsecond
@@ -226,8 +236,8 @@ func newLogWalk(op Op, o LogOptions) *logWalk {
 	return &logWalk{op: op, o: o}
 }
 
-// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A short
-// one is not, since a server may have a lower limit of its own.
+// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A
+// short one is not, since a server may have a lower limit of its own.
 func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEntry, error) {
 	p, err := fetch(w.o)
 	if err != nil {
@@ -236,7 +246,7 @@ func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEn
 	if p.Results == nil && n > 1 {
 		return nil, errors.New("the answer is empty, although entries came before it")
 	}
-	digests := make([]logDigest, len(p.Results))
+	digests := make([]sum256, len(p.Results))
 	for i := range p.Results {
 		digests[i] = p.Results[i].digest()
 	}
@@ -259,7 +269,8 @@ func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEn
 }
 
 func tooManyAtOnce(entries int) error {
-	return fmt.Errorf("%d entries or more have the same time, which is more than a page can show; select by Levels or Search, or continue with an earlier Before", entries)
+	return fmt.Errorf("%d entries or more have the same time, so those after them cannot be reached; "+
+		"select by Levels or Search, or continue with an earlier Before", entries)
 }
 
 // endsHere tells the end of a log from a full page of one time, with older entries after it. The
@@ -281,7 +292,7 @@ func (w *logWalk) endsHere(entries int, fetch func(LogOptions) (*LogPage, error)
 }
 
 // fresh leaves out what the pages before have shown.
-func (w *logWalk) fresh(entries []LogEntry, digests []logDigest) ([]LogEntry, error) {
+func (w *logWalk) fresh(entries []LogEntry, digests []sum256) ([]LogEntry, error) {
 	var fresh []LogEntry
 	left := maps.Clone(w.seen)
 	for i, e := range entries {
@@ -298,15 +309,16 @@ func (w *logWalk) fresh(entries []LogEntry, digests []logDigest) ([]LogEntry, er
 }
 
 // move lets the next page begin with the oldest time of this one, that time included.
-func (w *logWalk) move(entries []LogEntry, digests []logDigest) {
+func (w *logWalk) move(entries []LogEntry, digests []sum256) {
 	if len(entries) == 0 {
 		return
 	}
-	oldest := slices.MinFunc(entries, func(a, b LogEntry) int { return a.Timestamp.Compare(b.Timestamp) }).Timestamp.Truncate(logTick)
+	last := slices.MinFunc(entries, func(a, b LogEntry) int { return a.Timestamp.Compare(b.Timestamp) })
+	oldest := last.Timestamp.Truncate(logTick)
 	if before := oldest.Add(logTick); !before.Equal(w.o.Before) {
 		w.o.Before, w.seen = before, nil
 	}
-	shown := map[logDigest]int{}
+	shown := map[sum256]int{}
 	for i, e := range entries {
 		if !e.Timestamp.Before(oldest) {
 			shown[digests[i]]++
@@ -318,8 +330,8 @@ func (w *logWalk) move(entries []LogEntry, digests []logDigest) {
 	w.seen = shown
 }
 
-// failed says how to continue: with Before set to the time in Cursor, which shows the entries of that
-// microsecond again.
+// failed says how to continue: with Before set to the time in Cursor, which shows the entries of
+// that microsecond again.
 func (w *logWalk) failed(n int, err error) error {
 	if _, ok := errors.AsType[*InputError](err); ok {
 		return err

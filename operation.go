@@ -52,12 +52,13 @@ const (
 type Replay uint8
 
 const (
-	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and HEAD,
-	// ReplayNever for everything else.
+	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and
+	// HEAD, ReplayNever for everything else.
 	ReplayDefault Replay = iota
 	// ReplaySafe is for calls that change nothing.
 	ReplaySafe
-	// ReplayIdempotent is for calls that leave the same state no matter how often they are carried out.
+	// ReplayIdempotent is for calls that leave the same state no matter how often they are carried
+	// out.
 	ReplayIdempotent
 	// ReplayNever is for calls that act again each time. They are sent again only when the service
 	// provably did not act on them: nothing was written to the network, or the answer was the
@@ -121,8 +122,8 @@ func table(rows ...operation) map[Op]operation {
 	return m
 }
 
-// expand puts ids into the {parameters} of a path, in order, escaped. It refuses an id that would leave
-// its segment, and one that is a key.
+// expand puts ids into the {parameters} of a path, in order, escaped. It refuses an id that would
+// leave its segment, and one that is a key.
 func (o operation) expand(ids []string) (string, error) {
 	var b strings.Builder
 	rest := o.path
@@ -149,8 +150,8 @@ func isOneSegment(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 200 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// isPathSegment reports whether s can stand between two slashes of a path without escaping and has no
-// meaning of its own there.
+// isPathSegment reports whether s can stand between two slashes of a path without escaping and has
+// no meaning of its own there.
 func isPathSegment(s string) bool {
 	if s == "" || len(s) > 200 {
 		return false

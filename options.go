@@ -1,17 +1,13 @@
 package hogapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -33,13 +29,15 @@ func (r Region) IsKnown() bool { return r == RegionUS || r == RegionEU }
 func (r Region) apiURL() string     { return "https://" + string(r) + ".posthog.com" }
 func (r Region) captureURL() string { return "https://" + string(r) + ".i.posthog.com" }
 
-// DefaultAPIPath is the path before the project id. Servers that do not know it have "/api/projects".
+// DefaultAPIPath is the path before the project id. Servers that do not know it have
+// "/api/projects".
 const DefaultAPIPath = "/api/environments"
 
 // Option sets up a [Client].
 type Option func(*config)
 
-// KeySource gives the personal API key for each call, for keys that rotate. It must be safe for concurrent use.
+// KeySource gives the personal API key for each call, for keys that rotate. It must be safe for
+// concurrent use.
 type KeySource func(context.Context) (string, error)
 
 // config collects what the options say; its check finds all problems at once.
@@ -76,9 +74,9 @@ func (c *config) problem(field, value, want string) {
 // WithRegion selects a cloud region.
 func WithRegion(r Region) Option { return func(c *config) { c.region = r } }
 
-// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one, but without the
-// path of the API itself, for which see [WithAPIPath]. Unless [WithCaptureURL] or [WithRegion] says
-// otherwise, events go there too, as self-hosted servers have it.
+// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one, but without
+// the path of the API itself, for which see [WithAPIPath]. Unless [WithCaptureURL] or [WithRegion]
+// says otherwise, events go there too, as self-hosted servers have it.
 func WithBaseURL(u string) Option { return func(c *config) { c.baseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
@@ -90,10 +88,12 @@ func WithAPIPath(path string) Option { return func(c *config) { c.apiPath = path
 // WithProject sets the project's id, a number, or "@current".
 func WithProject(id string) Option { return func(c *config) { c.project = strings.TrimSpace(id) } }
 
-// WithoutProject allows a client with a personal key and no project, for use with [Client.ForProject].
+// WithoutProject allows a client with a personal key and no project, for use with
+// [Client.ForProject].
 func WithoutProject() Option { return func(c *config) { c.noProject = true } }
 
-// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are removed.
+// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are
+// removed.
 func WithPersonalAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
@@ -125,8 +125,9 @@ func WithProjectAPIKey(key string) Option {
 	}
 }
 
-// WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its redirect policy is not used;
-// its Timeout, where shorter than the time for one try, bounds each try. Put instrumentation into its Transport: that sees every try.
+// WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its
+// redirect policy is not used; its Timeout, where shorter than the time for one try, bounds each
+// try. Put instrumentation into its Transport: that sees every try.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *config) {
 		if h == nil {
@@ -136,7 +137,8 @@ func WithHTTPClient(h *http.Client) Option {
 	}
 }
 
-// WithTryTimeout bounds one try, the reading of its answer included. The default is 30 s, and 60 s for capture.
+// WithTryTimeout bounds one try, the reading of its answer included. The default is 30 s, and 60 s
+// for capture.
 func WithTryTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if d <= 0 {
@@ -149,26 +151,28 @@ func WithTryTimeout(d time.Duration) Option {
 // WithRetryPolicy sets how management calls are retried.
 func WithRetryPolicy(p RetryPolicy) Option { return func(c *config) { c.retry = p } }
 
-// WithPace limits management calls, retries included, to perSecond with bursts of up to burst. The service allows a key
-// 480 a minute and 4,800 an hour. The default is no limit.
+// WithPace limits management calls, retries included, to perSecond with bursts of up to burst. The
+// service allows a key 480 a minute and 4,800 an hour. The default is no limit.
 func WithPace(perSecond float64, burst int) Option {
 	return func(c *config) {
 		if !(perSecond > 0) || math.IsInf(perSecond, 0) || burst < 1 {
-			c.problem("pace", fmt.Sprintf("%v/s, burst %d", perSecond, burst), "a rate above 0 and a burst of at least 1")
+			given := fmt.Sprintf("%v/s, burst %d", perSecond, burst)
+			c.problem("pace", given, "a rate above 0 and a burst of at least 1")
 			return
 		}
 		c.pace = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
 }
 
-// WithLogger sets where events are logged: each try at debug, retries at warn, failures at error. Keys, bodies and URLs
-// are never logged. The default is silence.
+// WithLogger sets where events are logged: each try at debug, retries at warn, failures at error.
+// Keys, bodies and URLs are never logged. The default is silence.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithHooks sets functions that are told what happens.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 
-// WithClock replaces time.Now where calendar time matters: the age of events, Retry-After dates, default windows.
+// WithClock replaces time.Now where calendar time matters: the age of events, Retry-After dates,
+// default windows.
 func WithClock(now func() time.Time) Option {
 	return func(c *config) {
 		if now == nil {
@@ -194,12 +198,14 @@ func WithApplication(name, version string) Option {
 	}
 }
 
-// WithInsecureHTTP allows http:// URLs on hosts other than loopback: keys then travel in clear text.
+// WithInsecureHTTP allows http:// URLs on hosts other than loopback: keys then travel in clear
+// text.
 func WithInsecureHTTP() Option { return func(c *config) { c.insecure = true } }
 
-// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu") and
-// POSTHOG_HOST: a cloud host means its region, any other is the origin of API and capture. Options win over the
-// environment, wherever they stand. Without FromEnv no variable is read.
+// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY,
+// POSTHOG_REGION ("us", "eu") and POSTHOG_HOST: a cloud host means its region, any other is the
+// origin of API and capture. Options win over the environment, wherever they stand. Without FromEnv
+// no variable is read.
 func FromEnv() Option { return func(c *config) { c.env = true } }
 
 // readEnv fills from the environment what no option has set.
@@ -224,27 +230,12 @@ func (c *config) readEnv() {
 	})
 }
 
-// orEnv names the variables beside the options, where FromEnv was asked for.
+// orEnv names the variables in addition to the options, where FromEnv was asked for.
 func (c *config) orEnv(names string) string {
 	if !c.env {
 		return ""
 	}
 	return "; in the environment " + names
-}
-
-// regionOfHost returns the region whose API or capture origin u is, or "".
-func regionOfHost(u string) Region {
-	host := u
-	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
-		host = parsed.Hostname()
-	}
-	switch strings.ToLower(host) {
-	case "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
-		return RegionUS
-	case "eu.posthog.com", "eu.i.posthog.com":
-		return RegionEU
-	}
-	return ""
 }
 
 func personalKeyProblem(key string) string {
@@ -275,15 +266,13 @@ func projectKeyProblem(key string) string {
 	return ""
 }
 
-// wantVisible keeps a key the same text in a header, in JSON and in a quoted error, so that it can be found and redacted there.
+// wantVisible keeps a key the same text in a header, in JSON and in a quoted error, so that it can
+// be found and redacted there.
 const wantVisible = "visible ASCII characters only, without quotes and backslashes"
 
 func isVisibleASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
-
-// endpoints are the two checked origins of a client, without trailing slashes.
-type endpoints struct{ api, capture *url.URL }
 
 // check validates the whole configuration and returns the origins.
 func (c *config) check() (endpoints, error) {
@@ -296,7 +285,8 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.locate()
 	if c.baseURL == "" && c.captureURL == "" {
-		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own"+c.orEnv("POSTHOG_REGION or POSTHOG_HOST"))
+		c.problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own"+
+			c.orEnv("POSTHOG_REGION or POSTHOG_HOST"))
 	}
 	e.api = c.parseOrigin("base URL", c.baseURL)
 	e.capture = e.api
@@ -315,34 +305,11 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.checkProject()
 	if c.personalKey == nil && c.projectKey == nil {
-		c.problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both"+c.orEnv("POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY"))
+		c.problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both"+
+			c.orEnv("POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY"))
 	}
 	c.retry = c.retry.withDefaults(c)
 	return e, errors.Join(c.problems...)
-}
-
-// locate turns the region and the given URLs into two URLs, and reports contradictions.
-func (c *config) locate() {
-	api, capture := regionOfHost(c.baseURL), regionOfHost(c.captureURL)
-	switch {
-	case c.region != "" && c.baseURL != "" && api != c.region:
-		c.problem("base URL", "", "either a region or a base URL: the two given contradict each other")
-	case strings.Contains(c.baseURL, ".i.posthog.com"):
-		c.problem("base URL", "", "the API's origin: this one only takes events; say WithRegion")
-	case capture != "" && (c.region != "" && capture != c.region || api != "" && capture != api):
-		c.problem("capture URL", "", "the capture origin of the same region")
-	}
-	if c.region.IsKnown() {
-		api = c.region
-		c.baseURL = cmp.Or(c.baseURL, c.region.apiURL())
-	}
-	if api != "" {
-		c.captureURL = cmp.Or(c.captureURL, api.captureURL())
-	}
-	c.captureURL = cmp.Or(c.captureURL, c.baseURL)
-	if c.baseURL == "" && c.captureURL != "" && c.personalKey != nil {
-		c.problem("base URL", "", "WithRegion or WithBaseURL, which a personal API key needs")
-	}
 }
 
 func (c *config) checkProject() {
@@ -352,7 +319,8 @@ func (c *config) checkProject() {
 	case c.project != "" && !isProjectID(c.project):
 		c.problem("project", c.project, wantProject)
 	case c.project == "" && !c.noProject && c.personalKey != nil:
-		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+c.orEnv("POSTHOG_PROJECT_ID"))
+		c.problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+
+			c.orEnv("POSTHOG_PROJECT_ID"))
 	}
 }
 
@@ -360,48 +328,4 @@ const wantProject = `the project's id, a number, or "@current"`
 
 func isProjectID(s string) bool {
 	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
-}
-
-// apiPart is the end of a URL that belongs to the calls: "/api", with what follows it, and the path of
-// the batch endpoint.
-var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)?)?|/batch)$`)
-
-// parseOrigin checks a URL that keys will be sent to. It repeats the text only once it is known to hold
-// neither a password nor a key.
-func (c *config) parseOrigin(field, text string) *url.URL {
-	if text == "" {
-		return nil
-	}
-	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
-	switch {
-	case hasKey(text):
-		c.problem(field, "", "a URL without a key")
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		c.problem(field, "", `an absolute URL such as "https://posthog.example.com"`)
-	case u.User != nil:
-		c.problem(field, "", "a URL without user name and password")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		c.problem(field, "", "a URL without query and fragment")
-	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
-		c.problem(field, "", "a URL whose path needs no escaping and has no dots")
-	case u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()):
-		c.problem(field, "", "https, since keys are sent there; http only on loopback or with WithInsecureHTTP")
-	case u.Scheme != "http" && u.Scheme != "https":
-		c.problem(field, "", "https")
-	case apiPart.MatchString(u.Path):
-		end := apiPart.FindString(u.Path)
-		u.Path = strings.TrimSuffix(u.Path, end)
-		c.problem(field, "", fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)", unlessKey(u.String()), unlessKey(end)))
-	default:
-		return u
-	}
-	return nil
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

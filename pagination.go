@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,8 +12,8 @@ import (
 	"time"
 )
 
-// OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen with
-// Count; a program that lists page by page must do that itself.
+// OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen
+// with Count; a program that lists page by page must do that itself.
 type OffsetPage[T any] struct {
 	Count    int     `json:"count"`    // items of the whole list, at the time of this page
 	Next     *string `json:"next"`     // the service's link to the next page; nil on the last
@@ -22,16 +21,16 @@ type OffsetPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends such
-// a list too early and says that it is the end, nothing shows it.
+// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends
+// such a list too early and says that it is the end, nothing shows it.
 type CursorPage[T any] struct {
 	Next     *string `json:"next"` // the service's link to the next page; nil on the last
 	Previous *string `json:"previous"`
 	Results  []T     `json:"results"`
 }
 
-// NextCursor returns where the next page begins, for CursorOptions.Cursor. It is empty on the last page,
-// and an error where the service's link cannot be read.
+// NextCursor returns where the next page begins, for CursorOptions.Cursor. It is empty on the last
+// page, and an error where the service's link cannot be read.
 func (p *CursorPage[T]) NextCursor() (string, error) {
 	if p.Next == nil || *p.Next == "" {
 		return "", nil
@@ -42,7 +41,8 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 // ListOptions select a part of a list that is paged by offset.
 //
 // Offsets count rows, so rows that are created or deleted during a walk shift the others: items can
-// repeat, or be passed over. A walk that saw fewer items than the list counted ends with a [*PageError].
+// repeat, or be passed over. A walk that saw fewer items than the list counted ends with a
+// [*PageError].
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
@@ -61,9 +61,13 @@ const defaultMaxPages = 10_000
 
 func (o ListOptions) check(op Op) error {
 	if o.Limit > maxRows {
-		return &InputError{Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default"}
+		return &InputError{
+			Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default",
+		}
 	}
-	return firstNegative(op, map[string]int{"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
+	return firstNegative(op, map[string]int{
+		"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch,
+	})
 }
 
 func (o CursorOptions) check(op Op) error {
@@ -128,28 +132,13 @@ func (p *CursorPage[T]) total() int    { return 0 }
 func (p *CursorPage[T]) link() *string { return p.Next }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
-	type plain OffsetPage[T]
-	raw := struct {
-		*plain
-
-		Results json.RawMessage `json:"results"`
-	}{plain: (*plain)(p)}
-	if err = json.Unmarshal(body, &raw); err == nil {
-		p.Results, err = rowsOf[T](ctx, raw.Results)
-	}
+	others := map[string]any{"count": &p.Count, "next": &p.Next, "previous": &p.Previous}
+	p.Results, err = rowsOf[T](ctx, body, "results", others)
 	return err
 }
 
 func (p *CursorPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
-	type plain CursorPage[T]
-	raw := struct {
-		*plain
-
-		Results json.RawMessage `json:"results"`
-	}{plain: (*plain)(p)}
-	if err = json.Unmarshal(body, &raw); err == nil {
-		p.Results, err = rowsOf[T](ctx, raw.Results)
-	}
+	p.Results, err = rowsOf[T](ctx, body, "results", map[string]any{"next": &p.Next, "previous": &p.Previous})
 	return err
 }
 

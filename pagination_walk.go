@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// pager walks a list. All state of a walk is made inside the range, so a sequence can be walked again.
+// pager walks a list. All state of a walk is made inside the range, so a sequence can be walked
+// again.
 type pager[T any, P page[T]] struct {
 	op       Op
 	fetch    func(context.Context, place) fetched[P]
@@ -24,8 +25,9 @@ type pager[T any, P page[T]] struct {
 // one fetches the page at the start.
 func (w pager[T, P]) one(ctx context.Context) (P, error) { return w.fetch(ctx, w.start).deliver() }
 
-// pages yields page after page. An error comes once, last, as a *PageError. A page whose link cannot be
-// followed is not yielded: it may be one that was, and a walk that resumes at the error fetches it again.
+// pages yields page after page. An error comes once, last, as a *PageError. A page whose link
+// cannot be followed is not yielded: it may be one that was, and a walk that resumes at the error
+// fetches it again.
 func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
 	if ctx == nil {
 		return failedSeq[P](nilContext(w.op))
@@ -36,7 +38,7 @@ func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
 		defer ahead.stop() // waits for what is under way, after
 		defer cancel()     // ending it
 		var none P
-		at, seen, sum := w.start, map[[sha256.Size]byte]bool{}, walked{start: w.start.offset}
+		at, seen, sum := w.start, map[sum256]bool{}, walked{start: w.start.offset}
 		for n := 1; ; n++ {
 			p, next, err := w.page(ctx, ahead, n, at, seen)
 			if err != nil {
@@ -81,9 +83,11 @@ func (w *walked) check() error {
 	case w.most-w.start <= w.seen:
 		return nil
 	case w.least < w.most:
-		return fmt.Errorf("rows were created or deleted during the walk (the list counted from %d to %d), so that others have moved and may have been passed over", w.least, w.most)
+		return fmt.Errorf("rows were created or deleted during the walk (the list counted from %d to %d), "+
+			"so that others have moved and may have been passed over", w.least, w.most)
 	default:
-		return fmt.Errorf("the list ended after %d of %d items: the service cut it short, or rows were created and deleted during the walk", w.seen, w.most-w.start)
+		return fmt.Errorf("the list ended after %d of %d items: the service cut it short, "+
+			"or rows were created and deleted during the walk", w.seen, w.most-w.start)
 	}
 }
 
@@ -95,9 +99,14 @@ func (w *walked) resume() place {
 	return place{offset: w.start + w.seen}
 }
 
+// sum256 stands for what a server can make long.
+type sum256 [sha256.Size]byte
+
 // page fetches the n-th page of a walk and reads where the next one begins; nil after the last. It
 // remembers cursors by their digests, since a server can make them long.
-func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at place, seen map[[sha256.Size]byte]bool) (p P, next *place, err error) {
+func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at place, seen map[sum256]bool) (
+	p P, next *place, err error,
+) {
 	if n > cmp.Or(w.maxPages, defaultMaxPages) {
 		return p, nil, errPageLimit
 	}
@@ -109,11 +118,11 @@ func (w pager[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at
 		return p, nil, nil
 	}
 	to, err := p.after(at, *link)
-	digest := sha256.Sum256([]byte(to.cursor))
-	if err == nil && to.cursor != "" && (seen[digest] || to.cursor == w.start.cursor) {
+	mark := sum256(sha256.Sum256([]byte(to.cursor)))
+	if err == nil && to.cursor != "" && (seen[mark] || to.cursor == w.start.cursor) {
 		err = errRepeatedLink
 	}
-	seen[digest] = true
+	seen[mark] = true
 	return p, &to, err
 }
 
@@ -150,8 +159,9 @@ func failedSeq[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// lookahead fetches pages before they are asked for: all that the count promises, at most w.prefetch at
-// the same time. Without prefetch, and for pages that it has not planned, it fetches when asked.
+// lookahead fetches pages before they are asked for: all that the count promises, at most
+// w.prefetch at the same time. Without prefetch, and for pages that it has not planned, it fetches
+// when asked.
 type lookahead[T any, P page[T]] struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one walk
 	walk    pager[T, P]
@@ -159,8 +169,8 @@ type lookahead[T any, P page[T]] struct {
 	last    place // the furthest place planned
 }
 
-// fetched is the result of fetching a page. The caller's Reply is filled when the page is delivered, not
-// while another is read.
+// fetched is the result of fetching a page. The caller's Reply is filled when the page is
+// delivered, not while another is read.
 type fetched[P any] struct {
 	page     P
 	err      error
@@ -179,8 +189,8 @@ func newLookahead[T any, P page[T]](ctx context.Context, w pager[T, P]) *lookahe
 	return &lookahead[T, P]{ctx: ctx, walk: w, pending: map[place]chan fetched[P]{}, last: w.start}
 }
 
-// plan starts fetching what follows the page p: its next page, and for offset lists those after it by
-// the same step.
+// plan starts fetching what follows the page p: its next page, and for offset lists those after it
+// by the same step.
 func (l *lookahead[T, P]) plan(p P, at, next place) {
 	to, step := next, next.offset-at.offset
 	for range l.walk.prefetch {
@@ -219,7 +229,9 @@ func (l *lookahead[T, P]) stop() {
 }
 
 // fetchPage makes the fetch function of a list: an ordinary call for each page.
-func fetchPage[P any](c *Client, op Op, ids []string, query url.Values, options []CallOption) func(context.Context, place) fetched[*P] {
+func fetchPage[P any](
+	c *Client, op Op, ids []string, query url.Values, options []CallOption,
+) func(context.Context, place) fetched[*P] {
 	return func(ctx context.Context, at place) fetched[*P] {
 		r := endpoint(op, ids...)
 		r.query = url.Values{}
@@ -240,7 +252,9 @@ func fetchPage[P any](c *Client, op Op, ids []string, query url.Values, options 
 }
 
 // offsetPager is the pager of a list that is paged by offset.
-func offsetPager[T any](c *Client, op Op, query url.Values, o ListOptions, options []CallOption) pager[T, *OffsetPage[T]] {
+func offsetPager[T any](
+	c *Client, op Op, query url.Values, o ListOptions, options []CallOption,
+) pager[T, *OffsetPage[T]] {
 	return pager[T, *OffsetPage[T]]{
 		op: op, fetch: fetchPage[OffsetPage[T]](c, op, nil, query, options),
 		start: place{offset: o.Offset, limit: o.Limit}, maxPages: o.MaxPages, prefetch: o.Prefetch,
@@ -248,7 +262,9 @@ func offsetPager[T any](c *Client, op Op, query url.Values, o ListOptions, optio
 }
 
 // cursorPager is the pager of a list that is paged by cursor.
-func cursorPager[T any](c *Client, op Op, ids []string, query url.Values, o CursorOptions, options []CallOption) pager[T, *CursorPage[T]] {
+func cursorPager[T any](
+	c *Client, op Op, ids []string, query url.Values, o CursorOptions, options []CallOption,
+) pager[T, *CursorPage[T]] {
 	cursor, _ := o.start() // checked by the options' own check
 	return pager[T, *CursorPage[T]]{
 		op: op, fetch: fetchPage[CursorPage[T]](c, op, ids, query, options),

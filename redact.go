@@ -101,12 +101,14 @@ func redactValue(v any) any {
 
 // secretWords are parts of names, whatever their case, blanks and dashes.
 var secretWords = []string{
-	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey", "connectionstring", "credential", "token",
+	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey",
+	"connectionstring", "credential", "token",
 }
 
 func looksSecret(name string) bool {
 	name = lettersOnly(name)
-	return name != "tokenuri" && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	holds := func(word string) bool { return strings.Contains(name, word) }
+	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
 
 // leastSecret is how long a credential must be to be looked for: shorter texts are a part of too many

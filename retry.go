@@ -112,8 +112,9 @@ func (p RetryPolicy) decide(o outcome) verdict {
 }
 
 // mayHaveActed reports whether the service may have carried out the call although it failed. A 303
-// says that it did, and a proxy can answer any status after the service has acted, unless the status
-// says otherwise: 307, 308 and a 4xx do, except 408, and 429 where it is not the service's own.
+// says that it did, and a proxy can answer any status after the service has acted, unless the
+// status says otherwise: 307, 308 and a 4xx do, except 408, and 429 where it is not the service's
+// own.
 func (o outcome) mayHaveActed() bool {
 	switch s := o.status; {
 	case o.err != nil:
@@ -127,8 +128,8 @@ func (o outcome) mayHaveActed() bool {
 	}
 }
 
-// saysDone reports whether the service said that it carried out the call, although its answer cannot
-// be read.
+// saysDone reports whether the service said that it carried out the call, although its answer
+// cannot be read.
 func (o outcome) saysDone() bool { return o.answered != 0 || o.status == http.StatusSeeOther }
 
 // wasThrottled reports the one refusal that proves that nothing was done and that the same call may
@@ -167,7 +168,8 @@ func isPermanent(err error) bool {
 		errors.As(err, &badCert) || errors.As(err, &badName) || errors.As(err, &badIssuer)
 }
 
-// delay is the wait before the next try: what the service asks for, else full jitter above the floor (T2, T3, T5).
+// delay is the wait before the next try: what the service asks for, else full jitter above the
+// floor (T2, T3, T5).
 func (p RetryPolicy) delay(o outcome) time.Duration {
 	if o.retryAfter > 0 {
 		return max(o.retryAfter, minDelay)
@@ -185,9 +187,9 @@ func jitter(base, limit time.Duration, n int, random float64) time.Duration {
 	return minDelay + time.Duration(random*float64(step-minDelay))
 }
 
-// parseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured against
-// the answer's own Date so that a wrong clock here does not matter (T3, T4). It never returns a
-// negative wait or one that has overflowed; 0 means none.
+// parseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured
+// against the answer's own Date so that a wrong clock here does not matter (T3, T4). It never
+// returns a negative wait or one that has overflowed; 0 means none.
 func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration
 	for _, value := range h.Values("Retry-After") {
@@ -220,7 +222,8 @@ func parseOneRetryAfter(value string, h http.Header, now time.Time) time.Duratio
 	return max(at.Sub(now), 0)
 }
 
-// retryBudget keeps a total outage from multiplying the load (T14): a retry takes tokens, a success gives some back.
+// retryBudget keeps a total outage from multiplying the load (T14): a retry takes tokens, a success
+// gives some back.
 type retryBudget struct {
 	mu     sync.Mutex
 	tokens int

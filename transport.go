@@ -74,7 +74,8 @@ func newHTTPClients(c *config) (api, capture func() *http.Client) {
 
 func defaultTransport() *http.Transport {
 	// A connection that died in an outage must not take requests, which would wait for their time
-	// limit. TCP probes idle connections. HTTP/2 sends pings, since a timeout does not end its connection.
+	// limit. TCP probes idle connections. HTTP/2 sends pings, since a timeout does not end its
+	// connection.
 	dialer := &net.Dialer{
 		Timeout:         10 * time.Second,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
@@ -94,13 +95,15 @@ func defaultTransport() *http.Transport {
 	}
 }
 
-// followSameOrigin follows only what keeps method, body and origin: some servers once answered 307 for the older prefix.
+// followSameOrigin follows only what keeps method, body and origin: some servers once answered 307
+// for the older prefix.
 func followSameOrigin(next *http.Request, via []*http.Request) error {
 	status := next.Response.StatusCode
 	sameWay := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 	if sameWay && len(via) <= maxRedirects && originOf(next.URL) == originOf(via[0].URL) && next.URL.User == nil {
-		next.URL.Host = via[0].URL.Host                                      // for another spelling net/http drops the key
-		next.Header.Set("Authorization", via[0].Header.Get("Authorization")) //nolint:gosec // the same origin, checked above
+		next.URL.Host = via[0].URL.Host // for another spelling net/http drops the key
+		key := via[0].Header.Get("Authorization")
+		next.Header.Set("Authorization", key) //nolint:gosec // the same origin, checked above
 		return nil
 	}
 	return http.ErrUseLastResponse
@@ -216,7 +219,8 @@ func contextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// dropBadLocation takes away a Location that is no URL: http.Client would make an error of it that quotes the header.
+// dropBadLocation takes away a Location that is no URL: http.Client would make an error of it that
+// quotes the header.
 func dropBadLocation(resp *http.Response, base *url.URL) {
 	if _, err := base.Parse(resp.Header.Get("Location")); err != nil {
 		resp.Header.Del("Location")
@@ -318,16 +322,16 @@ func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
 	}
 }
 
-// endsAtClose reports whether only the end of the connection ends the body, so that a cut looks like
-// the end.
+// endsAtClose reports whether only the end of the connection ends the body, so that a cut looks
+// like the end.
 func endsAtClose(resp *http.Response) bool {
 	return resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.ProtoMajor == 1 && !resp.Uncompressed
 }
 
-// writeWatch knows from the transport's trace whether a request can have reached the network. It also
-// ends a try that the transport repeats by itself: net/http does so on another connection after a
-// GOAWAY, a refused stream or a connection that was closed, even for a create, and without end. Whether
-// and when a request is repeated is for the replay class and the retry policy to say.
+// writeWatch knows from the transport's trace whether a request can have reached the network. It
+// also ends a try that the transport repeats by itself: net/http does so on another connection
+// after a GOAWAY, a refused stream or a connection that was closed, even for a create, and without
+// end. Whether and when a request is repeated is for the replay class and the retry policy to say.
 type writeWatch struct {
 	asked, got, wrote atomic.Bool
 	reused            atomic.Bool // the connection had served another request before
@@ -348,8 +352,8 @@ func (w *writeWatch) trace() *httptrace.ClientTrace {
 	}
 }
 
-// once keeps the transport from writing a body a second time: once the header has been written there
-// is no other copy of it.
+// once keeps the transport from writing a body a second time: once the header has been written
+// there is no other copy of it.
 func (w *writeWatch) once(req *http.Request) *http.Request {
 	if open := req.GetBody; open != nil {
 		req.GetBody = func() (io.ReadCloser, error) {
@@ -362,8 +366,8 @@ func (w *writeWatch) once(req *http.Request) *http.Request {
 	return req
 }
 
-// unsent demands a positive proof: the transport traces and never got a connection, or says that it could not dial.
-// A transport that does not trace and fails otherwise may have sent anything.
+// unsent demands a positive proof: the transport traces and never got a connection, or says that it
+// could not dial. A transport that does not trace and fails otherwise may have sent anything.
 func (w *writeWatch) unsent(err error) bool {
 	if w.got.Load() {
 		return false

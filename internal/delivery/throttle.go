@@ -200,8 +200,8 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	t.inUse--
 	t.probing = false
 	t.answered = t.answered || a.Status != 0
-	if a.Verdict == Wait && a.Stale {
-		return 0, nil // says nothing about the service, and happens once for each connection
+	if a.Verdict == Wait && a.Stale && try == 1 {
+		return 0, nil // says nothing about the service: another connection may do
 	}
 	if a.Verdict == Wait {
 		t.shrink()
