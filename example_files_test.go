@@ -91,6 +91,6 @@ func ExampleRejectFile() {
 	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
 	// Output:
 	// acknowledged 1 rejected 1
-	// {"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"","timestamp":"2024-01-05T09:00:00Z","distinct_id":"ann","$reject":{"reason":"no_name","field":"event","want":"a name","position":{"key":"events.jsonl","offset":114},"by":"doors-2024/2a803041b920"}}
+	// {"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"","timestamp":"2024-01-05T09:00:00Z","distinct_id":"ann","$reject":{"reason":"no_name","field":"event","want":"a name","position":{"key":"events.jsonl","offset":114},"where":"events.jsonl:1","import":"doors-2024"}}
 	// acknowledged 1 rejected 0
 }

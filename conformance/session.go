@@ -54,7 +54,7 @@ func (r initRequest) delivery() hogapi.DeliveryOptions {
 		MaxBatchEvents: r.FlushAt,
 		Linger:         time.Duration(r.FlushIntervalMS) * time.Millisecond,
 		NoCompression:  isFalse(r.EnableCompression),
-		Preflight:      hogapi.PreflightOff,
+		NoPreflight:    true,
 	}
 	if r.MaxRetries != nil {
 		d.MaxTries = max(*r.MaxRetries, 0) + 1
