@@ -38,26 +38,51 @@ func blocks(t *testing.T) (program string, fragments []string) {
 }
 
 func TestTheProgramOfTheREADMERuns(t *testing.T) {
-	program, _ := blocks(t)
-	binary := build(t, program)
+	server, out, err := runREADME(t, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`)
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, `(?m)^nightly .* Failed$`, out)
+	assert.Contains(t, out, "read 1 = good 1 + refused 0")
+	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
+	assert.Equal(t, 1, server.Ledger().Unique())
+}
 
-	server := hogapitest.New()
-	defer server.Close()
+// A file in another vendor's format is no success, and nothing of it is sent.
+func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
+	server, out, err := runREADME(t, `{"event":"Items sold","properties":{"time":1652423938,"distinct_id":"ann","$insert_id":"935d87b1"}}`)
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, 1, exit.ExitCode())
+	assert.Contains(t, out, "refused, no_timestamp: 1")
+	assert.Contains(t, out, "more than 1 % would be refused, so nothing was sent")
+	assert.Zero(t, server.Ledger().Len())
+}
+
+// A wrong key is no success either.
+func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
+	server, out, err := runREADME(t, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`,
+		"POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
+	require.Error(t, err)
+	assert.Contains(t, out, "stopped: wrong_key")
+	assert.Contains(t, out, "read 1 = acknowledged 0 + rejected 0 + pending 1", "the receipt comes with an error too")
+	assert.Zero(t, server.Ledger().Len())
+}
+
+// runREADME runs the README's program on a file of events, against a server with a failed run.
+func runREADME(t *testing.T, events string, env ...string) (server *hogapitest.Server, out string, err error) {
+	t.Helper()
+	program, _ := blocks(t)
+	server = hogapitest.New()
+	t.Cleanup(server.Close)
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed})
-	folder := t.TempDir()
-	events := `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}` + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl.gz"), []byte(events), 0o600))
-
-	cmd := exec.CommandContext(t.Context(), binary)
-	cmd.Dir = folder
+	cmd := exec.CommandContext(t.Context(), build(t, program))
+	cmd.Dir = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "events.jsonl.gz"), []byte(events+"\n"), 0o600))
 	cmd.Env = append(os.Environ(), "POSTHOG_HOST="+server.URL(), "POSTHOG_REGION=", "POSTHOG_PROJECT_ID="+hogapitest.DefaultProject,
 		"POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY="+hogapitest.DefaultProjectKey)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Regexp(t, `(?m)^nightly .* Failed$`, string(out))
-	assert.Contains(t, string(out), "read 1 = acknowledged 1 + rejected 0 + pending 0")
-	assert.Equal(t, 1, server.Ledger().Unique())
+	cmd.Env = append(cmd.Env, env...)
+	text, err := cmd.CombinedOutput()
+	return server, string(text), err
 }
 
 func TestTheFragmentsOfTheREADMECompile(t *testing.T) {

@@ -1,18 +1,22 @@
-// Command backfill imports past events from a table of a database: the key of a row is the position, and the checkpoint stands in
-// the same database. Killed and started again, it goes on where it was.
+// Command backfill checks past events in a table of a database and imports them: the key of a row is its position, and the
+// checkpoint is kept in the same database. Killed and started again, it continues where it was.
 //
 //	backfill -db app.sqlite -id orders-2024
+//	backfill -db app.sqlite -id orders-2024-rejects -rejected orders-2024.rejects.jsonl
 //
-// Without keys it works with a fake of the service, and without -db it makes a table of the events that come with the examples.
+// The second form imports what was rejected, after the code below or the lines of that file were corrected. Without keys it
+// works with a fake of the service, and without -db it makes a table of the events that come with the examples.
 package main
 
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -27,6 +31,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("backfill", flag.ContinueOnError)
 	path := flags.String("db", "", "the SQLite `file` with the table events")
 	id := flags.String("id", "backfill", "the import's `name`, the same for every run: the identity of events is derived from it")
+	rejected := flags.String("rejected", "", "import the rows of this reject `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -37,7 +42,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	defer site.Close()
 	if *path == "" {
 		if site.Fake == nil {
-			return errors.New("say -db: the events of the examples are for the fake only")
+			return errors.New("name a database with -db: the events of the examples are for the fake only")
 		}
 		remove, err := makeTable(ctx, path)
 		if err != nil {
@@ -51,23 +56,61 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	defer db.Close()
 
-	receipt, err := site.Client.Import(ctx, rowsOf(db), hogapi.ImportOptions{
-		ID:         *id,
-		Checkpoint: &sqlCheckpoint{db: db, id: *id},
-		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-			_, err := fmt.Fprintf(out, "row %v is rejected: %v\n", r.Position, r.Err)
-			return err
-		}),
-		Rate: site.Rate(),
-		OnProgress: func(s hogapi.Stats) {
-			fmt.Fprintf(out, "%6d rows acknowledged, up to row %v\n", s.Acknowledged, s.Position)
-		},
-	})
-	fmt.Fprintf(out, "\n%v\n", receipt)
+	source := rowsOf(db)
+	if *rejected != "" {
+		source = hogapi.RejectedRecords(*rejected, parse)
+	}
+	rejects := filepath.Join(filepath.Dir(*path), *id+".rejects.jsonl")
+	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), Rate: site.Rate(), OnProgress: eachSecond(out)}
+	if site.Fake == nil { // which is gone after this run: what it has taken must not count as imported
+		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
+	}
+	if options.Total, err = check(ctx, out, source, options); err != nil {
+		return err
+	}
+	receipt, err := site.Client.Import(ctx, source, options)
+	if receipt.Source != "" { // otherwise it did not begin
+		fmt.Fprintf(out, "\n%v\n", receipt)
+	}
+	if stop, _ := errors.AsType[*hogapi.StopError](err); receipt.Rejected > 0 && (err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
+		fmt.Fprintf(out, rejectsAre, rejects, *path, *id, rejects)
+	}
 	if err == nil && site.Fake != nil {
 		fmt.Fprintf(out, "\nThe fake holds %d events.\n", site.Fake.Ledger().Unique())
 	}
 	return err
+}
+
+// check reads everything and sends nothing. It returns how many rows there are, or what to correct before an import.
+func check(ctx context.Context, out io.Writer, source hogapi.Source, options hogapi.ImportOptions) (rows int64, err error) {
+	report, err := hogapi.Check(ctx, source, options)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(out, "Checked: %v\n\n", report)
+	if report.Refused*100 > report.Good+report.Refused {
+		return 0, fmt.Errorf("%d of %d rows would be refused, more than 1 %%; nothing was sent. The reasons are above: correct the rows, or the code that reads them",
+			report.Refused, report.Good+report.Refused)
+	}
+	return report.Read, nil
+}
+
+const rejectsAre = `
+The rejects are in %s, each with its reason. They keep their uuids, so correct the code
+that reads a row, or correct a line there and remove "$reject" from it. Then import them:
+
+	backfill -db %s -id %s-rejects -rejected %s
+`
+
+// eachSecond prints the state of an import about once a second, with the last error while nothing gets through.
+func eachSecond(out io.Writer) func(hogapi.Stats) {
+	var printed time.Time
+	return func(s hogapi.Stats) {
+		if time.Since(printed) > 900*time.Millisecond {
+			fmt.Fprintf(out, "%v, up to row %v\n", s, s.Position)
+			printed = time.Now()
+		}
+	}
 }
 
 // open opens a database so that rows can be read while the checkpoint is written.
@@ -86,20 +129,37 @@ func rowsOf(db *sql.DB) hogapi.Source {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var (
-				ev         hogapi.Event
-				happenedAt string
-				properties []byte
-			)
-			if err := rows.Scan(&ev.Position.Offset, &ev.Name, &ev.DistinctID, &happenedAt, &properties); err != nil {
+			var r row
+			if err := rows.Scan(&upTo.Offset, &r.Name, &r.Person, &r.HappenedAt, &r.Properties); err != nil {
 				return nil, upTo, err
 			}
-			ev.RawProperties = properties
-			if ev.Timestamp, err = time.Parse(time.RFC3339, happenedAt); err != nil {
-				ev = hogapi.BadEvent(ev.Position, []byte(happenedAt), err) // one bad row is rejected, and does not end the import
+			ev, err := r.event()
+			if err != nil { // one bad row is rejected, and does not end the import
+				raw, _ := json.Marshal(r)
+				ev = hogapi.BadEvent(upTo, raw, err)
 			}
-			events, upTo = append(events, ev), ev.Position
+			ev.Position = upTo
+			events = append(events, ev)
 		}
 		return events, upTo, rows.Err()
 	})
+}
+
+// row is a row of the table, and the form in which the reject file keeps one that makes no event.
+type row struct{ Name, Person, HappenedAt, Properties string }
+
+// event makes the event of a row.
+func (r row) event() (hogapi.Event, error) {
+	at, err := time.Parse(time.RFC3339, r.HappenedAt)
+	return hogapi.Event{Name: r.Name, DistinctID: r.Person, Timestamp: at, RawProperties: json.RawMessage(r.Properties)}, err
+}
+
+// parse makes the event of a row in the reject file.
+func parse(raw []byte) ([]hogapi.Event, error) {
+	var r row
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, err
+	}
+	ev, err := r.event()
+	return []hogapi.Event{ev}, err
 }

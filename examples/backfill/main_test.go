@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +18,8 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
-	assert.Contains(t, out, "11576 rows acknowledged, up to row 11576")
+	assert.Contains(t, out, "read 11576 = good 11576 + refused 0")
+	assert.Contains(t, out, " of 11576, acknowledged ")
 	assert.Contains(t, out, "read 11576 = acknowledged 11576 + rejected 0 + pending 0")
 	assert.Contains(t, out, "The fake holds 11576 events.")
 }
@@ -33,7 +36,7 @@ func table(t *testing.T, rows int) (path string, db *sql.DB) {
 	return path, db
 }
 
-func TestARunThatStoppedGoesOn(t *testing.T) {
+func TestARunThatStoppedContinues(t *testing.T) {
 	path, db := table(t, 900)
 	_, err := db.ExecContext(t.Context(), `UPDATE events SET happened_at = 'yesterday' WHERE id = 700`)
 	require.NoError(t, err)
@@ -48,7 +51,8 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	out, err := demotest.RunAt(t, server, nil, run, "-db", path)
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 900 = acknowledged 899 + rejected 1 + pending 0")
-	assert.Contains(t, out, "row 700 is rejected")
+	rejects := filepath.Join(filepath.Dir(path), "backfill.rejects.jsonl")
+	assert.Contains(t, out, "backfill -db "+path+" -id backfill-rejects -rejected "+rejects)
 	ledger := server.Ledger()
 	assert.Equal(t, 899, ledger.Unique())
 	assert.Empty(t, ledger.Changed())
@@ -56,6 +60,26 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	_, err = demotest.RunAt(t, server, nil, run, "-db", path)
 	require.NoError(t, err)
 	assert.Equal(t, ledger.Len(), server.Ledger().Len(), "what is done is not sent again")
+
+	lines, err := os.ReadFile(rejects)
+	require.NoError(t, err)
+	corrected := strings.ReplaceAll(string(lines), "yesterday", "2024-05-01T00:00:00Z")
+	require.NoError(t, os.WriteFile(rejects, []byte(corrected), 0o600))
+	out, err = demotest.RunAt(t, server, nil, run, "-db", path, "-id", "backfill-rejects", "-rejected", rejects)
+	require.NoError(t, err)
+	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
+	assert.Equal(t, 900, server.Ledger().Unique())
+}
+
+func TestTooManyBadRowsAreNotImported(t *testing.T) {
+	path, db := table(t, 50)
+	_, err := db.ExecContext(t.Context(), `UPDATE events SET person = '' WHERE id % 10 = 0`)
+	require.NoError(t, err)
+	server := hogapitest.New()
+	out, err := demotest.RunAt(t, server, nil, run, "-db", path)
+	require.ErrorContains(t, err, "5 of 50 rows would be refused, more than 1 %; nothing was sent")
+	assert.Contains(t, out, "refused, no_distinct_id: 5")
+	assert.Empty(t, server.Calls())
 }
 
 func TestTheCheckpointHasOneOwner(t *testing.T) {

@@ -1,12 +1,16 @@
-// Command import sends past events from files to the service: a program to copy.
+// Command import checks files of past events and sends them to the service: a program to copy.
 //
-//	import -id mixpanel-2024 -check 2023.jsonl.gz 2024.jsonl.gz     reads everything, sends nothing
-//	import -id mixpanel-2024 2023.jsonl.gz 2024.jsonl.gz            imports the files, in this order
-//	import -id mixpanel-2024 -resume 2023.jsonl.gz 2024.jsonl.gz    goes on after a stop, a crash or a kill
+//	import -id mixpanel-2024 -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
+//	import -id mixpanel-2024 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them in this order
+//	import -id mixpanel-2024 -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
+//	import -id mixpanel-2024-rejects -rejected mixpanel-2024.rejects.jsonl
+//	                                                               imports what was rejected and is corrected now
 //
-// It keeps its place in mixpanel-2024.checkpoint, what was refused in mixpanel-2024.rejects.jsonl, and the result in
-// mixpanel-2024.receipt.json. Without keys it works with a fake of the service, and without files it imports real events that
-// come with the examples.
+// It keeps its place in mixpanel-2024.checkpoint, what was rejected in mixpanel-2024.rejects.jsonl, and the result in
+// mixpanel-2024.receipt.json. The exit code is 0 only if everything was imported and not too much was rejected.
+//
+// Without keys it works with a fake of the service and keeps no place and no receipt. Without files it imports the real
+// events that come with the examples.
 package main
 
 import (
@@ -18,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/commits"
@@ -30,6 +35,8 @@ type settings struct {
 	id                           string
 	checkOnly, resume            bool
 	rate                         int
+	maxRejectShare               float64
+	rejected                     string // a reject file to import
 	checkpoint, rejects, receipt string // files
 	events                       []string
 }
@@ -38,20 +45,24 @@ func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("import", flag.ContinueOnError)
 	flags.StringVar(&s.id, "id", "", "the import's `name`, the same for every run: the identity of events is derived from it")
 	flags.BoolVar(&s.checkOnly, "check", false, "read everything and send nothing")
-	flags.BoolVar(&s.resume, "resume", false, "go on where an earlier run has ended")
+	flags.BoolVar(&s.resume, "resume", false, "continue where an earlier run has ended")
 	flags.IntVar(&s.rate, "rate", 0, "the most `events` per second; 0 is 1,000, and no limit for the fake; -1 is no limit")
+	flags.Float64Var(&s.maxRejectShare, "max-reject-share", 0.01, "the largest `share` of rejects that is accepted; -1 is no limit")
+	flags.StringVar(&s.rejected, "rejected", "", "import the records of this reject `file`")
 	flags.StringVar(&s.checkpoint, "checkpoint", "", "the `file` that keeps the place (default: the id and .checkpoint)")
-	flags.StringVar(&s.rejects, "rejects", "", "the `file` for what is refused (default: the id and .rejects.jsonl)")
+	flags.StringVar(&s.rejects, "rejects", "", "the `file` for what is rejected (default: the id and .rejects.jsonl)")
 	flags.StringVar(&s.receipt, "receipt", "", "the `file` for the result (default: the id and .receipt.json)")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	s.events = flags.Args()
 	switch {
-	case len(s.events) == 0:
+	case s.rejected != "" && len(s.events) > 0:
+		return s, errors.New("give -rejected or files of events, not both")
+	case s.rejected == "" && len(s.events) == 0:
 		s.id = cmp.Or(s.id, "commits") // the events of the examples: files only where they are asked for
 	case s.id == "":
-		return s, errors.New("say -id and a name for this import, such as -id mixpanel-2024")
+		return s, errors.New("give this import a name with -id, such as -id mixpanel-2024")
 	default:
 		s.checkpoint = cmp.Or(s.checkpoint, s.id+".checkpoint")
 		s.rejects = cmp.Or(s.rejects, s.id+".rejects.jsonl")
@@ -65,8 +76,13 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	source, done, err := s.source()
+	if err != nil {
+		return err
+	}
+	defer done()
 	if s.checkOnly {
-		_, err := s.check(ctx, out)
+		_, err := s.check(ctx, out, source)
 		return err
 	}
 	site, err := demo.Connect(out, demo.ProjectKey)
@@ -74,27 +90,41 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	defer site.Close()
-	if site.Fake == nil && len(s.events) == 0 {
+	switch {
+	case site.Fake != nil: // which is gone after this run: what it has taken must not count as imported
+		s.checkpoint, s.receipt = "", ""
+	case s.rejected == "" && len(s.events) == 0:
 		return errors.New("name the files to import: the events of the examples are for the fake only")
+	}
+	if _, err := os.Stat(s.checkpoint); err == nil && !s.resume {
+		return fmt.Errorf("%s exists, so this import has begun before: add -resume to continue it", s.checkpoint)
 	}
 	if s.rate == 0 {
 		s.rate = site.Rate()
 	}
-	receipt, err := s.send(ctx, out, site.Client)
+	report, err := s.check(ctx, out, source)
 	if err != nil {
 		return err
 	}
-	if site.Fake != nil {
+	receipt, err := s.send(ctx, out, site.Client, source, report.Read)
+	if err != nil {
+		return err
+	}
+	switch query := receipt.HogQL(); {
+	case site.Fake != nil:
 		fmt.Fprintf(out, "\nThe fake holds %d events.\n", site.Fake.Ledger().Unique())
-	} else {
-		fmt.Fprintf(out, "\nThe service shows events some minutes after it has taken them. Compare then, with this query:\n\n%s\n", receipt.HogQL())
+	case query != "":
+		fmt.Fprintf(out, "\nThe service shows events some minutes after it has taken them. Compare then, with this query:\n\n%s\n", query)
 	}
 	return nil
 }
 
-// source is the files, or the events of the examples.
+// source is the files, a reject file, or the events of the examples.
 func (s settings) source() (hogapi.Source, func(), error) {
-	if len(s.events) > 0 {
+	switch {
+	case s.rejected != "":
+		return hogapi.RejectedRecords(s.rejected, nil), func() {}, nil // instead of nil: your own parser, corrected
+	case len(s.events) > 0:
 		return hogapi.JSONLinesFile(s.events...), func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "import-")
@@ -105,34 +135,29 @@ func (s settings) source() (hogapi.Source, func(), error) {
 	return hogapi.JSONLinesFile(path), func() { _ = os.RemoveAll(folder) }, err
 }
 
-// check reads everything and sends nothing.
-func (s settings) check(ctx context.Context, out io.Writer) (hogapi.CheckReport, error) {
-	source, done, err := s.source()
-	if err != nil {
-		return hogapi.CheckReport{}, err
-	}
-	defer done()
+// check reads everything and sends nothing. The error says what to correct before an import.
+func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source) (hogapi.CheckReport, error) {
 	report, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: s.id})
-	fmt.Fprintf(out, "Checked: %v\n\n", report)
-	return report, err
+	if report.Read > 0 {
+		fmt.Fprintf(out, "Checked: %v\n\n", report)
+	}
+	if err != nil {
+		return report, err
+	}
+	if share := float64(report.Refused) / float64(max(report.Good+report.Refused, 1)); s.maxRejectShare >= 0 && share > s.maxRejectShare {
+		return report, fmt.Errorf("%d of %d records would be refused, more than %g %%; nothing was sent.\n"+
+			"The reasons are above. Convert records of another format to the one of JSONLinesFile, and correct single lines in their file.\n"+
+			"To import the good records and reject the others, add -max-reject-share 1",
+			report.Refused, report.Good+report.Refused, 100*s.maxRejectShare)
+	}
+	return report, nil
 }
 
-// send checks all events and imports them.
-func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client) (hogapi.Receipt, error) {
-	if _, err := os.Stat(s.checkpoint); err == nil && !s.resume {
-		return hogapi.Receipt{}, fmt.Errorf("%s is there: this import has begun; say -resume to go on", s.checkpoint)
+// send imports the events.
+func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client, source hogapi.Source, total int64) (hogapi.Receipt, error) {
+	options := hogapi.ImportOptions{
+		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: total, OnProgress: eachSecond(out),
 	}
-	report, err := s.check(ctx, out)
-	if err != nil {
-		return hogapi.Receipt{}, err
-	}
-	source, done, err := s.source()
-	if err != nil {
-		return hogapi.Receipt{}, err
-	}
-	defer done()
-	progress := newProgress(out, report.Read)
-	options := hogapi.ImportOptions{ID: s.id, Rate: s.rate, Total: report.Read, OnProgress: progress.show}
 	if s.checkpoint != "" {
 		options.Checkpoint = hogapi.FileCheckpoint(s.checkpoint)
 	}
@@ -140,18 +165,39 @@ func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client
 		options.Rejects = hogapi.RejectFile(s.rejects)
 	}
 	receipt, err := client.Import(ctx, source, options)
-	progress.end()
-	fmt.Fprintf(out, "\n%v\n", receipt)
-	if receipt.Source != "" { // else it never began, and an earlier receipt stays
+	if receipt.Source != "" { // otherwise it did not begin, and an earlier receipt stays
+		fmt.Fprintf(out, "\n%v\n", receipt)
 		err = errors.Join(err, s.keep(receipt))
 	}
+	if stop, _ := errors.AsType[*hogapi.StopError](err); receipt.Rejected > 0 && s.rejects != "" &&
+		(err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
+		fmt.Fprintf(out, rejectsAre, s.rejects, s.id, s.rejects)
+	}
 	if ctx.Err() != nil && s.checkpoint != "" {
-		err = fmt.Errorf("stopped, with its place kept in %s: the same command with -resume goes on there: %w", s.checkpoint, err)
+		err = fmt.Errorf("stopped; the place is kept in %s, and the same command with -resume continues there: %w", s.checkpoint, err)
 	}
 	return receipt, err
 }
 
-// keep writes the receipt, which is valid beside an error too.
+const rejectsAre = `
+The rejects are in %s, each with its reason. They keep their uuids, so correct them there: edit a line and remove
+"$reject" from it, or correct the parser that is given to RejectedRecords. Then import them:
+
+	import -id %s-rejects -rejected %s
+`
+
+// eachSecond prints the state of an import about once a second, with the last error while nothing gets through.
+func eachSecond(out io.Writer) func(hogapi.Stats) {
+	var printed time.Time
+	return func(s hogapi.Stats) {
+		if time.Since(printed) > 900*time.Millisecond {
+			fmt.Fprintln(out, s)
+			printed = time.Now()
+		}
+	}
+}
+
+// keep writes the receipt, which is valid with an error too.
 func (s settings) keep(receipt hogapi.Receipt) error {
 	if s.receipt == "" {
 		return nil
@@ -160,5 +206,8 @@ func (s settings) keep(receipt hogapi.Receipt) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.receipt, append(raw, '\n'), 0o600)
+	if err := os.WriteFile(s.receipt+".tmp", append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(s.receipt+".tmp", s.receipt) // so that a full disk does not cost the earlier receipt
 }

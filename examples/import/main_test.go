@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func TestWithoutKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := demotest.Run(t, run)
 	for _, want := range []string{
-		"good 11576 + refused 0", "11576 of 11576 acknowledged, 0 rejected", "read 11576 = acknowledged 11576 + rejected 0 + pending 0",
+		"good 11576 + refused 0", " of 11576, acknowledged ", "read 11576 = acknowledged 11576 + rejected 0 + pending 0",
 		"The fake holds 11576 events.",
 	} {
 		assert.Contains(t, out, want)
@@ -30,6 +31,14 @@ func TestWithoutKeys(t *testing.T) {
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
 	assert.Empty(t, left, "no files are left behind")
+}
+
+// What the fake has taken is not imported: no later run may continue from there.
+func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
+	t.Chdir(t.TempDir())
+	assert.Contains(t, demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40)), "The fake holds 40 events.")
+	assert.NoFileExists(t, "shop.checkpoint")
+	assert.NoFileExists(t, "shop.receipt.json")
 }
 
 // write makes a file of n events whose persons have the file's name.
@@ -44,30 +53,37 @@ func write(t *testing.T, path string, n int) string {
 	return path
 }
 
+// add appends a line to a file.
+func add(t *testing.T, path, line string) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	_, err = file.WriteString(line + "\n")
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
 func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	t.Chdir(t.TempDir())
-	files := []string{write(t, "a.jsonl", 40), write(t, "b.jsonl", 30), write(t, "c.jsonl", 20)}
-	bad, err := os.OpenFile("b.jsonl", os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = bad.WriteString("no JSON\n")
-	require.NoError(t, err)
-	require.NoError(t, bad.Close())
+	files := []string{write(t, "a.jsonl", 80), write(t, "b.jsonl", 30), write(t, "c.jsonl", 20)}
+	add(t, "b.jsonl", "no JSON")
 
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
 	require.NoError(t, err)
 	assert.Contains(t, out, "working with the real service")
-	assert.Contains(t, out, "read 91 = good 90 + refused 1")
-	assert.Contains(t, out, "90 of 91 acknowledged, 1 rejected\n", "progress, as plain lines")
+	assert.Contains(t, out, "read 131 = good 130 + refused 1")
+	assert.Regexp(t, `(?m)^read \d+ of 131, acknowledged \d+, rejected \d, pending`, out, "progress")
+	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
 	assert.Contains(t, out, "WHERE properties.$import_job_id = 'shop'")
-	assert.Equal(t, 90, server.Ledger().Unique())
+	assert.Equal(t, 130, server.Ledger().Unique())
 
 	var receipt hogapi.Receipt
 	raw, err := os.ReadFile("shop.receipt.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &receipt))
-	assert.EqualValues(t, 91, receipt.Read)
-	assert.EqualValues(t, 90, receipt.Acknowledged)
+	assert.EqualValues(t, 131, receipt.Read)
+	assert.EqualValues(t, 130, receipt.Acknowledged)
 	assert.EqualValues(t, 1, receipt.Rejected)
 	rejects, err := os.ReadFile("shop.rejects.jsonl")
 	require.NoError(t, err)
@@ -76,11 +92,74 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	assert.FileExists(t, "shop.checkpoint")
 
 	_, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
-	require.ErrorContains(t, err, "say -resume to go on")
+	require.ErrorContains(t, err, "add -resume to continue it")
 	out, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop", "-resume"}, files...)...)
 	require.NoError(t, err)
-	assert.Contains(t, out, "read 91 = acknowledged 90 + rejected 1 + pending 0")
-	assert.Equal(t, 90, server.Ledger().Len(), "nothing is sent again")
+	assert.Contains(t, out, "read 131 = acknowledged 130 + rejected 1 + pending 0")
+	assert.Equal(t, 130, server.Ledger().Len(), "nothing is sent again")
+
+	corrected := `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":"` + uuidOf(t, rejects) + `"}`
+	require.NoError(t, os.WriteFile("shop.rejects.jsonl", []byte(corrected+"\n"), 0o600))
+	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
+	require.NoError(t, err)
+	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
+	assert.Equal(t, 131, server.Ledger().Unique())
+}
+
+func uuidOf(t *testing.T, line []byte) string {
+	t.Helper()
+	var of struct{ UUID string }
+	require.NoError(t, json.Unmarshal(line, &of))
+	require.NotEmpty(t, of.UUID)
+	return of.UUID
+}
+
+// Too much that would be refused ends the program before anything is sent. Whoever accepts it has it imported.
+func TestAnotherFormatIsNotImported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a.jsonl", 40)
+	for i := range 10 {
+		add(t, "a.jsonl", fmt.Sprintf(`{"event":"Items sold","properties":{"time":%d,"distinct_id":"ann","$insert_id":"x%d"}}`, 1652423938+i, i))
+	}
+	server := hogapitest.New()
+	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "a.jsonl")
+	require.ErrorContains(t, err, "10 of 50 records would be refused, more than 1 %; nothing was sent")
+	assert.Contains(t, out, "(a.jsonl:41, byte offset")
+	assert.Empty(t, server.Calls())
+	assert.NoFileExists(t, "shop.checkpoint")
+
+	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-check", "a.jsonl")
+	require.ErrorContains(t, err, "nothing was sent")
+
+	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
+	require.NoError(t, err)
+	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
+}
+
+// What the service refuses is seen during the import only. It is an error too, with the receipt and the way back.
+func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server := hogapitest.New()
+	// The first batch is accepted; each event of the second is refused, since it is halved until it is alone.
+	server.Script(hogapi.OpCapture, hogapitest.Slow(0), hogapitest.Repeat(3, hogapitest.Status(400)))
+	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-rate", "4", write(t, "a.jsonl", 3))
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
+	assert.Contains(t, out, "read 3 = acknowledged 1 + rejected 2 + pending 0")
+	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
+	assert.FileExists(t, "shop.receipt.json")
+}
+
+// A host that is out of reach is named each second, with the cause; nothing counts as sent.
+func TestAHostOutOfReachIsShown(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out strings.Builder
+	show := eachSecond(&out)
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	show(hogapi.Stats{Read: 10, Pending: 10, Total: 20, FailingSince: since, LastError: errors.New("connection refused")})
+	show(hogapi.Stats{Read: 11})
+	assert.Equal(t, "read 10 of 20, acknowledged 0, rejected 0, pending 10, resent 0; failing since 03:04:05 UTC: connection refused\n", out.String())
 }
 
 func TestCheckSendsNothing(t *testing.T) {
@@ -96,26 +175,14 @@ func TestCheckSendsNothing(t *testing.T) {
 func TestWhatIsNotClearIsRefused(t *testing.T) {
 	server := hogapitest.New()
 	_, err := demotest.RunAt(t, server, nil, run, "a.jsonl")
-	require.ErrorContains(t, err, "say -id")
+	require.ErrorContains(t, err, "with -id")
 	_, err = demotest.RunAt(t, server, nil, run)
 	require.ErrorContains(t, err, "name the files to import")
 	_, err = demotest.RunAt(t, server, map[string]string{demo.ProjectKey: ""}, run, "-id", "shop", "a.jsonl")
 	assert.Contains(t, demo.Explain(err), demo.ProjectKey)
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", filepath.Join(t.TempDir(), "missing.jsonl"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-rejected", "a.jsonl", "b.jsonl")
+	require.ErrorContains(t, err, "not both")
 	assert.Empty(t, server.Calls())
-}
-
-func TestProgressCountsFromWhereTheRunBegan(t *testing.T) {
-	var out strings.Builder
-	p := newProgress(&out, 1000)
-	p.show(hogapi.Stats{Acknowledged: 400, Rejected: 1, Total: 1000}) // of an earlier run
-	p.begin = p.begin.Add(-10 * time.Second)
-	p.printed = time.Time{}
-	p.show(hogapi.Stats{Acknowledged: 500, Rejected: 1, Total: 1000, FailingSince: time.Now().Add(-time.Minute)})
-	p.show(hogapi.Stats{Acknowledged: 999, Rejected: 1, Total: 1000})
-	p.end()
-	assert.Equal(t, "400 of 1000 acknowledged, 1 rejected\n"+
-		"500 of 1000 acknowledged, 1 rejected, 10/s, 50s left, no good answer for 1m0s\n"+
-		"999 of 1000 acknowledged, 1 rejected\n", out.String())
 }

@@ -159,7 +159,7 @@ func (q *quickstart) pause(ctx context.Context) error {
 	return err
 }
 
-// importEvents sends the embedded events. Their uuids are fixed, so a second run sends the same events, not new ones.
+// importEvents checks the embedded events and sends them. Their uuids are fixed, so a second run sends the same events, not new ones.
 func (q *quickstart) importEvents(ctx context.Context) (err error) {
 	q.begin(fmt.Sprintf("Import %d past events", commits.Count))
 	folder, err := os.MkdirTemp("", "quickstart-")
@@ -171,13 +171,24 @@ func (q *quickstart) importEvents(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	q.receipt, err = q.Client.Import(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{
-		ID:    "hogapi-quickstart",
-		Rate:  q.Rate(),
-		Total: commits.Count,
-		OnProgress: func(s hogapi.Stats) {
-			q.say("%5d of %d acknowledged, %d rejected, %d KiB sent", s.Acknowledged, s.Total, s.Rejected, s.WireBytes/1024)
-		},
-	})
+	source := hogapi.JSONLinesFile(file)
+	options := hogapi.ImportOptions{
+		ID:         "hogapi-quickstart",
+		Rate:       q.Rate(),
+		Total:      commits.Count,
+		OnProgress: func(s hogapi.Stats) { q.say("%v", s) },
+	}
+	report, err := hogapi.Check(ctx, source, options) // sends nothing
+	if err != nil {
+		return err
+	}
+	q.say("checked: %d good, %d would be refused", report.Good, report.Refused)
+	if report.Refused > 0 {
+		return fmt.Errorf("some events would be refused; correct them first: %v", report)
+	}
+	q.receipt, err = q.Client.Import(ctx, source, options)
+	if err != nil {
+		q.say("%v", q.receipt) // valid with an error too
+	}
 	return err
 }

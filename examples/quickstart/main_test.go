@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,7 @@ func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
 	for _, want := range []string{
 		"1. Create", "2. Backfill", "100 %, 7 runs completed, 0 failed", "3. List", "4. Pause", "paused: true",
-		"5. Import 11576", "11576 of 11576 acknowledged, 0 rejected", "Acknowledged and held are equal: 11576 of 11576",
+		"5. Import 11576", "checked: 11576 good, 0 would be refused", "read 11576 of 11576, acknowledged 11576, rejected 0", "Acknowledged and held are equal: 11576 of 11576",
 	} {
 		assert.Contains(t, out, want)
 	}
@@ -37,10 +38,12 @@ func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
-	q := &quickstart{out: t.Output()}
+	var out strings.Builder
+	q := &quickstart{out: &out}
 	q.Site = site(t, server)
 	err := q.importEvents(t.Context())
 	require.ErrorIs(t, err, hogapi.ErrUnauthorized)
+	assert.Contains(t, out.String(), `import "hogapi-quickstart": read`, "the receipt comes with an error too")
 }
 
 func TestADifferenceBetweenBothSidesIsAnError(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-// report prints what was done beside what the service holds, and fails where they differ.
+// report prints what was done and what the service holds, and fails where they differ.
 func (q *quickstart) report() error {
 	sent, held := q.acknowledged(), q.held()
 	fmt.Fprintln(q.out)
@@ -50,7 +50,7 @@ func (g group) compare(other group) int {
 func (q *quickstart) acknowledged() map[group]int {
 	counts := map[group]int{}
 	for _, d := range q.receipt.Days {
-		counts[group{d.Event, d.Day[:4]}] += int(d.Acknowledged)
+		counts[group{d.Event, d.Day[:min(4, len(d.Day))]}] += int(d.Acknowledged) // a day can be empty
 	}
 	return counts
 }

@@ -22,10 +22,14 @@ func advice(err error) string {
 	_, unreachable := errors.AsType[*hogapi.TransportError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "Nothing. You stopped it; start it again to go on."
+		return "You stopped it. Start it again to continue."
 	case stopped && (stop.Reason == hogapi.StopWrongKey || stop.Reason == hogapi.StopUnauthorized):
-		return "Set " + ProjectKey + " to the key of the project (phc_…); it stands in the project's settings. It belongs to one\n" +
-			"region: POSTHOG_REGION must be that one. Nothing was imported under this key."
+		return "Set " + ProjectKey + " to the project API key (phc_…) from the project's settings. A key belongs to one region:\n" +
+			"set POSTHOG_REGION to that region."
+	case errors.Is(err, hogapi.ErrQuota):
+		return "The plan's limit is reached: see the billing page of your organisation."
+	case stopped:
+		return "" // the error itself says what to do
 	case errors.Is(err, hogapi.ErrOutcomeUnknown):
 		return "Look at the service before you run this again: the last call may have taken effect."
 	case errors.Is(err, hogapi.ErrUnauthorized):
@@ -36,8 +40,6 @@ func advice(err error) string {
 			"POSTHOG_PROJECT_ID."
 	case errors.Is(err, hogapi.ErrNotFound):
 		return "Check POSTHOG_PROJECT_ID, the number in the address of your project, and POSTHOG_REGION."
-	case errors.Is(err, hogapi.ErrQuota):
-		return "The plan's limit is reached: see the billing page of your organisation."
 	case errors.Is(err, hogapi.ErrTooManyBackfills):
 		return "Wait until a running backfill has ended, then start this again."
 	case errors.Is(err, hogapi.ErrRateLimited), errors.Is(err, hogapi.ErrServer):

@@ -86,6 +86,15 @@ func TestAWrongProjectKeyIsExplained(t *testing.T) {
 	assert.Contains(t, text, "Set POSTHOG_PROJECT_API_KEY")
 }
 
+// Advice about the personal API key would be wrong for an import: its error says what to do.
+func TestAStoppedImportExplainsItself(t *testing.T) {
+	for _, reason := range []hogapi.StopReason{hogapi.StopForbidden, hogapi.StopNotFound, hogapi.StopUnreachable, hogapi.StopTooManyRejects} {
+		text := demo.Explain(&hogapi.StopError{Reason: reason})
+		assert.NotContains(t, text, "What to do: ")
+		assert.Contains(t, text, string(reason))
+	}
+}
+
 func TestAStopByHandIsNoFault(t *testing.T) {
 	server := hogapitest.New()
 	_, err := demotest.RunAt(t, server, nil, func(_ context.Context, out io.Writer, args []string) error {
