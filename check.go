@@ -248,7 +248,10 @@ func (r CheckReport) String() string {
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {
-		finding("refused, "+string(reason), r.Reasons[reason])
+		fmt.Fprintf(&b, "\nrefused, %s: %d", reason, r.Reasons[reason].Count)
+		for _, e := range r.Reasons[reason].Examples { // the text has the place
+			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), refusedPrefix+string(reason)+": "))
+		}
 	}
 	for _, w := range sortedKeys(r.Warnings) {
 		finding("warning, "+string(w), r.Warnings[w])

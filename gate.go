@@ -65,10 +65,12 @@ type EventError struct {
 	Err      error    // what the source, the encoder or the service said; may be nil
 }
 
+const refusedPrefix = prefix + "event refused: "
+
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: event refused: %s", e.Reason)
+	b.WriteString(refusedPrefix + string(e.Reason))
 	if e.Field != "" {
 		b.WriteString(": " + e.Field)
 	}

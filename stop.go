@@ -197,7 +197,7 @@ func (e *UnsettledError) Error() string {
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))
 	}
-	return b.String() + "; send them again with the same uuids, as the next run of an import does"
+	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue them again"
 }
 
 // Unwrap returns why they are unsettled.
