@@ -244,7 +244,11 @@ func (r CheckReport) String() string {
 		}
 		fmt.Fprintf(&b, "\n%s: %d", text, f.Count)
 		for _, e := range f.Examples {
-			fmt.Fprintf(&b, "\n  %s %s", e.Position, clean(e.Text))
+			place := ""
+			if !e.Position.IsZero() {
+				place = e.Position.String() + " "
+			}
+			fmt.Fprintf(&b, "\n  %s%s", place, clean(e.Text))
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {

@@ -1,11 +1,13 @@
-// Command backfill checks past events in a table of a database and imports them: the key of a row is its position, and the
-// checkpoint is kept in the same database. Killed and started again, it continues where it was.
+// Command backfill checks past events in a table of a database and imports them: the key of a row
+// is its position, and the checkpoint is kept in the same database. Killed and started again, it
+// continues where it was.
 //
 //	backfill -db app.sqlite -id orders-2024
 //	backfill -db app.sqlite -id orders-2024-rejects -rejected orders-2024.rejects.jsonl
 //
-// The second form imports what was rejected, after the code below or the lines of that file were corrected. Without keys it
-// works with a fake of the service, and without -db it makes a table of the events that come with the examples.
+// The second form imports what was rejected, after the code below or the lines of that file were
+// corrected. Without keys it works with a fake of the service, and without -db it makes a table of
+// the events that come with the examples.
 package main
 
 import (
@@ -81,7 +83,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return err
 }
 
-// check reads everything and sends nothing. It returns how many rows there are, or what to correct before an import.
+// check reads everything and sends nothing. It returns how many rows there are, or what to correct
+// before an import.
 func check(ctx context.Context, out io.Writer, source hogapi.Source, options hogapi.ImportOptions) (rows int64, err error) {
 	report, err := hogapi.Check(ctx, source, options)
 	if err != nil {
@@ -102,7 +105,8 @@ that reads a row, or correct a line there and remove "$reject" from it. Then imp
 	backfill -db %s -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import about once a second, with the last error while nothing gets through.
+// eachSecond prints the state of an import about once a second, with the last error while nothing
+// gets through.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {
@@ -120,7 +124,8 @@ func open(path string) (*sql.DB, error) {
 
 const pageOfRows = `SELECT id, name, person, happened_at, properties FROM events WHERE id > ? ORDER BY id LIMIT 1000`
 
-// rowsOf reads the table page after page, oldest row first. A row needs no uuid: it is derived from the import's id and the key.
+// rowsOf reads the table page after page, oldest row first. A row needs no uuid: it is derived from
+// the import's id and the key.
 func rowsOf(db *sql.DB) hogapi.Source {
 	return hogapi.PagedSource("events", func(ctx context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
 		rows, err := db.QueryContext(ctx, pageOfRows, after.Offset)

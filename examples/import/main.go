@@ -6,11 +6,12 @@
 //	import -id mixpanel-2024-rejects -rejected mixpanel-2024.rejects.jsonl
 //	                                                               imports what was rejected and is corrected now
 //
-// It keeps its place in mixpanel-2024.checkpoint, what was rejected in mixpanel-2024.rejects.jsonl, and the result in
-// mixpanel-2024.receipt.json. The exit code is 0 only if everything was imported and not too much was rejected.
+// It keeps its place in mixpanel-2024.checkpoint, what was rejected in mixpanel-2024.rejects.jsonl,
+// and the result in mixpanel-2024.receipt.json. The exit code is 0 only if everything was imported
+// and not too much was rejected.
 //
-// Without keys it works with a fake of the service and keeps no place and no receipt. Without files it imports the real
-// events that come with the examples.
+// Without keys it works with a fake of the service and keeps no place and no receipt. Without files
+// it imports the real events that come with the examples.
 package main
 
 import (
@@ -186,7 +187,8 @@ The rejects are in %s, each with its reason. They keep their uuids, so correct t
 	import -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import about once a second, with the last error while nothing gets through.
+// eachSecond prints the state of an import about once a second, with the last error while nothing
+// gets through.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {

@@ -1,8 +1,9 @@
-// Command quickstart does the whole job once: it creates a batch export, backfills it and follows the runs, lists what there is,
-// pauses the export, imports 11,576 real events, and prints one table of what was done and what the service now holds.
+// Command quickstart does the whole job once: it creates a batch export, backfills it and follows
+// the runs, lists what there is, pauses the export, imports 11,576 real events, and prints one
+// table of what was done and what the service now holds.
 //
-// Without keys it works with a fake of the service. With keys it says what it would do, and does it only with -yes: events cannot
-// be deleted, and exports cost money.
+// Without keys it works with a fake of the service. With keys it says what it would do, and does it
+// only with -yes: events cannot be deleted, and exports cost money.
 package main
 
 import (
@@ -159,7 +160,8 @@ func (q *quickstart) pause(ctx context.Context) error {
 	return err
 }
 
-// importEvents checks the embedded events and sends them. Their uuids are fixed, so a second run sends the same events, not new ones.
+// importEvents checks the embedded events and sends them. Their uuids are fixed, so a second run
+// sends the same events, not new ones.
 func (q *quickstart) importEvents(ctx context.Context) (err error) {
 	q.begin(fmt.Sprintf("Import %d past events", commits.Count))
 	folder, err := os.MkdirTemp("", "quickstart-")
