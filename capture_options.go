@@ -29,7 +29,7 @@ type CaptureOptions struct {
 	// OnSettled is told the position up to which every event is settled, for sources that commit
 	// offsets: within DeliveryOptions.Linger and the time of a request after the last event. Calls
 	// come one at a time, in order; it must not call back into the Capture. A panic in it is caught
-	// and logged. Records without a Position are not told.
+	// and logged. Records without a Position are not reported.
 	OnSettled func(Position)
 	Gate      GateOptions
 	Delivery  DeliveryOptions
@@ -43,7 +43,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
-	MaxBytes       int           // bytes of events held, with the compressed bodies of requests under way; default 16 MiB, at least 900,000
+	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 16 MiB, at least 900,000
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress

@@ -71,8 +71,8 @@ func (f *CheckFinding) add(p Position, text string) {
 }
 
 // Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts
-// what Check calls good; of the options only ID and Gate matter. The report is valid with an error too,
-// as far as it came.
+// what Check calls good; of the options only ID and Gate matter. What the service itself refuses shows
+// in the import only. The report is valid with an error too, as far as it came.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
 	if err := errors.Join(checkContext(OpImport, ctx), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err

@@ -19,12 +19,15 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until it closes it, and
-// calls its methods one at a time. The state is a small JSON text that only this package reads.
+// Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until
+// it closes it, and calls its methods one at a time. The state is a JSON text of up to about 300 KB that
+// only this package reads.
 type Checkpointer interface {
-	// Open takes ownership and returns the saved state, nil where there is none yet. It fails at once where somebody else owns it.
+	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once
+	// if somebody else is the owner.
 	Open(ctx context.Context) (state []byte, err error)
-	// Save replaces the state. When it returns, the state must survive a crash of the machine; when it fails, the old one must.
+	// Save replaces the state. When it returns nil, the new state must survive a crash of the machine; when
+	// it fails, the old one must.
 	Save(ctx context.Context, state []byte) error
 	// Close gives the ownership up.
 	Close() error
@@ -75,9 +78,9 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 }
 
 // FileCheckpoint keeps the state of an import in a file. Its folder is made if it is missing, the file is
-// replaced as a whole each time, and whatever a crash does, of process or machine, it holds the newest
+// replaced as a whole each time, and after a crash of the process or the machine it holds the newest
 // state that was saved. A file that is torn, empty or changed is refused with an *InputError, and so is
-// one that is not a regular file or has hard links, since they would not follow it.
+// one that is not a regular file or has hard links, which would keep an old state.
 //
 // One import at a time owns it, by a lock on the file path.lock; another gets [ErrHeld] at once, also by a
 // symbolic link to the file. The lock ends with the process, also by a kill, and the lock file remains. Do

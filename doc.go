@@ -25,12 +25,12 @@
 //   - [Client.Runs]: list, get, cancel, retry, watch and wait for runs; the failed ones that still matter; their logs
 //   - [Client.AppMetrics]: counts and errors of apps and of batch exports, historical exports
 //   - [Client.Dashboards]: list
-//   - [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
+//   - [Check] and [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
 //   - [Client.NewCapture]: past events that are pushed
 //   - [Client.Do]: any other endpoint of the project
 //
-// Each method names its endpoint and the scope that the personal API key needs. [Client.ForProject] turns to another
-// project. Tests use the fake service of the package hogapitest.
+// Each method names its endpoint and the scope that the personal API key needs. [Client.ForProject] makes a client for
+// another project. Tests use the fake service of the package hogapitest.
 //
 // # Lists
 //
@@ -48,23 +48,28 @@
 //
 // Calls that change nothing, or may be carried out twice without harm, are tried up to four times when the failure can
 // pass: lost connections, 408, 429, 500, 502, 503, 504. Waits are random and grow; Retry-After is obeyed up to a minute. Calls that act
-// anew each time (create, backfill, retry and cancel of a run) are sent again only when the service provably did not act.
+// again each time (create, backfill, retry and cancel of a run) are sent again only when the service provably did not act.
 // Where it may have, the error is an [*OutcomeUnknownError]: look before you try again. See [RetryPolicy].
 //
 // # Imports
 //
-// Events cannot be deleted from the service, so what an import sends is checked first. What is promised:
+// Events cannot be deleted from the service one by one, so check first: [Check] sends nothing. What an
+// import promises:
 //
-//   - Each event that the source gives is acknowledged at least once, or handed to the reject handler, or the import ends
-//     with an error. With a checkpoint, the next run goes on there, whatever ended the one before.
-//   - An event has the same uuid, name, distinct id, timestamp and properties each time that it is sent, in every process. So the
-//     service can tell a repeated event from a new one.
-//   - The [Receipt] accounts for all: read = acknowledged + rejected + pending, by day and by name.
+//   - Each event that the source gives is acknowledged at least once, handed to the reject handler, or
+//     skipped by a mapping on purpose, or the import ends with an error. With a checkpoint, the next run
+//     resumes there, whatever ended the one before.
+//   - An import that rejects too much ends with an error, even if everything else was sent.
+//     [RejectedRecords] imports the rejects once they are corrected.
+//   - An event has the same uuid, name, distinct id, timestamp and properties each time it is sent, in
+//     every process. So the service can tell a repeated event from a new one.
+//   - The [Receipt] accounts for all events: read = acknowledged + rejected + skipped + pending, by day
+//     and by name.
 //   - Events of one distinct id are sent in the order of the source.
 //   - Every request is marked as historical migration, and there is no way to send without that mark.
 //
-// What an acknowledgement does not prove is that an event is visible: compare with [Receipt.HogQL] some hours later.
-// Imports keep a pace of 1,000 events a second unless told otherwise.
+// What an acknowledgement does not prove is that an event is visible: compare with [Receipt.HogQL] some
+// hours later. Imports keep a pace of 1,000 events a second unless told otherwise.
 //
 // # Keys
 //

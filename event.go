@@ -85,7 +85,7 @@ func BadEvent(p Position, raw []byte, err error) Event {
 }
 
 // SkippedEvent stands for a record that is left out on purpose, such as one of an internal user. The
-// receipt counts it by the reason, and it is no reject.
+// receipt counts it by the reason, and it is not a reject.
 func SkippedEvent(p Position, reason string) Event { return BadEvent(p, nil, Skip(reason)) }
 
 // SkipError is why a record is left out on purpose.
@@ -138,11 +138,11 @@ const (
 	eventAlias           = "$create_alias"
 	eventMerge           = "$merge_dangerously"
 	eventGroupIdentify   = "$groupidentify"
-	eventGroupIdentified = "$group_identify" // as the specification spells it; the service acts on the other
+	eventGroupIdentified = "$group_identify" // as PostHog's API reference spells it; the service acts on the other
 )
 
-// Identify makes the event that sets person properties. To also merge an anonymous person into this one, add the
-// property "$anon_distinct_id".
+// Identify makes the event that sets person properties. To also merge an anonymous person into this
+// one, add the property "$anon_distinct_id".
 func Identify(distinctID string, at time.Time, set map[string]any) Event {
 	return Event{Name: eventIdentify, DistinctID: distinctID, Timestamp: at, Set: set}
 }

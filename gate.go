@@ -27,13 +27,13 @@ const (
 	ReasonBadTimestamp   Reason = "bad_timestamp"    // outside the years 1900 to 2299, which the service stores unchanged
 	ReasonFuture         Reason = "future"           // the service would take now
 	ReasonTooYoung       Reason = "too_young"        // not yet 48 h old: the service would not treat it as historical, and bill it
-	ReasonBadUUID        Reason = "bad_uuid"         // no RFC 9562 variant: the service drops it
+	ReasonBadUUID        Reason = "bad_uuid"         // not of the RFC 9562 variant: the service drops it
 	ReasonNoIdentity     Reason = "no_identity"      // neither uuid nor position: a second sending would be a second event
 	ReasonIdentityFull   Reason = "identity_full"    // more different contents than ContentIDs allows
 	ReasonTooLarge       Reason = "too_large"        // over 900,000 bytes as the service counts
-	ReasonBadUTF8        Reason = "bad_utf8"         // text that is no UTF-8, or half a surrogate pair
+	ReasonBadUTF8        Reason = "bad_utf8"         // text that is not UTF-8, or half a surrogate pair
 	ReasonBadNumber      Reason = "bad_number"       // NaN, infinite, or beyond what the service can read
-	ReasonBadProperties  Reason = "bad_properties"   // no JSON object, nested too deep, or a value that JSON cannot hold
+	ReasonBadProperties  Reason = "bad_properties"   // not a JSON object, nested too deep, or a value that JSON cannot hold
 	ReasonBadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for
 	ReasonAnswer400      Reason = "answer_400"       // the service refused the event, sent alone
 	ReasonAnswer413      Reason = "answer_413"       // too large for the service, sent alone
@@ -114,7 +114,7 @@ func shown(value string) string {
 	return value
 }
 
-// Warning is what deserves a look although the event is sent.
+// Warning names something to look at, although the event is sent.
 type Warning string
 
 // Warnings.
@@ -150,12 +150,12 @@ func (s warningSet) all(yield func(Warning) bool) {
 
 // GateOptions say what is refused before it is sent. Their zero value is right for the service.
 type GateOptions struct {
-	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live events and bills them.
-	// A negative age lets every event pass, future ones too.
+	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live
+	// events and bills them. A negative age lets every event pass, future ones too.
 	MinAge time.Duration
-	// ContentIDs lets events without uuid and position pass: their identity is their content and how often it came before.
-	// It is the number of different contents to remember, at about 100 bytes each. Only for sources that give the same
-	// events in the same order each time.
+	// ContentIDs lets events without uuid and position pass: their identity is their content and how
+	// often it came before. It is the number of different contents to remember, at about 100 bytes
+	// each. Only for sources that give the same events in the same order each time.
 	ContentIDs int
 	// SetPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
 	SetPolicy SetPolicy

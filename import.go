@@ -49,7 +49,7 @@ type ImportOptions struct {
 }
 
 // Import sends the events of a source as historical events: each acknowledged at least once and
-// identical every time it is sent, none skipped, all accounted for. After a kill at any moment, the next
+// identical every time it is sent, none left out silently, all accounted for. After a kill at any moment, the next
 // call with the same ID and checkpoint resumes where that one was. The receipt is valid with an error
 // too, and covers all runs.
 //

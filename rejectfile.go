@@ -29,8 +29,8 @@ import (
 // were corrected by hand.
 //
 // Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
-// last ones may be there twice, with the same uuid, and RejectedRecords takes the second for the first.
-// One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld]. A handler that
+// last ones may be there twice, with the same uuid, and RejectedRecords skips the second. The next run
+// removes a last line that a crash has torn. One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld]. A handler that
 // wraps this one, or a Capture, has each line synced for itself.
 func RejectFile(path string) RejectHandler { return &rejectFile{fs: durable.OS{}, path: path} }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Reject is an event that is not in the service and will not be: refused by the gate or the service, or
-// a record that made no event.
+// Reject is an event that was refused by the gate or the service, or a record that made no event. It is
+// not in the service, and the import does not send it again.
 type Reject struct {
 	Event    json.RawMessage // as it was, or would have been, sent; nil where there is none
 	Raw      []byte          // the source's record, where it made no event or a mapping changed it; or properties that are not JSON
@@ -29,9 +29,10 @@ type Reject struct {
 	time    time.Time // of the event; zero: it has none
 }
 
-// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the event is
-// then not settled and comes again with the next run. After a crash, rejects since the last checkpoint come again too.
-// A handler must not call back into the Capture, which waits for it.
+// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import;
+// the event is then not settled and comes again with the next run. After a crash, rejects since the last
+// checkpoint come again too, with the same uuids. A handler must not call back into the Capture, which
+// waits for it.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }

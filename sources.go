@@ -80,8 +80,8 @@ func notesOf(ctx context.Context) *sourceNotes {
 // one without a UUID gets a uuid derived from the record's place.
 //
 // The function must be pure: every run must make the same of the same event. [Skip] as its error leaves
-// the record out, and the receipt counts it by the reason; so does no event, without a reason. Any other
-// error makes the record a reject. Bad records of the source are not mapped. The maps and raw bytes of
+// the record out, and the receipt counts it by the reason. No events without an error leave it out too,
+// with a reason of this package. Any other error makes the record a reject. Bad records of the source are not mapped. The maps and raw bytes of
 // the event are valid until the function returns the next time.
 func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
 	return mapSource{source, mapping}
@@ -141,7 +141,7 @@ func (s mapSource) mapped(ev Event) []Event {
 // API. It is given the zero position first, then the upTo of the page before; a run that resumes begins
 // with the position of an event. It returns the events after that position, oldest first, and where the
 // next page begins. There are no more when it returns no event and an upTo that is zero or after itself.
-// An error is fatal.
+// An error is fatal, and so are pages that go in circles.
 //
 // Every event needs a Position, such as the unique key of its row, from where read can continue. Pages
 // are cut where that key is cut: order by it, or, where keys are not in the order of time, order by time

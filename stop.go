@@ -100,7 +100,7 @@ var stopHints = map[StopReason]string{
 	StopNotFound:       "check the region or the capture URL",
 	StopRedirect:       "check the capture URL: keys are not sent elsewhere",
 	StopRefused:        "check the region or the capture URL, and what is between this machine and the service",
-	StopNotService:     "something else than the service answered: check the capture URL and proxies",
+	StopNotService:     "something other than the service answered: check the capture URL and proxies",
 	StopUnreachable:    "check the region or the capture URL, the network and the name server; nothing was sent",
 	StopCertificate:    "check the capture URL, the clock of this machine and its root certificates; nothing was sent",
 	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
