@@ -2,11 +2,13 @@ package hogapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
@@ -35,7 +37,7 @@ func exampleLines(name string, lines ...string) (path string) {
 	return path
 }
 
-// With a checkpoint a run goes on where the one before was stopped, in whatever way; the receipt covers all of them.
+// With a checkpoint a run continues where the one before was stopped, in whatever way; the receipt covers all of them.
 func ExampleFileCheckpoint() {
 	client, server := importClient()
 	path := exampleLines("events.jsonl",
@@ -59,9 +61,9 @@ func ExampleFileCheckpoint() {
 	// the service got 2
 }
 
-// Rejects go to a file of lines, which can be mended and imported as an import of its own.
+// Rejects go to a file of lines, with the reason and the place of each. Corrected by hand, a line is imported with its uuid.
 func ExampleRejectFile() {
-	client, _ := importClient()
+	client, server := importClient()
 	path := exampleLines("events.jsonl",
 		`{"event":"","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z","uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"}`,
 		`{"event":"closed","distinct_id":"ann","timestamp":"2024-01-05T09:10:00Z"}`)
@@ -75,22 +77,57 @@ func ExampleRejectFile() {
 	}
 	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
 
-	lines, err := os.ReadFile(rejects)
+	line, err := os.ReadFile(rejects)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(string(lines))
-	mended := strings.ReplaceAll(string(lines), `"event":""`, `"event":"opened"`)
-	if err := os.WriteFile(rejects, []byte(mended), 0o600); err != nil {
+	fmt.Print(string(line))
+	event, _, _ := strings.Cut(string(line), `,"$reject"`) // remove it, and correct the name
+	corrected := strings.Replace(event, `"event":""`, `"event":"opened"`, 1) + "}\n"
+	if err := os.WriteFile(rejects, []byte(corrected), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	receipt, err = client.Import(ctx, hogapi.JSONLinesFile(rejects), hogapi.ImportOptions{ID: "doors-2024-mended"})
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, nil), hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected, "the service holds", server.Ledger().Unique())
+	// Output:
+	// acknowledged 1 rejected 1
+	// {"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"","timestamp":"2024-01-05T09:00:00Z","distinct_id":"ann","$reject":{"reason":"no_name","field":"event","want":"a name","position":{"key":"events.jsonl","offset":114},"where":"events.jsonl:1","import":"doors-2024"}}
+	// acknowledged 1 rejected 0 the service holds 2
+}
+
+// A corrected parser imports the records that made no event, with the uuids of their places.
+func ExampleRejectedRecords() {
+	client, server := importClient()
+	path := exampleLines("events.jsonl",
+		`{"event":"opened","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z"}`,
+		`closed,ann,2024-01-05T09:10:00Z`)
+	rejects := filepath.Join(filepath.Dir(path), "rejects.jsonl")
+	defer os.RemoveAll(filepath.Dir(path))
+
+	ctx := context.Background()
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
+
+	parse := func(record []byte) ([]hogapi.Event, error) {
+		fields := strings.Split(string(record), ",")
+		if len(fields) != 3 {
+			return nil, errors.New("want a name, a person and a time")
+		}
+		at, err := time.Parse(time.RFC3339, fields[2])
+		return []hogapi.Event{{Name: fields[0], DistinctID: fields[1], Timestamp: at}}, err
+	}
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, parse), hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected, "the service holds", server.Ledger().Unique())
 	// Output:
 	// acknowledged 1 rejected 1
-	// {"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"","timestamp":"2024-01-05T09:00:00Z","distinct_id":"ann","$reject":{"reason":"no_name","field":"event","want":"a name","position":{"key":"events.jsonl","offset":114},"where":"events.jsonl:1","import":"doors-2024"}}
-	// acknowledged 1 rejected 0
+	// acknowledged 1 rejected 0 the service holds 2
 }

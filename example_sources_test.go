@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// exampleFile writes lines of events, one of which is no JSON, and returns the file's path.
+// exampleFile writes lines of events, one of which is not JSON, and returns the file's path.
 func exampleFile() string {
 	folder, err := os.MkdirTemp("", "hogapi-")
 	if err != nil {
@@ -30,7 +30,7 @@ func exampleFile() string {
 	return path
 }
 
-// Files of JSON lines are imported with a checkpoint, so that a second run goes on, and with a file of what was refused.
+// Files of JSON lines are imported with a checkpoint, so that a second run continues, and with a file of what was refused.
 func ExampleJSONLinesFile() {
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
@@ -75,7 +75,7 @@ func ExampleCheck() {
 	// bad record at events.jsonl:244
 }
 
-// Rows of a table are imported page after page. The key of a row is its position: a run that resumes reads on behind it.
+// Rows of a table are imported page after page. The key of a row is its position: a run that resumes reads on after it.
 func ExamplePagedSource() {
 	type order struct {
 		id     int64
@@ -106,4 +106,29 @@ func ExamplePagedSource() {
 	receipt, err := client.Import(context.Background(), source, hogapi.ImportOptions{ID: "orders-2024"})
 	fmt.Println(receipt.Acknowledged, receipt.First, "to", receipt.Last, err)
 	// Output: 5 1 to 5 <nil>
+}
+
+// A mapping changes the events of a source, or leaves some out on purpose. They keep their places.
+func ExampleMapSource() {
+	path := exampleFile()
+	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	source := hogapi.MapSource(hogapi.JSONLinesFile(path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+		if ev.DistinctID == "ben" {
+			return nil, hogapi.Skip("internal user")
+		}
+		ev.Name = "shop: " + ev.Name
+		return []hogapi.Event{ev}, nil
+	})
+	report, err := hogapi.Check(context.Background(), source, hogapi.ImportOptions{ID: "shop-2024"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("good", report.Good, "refused", report.Refused, "skipped", report.Skips)
+	for _, row := range report.Days {
+		fmt.Println(row.Day, row.Event, row.Events)
+	}
+	// Output:
+	// good 2 refused 1 skipped map[internal user:1]
+	// 2024-05-01 shop: order placed 1
+	// 2024-05-02 shop: order paid 1
 }
