@@ -347,8 +347,8 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := newFakeClient(t, newScript(answers(200, string(body))), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		offset := offsetPager[json.RawMessage](client, OpDashboardsList, nil, ListOptions{MaxPages: 3}, nil).all(t.Context())
-		cursor := cursorPager[json.RawMessage](client, OpRunsList, []string{"x"}, nil, CursorOptions{MaxPages: 3}, nil).all(t.Context())
+		offset := offsetPager[json.RawMessage](client, endpoint(OpDashboardsList), ListOptions{MaxPages: 3}, nil).all(t.Context())
+		cursor := cursorPager[json.RawMessage](client, endpoint(OpRunsList, "x"), CursorOptions{MaxPages: 3}, nil).all(t.Context())
 		for _, walk := range []func(func(json.RawMessage, error) bool){offset, cursor} {
 			var got []string
 			var failed error

@@ -210,13 +210,10 @@ func (s *AppMetricsService) Get(
 	ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption,
 ) (*AppMetrics, error) {
 	selected := orDefault(o)
-	q, err := metricQuery(OpAppMetricsGet, selected.Category, selected.JobID)
-	if err != nil {
-		return nil, err
-	}
-	setText(q, "date_from", selected.DateFrom)
-	setText(q, "date_to", selected.DateTo)
-	return read[AppMetrics](ctx, s.client, endpoint(OpAppMetricsGet, id), q, options)
+	r := metrics(OpAppMetricsGet, selected.Category, selected.JobID, id)
+	setText(r.query, "date_from", selected.DateFrom)
+	setText(r.query, "date_to", selected.DateTo)
+	return fetch[AppMetrics](ctx, s.client, r, options)
 }
 
 // ErrorDetails returns the newest occurrences of one type of error, as [MetricError] names it.
@@ -226,18 +223,15 @@ func (s *AppMetricsService) Get(
 func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {
-	if errorType == "" {
-		return nil, &InputError{
-			Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
-		}
-	}
 	selected := orDefault(o)
-	q, err := metricQuery(OpAppMetricsErrorDetails, selected.Category, selected.JobID)
-	if err != nil {
-		return nil, err
+	r := metrics(OpAppMetricsErrorDetails, selected.Category, selected.JobID, id)
+	if errorType == "" {
+		r = r.refuse(&InputError{
+			Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
+		})
 	}
-	q.Set("error_type", errorType)
-	answer, err := read[errorDetails](ctx, s.client, endpoint(OpAppMetricsErrorDetails, id), q, options)
+	r.query.Set("error_type", errorType)
+	answer, err := fetch[errorDetails](ctx, s.client, r, options)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +244,8 @@ func (s *AppMetricsService) ErrorDetails(
 func (s *AppMetricsService) HistoricalExports(
 	ctx context.Context, pluginConfigID string, options ...CallOption,
 ) ([]HistoricalExport, error) {
-	r := endpoint(OpAppMetricsHistoricalExports, pluginConfigID)
-	answer, err := read[historicalExports](ctx, s.client, r, nil, options)
+	r := metrics(OpAppMetricsHistoricalExports, "", "", pluginConfigID)
+	answer, err := fetch[historicalExports](ctx, s.client, r, options)
 	if err != nil {
 		return nil, err
 	}
@@ -265,8 +259,8 @@ func (s *AppMetricsService) HistoricalExports(
 func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {
-	r := endpoint(OpAppMetricsHistoricalExport, pluginConfigID, jobID)
-	return read[HistoricalExportDetail](ctx, s.client, r, nil, options)
+	r := metrics(OpAppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
+	return fetch[HistoricalExportDetail](ctx, s.client, r, options)
 }
 
 // The answers that hold a list.
@@ -285,24 +279,15 @@ func (e *historicalExports) decodeRows(ctx context.Context, body []byte) (err er
 	return err
 }
 
-// read carries out a call whose answer may be empty: PostHog's API reference documents no body.
-func read[T any](ctx context.Context, c *Client, r request, q url.Values, options []CallOption) (*T, error) {
-	r.query, r.lenient = q, true
-	var out T
-	if err := c.call(ctx, r, &out, options...); err != nil {
-		return nil, err
-	}
-	return &out, nil
-}
-
-func metricQuery(op Op, category MetricCategory, jobID string) (url.Values, error) {
-	q := url.Values{}
+// metrics is the request of an operation, whose answer may be empty: PostHog's API reference
+// documents no body.
+func metrics(op Op, category MetricCategory, jobID string, ids ...string) request {
+	r := endpoint(op, ids...).with(url.Values{})
+	r.lenient = true
 	if category != "" {
-		if err := checkSpelling(op, "Category", category, metricCategories); err != nil {
-			return nil, err
-		}
-		q.Set("category", string(category))
+		r = r.refuse(checkSpelling(op, "Category", category, metricCategories))
+		r.query.Set("category", string(category))
 	}
-	setText(q, "job_id", jobID)
-	return q, nil
+	setText(r.query, "job_id", jobID)
+	return r
 }

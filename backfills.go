@@ -92,48 +92,34 @@ type BackfillsService service
 //
 // GET /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
 func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) (*CursorPage[Backfill], error) {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return nil, err
-	}
-	return walk.one(ctx)
+	return s.walk(exportID, o, options).one(ctx)
 }
 
 // Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return failedSeq[*CursorPage[Backfill]](err)
-	}
-	return walk.pages(ctx)
+	return s.walk(exportID, o, options).pages(ctx)
 }
 
 // All yields every backfill. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[Backfill, error] {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return failedSeq[Backfill](err)
-	}
-	return walk.all(ctx)
+	return s.walk(exportID, o, options).all(ctx)
 }
 
-func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) (w pager[Backfill, *CursorPage[Backfill]], err error) {
+func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) pager[Backfill, *CursorPage[Backfill]] {
 	selected := orDefault(o)
 	setDefault(&selected.Ordering, BackfillsNewestFirst)
-	r, err := endpointByID(OpBackfillsList, exportID)
-	if err != nil {
-		return w, err
-	}
-	if !isKnown(selected.Ordering, backfillOrderings) {
-		return w, &InputError{Op: OpBackfillsList, Field: "Ordering", Value: unlessKey(string(selected.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
-	}
-	if err := selected.CursorOptions.check(OpBackfillsList); err != nil {
-		return w, err
-	}
 	query := url.Values{"ordering": {string(selected.Ordering)}}
-	return cursorPager[Backfill](s.client, OpBackfillsList, r.ids, query, selected.CursorOptions, options), nil
+	r := endpointByID(OpBackfillsList, exportID).refuse(selected.check()).with(query)
+	return cursorPager[Backfill](s.client, r, selected.CursorOptions, options)
+}
+
+func (o BackfillListOptions) check() error {
+	if !isKnown(o.Ordering, backfillOrderings) {
+		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: unlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
+	}
+	return nil
 }
 
 // Get returns one backfill. The service writes its record a moment after the request: until then
@@ -141,15 +127,7 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
-	r, err := endpointByID(OpBackfillsGet, exportID, backfillID)
-	if err != nil {
-		return nil, err
-	}
-	var b Backfill
-	if err := s.client.call(ctx, r, &b, options...); err != nil {
-		return nil, err
-	}
-	return &b, nil
+	return fetch[Backfill](ctx, s.client, endpointByID(OpBackfillsGet, exportID, backfillID), options)
 }
 
 // Create is [BatchExportsService.Backfill] without the older endpoint.
@@ -164,19 +142,12 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {
-	r, err := endpointByID(OpBackfillsCancel, exportID, backfillID)
-	if err != nil {
-		return err
-	}
-	return s.client.call(ctx, r, nil, options...)
+	return s.client.call(ctx, endpointByID(OpBackfillsCancel, exportID, backfillID), nil, options...)
 }
 
 // backfill asks for a backfill by the first of the endpoints that the service has.
 func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, ops ...Op) (ticket *BackfillTicket, err error) {
-	if _, err := endpointByID(ops[0], exportID); err != nil {
-		return nil, err
-	}
-	if err := r.check(ops[0]); err != nil {
+	if err := endpointByID(ops[0], exportID).refuse(r.check(ops[0])).refusal; err != nil {
 		return nil, err
 	}
 	t, err := c.newTicket(ctx, ops[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
@@ -184,10 +155,7 @@ func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRan
 		return nil, err
 	}
 	for _, op := range ops {
-		req, err := endpointByID(op, exportID)
-		if err != nil {
-			return nil, err
-		}
+		req := endpointByID(op, exportID)
 		req.body = r
 		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {
 			return ticket, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/url"
 	"reflect"
 	"time"
 
@@ -225,39 +224,23 @@ type BatchExportsService service
 //
 // GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[BatchExport], error) {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return nil, err
-	}
-	return walk.one(ctx)
+	return s.walk(o, options).one(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return failedSeq[*OffsetPage[BatchExport]](err)
-	}
-	return walk.pages(ctx)
+	return s.walk(o, options).pages(ctx)
 }
 
 // All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where
 // to resume.
 func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return failedSeq[BatchExport](err)
-	}
-	return walk.all(ctx)
+	return s.walk(o, options).all(ctx)
 }
 
 // walk is the pager of List, Pages and All.
-func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) (w pager[BatchExport, *OffsetPage[BatchExport]], err error) {
-	selected := orDefault(o)
-	if err := selected.check(OpBatchExportsList); err != nil {
-		return w, err
-	}
-	return offsetPager[BatchExport](s.client, OpBatchExportsList, url.Values{}, selected, options), nil
+func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) pager[BatchExport, *OffsetPage[BatchExport]] {
+	return offsetPager[BatchExport](s.client, endpoint(OpBatchExportsList), orDefault(o), options)
 }
 
 // Get returns one export.
@@ -265,11 +248,7 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) (w page
 // GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist, or is
 // deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
-	r, err := endpointByID(OpBatchExportsGet, id)
-	if err != nil {
-		return nil, err
-	}
-	return callExport(ctx, s.client, r, options)
+	return fetch[BatchExport](ctx, s.client, endpointByID(OpBatchExportsGet, id), options)
 }
 
 // Create makes an export and its schedule.
@@ -278,13 +257,9 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 // for an interval or a model that the plan does not include. The call is not repeated if its
 // outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCreate, options ...CallOption) (*BatchExport, error) {
-	body, err := export.body(OpBatchExportsCreate)
-	if err != nil {
-		return nil, err
-	}
 	r := endpoint(OpBatchExportsCreate)
-	r.body = body
-	return callExport(ctx, s.client, r, options)
+	r.body, r.refusal = export.body(OpBatchExportsCreate)
+	return fetch[BatchExport](ctx, s.client, r, options)
 }
 
 // Update changes an export and returns it whole.
@@ -292,44 +267,24 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCrea
 // PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
 // newer servers, for another model or another type of destination.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdate, options ...CallOption) (*BatchExport, error) {
-	r, err := endpointByID(OpBatchExportsUpdate, id)
-	if err != nil {
-		return nil, err
-	}
-	if r.body, err = update.body(OpBatchExportsUpdate); err != nil {
-		return nil, err
-	}
-	return callExport(ctx, s.client, r, options)
-}
-
-func callExport(ctx context.Context, c *Client, r request, options []CallOption) (*BatchExport, error) {
-	var export BatchExport
-	if err := c.call(ctx, r, &export, options...); err != nil {
-		return nil, err
-	}
-	return &export, nil
+	r := endpointByID(OpBatchExportsUpdate, id)
+	body, err := update.body(OpBatchExportsUpdate)
+	r.body = body
+	return fetch[BatchExport](ctx, s.client, r.refuse(err), options)
 }
 
 // Delete removes an export, with its schedule; its running runs and backfills are cancelled.
 //
 // DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
-	return s.act(ctx, OpBatchExportsDelete, id, options)
+	return s.client.call(ctx, endpointByID(OpBatchExportsDelete, id), nil, options...)
 }
 
 // Pause stops the schedule. To pause a paused export changes nothing.
 //
 // POST /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
-	return s.act(ctx, OpBatchExportsPause, id, options)
-}
-
-func (s *BatchExportsService) act(ctx context.Context, op Op, id uuid.UUID, options []CallOption) error {
-	r, err := endpointByID(op, id)
-	if err != nil {
-		return err
-	}
-	return s.client.call(ctx, r, nil, options...)
+	return s.client.call(ctx, endpointByID(OpBatchExportsPause, id), nil, options...)
 }
 
 // UnpauseOptions say what Unpause does in addition.
@@ -349,10 +304,7 @@ type UnpauseOptions struct {
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
-	r, err := endpointByID(OpBatchExportsUnpause, id)
-	if err != nil {
-		return nil, err
-	}
+	r := endpointByID(OpBatchExportsUnpause, id)
 	cfg, err := configOf(OpBatchExportsUnpause, options)
 	if err != nil {
 		return nil, err
@@ -372,11 +324,7 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 // GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to
 // every personal key.
 func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	r, err := endpointByID(OpBatchExportsLogs, id)
-	if err != nil {
-		return nil, err
-	}
-	return s.client.logs(ctx, r, o, options...)
+	return s.client.logs(ctx, endpointByID(OpBatchExportsLogs, id), o, options...)
 }
 
 // AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the
@@ -384,9 +332,5 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 // is an error. An error comes once, last, as a [*PageError]; to resume, set Before to the time in
 // its Cursor.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
-	r, err := endpointByID(OpBatchExportsLogs, id)
-	if err != nil {
-		return failedSeq[LogEntry](err)
-	}
-	return s.client.allLogs(ctx, r, o, options...)
+	return s.client.allLogs(ctx, endpointByID(OpBatchExportsLogs, id), o, options...)
 }

@@ -72,6 +72,7 @@ type request struct {
 	query   url.Values // may be nil
 	body    any        // nil sends none
 	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
+	refusal error      // why it is not sent: bad input
 }
 
 // endpoint is the request of an operation of the table.
@@ -79,16 +80,30 @@ func endpoint(op Op, ids ...string) request { return request{op: operations[op],
 
 // endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order.
 // It refuses the nil id.
-func endpointByID(op Op, ids ...uuid.UUID) (request, error) {
+func endpointByID(op Op, ids ...uuid.UUID) request {
 	r := endpoint(op)
 	names := parameter.FindAllString(r.op.path, -1)
 	for i, id := range ids {
 		if id == uuid.Nil {
-			return r, &InputError{Op: op, Field: names[i], Value: id.String(), Want: "an id, not the nil UUID"}
+			return r.refuse(&InputError{Op: op, Field: names[i], Value: id.String(), Want: "an id, not the nil UUID"})
 		}
 		r.ids = append(r.ids, id.String())
 	}
-	return r, nil
+	return r
+}
+
+// refuse makes the first error that is not nil the request's refusal.
+func (r request) refuse(err error) request {
+	if r.refusal == nil {
+		r.refusal = err
+	}
+	return r
+}
+
+// with is the request with a query of its own.
+func (r request) with(query url.Values) request {
+	r.query = query
+	return r
 }
 
 var parameter = regexp.MustCompile(`\{\w+\}`)
@@ -109,6 +124,9 @@ func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
 	if ctx == nil {
 		return nilContext(r.op.name)
+	}
+	if r.refusal != nil {
+		return r.refusal
 	}
 	cfg, err := configOf(r.op.name, options)
 	if err != nil {
@@ -131,6 +149,15 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	}
 	x.observeResult(ctx, err)
 	return err
+}
+
+// fetch carries out a request whose answer is a T.
+func fetch[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
+	var out T
+	if err := c.call(ctx, r, &out, options...); err != nil {
+		return nil, err
+	}
+	return &out, nil
 }
 
 // prepare validates a request and builds it, with everything that a try needs.

@@ -71,8 +71,10 @@ func (f *CheckFinding) add(p Position, text string) {
 }
 
 // Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts
-// what Check calls good; of the options only ID and Gate matter. What the service itself refuses shows
-// in the import only. The report is valid with an error too, as far as it came.
+// what Check calls good; of the options only ID, Gate, MaxRejectShare and MaxRejects matter. If the gate
+// alone refuses more than an import allows, the error is a *[StopError] with [StopTooManyRejects]. What
+// the service itself refuses shows in the import only. The report is valid with an error too, as far as
+// it came.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
 	if err := errors.Join(checkContext(OpImport, ctx), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
@@ -94,12 +96,13 @@ func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, er
 	if ctx.Err() != nil {
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
-	return c.finish(), nil
+	return c.finish(), c.judge(o.rejectLimits())
 }
 
 // checker is the state of a Check. Its memory does not grow with the source.
 type checker struct {
 	report   CheckReport
+	refused  error // the first refusal
 	encoder  *encoder
 	identity *identity
 	numbers  numbering
@@ -123,12 +126,22 @@ func newChecker(o ImportOptions) *checker {
 	}
 }
 
+// judge judges the refusals as the import would at its end.
+func (c *checker) judge(limits rejectLimits) error {
+	limits.first = c.refused
+	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Refused, Skipped: c.report.Skipped})
+	if stop, ok := errors.AsType[*StopError](err); ok {
+		stop.of = "check"
+	}
+	return err
+}
+
 func (c *checker) add(ev *Event) {
 	c.report.Read++
 	n := c.numbers.next(ev.origin())
 	if why, skipped := ev.skipped(); skipped {
 		c.report.Skipped++
-		c.report.Skips[why]++
+		ledger.AddTo(c.report.Skips, why, 1)
 		return
 	}
 	out, refusal := c.encoder.encode(ev)
@@ -140,6 +153,9 @@ func (c *checker) add(ev *Event) {
 	}
 	if refusal != nil {
 		c.report.Refused++
+		if c.refused == nil {
+			c.refused = refusal
+		}
 		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
 		return
 	}
@@ -256,6 +272,9 @@ func (r CheckReport) String() string {
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
 			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), refusedPrefix+string(reason)+": "))
 		}
+	}
+	for _, why := range sortedKeys(r.Skips) {
+		fmt.Fprintf(&b, "\nskipped, %s: %d", printable(why), r.Skips[why])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
 		finding("warning, "+string(w), r.Warnings[w])

@@ -57,7 +57,10 @@ func TestCheckFinds(t *testing.T) {
 		at(6, func(e *hogapi.Event) { e.Timestamp = time.Now() }),
 		hogapi.BadEvent(hogapi.Position{Offset: 7}, []byte("{"), errors.New("line 7 is no JSON")),
 	), hogapi.ImportOptions{ID: "check"})
-	require.NoError(t, err)
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
+	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: rejected: 4 of 7 records, more than MaxRejectShare (0.01); the first of this run: ")
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
 	assert.EqualValues(t, 4, report.Refused)

@@ -131,11 +131,7 @@ func onceCalls() map[string]func(context.Context, *Client) error {
 			for range strings.Count(row.path, "{") {
 				ids = append(ids, uuid.New())
 			}
-			r, err := endpointByID(op, ids...)
-			if err != nil {
-				return err
-			}
-			return c.call(ctx, r, nil)
+			return c.call(ctx, endpointByID(op, ids...), nil)
 		}
 	}
 	return calls

@@ -172,22 +172,14 @@ type DashboardsService service
 func (s *DashboardsService) List(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) (*OffsetPage[Dashboard], error) {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return nil, err
-	}
-	return walk.one(ctx)
+	return s.walk(o, options).one(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *DashboardsService) Pages(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) iter.Seq2[*OffsetPage[Dashboard], error] {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return failedSeq[*OffsetPage[Dashboard]](err)
-	}
-	return walk.pages(ctx)
+	return s.walk(o, options).pages(ctx)
 }
 
 // All yields the dashboards of all pages. An error comes once, last, as a [*PageError] that says
@@ -195,20 +187,12 @@ func (s *DashboardsService) Pages(
 func (s *DashboardsService) All(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) iter.Seq2[Dashboard, error] {
-	walk, err := s.walk(o, options)
-	if err != nil {
-		return failedSeq[Dashboard](err)
-	}
-	return walk.all(ctx)
+	return s.walk(o, options).all(ctx)
 }
 
 // walk is the pager of List, Pages and All.
-func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) (
-	w pager[Dashboard, *OffsetPage[Dashboard]], err error,
-) {
+func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) pager[Dashboard, *OffsetPage[Dashboard]] {
 	selected := orDefault(o)
-	if err := selected.check(OpDashboardsList); err != nil {
-		return w, err
-	}
-	return offsetPager[Dashboard](s.client, OpDashboardsList, selected.query(), selected.ListOptions, options), nil
+	r := endpoint(OpDashboardsList).refuse(selected.check(OpDashboardsList)).with(selected.query())
+	return offsetPager[Dashboard](s.client, r, selected.ListOptions, options)
 }

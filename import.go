@@ -28,11 +28,12 @@ type ImportOptions struct {
 	// import.
 	Rejects RejectHandler
 	// MaxRejectShare is the largest share of rejects among the records, those that are skipped not
-	// counted: default 0.01; -1 for no limit. It is judged over all runs of the import, from 1,000
-	// records on and at the end, where there are two rejects or more. If the first 100 records are all
+	// counted: default 0.01; -1 for no limit. It is judged over all runs of the import, first after 1,000
+	// records and again at the end, where there are two rejects or more. If the first 100 records are all
 	// rejected, or all records of a shorter source, the import stops too. See [StopTooManyRejects].
 	MaxRejectShare float64
-	// MaxRejects is the largest number of rejects, over all runs: default no limit.
+	// MaxRejects is the largest number of rejects, over all runs: default no limit. One more stops the
+	// import at once.
 	MaxRejects int64
 	// VerifyGzip is the size in bytes of the largest gzip file whose checksums are verified before its
 	// first event is sent: default 1 GiB; -1 for none. Larger files are checked as they are read.

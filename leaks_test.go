@@ -203,13 +203,14 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 	require.ErrorIs(t, refused, ErrInvalid)
 	paged := last(client.Runs.All(t.Context(), exportA, nil))
 	require.ErrorAs(t, paged, new(*PageError))
-	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced})
+	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoCompression: true}})
 	require.NoError(t, err)
-	_, err = capture.Close(t.Context()) // since its goroutines write to it
-	require.NoError(t, err)
+	require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
+	_, stopped := capture.Close(t.Context()) // since its goroutines write to it
+	require.ErrorAs(t, stopped, new(*UnsettledError))
 	for name, v := range map[string]any{
 		"client": client, "another project's": client.ForProject("7"), "exports": client.BatchExports, "backfills": client.Backfills, "runs": client.Runs,
-		"metrics": client.AppMetrics, "dashboards": client.Dashboards, "capture": capture, "error": refused, "page error": paged, "reply": reply,
+		"metrics": client.AppMetrics, "dashboards": client.Dashboards, "capture": capture, "error": refused, "stop": stopped, "page error": paged, "reply": reply,
 	} {
 		requireNoKeyInside(t, name, v)
 		var said sayings

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hogapi/hogapi/internal/ledger"
@@ -11,7 +12,8 @@ type rejectLimits struct {
 	share  float64 // of the records that are not skipped; 0: no limit
 	number int64   // of rejects; 0: no limit
 
-	first error // of this run
+	isJudged bool  // the share was judged; next at the end
+	first    error // of this run
 }
 
 const (
@@ -53,22 +55,30 @@ func (l *rejectLimits) judge(c ledger.Counts) error {
 	judged := c.Acknowledged + c.Rejected
 	switch {
 	case l.number > 0 && c.Rejected > l.number:
-		return l.stop(c, fmt.Sprintf("more than MaxRejects, %d", l.number))
+		return l.stop(fmt.Sprintf("%d records, more than MaxRejects (%d)", c.Rejected, l.number))
 	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
-		return l.stop(c, "every one of the first records; no place was saved")
-	case judged >= enoughRecords && l.isOverShare(c):
-		return l.stop(c, fmt.Sprintf("more than MaxRejectShare, %g", l.share))
+		return l.stop(fmt.Sprintf("all of the first %d records", c.Rejected))
+	case judged >= enoughRecords && !l.isJudged:
+		l.isJudged = true
+		return l.judgeShare(c)
+	}
+	return nil
+}
+
+func (l *rejectLimits) judgeShare(c ledger.Counts) error {
+	if l.isOverShare(c) {
+		return l.stop(fmt.Sprintf("%d of %d records, more than MaxRejectShare (%g)", c.Rejected, c.Acknowledged+c.Rejected, l.share))
 	}
 	return nil
 }
 
 // judgeEnd judges an import whose source is at its end.
 func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
-	switch {
-	case l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0:
-		return l.stop(c, "every record of the source; no place was saved")
-	case l.isOverShare(c):
-		return l.stop(c, fmt.Sprintf("more than MaxRejectShare, %g", l.share))
+	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
+		return l.stop(fmt.Sprintf("all %d records", c.Rejected))
+	}
+	if err := l.judgeShare(c); err != nil {
+		return err
 	}
 	return l.judge(c)
 }
@@ -77,8 +87,8 @@ func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
 	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
 }
 
-func (l *rejectLimits) stop(c ledger.Counts, what string) error {
-	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
+func (l *rejectLimits) stop(what string) error {
+	err := errors.New("rejected: " + what)
 	if l.first != nil {
 		err = fmt.Errorf("%w; the first of this run: %w", err, bare(l.first))
 	}

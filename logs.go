@@ -163,19 +163,11 @@ func (o LogOptions) set(q url.Values) {
 // logs fetches one page of a log: r is the endpoint, whose own query the options are added to.
 func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	selected := orDefault(o)
-	if err := selected.check(r.op.name); err != nil {
-		return nil, err
-	}
 	query := url.Values{}
 	maps.Copy(query, r.query)
 	selected.set(query)
-	r.query = query
 	r.lenient = true
-	var p LogPage
-	if err := c.call(ctx, r, &p, options...); err != nil {
-		return nil, err
-	}
-	return &p, nil
+	return fetch[LogPage](ctx, c, r.refuse(selected.check(r.op.name)).with(query), options)
 }
 
 // allLogs walks a log from the newest entry to the oldest, by Before.

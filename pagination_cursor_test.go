@@ -3,7 +3,6 @@ package hogapi
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -74,12 +73,12 @@ func TestLongCursors(t *testing.T) {
 			return answer(r, 200, fmt.Sprintf(`{"next":"?cursor=%s%d","results":[]}`, strings.Repeat("c", size), n)), nil
 		}))
 	}
-	err := last(cursorPager[int](serve(length), OpRunsList, []string{"x"}, nil, CursorOptions{MaxPages: pages}, nil).all(t.Context()))
+	err := last(cursorPager[int](serve(length), endpoint(OpRunsList, "x"), CursorOptions{MaxPages: pages}, nil).all(t.Context()))
 	require.ErrorContains(t, err, "cursor of over 4 KiB")
 	require.Equal(t, 1, n)
 
 	var before, after runtime.MemStats
-	for range cursorPager[int](serve(3<<10), OpRunsList, []string{"x"}, url.Values{}, CursorOptions{MaxPages: 3000}, nil).pages(t.Context()) {
+	for range cursorPager[int](serve(3<<10), endpoint(OpRunsList, "x"), CursorOptions{MaxPages: 3000}, nil).pages(t.Context()) {
 		if n == 100 || n == 3000 {
 			runtime.GC()
 			before = after

@@ -104,7 +104,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
-		return offsetPager[int](c, OpDashboardsList, nil, lo, options).all(ctx)
+		return offsetPager[int](c, endpoint(OpDashboardsList), lo, options).all(ctx)
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
@@ -114,7 +114,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			co.Cursor = o.resume.Cursor
 		}
-		return cursorPager[int](c, OpRunsList, []string{uuid.NewString()}, url.Values{"ordering": {"-created_at"}}, co, options).all(ctx)
+		return cursorPager[int](c, endpoint(OpRunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).all(ctx)
 	},
 }
 
@@ -412,7 +412,7 @@ func TestServerShrinksTheLimit(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		l := &list{items: 9}
 		o := ListOptions{Limit: 1000, Prefetch: prefetch}
-		items, err := collect(offsetPager[int](newFakeClient(t, l), OpDashboardsList, nil, o, nil).all(t.Context()))
+		items, err := collect(offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), o, nil).all(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, upTo(9), items)
 		require.Len(t, l.asked, 5)
@@ -549,14 +549,14 @@ func TestWalkWithBadInput(t *testing.T) {
 // One page is one call, and its error is that of the call.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := offsetPager[int](newFakeClient(t, l), OpDashboardsList, nil, ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
+	p, err := offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = offsetPager[int](newFakeClient(t, l), OpDashboardsList, nil, ListOptions{Offset: 2}, nil).one(t.Context())
+	_, err = offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), ListOptions{Offset: 2}, nil).one(t.Context())
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	require.Contains(t, err.Error(), "dashboard:read")

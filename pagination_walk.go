@@ -20,6 +20,7 @@ type pager[T any, P page[T]] struct {
 	start    place
 	maxPages int
 	prefetch int
+	refusal  error // bad input
 }
 
 // one fetches the page at the start.
@@ -31,6 +32,9 @@ func (w pager[T, P]) one(ctx context.Context) (P, error) { return w.fetch(ctx, w
 func (w pager[T, P]) pages(ctx context.Context) iter.Seq2[P, error] {
 	if ctx == nil {
 		return failedSeq[P](nilContext(w.op))
+	}
+	if w.refusal != nil {
+		return failedSeq[P](w.refusal)
 	}
 	return func(yield func(P, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -229,45 +233,36 @@ func (l *lookahead[T, P]) stop() {
 }
 
 // fetchPage makes the fetch function of a list: an ordinary call for each page.
-func fetchPage[P any](
-	c *Client, op Op, ids []string, query url.Values, options []CallOption,
-) func(context.Context, place) fetched[*P] {
-	return func(ctx context.Context, at place) fetched[*P] {
-		r := endpoint(op, ids...)
-		r.query = url.Values{}
-		maps.Copy(r.query, query)
-		at.set(r.query)
-		var got fetched[*P]
+func fetchPage[P any](c *Client, r request, options []CallOption) func(context.Context, place) fetched[*P] {
+	return func(ctx context.Context, at place) (got fetched[*P]) {
+		query := url.Values{}
+		maps.Copy(query, r.query)
+		at.set(query)
 		ownReply := func(cfg *callConfig) {
 			if got.replyFor = cfg.reply; cfg.reply != nil {
 				cfg.reply = &got.reply
 			}
 		}
-		var p P
-		if got.err = c.call(ctx, r, &p, append(slices.Clip(options), ownReply)...); got.err == nil {
-			got.page = &p
-		}
+		got.page, got.err = fetch[P](ctx, c, r.with(query), append(slices.Clip(options), ownReply))
 		return got
 	}
 }
 
 // offsetPager is the pager of a list that is paged by offset.
-func offsetPager[T any](
-	c *Client, op Op, query url.Values, o ListOptions, options []CallOption,
-) pager[T, *OffsetPage[T]] {
+func offsetPager[T any](c *Client, r request, o ListOptions, options []CallOption) pager[T, *OffsetPage[T]] {
+	r = r.refuse(o.check(r.op.name))
 	return pager[T, *OffsetPage[T]]{
-		op: op, fetch: fetchPage[OffsetPage[T]](c, op, nil, query, options),
-		start: place{offset: o.Offset, limit: o.Limit}, maxPages: o.MaxPages, prefetch: o.Prefetch,
+		op: r.op.name, fetch: fetchPage[OffsetPage[T]](c, r, options),
+		start: place{offset: o.Offset, limit: o.Limit}, maxPages: o.MaxPages, prefetch: o.Prefetch, refusal: r.refusal,
 	}
 }
 
 // cursorPager is the pager of a list that is paged by cursor.
-func cursorPager[T any](
-	c *Client, op Op, ids []string, query url.Values, o CursorOptions, options []CallOption,
-) pager[T, *CursorPage[T]] {
-	cursor, _ := o.start() // checked by the options' own check
+func cursorPager[T any](c *Client, r request, o CursorOptions, options []CallOption) pager[T, *CursorPage[T]] {
+	r = r.refuse(o.check(r.op.name))
+	cursor, _ := o.start() // checked
 	return pager[T, *CursorPage[T]]{
-		op: op, fetch: fetchPage[CursorPage[T]](c, op, ids, query, options),
-		start: place{cursor: cursor}, maxPages: o.MaxPages, prefetch: o.Prefetch,
+		op: r.op.name, fetch: fetchPage[CursorPage[T]](c, r, options),
+		start: place{cursor: cursor}, maxPages: o.MaxPages, prefetch: o.Prefetch, refusal: r.refusal,
 	}
 }

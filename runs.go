@@ -191,30 +191,18 @@ type RunsService service
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return nil, err
-	}
-	return walk.one(ctx)
+	return s.walk(exportID, o, options).one(ctx)
 }
 
 // Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return failedSeq[*CursorPage[Run]](err)
-	}
-	return walk.pages(ctx)
+	return s.walk(exportID, o, options).pages(ctx)
 }
 
 // All yields every run. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
-	walk, err := s.walk(exportID, o, options)
-	if err != nil {
-		return failedSeq[Run](err)
-	}
-	return walk.all(ctx)
+	return s.walk(exportID, o, options).all(ctx)
 }
 
 // Failed yields the failed runs whose interval has not been exported since: the newest run of each
@@ -279,22 +267,14 @@ func fromTheStart(err error) error {
 }
 
 // walk is the pager of List, Pages and All.
-func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) (w pager[Run, *CursorPage[Run]], err error) {
-	if o == nil {
-		o = &RunListOptions{}
+func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) pager[Run, *CursorPage[Run]] {
+	selected := orDefault(o)
+	r := endpointByID(OpRunsList, exportID).refuse(selected.check(OpRunsList)).with(selected.query())
+	w := cursorPager[Run](s.client, r, selected.CursorOptions, options)
+	if len(selected.Statuses) > 0 {
+		w.fetch = onlyWithStatus(slices.Clone(selected.Statuses), w.fetch)
 	}
-	r, err := endpointByID(OpRunsList, exportID)
-	if err != nil {
-		return w, err
-	}
-	if err := o.check(OpRunsList); err != nil {
-		return w, err
-	}
-	w = cursorPager[Run](s.client, OpRunsList, r.ids, o.query(), o.CursorOptions, options)
-	if len(o.Statuses) > 0 {
-		w.fetch = onlyWithStatus(slices.Clone(o.Statuses), w.fetch)
-	}
-	return w, nil
+	return w
 }
 
 type fetchRuns = func(context.Context, place) fetched[*CursorPage[Run]]
@@ -315,16 +295,7 @@ func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
-	r, err := endpointByID(OpRunsGet, exportID, runID)
-	if err != nil {
-		return nil, err
-	}
-	r.query = allRuns()
-	var run Run
-	if err := s.client.call(ctx, r, &run, options...); err != nil {
-		return nil, err
-	}
-	return &run, nil
+	return fetch[Run](ctx, s.client, endpointByID(OpRunsGet, exportID, runID).with(allRuns()), options)
 }
 
 // Cancel ends a run that is under way. For a run that is over, newer servers answer 400
@@ -333,12 +304,7 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
-	r, err := endpointByID(OpRunsCancel, exportID, runID)
-	if err != nil {
-		return err
-	}
-	r.query = allRuns()
-	return s.client.call(ctx, r, nil, options...)
+	return s.client.call(ctx, endpointByID(OpRunsCancel, exportID, runID).with(allRuns()), nil, options...)
 }
 
 // Retry exports a run's interval again, however the run ended: a new run is made, and the old one
@@ -354,11 +320,10 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
-	r, err := endpointByID(OpRunsRetry, exportID, runID)
-	if err != nil {
-		return nil, err
+	r := endpointByID(OpRunsRetry, exportID, runID).with(allRuns())
+	if r.refusal != nil {
+		return nil, r.refusal
 	}
-	r.query = allRuns()
 	ticket, err := s.client.newTicket(ctx, OpRunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
 	if err != nil {
 		return nil, err
@@ -374,10 +339,5 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, opti
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
 // answer [ErrForbidden] to every personal key.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	r, err := endpointByID(OpRunsLogs, exportID, runID)
-	if err != nil {
-		return nil, err
-	}
-	r.query = allRuns()
-	return s.client.logs(ctx, r, o, options...)
+	return s.client.logs(ctx, endpointByID(OpRunsLogs, exportID, runID).with(allRuns()), o, options...)
 }

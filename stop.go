@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -50,12 +51,14 @@ type StopError struct {
 	// Why nothing got through when it stopped, and since when; nil and zero where answers were good.
 	Failure      error
 	FailingSince time.Time
+
+	of string // "check", where no import has stopped
 }
 
 // Error says why, and what to do.
 func (e *StopError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: stopped: %s", e.Reason)
+	fmt.Fprintf(&b, "hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}

@@ -2,10 +2,9 @@ package delivery
 
 import "time"
 
-// batch is items in the form of a request's body, and what is needed to split it.
+// batch is items as they stand in a request's body, and what is needed to split it.
 type batch struct {
-	body   []byte // the prefix and the items, joined by commas
-	prefix int    // bytes of the prefix
+	body   []byte // the items, joined by commas
 	ends   []int  // where each item ends in body
 	seqs   []uint64
 	held   int       // bytes of its items
@@ -57,7 +56,7 @@ func (r part) halves() (first, second part) {
 
 // items is the bytes of a part.
 func (b *batch) items(r part) []byte {
-	begin := b.prefix
+	begin := 0
 	if r.from > 0 {
 		begin = b.ends[r.from-1] + 1 // after the comma
 	}

@@ -37,10 +37,8 @@ func (l *lane) add(i Item) (backwards bool) {
 
 // begin gives the open batch a body that is as large as the one before, and a little more.
 func (l *lane) begin() {
-	prefix := l.s.cfg.Prefix()
 	size := min(l.usual+l.usual/16, l.s.cfg.Budget.most.Bytes/len(l.s.lanes))
-	l.open.body = append(l.s.bodies.take(size), prefix...)
-	l.open.prefix = len(prefix)
+	l.open.body = l.s.bodies.take(size)
 }
 
 // fits reports whether an item may join the open batch.
@@ -50,7 +48,7 @@ func (l *lane) fits(i Item) bool {
 		return true
 	}
 	items, bytes := l.s.throttle.batchLimits()
-	if len(b.ends) >= items || len(b.body)+len(",")+len(i.Wire)+len(l.s.cfg.Suffix) > bytes {
+	if len(b.ends) >= items || len(l.s.cfg.Prefix())+len(b.body)+len(",")+len(i.Wire)+len(l.s.cfg.Suffix) > bytes {
 		return false
 	}
 	span := l.s.cfg.BatchSpan
@@ -224,7 +222,7 @@ func (l *lane) await(oldest uint64, items int) error {
 // pack makes the body of a part. Its items are not copied.
 func (l *lane) pack(b *batch, r part) (*Body, error) {
 	s := l.s
-	pieces := [][]byte{b.body[:b.prefix], b.items(r), s.cfg.Suffix}
+	pieces := [][]byte{s.cfg.Prefix(), b.items(r), s.cfg.Suffix}
 	plain := 0
 	for _, piece := range pieces {
 		plain += len(piece)

@@ -105,17 +105,17 @@ func (k *books[P]) count(e *event[P], reason string) {
 	t.Read++
 	for i, name := range k.warnings[:min(len(k.warnings), bits.Len16(e.warnings))] {
 		if e.warnings&(1<<i) != 0 {
-			addTo(t.Warnings, name, 1)
+			AddTo(t.Warnings, name, 1)
 		}
 	}
 	switch e.state {
 	case rejected, doubtful:
 		t.Rejected++
-		addTo(t.Rejects, reason, 1)
+		AddTo(t.Rejects, reason, 1)
 		e.row.current().rejected++
 	case skipped:
 		t.Skipped++
-		addTo(t.Skips, reason, 1)
+		AddTo(t.Skips, reason, 1)
 	default:
 		t.Acknowledged++
 		t.Digest.add(e.id)
@@ -132,7 +132,8 @@ func (k *books[P]) count(e *event[P], reason string) {
 // mostReasons bounds the maps of counts, whose keys may come from a caller.
 const mostReasons = 200
 
-func addTo(counts map[string]int64, key string, n int64) {
+// AddTo adds to a count of a map that is bounded: what does not fit is counted as [Other].
+func AddTo(counts map[string]int64, key string, n int64) {
 	if _, known := counts[key]; !known && len(counts) >= mostReasons {
 		key = Other
 	}

@@ -142,7 +142,7 @@ func (l *Ledger[P, R]) Warn(seq uint64, warnings uint16) {
 func (l *Ledger[P, R]) Count(warning string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	addTo(l.books.totals.Warnings, warning, n)
+	AddTo(l.books.totals.Warnings, warning, n)
 }
 
 // Resent counts events that were sent once more.

@@ -1,0 +1,296 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var noon = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+
+func id(n uint64) (b [16]byte) {
+	binary.BigEndian.PutUint64(b[8:], n)
+	return b
+}
+
+// one is an event that is a record of its own.
+func one(place int) Event[int] {
+	return Event[int]{Place: place, ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
+}
+
+func rejectAt(at string) func(int, [16]byte) string {
+	return func(place int, _ [16]byte) string { return fmt.Sprint(at, place) }
+}
+
+// front is what can be committed, and the rejects among it.
+func front(l *Ledger[int, string]) (n int, rejects []string) {
+	n, found := l.Front()
+	for _, r := range found {
+		rejects = append(rejects, fmt.Sprint(r.Number, " ", r.Reject))
+	}
+	return n, rejects
+}
+
+func TestNothingIsCommittedAcrossAGap(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	for place := range 4 {
+		l.Take(one(place + 1))
+	}
+	l.Acknowledge([]uint64{1, 3})
+	n, _ := front(l)
+	require.Zero(t, n)
+	l.Acknowledge([]uint64{0})
+	n, _ = front(l)
+	require.Equal(t, 2, n)
+	l.Acknowledge([]uint64{2})
+	n, _ = front(l)
+	require.Equal(t, 4, n)
+	require.Equal(t, 3, l.Commit(3))
+	require.Equal(t, 3, l.Place())
+	require.Equal(t, Counts{Acknowledged: 3}, l.Counts())
+	require.Equal(t, Live{Read: 4, Acknowledged: 4, InFlight: 1}, l.Live())
+	require.Equal(t, 1, l.Settled())
+}
+
+func TestRecordsAreCommittedAsAWhole(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	l.Take(Event[int]{Place: 1, Begins: true})
+	l.Reject(Event[int]{Place: 1}, "bad", "second of 1")
+	l.Acknowledge([]uint64{0})
+	n, rejects := front(l)
+	require.Zero(t, n, "more of the record may come")
+	require.Empty(t, rejects)
+	l.Take(Event[int]{Place: 2, Begins: true}) // ends the one before
+	n, rejects = front(l)
+	require.Equal(t, 2, n)
+	require.Equal(t, []string{"1 second of 1"}, rejects)
+	require.Zero(t, l.WholeBefore(1), "the reject's record began before it")
+	l.Commit(2)
+	require.Equal(t, 1, l.Place())
+	l.End()
+	l.Acknowledge([]uint64{2})
+	n, _ = front(l)
+	require.Equal(t, 1, n)
+}
+
+// Before the service has accepted anything, what it refuses may be the word of something else.
+func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	l.Take(one(1))
+	l.Take(one(2))
+	l.Refuse(0, "answer_400", 5, rejectAt("at "))
+	n, _ := front(l)
+	require.Zero(t, n)
+	l.Acknowledge([]uint64{1})
+	n, rejects := front(l)
+	require.Equal(t, 2, n)
+	require.Equal(t, []string{"0 at 1"}, rejects)
+	require.Equal(t, 7, l.Commit(2), "what was held for the reject too")
+
+	l = New[int, string]()
+	l.Take(one(1))
+	l.Refuse(0, "answer_400", 0, rejectAt("at "))
+	n, _ = front(l)
+	require.Equal(t, 1, n, "no event is left that it may accept")
+}
+
+func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]("odd")
+	for place := range 5 {
+		e := one(place + 1)
+		e.Warnings = 1
+		l.Take(e)
+	}
+	l.Skip(one(6), "on purpose")
+	l.Acknowledge([]uint64{0, 3})
+	l.Commit(1)
+	l.Sent([]uint64{2})
+	l.Refuse(4, "answer_400", 0, rejectAt("at "))
+	state, open := l.Conclude()
+	require.Equal(t, 1, state.Place, "a resumed run begins before the gap")
+	require.EqualValues(t, 2, state.Totals.Acknowledged)
+	require.EqualValues(t, 1, state.Totals.Skipped)
+	require.EqualValues(t, 2, state.Totals.Warnings["odd"])
+	require.Equal(t, []Unsettled[int]{{id(2), 2, false}, {id(3), 3, true}, {id(5), 5, true}}, open, "a reject that nobody was given is not settled")
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	const n = 3 * mostReasons
+	for i := range n {
+		l.Skip(one(i+1), fmt.Sprint("reason ", i))
+	}
+	l.Commit(n)
+	skips := l.State().Totals.Skips
+	require.Len(t, skips, mostReasons+1)
+	require.EqualValues(t, n-mostReasons, skips[Other])
+}
+
+// modelEvent is an event as a test that counts by hand sees it.
+type modelEvent struct {
+	Event[int]
+
+	state state
+}
+
+// Random programs, against lists that are counted by hand. Now and then the ledger is saved and a new one continues.
+func TestLedgerAgainstAModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		l := New[int, string]("first", "second")
+		var all []modelEvent // from the newest resumption's first uncommitted event on: window[0] is all[committed]
+		committed, base := 0, 0
+		place := 0
+		for range 200 {
+			switch k := random.IntN(10); {
+			case k < 4:
+				place++
+				for i, n := 0, 1+random.IntN(3); i < n; i++ {
+					e := modelEvent{Event: Event[int]{
+						Place: place, ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
+						Warnings: uint16(random.IntN(4)), Held: random.IntN(100), Begins: i == 0, Ends: i == n-1,
+					}}
+					switch random.IntN(4) {
+					case 0:
+						e.state = rejected
+						l.Reject(e.Event, "bad", fmt.Sprint(len(all)))
+					case 1:
+						e.state = skipped
+						l.Skip(e.Event, "left out")
+					default:
+						require.EqualValues(t, len(all)-base, l.Take(e.Event))
+					}
+					all = append(all, e)
+				}
+			case k < 8 && len(all) > committed:
+				i := committed + random.IntN(len(all)-committed)
+				if e := &all[i]; e.state == pending {
+					if random.IntN(3) == 0 {
+						e.state = doubtful
+						l.Refuse(uint64(i-base), "answer_400", 0, func(int, [16]byte) string { return fmt.Sprint(i) })
+					} else {
+						e.state = acknowledged
+						l.Acknowledge([]uint64{uint64(i - base)})
+					}
+				}
+			case k == 8:
+				n, rejects := l.Front()
+				for _, r := range rejects {
+					require.Equal(t, fmt.Sprint(committed+r.Number), r.Reject, "seed %d", seed)
+				}
+				held := 0
+				for _, e := range all[committed : committed+n] {
+					require.NotEqual(t, pending, e.state)
+					held += e.Held
+				}
+				if n > 0 {
+					require.True(t, all[committed+n-1].Ends, "seed %d: a part of a record", seed)
+				}
+				require.Equal(t, held, l.Commit(n))
+				committed += n
+				requireCounts(t, l.State(), all[:committed])
+			default: // a later run continues from what was saved
+				text, err := json.Marshal(l.State())
+				require.NoError(t, err)
+				var saved State[int]
+				require.NoError(t, json.Unmarshal(text, &saved))
+				l, err = Resume[int, string](saved, "first", "second")
+				require.NoError(t, err)
+				all, base, place = all[:committed], committed, saved.Place
+				requireCounts(t, l.State(), all)
+			}
+		}
+	}
+}
+
+func requireCounts(t *testing.T, s State[int], all []modelEvent) {
+	t.Helper()
+	want := Totals[int]{Rejects: map[string]int64{}, Skips: map[string]int64{}, Warnings: map[string]int64{}}
+	rows := map[Row]Row{}
+	for _, e := range all {
+		want.Read++
+		if want.First == 0 {
+			want.First = e.Place
+		}
+		want.Last = e.Place
+		for i, name := range []string{"first", "second"} {
+			if e.Warnings&(1<<i) != 0 {
+				want.Warnings[name]++
+			}
+		}
+		key := Row{Period: e.Time.Format(time.DateOnly), Name: e.Name}
+		r := rows[key]
+		switch e.state {
+		case acknowledged:
+			want.Acknowledged++
+			r.Acknowledged++
+			want.Digest.add(e.ID)
+			if want.Oldest.IsZero() || e.Time.Before(want.Oldest) {
+				want.Oldest = e.Time
+			}
+			if e.Time.After(want.Newest) {
+				want.Newest = e.Time
+			}
+		case skipped:
+			want.Skipped++
+			want.Skips["left out"]++
+			continue
+		case doubtful:
+			want.Rejected++
+			r.Rejected++
+			want.Rejects["answer_400"]++
+		default:
+			want.Rejected++
+			r.Rejected++
+			want.Rejects["bad"]++
+		}
+		rows[key] = r
+	}
+	require.Equal(t, want, s.Totals)
+	require.Equal(t, want.Last, s.Place)
+	got := map[Row]Row{}
+	for _, r := range s.Rows() {
+		got[Row{Period: r.Period, Name: r.Name}] = Row{Acknowledged: r.Acknowledged, Rejected: r.Rejected}
+	}
+	require.Equal(t, rows, got)
+}
+
+func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	l.Take(one(1))
+	l.Acknowledge([]uint64{0})
+	l.Commit(1)
+	text, err := json.Marshal(l.State())
+	require.NoError(t, err)
+	for name, change := range map[string]func(totals, table map[string]any){
+		"read":            func(totals, _ map[string]any) { totals["read"] = 2 },
+		"a negative":      func(totals, _ map[string]any) { totals["acknowledged"], totals["rejected"] = -1, 2 },
+		"digest":          func(totals, _ map[string]any) { totals["digest"] = "12" },
+		"grain":           func(_, table map[string]any) { table["grain"] = 3 },
+		"a name":          func(_, table map[string]any) { table["names"] = []string{} },
+		"a row twice":     func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, 1, 0}, {0, 1, 1, 0}} },
+		"a day too late":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 3_652_059, 1, 0}} },
+		"a negative row":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, -1, 0}} },
+		"a negative rest": func(_, table map[string]any) { table["other"] = [2]int{-1, 0} },
+	} {
+		var state map[string]any
+		require.NoError(t, json.Unmarshal(text, &state))
+		change(state["totals"].(map[string]any), state["table"].(map[string]any))
+		changed, err := json.Marshal(state)
+		require.NoError(t, err)
+		require.Error(t, json.Unmarshal(changed, new(State[int])), name)
+	}
+	require.NoError(t, json.Unmarshal(text, new(State[int])))
+}

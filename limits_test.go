@@ -1,0 +1,73 @@
+package hogapi
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// counts are accepted and rejected records, and one that was skipped, which counts nowhere.
+func counts(accepted, rejected int64) ledger.Counts {
+	return ledger.Counts{Acknowledged: accepted, Rejected: rejected, Skipped: 1}
+}
+
+func TestRejectLimits(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		options ImportOptions
+		at      []ledger.Counts // judged one after the other
+		end     ledger.Counts   // judged if none of them stopped
+		want    string          // "" for none
+		stopsAt int             // in at; len(at): at the end
+	}{
+		"nothing at all":                      {end: counts(0, 0)},
+		"one reject is no share":              {at: []ledger.Counts{counts(50, 1)}, end: counts(50, 1)},
+		"too many of a short source":          {at: []ledger.Counts{counts(50, 2)}, end: counts(50, 2), want: "rejected: 2 of 52 records, more than MaxRejectShare (0.01)", stopsAt: 1},
+		"just as many as allowed":             {at: []ledger.Counts{counts(990, 10)}, end: counts(990, 10)},
+		"the first look, after 1,000 records": {at: []ledger.Counts{counts(900, 99), counts(989, 11)}, want: "rejected: 11 of 1000 records, more than MaxRejectShare (0.01)", stopsAt: 1},
+		"a bad stretch later":                 {at: []ledger.Counts{counts(1000, 0), counts(1000, 500)}, end: counts(60_000, 500)},
+		"a bad stretch that weighs":           {at: []ledger.Counts{counts(1000, 0), counts(1000, 500)}, end: counts(10_000, 500), want: "rejected: 500 of 10500 records", stopsAt: 2},
+		"all of the first":                    {at: []ledger.Counts{counts(0, 99), counts(0, 100)}, want: "rejected: all of the first 100 records", stopsAt: 1},
+		"all of a short source":               {at: []ledger.Counts{counts(0, 3)}, end: counts(0, 3), want: "rejected: all 3 records", stopsAt: 1},
+		"a source of one bad record":          {end: counts(0, 1), want: "rejected: all 1 records"},
+		"a number":                            {options: ImportOptions{MaxRejects: 5}, at: []ledger.Counts{counts(10_000, 5), counts(10_000, 6)}, want: "rejected: 6 records, more than MaxRejects (5)", stopsAt: 1},
+		"a number without a share":            {options: ImportOptions{MaxRejects: 5, MaxRejectShare: -1}, at: []ledger.Counts{counts(0, 5)}, end: counts(0, 6), want: "more than MaxRejects (5)", stopsAt: 1},
+		"another share":                       {options: ImportOptions{MaxRejectShare: 0.5}, at: []ledger.Counts{counts(500, 500)}, end: counts(500, 501), want: "rejected: 501 of 1001 records, more than MaxRejectShare (0.5)", stopsAt: 1},
+		"every reject is allowed":             {options: ImportOptions{MaxRejectShare: 1}, at: []ledger.Counts{counts(1, 2000)}, end: counts(1, 2000)},
+		"no limit":                            {options: ImportOptions{MaxRejectShare: -1}, at: []ledger.Counts{counts(0, 5000)}, end: counts(0, 5000)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limits := tt.options.rejectLimits()
+			limits.note(&Reject{Err: &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}})
+			at := 0
+			var err error
+			for ; at < len(tt.at) && err == nil; at++ {
+				err = limits.judge(tt.at[at])
+			}
+			if err == nil {
+				err = limits.judgeEnd(tt.end)
+			} else {
+				at--
+			}
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var stop *StopError
+			require.ErrorAs(t, err, &stop)
+			assert.Equal(t, StopTooManyRejects, stop.Reason)
+			assert.Equal(t, tt.stopsAt, at)
+			require.ErrorContains(t, err, tt.want)
+			require.ErrorContains(t, err, "the first of this run: event")
+			first, ok := errors.AsType[*EventError](err)
+			require.True(t, ok)
+			assert.Equal(t, ReasonNoName, first.Reason)
+		})
+	}
+}
