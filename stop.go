@@ -109,7 +109,7 @@ var stopHints = map[StopReason]string{
 	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
 	StopTLS:            "the server has no version of TLS in common with this client (1.2 or newer): check the capture URL and proxies; nothing was sent",
 	StopNoProgress:     "run again when the service answers",
-	StopTooManyRejects: "is it the right format? Correct the source or the mapping. RejectedRecords imports what was rejected; a higher MaxRejectShare or MaxRejects accepts it",
+	StopTooManyRejects: "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare or MaxRejects; RejectedRecords imports what an import has rejected",
 	StopRejected:       "set a reject handler to continue past such events, or correct the event",
 	StopHandler:        "fix what made the reject handler fail, such as a full disk, and run again",
 	StopCheckpoint:     "fix the cause, such as a full disk, and run again",

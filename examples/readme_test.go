@@ -53,7 +53,7 @@ func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, 1, exit.ExitCode())
 	assert.Contains(t, out, "refused, no_timestamp: 1")
-	assert.Contains(t, out, "more than 1 % would be refused, so nothing was sent")
+	assert.Contains(t, out, "hogapi: check: too_many_rejects")
 	assert.Zero(t, server.Ledger().Len())
 }
 

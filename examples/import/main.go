@@ -138,20 +138,14 @@ func (s settings) source() (hogapi.Source, func(), error) {
 
 // check reads everything and sends nothing. The error says what to correct before an import.
 func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source) (hogapi.CheckReport, error) {
-	report, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: s.id})
+	report, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: s.id, MaxRejectShare: s.maxRejectShare})
 	if report.Read > 0 {
 		fmt.Fprintf(out, "Checked: %v\n\n", report)
 	}
-	if err != nil {
-		return report, err
+	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && stop.Reason == hogapi.StopTooManyRejects {
+		err = fmt.Errorf("%w\n\nNothing was sent. To import the good records and reject the others, add -max-reject-share 1", err)
 	}
-	if share := float64(report.Refused) / float64(max(report.Good+report.Refused, 1)); s.maxRejectShare >= 0 && share > s.maxRejectShare {
-		return report, fmt.Errorf("%d of %d records would be refused, more than %g %%; nothing was sent.\n"+
-			"The reasons are above. Convert records of another format to the one of JSONLinesFile, and correct single lines in their file.\n"+
-			"To import the good records and reject the others, add -max-reject-share 1",
-			report.Refused, report.Good+report.Refused, 100*s.maxRejectShare)
-	}
-	return report, nil
+	return report, err
 }
 
 // send imports the events.

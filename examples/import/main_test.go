@@ -123,13 +123,14 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	}
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "a.jsonl")
-	require.ErrorContains(t, err, "10 of 50 records would be refused, more than 1 %; nothing was sent")
+	require.ErrorContains(t, err, "check: too_many_rejects: rejected: 10 of 50 records, more than MaxRejectShare (0.01)")
+	require.ErrorContains(t, err, "Nothing was sent")
 	assert.Contains(t, out, "(a.jsonl:41, byte offset")
 	assert.Empty(t, server.Calls())
 	assert.NoFileExists(t, "shop.checkpoint")
 
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-check", "a.jsonl")
-	require.ErrorContains(t, err, "nothing was sent")
+	require.ErrorContains(t, err, "check: too_many_rejects")
 
 	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
 	require.NoError(t, err)
