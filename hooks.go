@@ -11,9 +11,10 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 )
 
-// Hooks are told what happens. Each may be nil. Hooks of calls run between tries, on the goroutine of the call: with Prefetch
-// there are several at the same time, so they must be safe for concurrent use. A panic in one is caught and logged. Hooks of an
-// import run in place, several at the same time, on the goroutines that send: they must be fast.
+// Hooks are functions that are called with what happens. Each may be nil. They must be safe for
+// concurrent use. Hooks of calls run between tries, on the goroutine of the call; with Prefetch there
+// are several. Hooks of an import run on the goroutines that send, which wait for them: they must be
+// fast. A panic in a hook is caught and logged.
 type Hooks struct {
 	OnTry    func(context.Context, TryEvent)    // after each try of a call
 	OnRetry  func(context.Context, RetryEvent)  // before the wait for the next try

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -137,9 +138,12 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 
 func feedSlowSink(w task) (report childReport) {
 	hurry := make(chan struct{})
-	var request int // the largest, plain
+	var request atomic.Int64 // the largest, plain
 	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second, hurry}}), hogapi.WithHooks(hogapi.Hooks{
-		OnBatch: func(e hogapi.BatchEvent) { request = max(request, e.Bytes) },
+		OnBatch: func(e hogapi.BatchEvent) { // on several goroutines at the same time
+			for most := request.Load(); int64(e.Bytes) > most && !request.CompareAndSwap(most, int64(e.Bytes)); most = request.Load() {
+			}
+		},
 	}))
 	event := map[string]func(int) hogapi.Event{"wide": wideEvent, "bulky": bulkyEvent}[w.Kind]
 	runtime.GC()
@@ -172,7 +176,7 @@ func feedSlowSink(w task) (report childReport) {
 		report.Error = err.Error()
 	}
 	report.Values = map[string]float64{
-		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request),
+		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request.Load()),
 	}
 	return report
 }
