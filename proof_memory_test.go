@@ -17,7 +17,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -138,11 +138,13 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 
 func feedSlowSink(w task) (report childReport) {
 	hurry := make(chan struct{})
-	var request atomic.Int64 // the largest, plain
+	var mu sync.Mutex
+	var request int // the largest, plain
 	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second, hurry}}), hogapi.WithHooks(hogapi.Hooks{
 		OnBatch: func(e hogapi.BatchEvent) { // on several goroutines at the same time
-			for most := request.Load(); int64(e.Bytes) > most && !request.CompareAndSwap(most, int64(e.Bytes)); most = request.Load() {
-			}
+			mu.Lock()
+			defer mu.Unlock()
+			request = max(request, e.Bytes)
 		},
 	}))
 	event := map[string]func(int) hogapi.Event{"wide": wideEvent, "bulky": bulkyEvent}[w.Kind]
@@ -176,7 +178,7 @@ func feedSlowSink(w task) (report childReport) {
 		report.Error = err.Error()
 	}
 	report.Values = map[string]float64{
-		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request.Load()),
+		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request),
 	}
 	return report
 }
