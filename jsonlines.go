@@ -312,7 +312,7 @@ func hint(text []byte) string {
 		return "; this looks like one JSON array: write each element on a line of its own (jq -c '.[]')"
 	case len(bytes.TrimSpace(first)) == 1 && first[0] == '{':
 		return "; this looks like indented JSON: write each object on one line (jq -c .)"
-	case first[0] != '{' && first[0] != '"' && bytes.ContainsAny(first, ",;\t"):
+	case first[0] != '{' && bytes.ContainsAny(first, ",;\t") && !json.Valid(first):
 		return "; this looks like CSV: convert it to JSON lines"
 	}
 	return ""

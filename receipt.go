@@ -140,19 +140,23 @@ func (r Receipt) String() string {
 	return b.String()
 }
 
-// printable is a text of the events that may be printed on a line of a report: it cannot begin
-// another line, or command a terminal.
+// printable is a text of the events for a line of a report, cut where it is long.
 func printable[T ~string](text T) string {
 	const most = 200
-	s := string(text)
-	switch {
-	case s == "":
+	if text == "" {
 		return "(none)"
-	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }):
-		s = strconv.QuoteToGraphic(s)
 	}
+	s := onOneLine(string(text))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// onOneLine is a foreign text that cannot begin another line, or command a terminal.
+func onOneLine(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.QuoteToGraphic(s)
 	}
 	return s
 }
