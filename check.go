@@ -248,10 +248,10 @@ func (r CheckReport) String() string {
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {
-		finding("refused, "+string(reason), r.Reasons[reason])
+		finding("refused, "+printable(reason), r.Reasons[reason])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		finding("warning, "+string(w), r.Warnings[w])
+		finding("warning, "+printable(w), r.Warnings[w])
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs)
 	finding("older than the event before", r.Backwards)

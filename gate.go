@@ -68,15 +68,15 @@ type EventError struct {
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: event refused: %s", e.Reason)
+	fmt.Fprintf(&b, "hogapi: event refused: %s", onOneLine(string(e.Reason)))
 	if e.Field != "" {
-		b.WriteString(": " + e.Field)
+		b.WriteString(": " + onOneLine(e.Field))
 	}
 	if e.Value != "" {
 		b.WriteString(" " + strconv.QuoteToGraphic(e.Value))
 	}
 	if e.Want != "" {
-		b.WriteString(": want " + e.Want)
+		b.WriteString(": want " + onOneLine(e.Want))
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))

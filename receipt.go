@@ -171,7 +171,8 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 }
 
 // HogQL is a query for the project's SQL editor that counts this import's events per day and name.
-// Its rows should equal Days, except for those that were rejected. It finds the events by their
+// Its rows should equal Days, except for those that were rejected; if Days was rolled up, add them up
+// by month or name first. It finds the events by their
 // property $import_job_id: where an event has one of its own, as rejects of the service have that of
 // the import before, it is kept. The service's days begin with 1970. Without an acknowledged event
 // there is nothing to compare, and the query is empty.
