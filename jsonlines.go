@@ -147,7 +147,7 @@ func (s *lineFiles) begin(after Position) (first int, err error) {
 	return first, errors.Join(missing...)
 }
 
-// fingerprint implements fingerprinter. Where another file has taken the place of the one that was read,
+// fingerprint implements fingerprinter. Where the name does not lead to the file any more that was read,
 // the fingerprint fits none.
 func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
 	i := slices.Index(s.names, at.Key)
@@ -156,7 +156,7 @@ func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
 	}
 	known, isKnown := s.opened.Load(at.Key)
 	now, err := os.Stat(s.paths[i])
-	if isKnown && err == nil && !os.SameFile(known.(os.FileInfo), now) {
+	if isKnown && (err != nil || !os.SameFile(known.(os.FileInfo), now)) {
 		return lines.Replaced
 	}
 	return lines.FingerprintAt(s.paths[i], at.Offset)
