@@ -258,11 +258,8 @@ func (g *gate) size(wire []byte) *EventError {
 	}
 	n := len(wire) + eventEnvelope
 	for _, c := range wire {
-		switch {
-		case c == '"' || c == '\\':
+		if c == '"' || c == '\\' || c < 0x20 { // of these, JSON has \n, \r and \t
 			n++
-		case c < 0x20:
-			n += 5
 		}
 	}
 	if n <= maxEventBytes {

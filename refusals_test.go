@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -223,6 +224,28 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 					assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
 				}
 			})
+		})
+	}
+}
+
+// Only the first line of a file can have a byte order mark: it is not taken off the first line that a resumed run reads.
+func TestByteOrderMarkAfterAResume(t *testing.T) {
+	t.Parallel()
+	const mark = "\xef\xbb\xbf"
+	first, second := mark+goodRecord+"\n", mark+goodRecord+"\n"+goodRecord+"\n"
+	for name, form := range map[string]func(testing.TB, string) string{"plain": func(_ testing.TB, s string) string { return s }, "gzip": zipped} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", form(t, first+second))), nil)
+			require.Len(t, whole, 1)
+			path, checkpoint := filepath.Join(t.TempDir(), "e.jsonl"), &memoryCheckpoint{}
+			require.NoError(t, os.WriteFile(path, []byte(form(t, first)), 0o600))
+			require.Empty(t, refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint))
+			require.NoError(t, os.WriteFile(path, []byte(form(t, first+second)), 0o600))
+			resumed := refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint)
+			require.Len(t, resumed, 1)
+			assert.Equal(t, whole[0].Position, resumed[0].Position)
+			assert.Equal(t, mark+goodRecord, string(resumed[0].Raw))
 		})
 	}
 }
