@@ -55,12 +55,14 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if ctx.Err() != nil {
 		return notTaken(ctx)
 	}
+	defer runtime.KeepAlive(c)
 	return c.line.enqueue(ctx, events, true)
 }
 
 // TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken since there
 // is no room.
 func (c *Capture) TryEnqueue(events ...Event) error {
+	defer runtime.KeepAlive(c)
 	return c.line.enqueue(context.Background(), events, false)
 }
 
@@ -70,6 +72,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(OpImport, ctx); err != nil {
 		return err
 	}
+	defer runtime.KeepAlive(c)
 	return c.line.flush(ctx)
 }
 

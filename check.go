@@ -268,16 +268,16 @@ func (r CheckReport) String() string {
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {
-		fmt.Fprintf(&b, "\nrefused, %s: %d", reason, r.Reasons[reason].Count)
+		fmt.Fprintf(&b, "\nrefused, %s: %d", printable(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
-			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), refusedPrefix+string(reason)+": "))
+			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), refusedPrefix+onOneLine(string(reason))+": "))
 		}
 	}
 	for _, why := range sortedKeys(r.Skips) {
 		fmt.Fprintf(&b, "\nskipped, %s: %d", printable(why), r.Skips[why])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		finding("warning, "+string(w), r.Warnings[w])
+		finding("warning, "+printable(w), r.Warnings[w])
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs)
 	finding("older than the event before", r.Backwards)

@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/maphash"
-	"maps"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -186,7 +184,7 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 		members = inner(ev.RawProperties)
 	}
 	if err == nil && e.policy != SetKeep && len(e.seen.set)+len(e.seen.setOnce) > 0 {
-		members, err = e.applyPolicy(ev.Name, members)
+		members, err = e.applyPolicy(ev, members)
 	}
 	if err != nil {
 		return nil, jsonRefusal("properties", err)
@@ -204,60 +202,6 @@ func (e *encoder) begin() {
 func inner(object []byte) []byte {
 	object = bytes.TrimSpace(object)
 	return bytes.TrimSpace(object[1 : len(object)-1])
-}
-
-// applyPolicy rewrites $set and $set_once as the set policy says.
-func (e *encoder) applyPolicy(name string, members []byte) ([]byte, error) {
-	if isIdentityEvent(name) && e.policy == SetStrip {
-		return members, nil
-	}
-	out := e.rewritten[:0]
-	object := append(append([]byte{'{'}, members...), '}')
-	err := jsonb.Object(object, func(key, value []byte) {
-		if text := string(key); text == "$set" || text == "$set_once" {
-			return
-		}
-		out = appendRawMember(out, key, value)
-	})
-	if err == nil && e.policy == SetToSetOnce {
-		var once []byte
-		if once, err = e.mergedOnce(); err == nil {
-			out = appendRawMember(out, []byte("$set_once"), once)
-		}
-	}
-	e.rewritten = out
-	return out, err
-}
-
-// mergedOnce is the event's raw $set and $set_once as one object. A key that is in both has the value
-// of $set, which is the newer one.
-func (e *encoder) mergedOnce() ([]byte, error) {
-	seen := map[string]bool{}
-	out := []byte{'{'}
-	for _, object := range [][]byte{e.seen.set, e.seen.setOnce} {
-		if len(object) == 0 {
-			continue
-		}
-		err := jsonb.Object(object, func(key, value []byte) {
-			if !seen[string(key)] {
-				seen[string(key)] = true
-				out = appendRawMember(out, key, value)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return append(out, '}'), nil
-}
-
-// appendRawMember adds a member to a list of them, or to an object that is still open.
-func appendRawMember(out, key, value []byte) []byte {
-	if len(out) > 0 && out[len(out)-1] != '{' {
-		out = append(out, ',')
-	}
-	out, _ = jsonb.AppendString(out, string(key)) // valid: it was read just now
-	return append(append(out, ':'), value...)
 }
 
 func isIdentityEvent(name string) bool {
@@ -349,44 +293,6 @@ func (e *encoder) appendStamps(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-// appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
-func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventError) {
-	set, once := ev.Set, ev.SetOnce
-	if e.policy == SetStrip && !isIdentityEvent(ev.Name) {
-		return b, nil
-	}
-	if e.policy == SetToSetOnce {
-		set, once = nil, mergeOnce(ev.SetOnce, ev.Set)
-	}
-	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 || e.policy == SetToSetOnce && len(e.seen.set) > 0 {
-		return nil, &EventError{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "person properties either in the event's fields or in its properties"}
-	}
-	for _, more := range []struct {
-		begin  string
-		values map[string]any
-	}{{`,"$set":{`, set}, {`,"$set_once":{`, once}} {
-		if more.values == nil {
-			continue
-		}
-		var err error
-		if b, err = e.json.AppendMembers(append(b, more.begin...), more.values); err != nil {
-			return nil, jsonRefusal(strings.Trim(more.begin, `,":{`), err)
-		}
-		b = append(b, '}')
-	}
-	return b, nil
-}
-
-// mergeOnce is once with the values of set, which are the newer ones.
-func mergeOnce(once, set map[string]any) map[string]any {
-	if once == nil {
-		return set
-	}
-	merged := maps.Clone(once)
-	maps.Copy(merged, set)
-	return merged
 }
 
 // putUUID writes the uuid into an event's bytes.

@@ -121,15 +121,15 @@ type Position struct {
 // IsZero reports whether p is the start of a source, or not given.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String is "key:offset", "key" or "offset".
+// String is "key:offset", "key" or "offset", with the key quoted if it is not printable.
 func (p Position) String() string {
 	switch {
 	case p.Key == "":
 		return strconv.FormatInt(p.Offset, 10)
 	case p.Offset == 0:
-		return p.Key
+		return onOneLine(p.Key)
 	}
-	return fmt.Sprintf("%s:%d", p.Key, p.Offset)
+	return fmt.Sprintf("%s:%d", onOneLine(p.Key), p.Offset)
 }
 
 // The events that change persons and groups.

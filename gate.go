@@ -70,15 +70,15 @@ const refusedPrefix = prefix + "event refused: "
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	b.WriteString(refusedPrefix + string(e.Reason))
+	b.WriteString(refusedPrefix + onOneLine(string(e.Reason)))
 	if e.Field != "" {
-		b.WriteString(": " + e.Field)
+		b.WriteString(": " + onOneLine(e.Field))
 	}
 	if e.Value != "" {
 		b.WriteString(" " + strconv.QuoteToGraphic(e.Value))
 	}
 	if e.Want != "" {
-		b.WriteString(": want " + e.Want)
+		b.WriteString(": want " + onOneLine(e.Want))
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))
@@ -260,11 +260,8 @@ func (g *gate) size(wire []byte) *EventError {
 	}
 	n := len(wire) + eventEnvelope
 	for _, c := range wire {
-		switch {
-		case c == '"' || c == '\\':
+		if c == '"' || c == '\\' || c < 0x20 { // of these, JSON has \n, \r and \t
 			n++
-		case c < 0x20:
-			n += 5
 		}
 	}
 	if n <= maxEventBytes {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,7 +63,7 @@ func (l *lineFields) visit(key, value []byte) {
 		l.reject = value
 	default:
 		if l.unknown == "" && value != nil {
-			l.unknown = clean(fmt.Sprintf("%.64q", key))
+			l.unknown = strconv.Quote(shown(string(key)))
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *lineFiles) begin(after Position) (first int, err error) {
 	return first, errors.Join(missing...)
 }
 
-// fingerprint implements fingerprinter. Where another file has taken the place of the one that was read,
+// fingerprint implements fingerprinter. Where the name does not lead to the file any more that was read,
 // the fingerprint fits none.
 func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
 	i := slices.Index(s.names, at.Key)
@@ -156,7 +156,7 @@ func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
 	}
 	known, isKnown := s.opened.Load(at.Key)
 	now, err := os.Stat(s.paths[i])
-	if isKnown && err == nil && !os.SameFile(known.(os.FileInfo), now) {
+	if isKnown && (err != nil || !os.SameFile(known.(os.FileInfo), now)) {
 		return lines.Replaced
 	}
 	return lines.FingerprintAt(s.paths[i], at.Offset)
@@ -312,7 +312,7 @@ func hint(text []byte) string {
 		return "; this looks like one JSON array: write each element on a line of its own (jq -c '.[]')"
 	case len(bytes.TrimSpace(first)) == 1 && first[0] == '{':
 		return "; this looks like indented JSON: write each object on one line (jq -c .)"
-	case first[0] != '{' && first[0] != '"' && bytes.ContainsAny(first, ",;\t"):
+	case first[0] != '{' && bytes.ContainsAny(first, ",;\t") && !json.Valid(first):
 		return "; this looks like CSV: convert it to JSON lines"
 	}
 	return ""

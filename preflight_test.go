@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,4 +91,23 @@ func (p preflightTest) run(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, stop.Status)
 	assert.NotContains(t, err.Error(), wrong)
 	assert.Equal(t, receipt.Read, receipt.Pending)
+}
+
+// That the key could not be checked is logged once, whatever the import sends, and stands in the receipt of later runs too.
+func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		server.Script(hogapi.OpPreflight, hogapitest.Status(404))
+		log := &lockedBuffer{}
+		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+		checkpoint := &memoryCheckpoint{}
+		for range 2 { // the second time it is known
+			receipt, err := client.Import(t.Context(), numbered(600), hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnKeyUnchecked])
+			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")
+		}
+		assert.Equal(t, 1, strings.Count(log.String(), "the project key could not be checked"))
+		assert.Contains(t, log.String(), "status=404")
+	})
 }

@@ -143,19 +143,23 @@ func (r Receipt) String() string {
 	return b.String()
 }
 
-// printable is a text of the events that may be printed on a line of a report: it cannot begin
-// another line, or command a terminal.
+// printable is a text of the events for a line of a report, cut where it is long.
 func printable[T ~string](text T) string {
 	const most = 200
-	s := string(text)
-	switch {
-	case s == "":
+	if text == "" {
 		return "(none)"
-	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }):
-		s = strconv.QuoteToGraphic(s)
 	}
+	s := onOneLine(string(text))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// onOneLine is a foreign text that cannot begin another line, or command a terminal.
+func onOneLine(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.QuoteToGraphic(s)
 	}
 	return s
 }
@@ -170,7 +174,8 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 }
 
 // HogQL is a query for the project's SQL editor that counts this import's events per day and name.
-// Its rows should equal Days, except for those that were rejected. It finds the events by their
+// Its rows should equal Days, except for those that were rejected; if Days was rolled up, add them up
+// by month or name first. It finds the events by their
 // property $import_job_id: where an event has one of its own, as rejects of the service have that of
 // the import before, it is kept. The service's days begin with 1970. Without an acknowledged event
 // there is nothing to compare, and the query is empty.

@@ -112,7 +112,7 @@ func (f *rejectFile) start() error {
 func (f *rejectFile) sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.log.Sync()
+	return errors.Join(f.lock.Check(), f.log.Sync())
 }
 
 func (f *rejectFile) close() error {
@@ -122,7 +122,7 @@ func (f *rejectFile) close() error {
 }
 
 func (f *rejectFile) end() error {
-	err := errors.Join(f.log.Close(), f.lock.Close())
+	err := errors.Join(f.lock.Check(), f.log.Close(), f.lock.Close())
 	f.log, f.lock = nil, nil
 	return err
 }

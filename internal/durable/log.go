@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// Log is a file of JSON lines that only grows. After an error it takes nothing more.
+// Log is a file of JSON lines that only grows: what others append meanwhile stays. After an error it
+// takes nothing more.
 type Log struct {
 	file   File
-	length int64
 	buf    []byte
 	failed error
 }
@@ -22,7 +22,7 @@ type Log struct {
 // gets one if it is JSON; otherwise it is what a crash has torn and is cut, since whoever wrote it
 // writes it again.
 func OpenLog(fsys FS, path string) (*Log, error) {
-	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, private)
+	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func OpenLog(fsys FS, path string) (*Log, error) {
 	return l, nil
 }
 
-// begin goes to the end of the last whole line.
+// begin makes the file end with a whole line.
 func (l *Log) begin() error {
 	size, err := l.file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -52,21 +52,16 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	l.length = size
 	switch {
 	case len(last) == 0:
 		return nil
 	case json.Valid(last):
 		return l.append([]byte{'\n'})
 	}
-	if err := l.file.Truncate(from); err != nil {
-		return err
-	}
-	l.length, err = l.file.Seek(from, io.SeekStart)
-	return err
+	return l.file.Truncate(from)
 }
 
-// lastLine returns the text after the last newline, and where it begins. The file is at its end then.
+// lastLine returns the text after the last newline, and where it begins.
 func (l *Log) lastLine(size int64) (text []byte, from int64, err error) {
 	const step = 64 << 10
 	for from = size; from > 0; {
@@ -104,17 +99,20 @@ func (l *Log) append(text []byte) error {
 	if l.failed != nil {
 		return l.failed
 	}
+	length, err := l.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		l.failed = err
+		return err
+	}
 	n, err := l.file.Write(text)
 	if err == nil && n < len(text) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
 		l.failed = err
-		_ = l.file.Truncate(l.length) // no half a line if it can be helped; OpenLog deals with one
-		return err
+		_ = l.file.Truncate(length) // no half a line if it can be helped; OpenLog deals with one
 	}
-	l.length += int64(n)
-	return nil
+	return err
 }
 
 // Sync makes durable what was appended.

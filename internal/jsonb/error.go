@@ -6,6 +6,7 @@ package jsonb
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -92,7 +93,7 @@ func within(step string, err error) error {
 func keyStep(key string) string {
 	const longest = 64
 	plain := func(r rune) bool {
-		return r > ' ' && r != 0x7f && r != utf8.RuneError && !strings.ContainsRune(`.[]"\`, r)
+		return r != ' ' && r != utf8.RuneError && unicode.IsPrint(r) && !strings.ContainsRune(`.[]"\`, r)
 	}
 	if key != "" && len(key) <= longest && strings.IndexFunc(key, func(r rune) bool { return !plain(r) }) < 0 {
 		return key

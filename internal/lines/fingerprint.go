@@ -23,7 +23,7 @@ const (
 	mostOfTail = 4 << 10
 )
 
-// Replaced is the fingerprint of a file whose name led to another one before it could be taken.
+// Replaced is the fingerprint of a file whose name led elsewhere before it could be taken.
 var Replaced = Fingerprint{Head: "replaced"}
 
 // FingerprintAt takes the fingerprint of a file up to the end of a line. It is zero for what cannot be
@@ -81,7 +81,7 @@ func digestOf(text io.Reader, n int64) (string, error) {
 // Errors of Open for a file that does not have the fingerprint.
 var (
 	ErrOtherFile = errors.New("it is another one, or was changed")
-	ErrReplaced  = errors.New("another file took its name while it was read, so it cannot be recognized; move the checkpoint away to import from the start, events keep their uuids")
+	ErrReplaced  = errors.New("it was renamed while it was read, so it cannot be recognized; move the checkpoint away to import from the start, events keep their uuids")
 )
 
 // check compares a file with the fingerprint that was taken up to an offset. What cannot be read is for

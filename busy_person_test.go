@@ -1,0 +1,72 @@
+package hogapi_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// The events of one person share a lane, which sends one request at a time. The pace is kept all the same where answers take long,
+// and not exceeded.
+func TestOneBusyPersonKeepsThePace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rate    int
+		latency time.Duration
+		least   float64 // of the rate
+	}{
+		"1 s":           {1000, time.Second, 0.9},
+		"1 s, rate 100": {100, time.Second, 0.9},
+		"300 ms":        {1000, 300 * time.Millisecond, 0.95},
+		"at once":       {1000, 0, 0.95},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 60 * c.rate
+				server := hogapitest.New(hogapitest.WithCompactLedger())
+				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
+				source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
+				begin := time.Now()
+				receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "busy", Rate: c.rate})
+				require.NoError(t, err)
+				assert.EqualValues(t, n, receipt.Acknowledged)
+				rate := float64(n) / time.Since(begin).Seconds()
+				t.Logf("%.0f events a second", rate)
+				assert.GreaterOrEqual(t, rate, c.least*float64(c.rate))
+				assert.LessOrEqual(t, rate, 1.05*float64(c.rate))
+			})
+		})
+	}
+}
+
+// What a Capture holds is two seconds of its rate, so Close does not take long where the rate is low.
+func TestCloseAtALowRate(t *testing.T) {
+	for rate, most := range map[int]int{1: 10, 10: 20, 100: 200, 500: 1000, 0: 2000} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Rate: rate})
+			require.NoError(t, err)
+			n := 0
+			for ; capture.TryEnqueue(numberedEvent(n+1)) == nil; n++ {
+				require.Less(t, n, 100_000)
+			}
+			assert.Equal(t, most, n)
+			begin := time.Now()
+			receipt, err := capture.Close(t.Context())
+			require.NoError(t, err)
+			assert.EqualValues(t, n, receipt.Acknowledged)
+			took := 3 * time.Second
+			if rate == 1 {
+				took = 11 * time.Second // ten events are held at least
+			}
+			assert.LessOrEqual(t, time.Since(begin), took)
+		})
+	}
+}

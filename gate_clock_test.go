@@ -1,0 +1,108 @@
+package hogapi_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A clock that was ahead, and is put right, leaves no door open: each event is judged by the clock of its moment.
+func TestAClockThatWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead time.Duration
+		clock := func() time.Time { return time.Now().Add(ahead) }
+		young := func(i int) hogapi.Event {
+			ev := numberedEvent(i)
+			ev.Timestamp = time.Now().Add(-time.Hour)
+			return ev
+		}
+		source := hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+			return func(yield func(hogapi.Event, error) bool) {
+				for i, a := range []time.Duration{0, 365 * 24 * time.Hour, 0, -365 * 24 * time.Hour, 0} {
+					ahead = a
+					if !yield(young(i+1), nil) {
+						return
+					}
+				}
+			}
+		})
+		var refused []hogapi.Reason
+		server := hogapitest.New()
+		_, err := server.Client(t, hogapi.WithClock(clock)).Import(t.Context(), source, hogapi.ImportOptions{
+			ID: "clock", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				refused = append(refused, r.Err.Reason)
+				return nil
+			}),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, []hogapi.Reason{hogapi.ReasonTooYoung, hogapi.ReasonTooYoung, hogapi.ReasonFuture, hogapi.ReasonTooYoung}, refused)
+		assert.Equal(t, 1, server.Ledger().Unique(), "while it was ahead")
+
+		ahead = 365 * 24 * time.Hour
+		capture, err := server.Client(t, hogapi.WithClock(clock)).NewCapture(hogapi.CaptureOptions{})
+		require.NoError(t, err)
+		for i := range 3 {
+			require.NoError(t, capture.Enqueue(t.Context(), young(10+i)))
+		}
+		ahead = 0
+		for i := range 3 {
+			refusal := new(hogapi.EventError)
+			require.ErrorAs(t, capture.Enqueue(t.Context(), young(20+i)), &refusal)
+			assert.Equal(t, hogapi.ReasonTooYoung, refusal.Reason)
+		}
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// The time of an event, and times in its properties, are the same instants in a zone whose offset has seconds.
+func TestZonesWithSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i, offset := range []int{19*60 + 32, -44*60 - 30, 3600 + 1, 2} {
+			server := hogapitest.New()
+			at := time.Date(1937, 6, 30, 12, 0, 0, 123_000_000, time.FixedZone("", offset))
+			ev := hogapi.Event{Name: "e", DistinctID: "ann", Timestamp: at, UUID: uuid.New(), Properties: map[string]any{
+				"at": at, "pointer": &at, "list": []any{at}, "times": []time.Time{at}, "map": map[string]any{"at": at},
+			}, Set: map[string]any{"at": at}}
+			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: fmt.Sprint(i)})
+			require.NoError(t, err)
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+			_, err = capture.Close(t.Context())
+			require.NoError(t, err)
+			stored := server.Ledger().Find(ev.UUID)
+			require.Len(t, stored, 1)
+			assert.True(t, at.Equal(stored[0].Time), stored[0].Timestamp)
+			var found int
+			var walk func(v any)
+			walk = func(v any) {
+				switch v := v.(type) {
+				case string:
+					if got, err := time.Parse(time.RFC3339Nano, v); err == nil {
+						assert.True(t, at.Equal(got), "%s is not %s", v, at.UTC())
+						found++
+					}
+				case []any:
+					for _, e := range v {
+						walk(e)
+					}
+				case map[string]any:
+					for _, e := range v {
+						walk(e)
+					}
+				}
+			}
+			walk(decoded(t, stored[0].Properties))
+			assert.Equal(t, 6, found)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
+func TestReceiptHasARowForEachReject(t *testing.T) {
+	t.Parallel()
+	at := longAgo
+	source := eventsOf(
+		numberedEvent(1),
+		hogapi.Event{DistinctID: "ann", Timestamp: at},
+		hogapi.Event{Name: "signup", DistinctID: "ann"},
+		hogapi.Event{Name: "signup", DistinctID: "ann"},
+		hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("no JSON")),
+		hogapi.Event{Name: "poison", DistinctID: "ann", Timestamp: at},
+		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
+		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
+		hogapi.SkippedEvent(hogapi.Position{}, ""),
+	)
+	server := hogapitest.New()
+	refusePoison(server)
+	checkpoint := &memoryCheckpoint{}
+	options := hogapi.ImportOptions{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
+	for range 2 { // the second run counts nothing again
+		receipt, err := server.Client(t).Import(t.Context(), source, options)
+		require.NoError(t, err)
+		requireBalanced(t, receipt)
+		assert.Equal(t, []hogapi.DayCount{
+			{Day: "", Event: "", Rejected: 1}, {Day: "", Event: "signup", Rejected: 2},
+			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
+		}, receipt.Days)
+		assert.Equal(t, map[hogapi.Reason]int64{
+			hogapi.ReasonBadRecord: 1, hogapi.ReasonNoName: 1, hogapi.ReasonNoTimestamp: 2, hogapi.ReasonAnswer400: 1,
+		}, receipt.Rejects)
+		assert.Equal(t, map[string]int64{"internal user": 2, "no reason given": 1}, receipt.Skips)
+		for _, want := range []string{
+			"read 9 = acknowledged 1 + rejected 5 + skipped 3 + pending 0", "\n  (none) ", "\n  rejected, no_timestamp: 2", "\n  skipped, internal user: 2",
+		} {
+			assert.Contains(t, receipt.String(), want)
+		}
+	}
+}
+
+// A receipt of more days and names than a table has rows for counts by month, and loses no event.
+func TestReceiptRollsUp(t *testing.T) {
+	t.Parallel()
+	const n = 10_500
+	source := altered(numbered(n), func(ev *hogapi.Event) {
+		ev.Timestamp = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(ev.Position.Offset))
+	})
+	checkpoint := &memoryCheckpoint{}
+	receipt, err := hogapitest.New(hogapitest.WithCompactLedger()).Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
+	require.NoError(t, err)
+	requireBalanced(t, receipt)
+	assert.Less(t, len(receipt.Days), 400)
+	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29}, receipt.Days[1])
+	assert.Less(t, len(checkpoint.state), 50_000)
+	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.state).Days)
+}
+
+// The query is for the days of the events, and there is none where no event was acknowledged.
+func TestReceiptQuery(t *testing.T) {
+	t.Parallel()
+	receipt := hogapi.Receipt{
+		ID: `it's a \ test`, Acknowledged: 2,
+		Oldest: time.Date(2024, 5, 1, 23, 30, 0, 500, time.FixedZone("", -3600)), Newest: time.Date(2024, 5, 3, 1, 2, 3, 999_000_000, time.UTC),
+	}
+	assert.Equal(t, `SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events
+FROM events
+WHERE properties.$import_job_id = 'it\'s a \\ test'
+  AND timestamp >= toDateTime('2024-05-02 00:30:00', 'UTC') AND timestamp < toDateTime('2024-05-03 01:02:04', 'UTC')
+GROUP BY day, event ORDER BY day, event LIMIT 50000`, receipt.HogQL())
+
+	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(0), hogapi.ImportOptions{ID: "nothing"})
+	require.NoError(t, err)
+	for name, receipt := range map[string]hogapi.Receipt{"nothing": {ID: "x"}, "rejects only": {ID: "x", Read: 5, Rejected: 5}, "pending only": {ID: "x", Read: 5, Pending: 5}} {
+		assert.Empty(t, receipt.HogQL(), name)
+		assert.NotContains(t, receipt.String(), "0001", name)
+	}
+}
+
+// hostileTexts would begin a line of their own, or command the terminal.
+var hostileTexts = []string{
+	"a\nrejected, forged: 1", "a\r\x1b[2Kforged", "\x1b]0;title\x07", "a\u0085forged", "a\u2028forged", "a\u2029forged", "\u009b31mred", "a\u202etxet", "a\x00b", "a\x7f", "tab\tname",
+}
+
+// requireTame demands that a text has just the lines that it should have, and nothing that a terminal obeys.
+func requireTame(t *testing.T, text string, lines int) {
+	t.Helper()
+	require.Equal(t, lines, strings.Count(text, "\n"), "%q", text)
+	for _, r := range strings.ReplaceAll(text, "\n", "") {
+		require.False(t, r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\u202e', "%q", text)
+	}
+}
+
+// What events, positions and reasons say cannot forge lines of what is printed: the receipt, the report of a check, errors, progress.
+func TestPrintedTextsAreTame(t *testing.T) {
+	for _, text := range hostileTexts {
+		synctest.Test(t, func(t *testing.T) {
+			good, bad := numberedEvent(1), numberedEvent(2)
+			good.Name = text
+			bad.Timestamp, bad.DistinctID = time.Time{}, text
+			key := func(i int64) hogapi.Position { return hogapi.Position{Key: text, Offset: i} }
+			source := func() hogapi.Source {
+				return pushed(key, good, bad, hogapi.SkippedEvent(hogapi.Position{}, text),
+					hogapi.BadEvent(hogapi.Position{}, []byte(text), error(&hogapi.EventError{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text})))
+			}
+			var progress []string
+			options := hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
+			server := hogapitest.New()
+			receipt, err := server.Client(t).Import(t.Context(), source(), options)
+			require.NoError(t, err)
+			requireTame(t, receipt.String(), 2+3+3) // the head, names, reasons
+			for _, line := range progress {
+				requireTame(t, line, 0)
+			}
+			report, err := hogapi.Check(t.Context(), source(), options)
+			require.NoError(t, err)
+			requireTame(t, report.String(), strings.Count(report.String(), "\n"))
+			assert.NotContains(t, report.String(), "\nforged")
+			assert.NotContains(t, report.String(), "\nrejected, forged")
+
+			options.Rejects = hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				requireTame(t, r.Err.Error(), 0)
+				return r.Err
+			})
+			_, err = server.Client(t).Import(t.Context(), source(), options)
+			require.Error(t, err)
+			requireTame(t, err.Error(), 0)
+			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
+			_, err = server.Client(t).Import(t.Context(), source(), hogapi.ImportOptions{ID: "tame", Rejects: ignoreRejects})
+			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+			requireTame(t, err.Error(), 0)
+		})
+	}
+}
+
+// pushed is a source of events at places of its own.
+func pushed(at func(i int64) hogapi.Position, events ...hogapi.Event) hogapi.Source {
+	return hogapi.SourceFunc("pushed", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i, ev := range events {
+				ev.Position, ev.UUID = at(int64(i)+1), uuid.Nil
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// A file name is text of somebody else too.
+func TestPrintedFileNamesAreTame(t *testing.T) {
+	t.Parallel()
+	for _, text := range hostileTexts {
+		if strings.ContainsAny(text, "\x00") {
+			continue
+		}
+		path := writeFile(t, strings.ReplaceAll(text, "/", "-"), goodRecord+"\nbad\n"+goodRecord[:20])
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects})
+		require.Error(t, err, "the last line is not finished")
+		requireTame(t, err.Error(), strings.Count(err.Error(), "\nhogapi: "))
+		requireTame(t, receipt.String(), 3)
+		report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "tame"})
+		require.Error(t, err)
+		requireTame(t, err.Error(), 0)
+		requireTame(t, report.String(), strings.Count(report.String(), "\n"))
+		raw, err := json.Marshal(receipt)
+		require.NoError(t, err)
+		assert.NotContains(t, string(raw), "\x1b")
+	}
+}

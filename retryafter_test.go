@@ -1,0 +1,30 @@
+package hogapi_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A wait that the service asks for and that is longer than the limit stops at once, instead of after the limit.
+func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
+	for name, wait := range map[string]string{"a second over the limit": "901", "a day": "86400", "a century": "3155760000"} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.RateLimit(wait)))
+			begin := time.Now()
+			_, err := server.Client(t).Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "limited"})
+			var stop *hogapi.StopError
+			require.ErrorAs(t, err, &stop, name)
+			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
+			assert.Less(t, time.Since(begin), time.Second, name)
+			assert.Len(t, server.Calls(hogapi.OpCapture), 1)
+		})
+	}
+}

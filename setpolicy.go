@@ -1,0 +1,114 @@
+package hogapi
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// applyPolicy rewrites $set and $set_once of the properties as the set policy says.
+func (e *encoder) applyPolicy(ev *Event, members []byte) ([]byte, error) {
+	if isIdentityEvent(ev.Name) && e.policy == SetStrip {
+		return members, nil
+	}
+	out := e.rewritten[:0]
+	object := append(append([]byte{'{'}, members...), '}')
+	err := jsonb.Object(object, func(key, value []byte) {
+		if text := string(key); text == "$set" || text == "$set_once" {
+			return
+		}
+		out = appendRawMember(out, key, value)
+	})
+	if err == nil && e.policy == SetToSetOnce {
+		var once []byte
+		if once, err = e.mergedOnce(ev); err == nil {
+			out = appendRawMember(out, []byte("$set_once"), once)
+		}
+	}
+	e.rewritten = out
+	return out, err
+}
+
+// mergedOnce is the event's $set and $set_once as one object, where one of them at least is in the
+// properties. A key that is in both has the value of $set, which is the newer one.
+func (e *encoder) mergedOnce(ev *Event) ([]byte, error) {
+	var objects [][]byte
+	for _, of := range []struct {
+		raw   []byte
+		field map[string]any
+	}{{e.seen.set, ev.Set}, {e.seen.setOnce, ev.SetOnce}} {
+		if len(of.raw) == 0 {
+			object, err := e.json.AppendMembers([]byte{'{'}, of.field)
+			if err != nil {
+				return nil, err
+			}
+			of.raw = append(object, '}')
+		}
+		objects = append(objects, of.raw)
+	}
+	seen := map[string]bool{}
+	out := []byte{'{'}
+	for _, object := range objects {
+		err := jsonb.Object(object, func(key, value []byte) {
+			if !seen[string(key)] {
+				seen[string(key)] = true
+				out = appendRawMember(out, key, value)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(out, '}'), nil
+}
+
+// appendRawMember adds a member to a list of them, or to an object that is still open.
+func appendRawMember(out, key, value []byte) []byte {
+	if len(out) > 0 && out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out, _ = jsonb.AppendString(out, string(key)) // valid: it was read just now
+	return append(append(out, ':'), value...)
+}
+
+// appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
+func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventError) {
+	set, once := ev.Set, ev.SetOnce
+	if e.policy == SetStrip && !isIdentityEvent(ev.Name) {
+		return b, nil
+	}
+	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
+		return nil, &EventError{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "$set and $set_once each either in the event's fields or in its properties"}
+	}
+	if e.policy == SetToSetOnce {
+		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
+			return b, nil // merged into the properties: see applyPolicy
+		}
+		set, once = nil, mergeOnce(ev.SetOnce, ev.Set)
+	}
+	for _, more := range []struct {
+		begin  string
+		values map[string]any
+	}{{`,"$set":{`, set}, {`,"$set_once":{`, once}} {
+		if more.values == nil {
+			continue
+		}
+		var err error
+		if b, err = e.json.AppendMembers(append(b, more.begin...), more.values); err != nil {
+			return nil, jsonRefusal(strings.Trim(more.begin, `,":{`), err)
+		}
+		b = append(b, '}')
+	}
+	return b, nil
+}
+
+// mergeOnce is once with the values of set, which are the newer ones.
+func mergeOnce(once, set map[string]any) map[string]any {
+	if once == nil {
+		return set
+	}
+	merged := maps.Clone(once)
+	maps.Copy(merged, set)
+	return merged
+}
