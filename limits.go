@@ -1,7 +1,9 @@
 package hogapi
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/hogapi/hogapi/internal/ledger"
 )
@@ -19,7 +21,6 @@ const (
 	firstRecords       = 100  // if they are all rejected, the import stops
 	enoughRecords      = 1000 // before so many the share is judged at the end only
 	fewestRejects      = 2    // the share says nothing about fewer
-	limitSteps         = 100  // rejects at once, while they may stop the import
 )
 
 func (o ImportOptions) rejectLimits() rejectLimits {
@@ -36,9 +37,19 @@ func (o ImportOptions) rejectLimits() rejectLimits {
 // hasShare reports whether the share of rejects is limited.
 func (l *rejectLimits) hasShare() bool { return l.share > 0 }
 
-// isEarly reports whether few records may decide.
-func (l *rejectLimits) isEarly(c ledger.Counts) bool {
-	return l.hasShare() && (c.Acknowledged == 0 || c.Acknowledged+c.Rejected < enoughRecords) || l.number > 0
+// step is how many rejects may be committed at once: after them the limits may stop the import.
+func (l *rejectLimits) step(c ledger.Counts) int {
+	step := int64(math.MaxInt)
+	if judged := c.Acknowledged + c.Rejected; l.hasShare() && judged < enoughRecords {
+		step = enoughRecords - judged
+		if c.Acknowledged == 0 {
+			step = firstRecords - c.Rejected
+		}
+	}
+	if l.number > 0 {
+		step = min(step, l.number-c.Rejected+1)
+	}
+	return int(max(step, 1))
 }
 
 // note remembers an example.
@@ -60,6 +71,15 @@ func (l *rejectLimits) judge(c ledger.Counts) error {
 		return l.stop(c, fmt.Sprintf("more than MaxRejectShare, %g", l.share))
 	}
 	return nil
+}
+
+// judgeBefore judges what earlier runs have left.
+func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
+	err := l.judge(c)
+	if stop, ok := errors.AsType[*StopError](err); ok {
+		stop.Err = fmt.Errorf("in the runs before, %w", stop.Err)
+	}
+	return err
 }
 
 // judgeEnd judges an import whose source is at its end.

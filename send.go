@@ -73,6 +73,7 @@ func (p *pipeline) post(body *delivery.Body) delivery.Answer {
 		p.answered.Store(true)
 	}
 	a := r.judge(answered)
+	a.Unreached = a.Unsent && !answered
 	a.Duration = time.Since(start)
 	if r.err == nil {
 		a.RetryAfter = parseRetryAfter(r.header, p.core.now())
@@ -83,7 +84,7 @@ func (p *pipeline) post(body *delivery.Body) delivery.Answer {
 // gaveUp is why the sending stops after failures that have lasted too long.
 func (p *pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 	stop := &StopError{Reason: StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
-	if a.Unsent && !p.answered.Load() {
+	if a.Unreached {
 		stop.Reason = StopUnreachable
 	}
 	return stop
@@ -161,11 +162,13 @@ func (p *pipeline) preflight() {
 	body := `{"api_key":"` + p.core.projectKey() + `","distinct_id":"hogapi-preflight"}`
 	open := func() io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
 	r := p.core.capturePost(p.posting, preflightOperation, open, int64(len(body)), false)
+	if r.err == nil {
+		p.answered.Store(true)
+	}
 	switch {
 	case r.err == nil && r.status == http.StatusUnauthorized:
 		p.stop(&StopError{Reason: StopWrongKey, Status: r.status, Err: r.words()})
 	case r.err == nil && isSuccess(r.status):
-		p.answered.Store(true)
 	case p.sending.Err() == nil:
 		if reason := unreachable(r.err); reason != "" {
 			p.stop(&StopError{Reason: reason, Err: r.err})

@@ -30,7 +30,6 @@ type throttle struct {
 	clean   int      // answers since the permits last changed
 	latency float64  // seconds, smoothed
 
-	answered  bool      // the service has answered once
 	failures  int       // in a row, of all lanes
 	failure   Failure   // while there are any
 	notBefore time.Time // no request before that
@@ -199,7 +198,6 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	defer t.wake()
 	t.inUse--
 	t.probing = false
-	t.answered = t.answered || a.Status != 0
 	if a.Verdict == Wait && a.Stale && try == 1 {
 		return 0, nil // says nothing about the service: another connection may do
 	}
@@ -274,7 +272,7 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	}
 	t.failure.Err = a.Err
 	limit := t.limits.NoProgress
-	if !t.answered && a.Unsent {
+	if a.Unreached {
 		limit = min(limit, t.limits.FirstAnswer)
 	}
 	left := limit - now.Sub(t.failure.Since)
