@@ -68,7 +68,11 @@ func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Re
 	if err != nil {
 		return before, err
 	}
+	defer context.AfterFunc(ctx, func() { run.line.stop(canceledBy(ctx)) })()
 	readErr := run.read(ctx)
+	if readErr != nil && ctx.Err() != nil {
+		readErr = context.Cause(ctx) // and not that the sending has stopped, or what the source makes of it
+	}
 	return run.close(ctx, readErr)
 }
 
@@ -400,7 +404,6 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 		p.committer.whole.Store(true)
 		p.committer.signal()
 	}
-	defer context.AfterFunc(ctx, func() { p.stop(canceledBy(ctx)) })()
 	if ctx.Err() != nil {
 		p.stop(canceledBy(ctx))
 	}

@@ -135,7 +135,7 @@ func deadPort(t *testing.T) string {
 // waited for. Nothing was sent, and the errors say so.
 func TestHostThatWasNeverReached(t *testing.T) {
 	t.Parallel()
-	const patience = 700 * time.Millisecond
+	const patience = 200 * time.Millisecond
 	for state, want := range map[string]struct {
 		reason hogapi.StopReason
 		waits  bool
@@ -192,7 +192,7 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 // After the first answer each of these is an outage: it is waited out, for as long as NoProgress.
 func TestHostThatGoesAway(t *testing.T) {
 	t.Parallel()
-	const patience = 500 * time.Millisecond
+	const patience = 200 * time.Millisecond
 	for _, state := range []string{badCertificate, oldTLS, wrongScheme, otherService, refusedDial, unknownName} {
 		for _, comesBack := range []bool{false, true} {
 			t.Run(state, func(t *testing.T) {
