@@ -55,7 +55,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 		}{
 			"canceled":                            {hogapitest.Slow(1), hogapi.StopCanceled},
 			"canceled, and the service is silent": {hogapitest.Slow(time.Hour), hogapi.StopCanceled},
-			"401":                                 {hogapitest.Slow(time.Minute, hogapitest.Status(401)), hogapi.StopUnauthorized},
+			"401":                                 {hogapitest.Slow(20*time.Second, hogapitest.Status(401)), hogapi.StopUnauthorized},
 		} {
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()
@@ -64,7 +64,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 					server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
 					released, ended := make(chan struct{}), make(chan struct{})
 					ctx, cancel := context.WithCancel(t.Context())
-					due := time.Now().Add(time.Minute + 250*time.Millisecond) // the linger time
+					due := time.Now().Add(20*time.Second + 250*time.Millisecond) // the linger time
 					if tt.reason == hogapi.StopCanceled {
 						due = time.Now().Add(30 * time.Second)
 						time.AfterFunc(30*time.Second, cancel)
