@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,7 +102,12 @@ func TestFirstRecordsDecideWhateverComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		handed := 0
-		_, err := server.Client(t).Import(t.Context(), rejecting(30_000, first(100)), hogapi.ImportOptions{
+		source := altered(rejecting(30_000, first(100)), func(ev *hogapi.Event) {
+			if ev.Position.Offset == 3 {
+				time.Sleep(time.Second) // the first reject is handed over, which takes a minute
+			}
+		})
+		_, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{
 			ID: "first", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20},
 			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 				if handed++; handed == 1 {
@@ -119,7 +123,7 @@ func TestFirstRecordsDecideWhateverComesLater(t *testing.T) {
 	})
 }
 
-// As long as everything was rejected nothing is saved: the next run, with a corrected mapping, begins at the start.
+// As long as everything was rejected nothing is saved: the next run, with a corrected mapping or another file, begins at the start.
 func TestAllRejectedSavesNoPlace(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]int{"the first 100": 3000, "all of fewer": 50} {
@@ -135,7 +139,8 @@ func TestAllRejectedSavesNoPlace(t *testing.T) {
 					assert.Zero(t, receipt.Acknowledged)
 				}
 				assert.Empty(t, server.Calls(), "there was nothing to send")
-				receipt, err := client.Import(t.Context(), numbered(bad), options)
+				right := hogapi.SourceFunc("the right file", numbered(bad).Events)
+				receipt, err := client.Import(t.Context(), right, options)
 				require.NoError(t, err)
 				assert.EqualValues(t, bad, receipt.Acknowledged)
 				assert.Zero(t, receipt.Rejected)
@@ -255,29 +260,48 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		assert.Equal(t, []int64{500, 200, 0, 300}, []int64{report.Read, report.Good, report.Refused, report.Skipped})
 		assert.Equal(t, receipt.Skips, report.Skips)
 	})
-	synctest.Test(t, func(t *testing.T) { // they do not thin out the rejects, nor stand for them
-		skipOrSpoil := func(isBad func(int) bool) hogapi.Source {
-			return hogapi.MapSource(numbered(2000), func(ev hogapi.Event) ([]hogapi.Event, error) {
-				if isBad(int(ev.Position.Offset)) {
-					return nil, errors.New("no name")
+}
+
+// Skipped records are not among the records of which the share is taken.
+func TestSkippedRecordsAreNotJudged(t *testing.T) {
+	t.Parallel()
+	const old = 1900 // records that are skipped, unless they are rejected
+	for name, tt := range map[string]struct {
+		isBad func(int) bool
+		want  string // empty: the import ends well
+	}{
+		"they do not thin out the rejects": {every(1000), "2 of 401 records were rejected, more than MaxRejectShare, 0.003"},
+		"nor make them judged early":       {func(i int) bool { return i == old+2 || i == old+4 || i == old+300 }, "3 of 400 records were rejected, more than MaxRejectShare, 0.003"},
+		"nor stand for them":               {func(i int) bool { return i == 1 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				source := hogapi.MapSource(numbered(old+400), func(ev hogapi.Event) ([]hogapi.Event, error) {
+					switch i := int(ev.Position.Offset); {
+					case tt.isBad(i):
+						return nil, errors.New("no name")
+					case i <= old:
+						return nil, hogapi.Skip("old")
+					}
+					return []hogapi.Event{ev}, nil
+				})
+				receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+					ID: "skips", Rejects: ignoreRejects, MaxRejectShare: 0.003, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20},
+				})
+				requireBalanced(t, receipt)
+				if tt.want == "" {
+					require.NoError(t, err)
+					return
 				}
-				if ev.Position.Offset <= 1900 {
-					return nil, hogapi.Skip("old")
-				}
-				return []hogapi.Event{ev}, nil
+				tooMany(t, err)
+				require.ErrorContains(t, err, tt.want)
 			})
-		}
-		client := hogapitest.New().Client(t)
-		options := hogapi.ImportOptions{ID: "skips", Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-		_, err := client.Import(t.Context(), skipOrSpoil(every(1000)), options)
-		tooMany(t, err)
-		require.ErrorContains(t, err, "2 of 101 records were rejected")
-		receipt, err := client.Import(t.Context(), skipOrSpoil(func(i int) bool { return slices.Contains([]int{1}, i) }), options)
-		require.NoError(t, err)
-		assert.EqualValues(t, 1899, receipt.Skipped)
-		_, err = client.Import(t.Context(), altered(numbered(2000), func(ev *hogapi.Event) {
-			*ev = hogapi.SkippedEvent(ev.Position, "all of them")
-		}), options)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		skipAll := altered(numbered(2000), func(ev *hogapi.Event) { *ev = hogapi.SkippedEvent(ev.Position, "all of them") })
+		_, err := hogapitest.New().Client(t).Import(t.Context(), skipAll, hogapi.ImportOptions{ID: "skips"})
 		require.NoError(t, err, "nothing but skips is no failure")
 	})
 }
