@@ -140,7 +140,7 @@ func (c *checker) add(ev *Event) {
 	}
 	if refusal != nil {
 		c.report.Refused++
-		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
+		note(c.report.Reasons, refusal.Reason, ev.Position, bare(refusal).Error())
 		return
 	}
 	c.report.Good++

@@ -116,7 +116,13 @@ func (r Receipt) String() string {
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "skipped %d + ", r.Skipped)
 	}
-	fmt.Fprintf(&b, "pending %d\nresent %d, refused %d, settled from %s to %s", r.Pending, r.Resent, r.Refused, r.First, r.Last)
+	fmt.Fprintf(&b, "pending %d\nresent %d", r.Pending, r.Resent)
+	if r.Refused > 0 {
+		fmt.Fprintf(&b, ", refused %d", r.Refused)
+	}
+	if !r.Last.IsZero() {
+		fmt.Fprintf(&b, ", settled from %s to %s", r.First, r.Last)
+	}
 	if r.Acknowledged > 0 {
 		fmt.Fprintf(&b, "\nevents from %s to %s, digest %s", r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Digest)
 	}

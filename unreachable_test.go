@@ -292,7 +292,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 					ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
 					Delivery: hogapi.DeliveryOptions{FirstAnswer: -1, NoPreflight: true},
 				}
-				time.AfterFunc(5*time.Minute, func() { cancel(why) })
+				time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
 				_, err := client.Import(ctx, numbered(100), options)
 				require.ErrorIs(t, err, why)
 				stop := stopOf(t, err)
@@ -321,4 +321,31 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The end of a connection has a text of its own.
+func TestConnectionThatEndsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer host.Close()
+	client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
+	_, err := client.Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{MaxTries: 1}})
+	require.ErrorContains(t, err, "were sent and the answer is unknown: stopped: no_progress: the connection was closed without an answer: EOF; failing since ")
+}
+
+// A host that is silent from the start is noticed within half a minute: at the preflight.
+func TestStatsOfASilentHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		server.Script(hogapi.OpPreflight, hogapitest.Slow(time.Hour))
+		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Slow(time.Hour)))
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var last hogapi.Stats
+		_, err := server.Client(t).Import(ctx, numbered(100), hogapi.ImportOptions{ID: "silent", OnProgress: func(s hogapi.Stats) { last = s }})
+		require.ErrorContains(t, err, "; the last error: the service did not answer within the time allowed for one try; failing since ")
+		require.ErrorContains(t, last.LastError, "did not answer")
+		server.ClearScript(hogapi.OpCapture)
+	})
 }

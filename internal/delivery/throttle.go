@@ -267,10 +267,7 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	if t.pace != nil {
 		t.resize(t.limits.BatchItems)
 	}
-	if t.failure.Since.IsZero() {
-		t.failure.Since = now
-	}
-	t.failure.Err = a.Err
+	t.note(a.Err)
 	limit := t.limits.NoProgress
 	if a.Unreached {
 		limit = min(limit, t.limits.FirstAnswer)
@@ -294,6 +291,14 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 		t.notBefore = until
 	}
 	return 0, nil
+}
+
+// note remembers why nothing gets through. The caller holds the lock.
+func (t *throttle) note(err error) {
+	if t.failure.Since.IsZero() {
+		t.failure.Since = time.Now()
+	}
+	t.failure.Err = err
 }
 
 // jitter spreads the n-th wait evenly between the floor and the base doubled n-1 times, at most
