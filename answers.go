@@ -50,6 +50,9 @@ func (r captureReply) judge(answered bool) delivery.Answer {
 		return stop(StopRedirect)
 	case r.status == http.StatusBadRequest, r.status == http.StatusRequestEntityTooLarge:
 		if r.isForeign() {
+			if r.status == http.StatusRequestEntityTooLarge {
+				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
+			}
 			return stop(StopNotService)
 		}
 		a.Verdict, a.TooLarge = delivery.Split, r.status == http.StatusRequestEntityTooLarge

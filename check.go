@@ -156,7 +156,7 @@ func (c *checker) add(ev *Event) {
 		if c.refused == nil {
 			c.refused = refusal
 		}
-		note(c.report.Reasons, refusal.Reason, ev.Position, refusal.Error())
+		note(c.report.Reasons, refusal.Reason, ev.Position, bare(refusal).Error())
 		return
 	}
 	c.report.Good++
@@ -270,7 +270,7 @@ func (r CheckReport) String() string {
 	for _, reason := range sortedKeys(r.Reasons) {
 		fmt.Fprintf(&b, "\nrefused, %s: %d", printable(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
-			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), refusedPrefix+onOneLine(string(reason))+": "))
+			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), eventRefused+onOneLine(string(reason))+": "))
 		}
 	}
 	for _, why := range sortedKeys(r.Skips) {

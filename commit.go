@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
@@ -30,6 +31,7 @@ type committer struct {
 	crowded chan struct{} // ends a pause between two saves
 	lanes   chan struct{} // closed when the lanes have ended
 	done    chan struct{} // closed when everything that can be is committed
+	whole   atomic.Bool   // the source was read to its end
 
 	saveTime time.Duration // of the newest save
 
@@ -97,15 +99,15 @@ func (c *committer) close() {
 	<-c.done
 }
 
-// front is what can be committed now. While the limits of rejects may stop the import, not many rejects
-// at once: they are judged in between.
+// front is what can be committed now. Where rejects may stop the import, what is after them waits.
 func (c *committer) front() (n int, rejects []ledger.Rejected[*Reject]) {
 	books := c.line.ledger
 	n, rejects = books.Front()
-	if len(rejects) <= limitSteps || !c.limits.isEarly(books.Counts()) {
+	step := c.limits.step(books.Counts())
+	if len(rejects) < step {
 		return n, rejects
 	}
-	if fewer := books.WholeBefore(rejects[limitSteps].Number); fewer > 0 {
+	if fewer := books.WholeBefore(rejects[step-1].Number + 1); fewer > 0 {
 		n = fewer
 		rejects = slices.DeleteFunc(rejects, func(r ledger.Rejected[*Reject]) bool { return r.Number >= n })
 	}
@@ -210,9 +212,9 @@ func (c *committer) report() {
 	c.moved = make(chan struct{})
 }
 
-// finish judges the whole import, unless it has stopped before.
+// finish judges an import that has come to its end.
 func (c *committer) finish() {
-	if c.line.sending.Err() != nil || c.line.ledger.Live().InFlight > 0 {
+	if !c.whole.Load() || c.line.sending.Err() != nil || c.line.ledger.Live().InFlight > 0 {
 		return
 	}
 	if err := c.limits.judgeEnd(c.line.ledger.Counts()); err != nil {

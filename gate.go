@@ -65,12 +65,12 @@ type EventError struct {
 	Err      error    // what the source, the encoder or the service said; may be nil
 }
 
-const refusedPrefix = prefix + "event refused: "
+const eventRefused = "event refused: "
 
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	b.WriteString(refusedPrefix + onOneLine(string(e.Reason)))
+	b.WriteString(prefix + eventRefused + onOneLine(string(e.Reason)))
 	if e.Field != "" {
 		b.WriteString(": " + onOneLine(e.Field))
 	}

@@ -69,7 +69,11 @@ func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Re
 	if err != nil {
 		return before, err
 	}
+	defer context.AfterFunc(ctx, func() { run.line.stop(canceledBy(ctx)) })()
 	readErr := run.read(ctx)
+	if readErr != nil && ctx.Err() != nil {
+		readErr = context.Cause(ctx) // and not that the sending has stopped, or what the source makes of it
+	}
 	return run.close(ctx, readErr)
 }
 
@@ -105,7 +109,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judge(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
+		if err := state.limits.judgeBefore(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
 			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.closeFiles())
 		}
 		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)
@@ -398,9 +402,9 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 	p := r.line
 	if readErr == nil { // otherwise the last record may not be whole
 		p.ledger.End()
+		p.committer.whole.Store(true)
 		p.committer.signal()
 	}
-	defer context.AfterFunc(ctx, func() { p.stop(canceledBy(ctx)) })()
 	if ctx.Err() != nil {
 		p.stop(canceledBy(ctx))
 	}

@@ -41,7 +41,9 @@ import (
 // the plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a
 // gzip file. Between runs the file that it is in, and those after it, may grow by whole lines. Lines
 // that an earlier file has gained are not read. A resume compares the first 64 KiB of the file, and of
-// a plain file the last 4 KiB before the place, with what they were; it does not see other changes.
+// a plain file the last 4 KiB before the place, with what they were; it does not see other changes. Of
+// a file that changes while it is read, it is seen that it has become shorter, or other in its first
+// 64 KiB.
 //
 // Canceling the context closes the file that is read, which also ends a read of a pipe.
 func JSONLinesFile(paths ...string) Source { return &jsonLines{newLineFiles(paths)} }
@@ -211,7 +213,7 @@ func (w *linesWalk) file(path string, at Position) bool {
 	if w.notes.resumed != nil && at == w.notes.resumed.State.Place {
 		options.Known = w.notes.resumed.File
 	}
-	opened, err := lines.Open(path, at.Offset, options)
+	opened, err := lines.Open(w.ctx, path, at.Offset, options)
 	if errors.Is(err, lines.ErrOtherFile) || errors.Is(err, lines.ErrReplaced) {
 		w.yield(Event{}, unfitState(fieldSource, w.notes.resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
 			"If it is another file of the same name, import it with an ID and a checkpoint of its own", at.Key, err)))
@@ -223,7 +225,6 @@ func (w *linesWalk) file(path string, at Position) bool {
 	w.opened.Store(at.Key, opened.Info())
 	f := &openLines{opened, at.Key}
 	defer f.Close()
-	defer context.AfterFunc(w.ctx, f.Close)()
 	for compared := false; ; {
 		l, err := f.Next()
 		compared = compared || w.compare(f)
@@ -243,7 +244,6 @@ func (w *linesWalk) file(path string, at Position) bool {
 		at.Offset = l.End
 		for _, ev := range w.events(l) {
 			ev.Position, ev.file, ev.line = at, f, l.Number
-			f.Gave(l)
 			if !w.yield(ev, nil) {
 				return false
 			}

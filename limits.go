@@ -3,6 +3,7 @@ package hogapi
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/hogapi/hogapi/internal/ledger"
 )
@@ -21,7 +22,6 @@ const (
 	firstRecords       = 100  // if they are all rejected, the import stops
 	enoughRecords      = 1000 // before so many the share is judged at the end only
 	fewestRejects      = 2    // the share says nothing about fewer
-	limitSteps         = 100  // rejects at once, while they may stop the import
 )
 
 func (o ImportOptions) rejectLimits() rejectLimits {
@@ -38,9 +38,19 @@ func (o ImportOptions) rejectLimits() rejectLimits {
 // hasShare reports whether the share of rejects is limited.
 func (l *rejectLimits) hasShare() bool { return l.share > 0 }
 
-// isEarly reports whether few records may decide.
-func (l *rejectLimits) isEarly(c ledger.Counts) bool {
-	return l.hasShare() && (c.Acknowledged == 0 || c.Acknowledged+c.Rejected < enoughRecords) || l.number > 0
+// step is how many rejects may be committed at once: after them the limits may stop the import.
+func (l *rejectLimits) step(c ledger.Counts) int {
+	step := int64(math.MaxInt)
+	if judged := c.Acknowledged + c.Rejected; l.hasShare() && judged < enoughRecords {
+		step = enoughRecords - judged
+		if c.Acknowledged == 0 {
+			step = firstRecords - c.Rejected
+		}
+	}
+	if l.number > 0 {
+		step = min(step, l.number-c.Rejected+1)
+	}
+	return int(max(step, 1))
 }
 
 // note remembers an example.
@@ -70,6 +80,15 @@ func (l *rejectLimits) judgeShare(c ledger.Counts) error {
 		return l.stop(fmt.Sprintf("%d of %d records, more than MaxRejectShare (%g)", c.Rejected, c.Acknowledged+c.Rejected, l.share))
 	}
 	return nil
+}
+
+// judgeBefore judges what earlier runs have left.
+func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
+	err := l.judge(c)
+	if stop, ok := errors.AsType[*StopError](err); ok {
+		stop.Err = fmt.Errorf("in the runs before, %w", stop.Err)
+	}
+	return err
 }
 
 // judgeEnd judges an import whose source is at its end.

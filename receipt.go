@@ -116,7 +116,10 @@ func (r Receipt) String() string {
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "skipped %d + ", r.Skipped)
 	}
-	fmt.Fprintf(&b, "pending %d\nresent %d, refused %d", r.Pending, r.Resent, r.Refused)
+	fmt.Fprintf(&b, "pending %d\nresent %d", r.Pending, r.Resent)
+	if r.Refused > 0 {
+		fmt.Fprintf(&b, ", refused %d", r.Refused)
+	}
 	if !r.Last.IsZero() {
 		fmt.Fprintf(&b, ", settled from %s to %s", r.First, r.Last)
 	}

@@ -33,10 +33,14 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 	if op.name == OpPreflight {
 		target.RawQuery = "v=2"
 	}
+	timeout := c.tryLimits.capture
+	if op.name == OpPreflight {
+		timeout = min(timeout, preflightTime)
+	}
 	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
 	r.unsent = true // unless the transport reports otherwise
 	plan := &tryPlan{
-		origin: originOf(&target), timeout: c.tryLimits.capture, mostBytes: maxWord,
+		origin: originOf(&target), timeout: timeout, mostBytes: maxWord,
 		begin: func() CallInfo { return info }, report: func(t tryReport) { r.unsent, r.stale = t.unsent, t.stale },
 	}
 	keys := []string{c.projectKey()}
@@ -53,8 +57,11 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 		req.Header.Set("Content-Encoding", "gzip")
 	}
 	resp, err := c.ingest().Do(req)
+	if err = noURL(err); errors.Is(err, io.EOF) {
+		err = fmt.Errorf("the connection was closed without an answer: %w", err)
+	}
 	if err != nil {
-		r.err = redactError(noURL(err), keys)
+		r.err = redactError(err, keys)
 		return r
 	}
 	defer resp.Body.Close()
@@ -73,6 +80,7 @@ func (p *pipeline) post(body *delivery.Body) delivery.Answer {
 		p.answered.Store(true)
 	}
 	a := r.judge(answered)
+	a.Unreached = a.Unsent && !answered
 	a.Duration = time.Since(start)
 	if r.err == nil {
 		a.RetryAfter = parseRetryAfter(r.header, p.core.now())
@@ -83,7 +91,7 @@ func (p *pipeline) post(body *delivery.Body) delivery.Answer {
 // gaveUp is why the sending stops after failures that have lasted too long.
 func (p *pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 	stop := &StopError{Reason: StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
-	if a.Unsent && !p.answered.Load() {
+	if a.Unreached {
 		stop.Reason = StopUnreachable
 	}
 	return stop
@@ -150,6 +158,9 @@ func failureOf(a delivery.Answer) error {
 	return a.Err
 }
 
+// preflightTime is how long the preflight may take: nothing is sent before it.
+const preflightTime = 20 * time.Second
+
 // preflight asks an endpoint that knows the project keys whether ours is one of them: the capture
 // endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
 // know, it says so once.
@@ -161,15 +172,20 @@ func (p *pipeline) preflight() {
 	body := `{"api_key":"` + p.core.projectKey() + `","distinct_id":"hogapi-preflight"}`
 	open := func() io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
 	r := p.core.capturePost(p.posting, preflightOperation, open, int64(len(body)), false)
+	if r.err == nil {
+		p.answered.Store(true)
+	}
 	switch {
 	case r.err == nil && r.status == http.StatusUnauthorized:
 		p.stop(&StopError{Reason: StopWrongKey, Status: r.status, Err: r.words()})
 	case r.err == nil && isSuccess(r.status):
-		p.answered.Store(true)
 	case p.sending.Err() == nil:
 		if reason := unreachable(r.err); reason != "" {
 			p.stop(&StopError{Reason: reason, Err: r.err})
 			return
+		}
+		if r.err != nil {
+			p.sender.Failing(r.err)
 		}
 		p.ledger.Count(string(WarnKeyUnchecked), 1)
 		p.core.logger.WarnContext(p.sending, "hogapi: the project key could not be checked", "status", r.status, "error", r.err)

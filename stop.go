@@ -29,7 +29,7 @@ const (
 	StopUnreachable    StopReason = "unreachable"       // no connection before the first answer
 	StopCertificate    StopReason = "certificate"       // the server's certificate is not valid, before the first answer
 	StopWrongScheme    StopReason = "wrong_scheme"      // https to a server that speaks http
-	StopTLS            StopReason = "tls"               // no common version or cipher of TLS, before the first answer
+	StopTLS            StopReason = "tls"               // the TLS handshake failed otherwise, before the first answer
 	StopNoProgress     StopReason = "no_progress"       // failures lasted longer than the limit
 	StopTooManyRejects StopReason = "too_many_rejects"  // over MaxRejectShare or MaxRejects
 	StopRejected       StopReason = "rejected_event"    // an event was rejected and there is no handler
@@ -107,7 +107,7 @@ var stopHints = map[StopReason]string{
 	StopUnreachable:    "check the region or the capture URL, the network and the name server; nothing was sent",
 	StopCertificate:    "check the capture URL, the clock of this machine and its root certificates; nothing was sent",
 	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
-	StopTLS:            "the server has no version of TLS in common with this client (1.2 or newer): check the capture URL and proxies; nothing was sent",
+	StopTLS:            "this client needs TLS 1.2 or newer; if the server wants a client certificate, give WithHTTPClient one; check the capture URL and proxies",
 	StopNoProgress:     "run again when the service answers",
 	StopTooManyRejects: "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare or MaxRejects; RejectedRecords imports what an import has rejected",
 	StopRejected:       "set a reject handler to continue past such events, or correct the event",

@@ -72,6 +72,7 @@ type Answer struct {
 	Err        error         // why there is no answer, or what it says
 	Stop       error         // the cause of a Stop
 	Unsent     bool          // provably nothing was written
+	Unreached  bool          // the host has not been reached yet, by anybody
 	Stale      bool          // a connection that had been kept ended under the request: another one may do
 	Duration   time.Duration
 }

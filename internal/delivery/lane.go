@@ -187,7 +187,7 @@ func (l *lane) send(b *batch, r part) (Answer, error) {
 		if a.Verdict != Settled && !a.Unsent {
 			s.cfg.Sent(b.seqs[r.from:r.to])
 		}
-		wait, err := s.throttle.after(a, try)
+		wait, err := s.outcome(a, try)
 		tried := Try{Lane: l.number, Items: r.len(), Plain: body.Plain, Wire: body.Size, Number: try, Answer: a}
 		if maySent && !a.Unsent {
 			tried.Resent = r.len()
@@ -206,6 +206,15 @@ func (l *lane) send(b *batch, r part) (Answer, error) {
 			return a, err
 		}
 	}
+}
+
+// outcome is how long to wait before the next try, or why there is none. A request that was cut off by
+// the end of the context says nothing about the service.
+func (s *Sender) outcome(a Answer, try int) (wait time.Duration, err error) {
+	if a.Verdict == Wait && s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	return s.throttle.after(a, try)
 }
 
 // await waits for everything that a request needs: the permission to begin, the end of an outage,

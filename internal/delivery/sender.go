@@ -66,6 +66,13 @@ func (s *Sender) Close() {
 	s.running.Wait()
 }
 
+// Failing notes why something else than an item could not be sent to the same host.
+func (s *Sender) Failing(err error) {
+	s.throttle.mu.Lock()
+	defer s.throttle.mu.Unlock()
+	s.throttle.note(err)
+}
+
 // State is what the throttle does at the moment.
 func (s *Sender) State() State { return s.throttle.state() }
 

@@ -30,7 +30,6 @@ type throttle struct {
 	clean   int      // answers since the permits last changed
 	latency float64  // seconds, smoothed
 
-	answered  bool      // the service has answered once
 	failures  int       // in a row, of all lanes
 	failure   Failure   // while there are any
 	notBefore time.Time // no request before that
@@ -199,7 +198,6 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	defer t.wake()
 	t.inUse--
 	t.probing = false
-	t.answered = t.answered || a.Status != 0
 	if a.Verdict == Wait && a.Stale && try == 1 {
 		return 0, nil // says nothing about the service: another connection may do
 	}
@@ -269,12 +267,9 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	if t.pace != nil {
 		t.resize(t.limits.BatchItems)
 	}
-	if t.failure.Since.IsZero() {
-		t.failure.Since = now
-	}
-	t.failure.Err = a.Err
+	t.note(a.Err)
 	limit := t.limits.NoProgress
-	if !t.answered && a.Unsent {
+	if a.Unreached {
 		limit = min(limit, t.limits.FirstAnswer)
 	}
 	left := limit - now.Sub(t.failure.Since)
@@ -296,6 +291,14 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 		t.notBefore = until
 	}
 	return 0, nil
+}
+
+// note remembers why nothing gets through. The caller holds the lock.
+func (t *throttle) note(err error) {
+	if t.failure.Since.IsZero() {
+		t.failure.Since = time.Now()
+	}
+	t.failure.Err = err
 }
 
 // jitter spreads the n-th wait evenly between the floor and the base doubled n-1 times, at most

@@ -170,16 +170,11 @@ func TestFirstAnswer(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := testThrottle(Limits{})
-			if answered {
-				f.inUse++
-				_, err := f.after(Answer{Verdict: Settled, Status: 200}, 1)
-				require.NoError(t, err)
-			}
 			begin := time.Now()
 			refused := errors.New("connection refused")
 			for try := 1; ; try++ {
 				require.NoError(t, f.enter(t.Context(), 0, 1))
-				wait, err := f.after(Answer{Verdict: Wait, Unsent: true, Err: refused}, try)
+				wait, err := f.after(Answer{Verdict: Wait, Unsent: true, Unreached: !answered, Err: refused}, try)
 				if err != nil {
 					break
 				}

@@ -3,6 +3,7 @@ package lines
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type File struct {
 	path    string
 	options Options
 	file    *os.File
+	forget  func() bool // ends the watch over the context
 	begun   os.FileInfo // when it was opened
 	head    [sha256.Size]byte
 	isGzip  bool
@@ -36,13 +38,13 @@ type File struct {
 	counted bool
 	before  int64 // lines before it
 
-	first, last int64 // offsets of the lines given since the last right checksum; see Gave
+	first, last int64 // offsets of the lines read since the last right checksum; see passed
 }
 
 // Open opens a file to read the lines after an offset of its plain text. Where it is gzip and not too
-// large, all its checksums are right.
-func Open(path string, offset int64, o Options) (*File, error) {
-	f, err := open(path, o)
+// large, all its checksums are right. The end of ctx closes the file, also while it is opened.
+func Open(ctx context.Context, path string, offset int64, o Options) (*File, error) {
+	f, err := open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +61,13 @@ func Open(path string, offset int64, o Options) (*File, error) {
 	return f, nil
 }
 
-func open(path string, o Options) (*File, error) {
+func open(ctx context.Context, path string, o Options) (*File, error) {
 	file, err := os.Open(path) //nolint:gosec // the caller names its own files
 	if err != nil {
 		return nil, err
 	}
 	f := &File{path: path, options: o, file: file}
+	f.forget = context.AfterFunc(ctx, func() { _ = file.Close() })
 	if f.begun, err = file.Stat(); err == nil {
 		err = f.begin()
 	}
@@ -75,8 +78,11 @@ func open(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file. A Next under way ends with an error.
-func (f *File) Close() { _ = f.file.Close() } // nothing was written
+// Close closes the file.
+func (f *File) Close() {
+	f.forget()
+	_ = f.file.Close() // nothing was written
+}
 
 // Info is what the file was when it was opened.
 func (f *File) Info() os.FileInfo { return f.begun }
@@ -172,7 +178,7 @@ func (f *File) skipTo(offset int64) error {
 		f.content = newMegabyte()
 		f.reader = NewReader(io.TeeReader(f.text, f.content), 0, f.options.Longest)
 		f.counted = true
-		return f.changed(f.reader.Skip(offset))
+		return f.changed(f.reader.Skip(offset, f.passed))
 	}
 	if err := f.changed(f.checkLineEnd(offset)); err != nil {
 		return err
@@ -226,12 +232,18 @@ func (f *File) Next() (Line, error) {
 	case err != nil:
 		return Line{}, f.fault(err)
 	}
+	if l.Open { // which is not a line if the file was cut in it
+		if err := f.checkWhole(); err != nil {
+			return Line{}, err
+		}
+	}
 	if l.Number == 1 && f.from == 0 {
 		l.Text = bytes.TrimPrefix(l.Text, byteOrderMark)
 	}
 	if n := len(l.Text); n > 0 && l.Text[n-1] == '\r' {
 		l.Text = l.Text[:n-1]
 	}
+	f.passed(l)
 	return l, nil
 }
 
@@ -244,17 +256,17 @@ func (f *File) checkWhole() error {
 	if err != nil {
 		return err
 	}
-	if f.zipped == nil && f.reader.read < f.begun.Size() || now.Size() < f.begun.Size() {
-		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and ends after %d", f.begun.Size(), min(now.Size(), f.reader.read))
+	if now.Size() < f.begun.Size() {
+		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and has %d now; bring it back before the next run, "+
+			"which does not see what is missing", f.begun.Size(), now.Size())
 	}
-	if now.ModTime().Equal(f.begun.ModTime()) {
-		return nil
+	head := f.head
+	if !now.ModTime().Equal(f.begun.ModTime()) {
+		if head, err = headDigest(f.file, min(buffer, f.begun.Size())); err != nil {
+			return err
+		}
 	}
-	head, err := headDigest(f.file, min(buffer, f.begun.Size()))
-	if err != nil {
-		return err
-	}
-	if was := f.head; head != was {
+	if head != f.head || f.zipped == nil && f.reader.read < f.begun.Size() {
 		return errors.New("the file was rewritten while it was read: what was sent of it may be a mixture of both")
 	}
 	return nil
@@ -270,8 +282,8 @@ func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
 	return sha256.Sum256(head[:n]), nil
 }
 
-// Gave notes that a line was given to somebody, for the error of a damaged file.
-func (f *File) Gave(l Line) {
+// passed notes that a line was read, in this run or an earlier one, for the error of a damaged file.
+func (f *File) passed(l Line) {
 	if f.zipped == nil || l.End <= f.zipped.good {
 		return
 	}
@@ -287,7 +299,7 @@ func (f *File) fault(err error) error {
 		err = fmt.Errorf("the gzip file is cut off or damaged: %w", err)
 	}
 	if f.zipped != nil && f.first > f.zipped.good {
-		err = fmt.Errorf("%w; the lines that end at byte offsets %d to %d were given since the last checksum that is right, and may be wrong", err, f.first, f.last)
+		err = fmt.Errorf("%w; the lines that end at byte offsets %d to %d were read since the last checksum that is right, and may be wrong", err, f.first, f.last)
 	}
 	if f.reader == nil {
 		return err

@@ -133,8 +133,8 @@ func (r *Reader) fill() {
 }
 
 // Skip passes over the text up to an offset, at which a line must begin. It is for sources that cannot seek, and counts
-// the lines on its way.
-func (r *Reader) Skip(offset int64) error {
+// the lines on its way, and reports each of them.
+func (r *Reader) Skip(offset int64, passed func(Line)) error {
 	for r.offset < offset {
 		l, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -146,6 +146,7 @@ func (r *Reader) Skip(offset int64) error {
 		if l.End > offset {
 			return ErrInside
 		}
+		passed(l)
 	}
 	return nil
 }

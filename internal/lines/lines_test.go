@@ -139,7 +139,7 @@ func TestSkip(t *testing.T) {
 	}
 	for offset := range int64(len(text) + 4) {
 		r := lines.NewReader(strings.NewReader(text), 0, 8)
-		err := r.Skip(offset)
+		err := r.Skip(offset, func(lines.Line) {})
 		first, known := begins[offset]
 		switch {
 		case offset > int64(len(text)+1):

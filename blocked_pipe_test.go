@@ -1,0 +1,113 @@
+//go:build unix
+
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// pipe makes a named pipe.
+func pipe(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "events.jsonl")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return path
+}
+
+// An import that reads a pipe returns within a second of its context's end or of a stop, also in the middle of a line. The pipe has no
+// reader then: what is written to it later is another reader's.
+func TestSilentPipeHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	for name, tt := range map[string]struct {
+		text    string
+		endless bool // the last line
+		fault   hogapitest.Fault
+	}{
+		"nothing is written":    {},
+		"lines, then nothing":   {text: payments(0, n)},
+		"within a line":         {text: payments(0, n) + `{"event":`},
+		"an endless line":       {text: payments(0, n) + `{"event":"`, endless: true},
+		"401":                   {text: payments(0, n), fault: hogapitest.Status(401)},
+		"401, within a line":    {text: payments(0, n) + `{"event":`, fault: hogapitest.Status(401)},
+		"401, an endless line":  {text: payments(0, n) + `{"event":"`, endless: true, fault: hogapitest.Status(401)},
+		"packed, within a line": {text: zipped(t, payments(0, n)+`{"event":`)[:200]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := pipe(t)
+			written := make(chan *os.File, 1)
+			go func() {
+				f, err := os.OpenFile(path, os.O_WRONLY, 0) // waits for the reader
+				assert.NoError(t, err)
+				_, err = io.WriteString(f, tt.text)
+				assert.NoError(t, err)
+				for tt.endless && err == nil {
+					_, err = io.WriteString(f, strings.Repeat("x", 64<<10))
+				}
+				written <- f
+			}()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var due time.Time
+			server := hogapitest.New()
+			if tt.fault.String() != "" {
+				server.Script(hogapi.OpCapture, tt.fault)
+			} else {
+				time.AfterFunc(100*time.Millisecond, func() { due = time.Now(); cancel() })
+			}
+			client := server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnBatch: func(b hogapi.BatchEvent) {
+				if b.StatusCode == 401 {
+					due = time.Now()
+				}
+			}}))
+			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: 1}})
+			late := time.Since(due)
+			assert.Less(t, late, time.Second)
+			assert.Less(t, late, 500*time.Millisecond, "it does not wait for a source of this package")
+			requireBalanced(t, receipt)
+			if stop := stopOf(t, err); tt.fault.String() != "" {
+				assert.Equal(t, hogapi.StopUnauthorized, stop.Reason)
+			} else {
+				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
+			}
+			f := <-written
+			defer f.Close()
+			_, err = f.WriteString("for the next reader\n")
+			assert.ErrorIs(t, err, syscall.EPIPE)
+		})
+	}
+}
+
+// A pipe that nobody writes to cannot even be opened. The import returns all the same, and reads nothing later.
+func TestPipeWithoutAWriterHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	path := pipe(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err := hogapitest.New().Client(t).Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "pipe"})
+	assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
+	assert.Less(t, time.Since(begin), time.Second)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	assert.Eventually(t, func() bool {
+		_, err := f.WriteString("\n")
+		return errors.Is(err, syscall.EPIPE)
+	}, 5*time.Second, time.Millisecond, "the source that was left behind has closed it")
+}

@@ -1,0 +1,258 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// stopOf is why an import has stopped.
+func stopOf(t *testing.T, err error) *hogapi.StopError {
+	t.Helper()
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	return stop
+}
+
+// countRejects counts the rejects that it is given.
+func countRejects(n *int) hogapi.RejectHandler {
+	return hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+		*n++
+		return nil
+	})
+}
+
+// A refusal that the service cannot have written is a proxy's: it rejects nothing, and stops the import at once.
+func TestForeignRefusalsStopAtOnce(t *testing.T) {
+	t.Parallel()
+	page := func(code int, contentType, body string) hogapitest.Fault {
+		return hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	const html = "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+	for name, tt := range map[string]struct {
+		fault hogapitest.Fault
+		stops bool
+	}{
+		"400, a page":                         {hogapitest.HTML(400), true},
+		"413, a page":                         {hogapitest.HTML(413), true},
+		"400, a page typed as text":           {page(400, "text/plain", "\r\n "+html), true},
+		"400, a page by its type":             {page(400, "text/html; charset=utf-8", "Bad Request"), true},
+		"413, a page that begins as XML does": {page(413, "", "<!DOCTYPE html>"), true},
+		"400, over 4 KiB":                     {hogapitest.Status(400, strings.Repeat("x", 4<<10+1)), true},
+		"413, over 4 KiB":                     {hogapitest.Status(413, strings.Repeat("x", 4<<10+1)), true},
+		"400, 4 KiB":                          {hogapitest.Status(400, strings.Repeat("x", 4<<10)), false},
+		"400, a short text":                   {hogapitest.Status(400, "invalid batch"), false},
+		"400, an empty body":                  {hogapitest.Status(400, ""), false},
+		"413, a short text":                   {hogapitest.Status(413, "maximum event size exceeded"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const n = 64
+				server := hogapitest.New()
+				client := server.Client(t)
+				rejects := 0
+				options := hogapi.ImportOptions{
+					ID: "proxy", Checkpoint: &memoryCheckpoint{}, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
+					Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				}
+				server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
+				receipt, err := client.Import(t.Context(), numbered(n), options)
+				server.ClearScript(hogapi.OpCapture)
+				requireBalanced(t, receipt)
+				if !tt.stops {
+					require.NoError(t, err)
+					assert.Len(t, server.Calls(hogapi.OpCapture), 2*n-1, "halved down to each event")
+					assert.Equal(t, n, rejects)
+					return
+				}
+				stop := stopOf(t, err)
+				assert.Equal(t, hogapi.StopNotService, stop.Reason)
+				require.ErrorContains(t, err, "check the capture URL and proxies")
+				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
+				assert.Zero(t, rejects)
+				assert.EqualValues(t, n, receipt.Pending)
+				receipt, err = client.Import(t.Context(), numbered(n), options)
+				require.NoError(t, err)
+				assert.EqualValues(t, n, receipt.Acknowledged, "the next run loses nothing")
+				requireWhole(t, server, n)
+			})
+		})
+	}
+}
+
+// refuseEvents has the fake refuse the events of which the number fits, as the service does: a short text.
+func refuseEvents(t *testing.T, server *hogapitest.Server, isBad func(n int) bool) {
+	server.RejectEvents(func(raw json.RawMessage) int {
+		var ev struct {
+			Properties struct{ N int }
+		}
+		assert.NoError(t, json.Unmarshal(raw, &ev))
+		if isBad(ev.Properties.N) {
+			return http.StatusBadRequest
+		}
+		return 0
+	})
+}
+
+// What refuses a hundred different events in a row, each sent alone, is not the service.
+func TestHundredLoneRefusalsStop(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		n     int
+		isBad func(int) bool
+		stops bool
+	}{
+		"all":                  {5000, every(1), true},
+		"all of 100":           {100, every(1), true},
+		"all of 99":            {99, every(1), false},
+		"the first 99 of 100":  {100, first(99), false},
+		"the first 100 of 101": {101, first(100), true},
+		"the last 100":         {1100, func(i int) bool { return i > 1000 }, true},
+		"99 of each 100":       {1000, func(i int) bool { return i%100 != 0 }, false},
+		"the last 100 of 150":  {150, func(i int) bool { return i > 50 }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				refuseEvents(t, server, tt.isBad)
+				rejects := 0
+				checkpoint := &memoryCheckpoint{}
+				options := hogapi.ImportOptions{
+					ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
+					Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 50},
+				}
+				receipt, err := client.Import(t.Context(), numbered(tt.n), options)
+				requireBalanced(t, receipt)
+				bad := 0
+				for i := range tt.n {
+					if tt.isBad(i + 1) {
+						bad++
+					}
+				}
+				if !tt.stops {
+					require.NoError(t, err)
+					assert.EqualValues(t, bad, receipt.Rejected)
+					assert.EqualValues(t, tt.n-bad, receipt.Acknowledged)
+					return
+				}
+				stop := stopOf(t, err)
+				assert.Equal(t, hogapi.StopRefused, stop.Reason)
+				assert.Equal(t, http.StatusBadRequest, stop.Status)
+				require.ErrorContains(t, err, "100 different events in a row were refused, each sent alone: the server answered 400: failed to parse")
+				assert.Less(t, receipt.Rejected, int64(100))
+				assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
+
+				refuseEvents(t, server, func(int) bool { return false })
+				receipt, err = client.Import(t.Context(), numbered(tt.n), options)
+				require.NoError(t, err)
+				assert.EqualValues(t, tt.n, receipt.Acknowledged+receipt.Rejected)
+				if server.Ledger().Unique() < tt.n {
+					assert.Equal(t, tt.n-rejects, server.Ledger().Unique(), "only what was handed over is missing")
+				}
+			})
+		})
+	}
+}
+
+// Events that the service refuses are few or it is not the service: as long as it has accepted none, no reject is settled.
+func TestAllRefusedByTheService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		refuseEvents(t, server, every(1))
+		options := hogapi.ImportOptions{ID: "refused", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+		receipt, err := client.Import(t.Context(), numbered(30), options)
+		stop := tooMany(t, err)
+		assert.ErrorContains(t, stop, "30 of 30 records were rejected")
+		assert.ErrorContains(t, stop, "the first of this run: event refused: answer_400: event: the server answered 400: failed to parse request")
+		assert.EqualValues(t, 30, receipt.Rejected)
+		refuseEvents(t, server, func(int) bool { return false })
+		receipt, err = client.Import(t.Context(), numbered(30), options)
+		require.NoError(t, err)
+		assert.EqualValues(t, 30, receipt.Acknowledged, "it began at the start again")
+	})
+}
+
+// An http URL to a TLS port answers 400 to everything. Nothing is rejected, and the checkpoint stays at the start.
+func TestPlainHTTPToATLSPort(t *testing.T) {
+	t.Parallel()
+	nginx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte("<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n"))
+	}))
+	defer nginx.Close()
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	for name, port := range map[string]*httptest.Server{"Go": tls, "nginx": nginx} {
+		for _, n := range []int{5, 3000} {
+			t.Run(name, func(t *testing.T) {
+				server := hogapitest.New()
+				path := filepath.Join(t.TempDir(), "ckpt")
+				options := hogapi.ImportOptions{ID: "tls", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+				wrong := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
+					hogapi.WithCaptureURL("http://"+port.Listener.Addr().String()))
+				receipt, err := wrong.Import(t.Context(), numbered(n), options)
+				reason := stopOf(t, err).Reason
+				assert.Contains(t, []hogapi.StopReason{hogapi.StopNotService, hogapi.StopRefused, hogapi.StopTooManyRejects}, reason)
+				if reason != hogapi.StopTooManyRejects { // of the few events that there are
+					assert.Zero(t, receipt.Rejected)
+				}
+				assert.Zero(t, receipt.Acknowledged)
+				receipt, err = server.Client(t).Import(t.Context(), numbered(n), options)
+				require.NoError(t, err)
+				assert.EqualValues(t, n, receipt.Acknowledged)
+				requireWhole(t, server, n)
+			})
+		}
+	}
+}
+
+// A success without the service's own word settles nothing.
+func TestOnlyTheServicesWordSettles(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]hogapitest.Fault{
+		"an empty 204": hogapitest.Status(204, ""), "an empty 200": hogapitest.Status(200, ""), "an empty 202": hogapitest.Status(202, ""),
+		"OK of a proxy": hogapitest.Status(200, "OK"), "a page": hogapitest.HTML(200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				options := hogapi.ImportOptions{ID: "word", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects}
+				server.Script(hogapi.OpCapture, hogapitest.Always(fault))
+				receipt, err := client.Import(t.Context(), numbered(1000), options)
+				assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason)
+				assert.Zero(t, receipt.Acknowledged)
+				server.ClearScript(hogapi.OpCapture)
+				_, err = client.Import(t.Context(), numbered(1000), options)
+				require.NoError(t, err)
+				requireWhole(t, server, 1000)
+			})
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// stored are the events of a fake: their content by uuid.
+func stored(t *testing.T, server *hogapitest.Server) map[uuid.UUID]string {
+	t.Helper()
+	require.Empty(t, server.Ledger().Changed())
+	events := map[uuid.UUID]string{}
+	for ev := range server.Ledger().Events() {
+		var properties map[string]any
+		require.NoError(t, json.Unmarshal(ev.Properties, &properties))
+		delete(properties, "$import_job_id")
+		text, err := json.Marshal(properties)
+		require.NoError(t, err)
+		events[ev.UUID] = fmt.Sprint(ev.Event, " ", ev.DistinctID, " ", ev.Time.UTC(), " ", string(text))
+	}
+	return events
+}
+
+// A reject file is a source: with the corrected parser or mapping it gives exactly what was rejected, each record with the uuid of its
+// original place. In the end the service holds what it would hold if the first import had been right.
+func TestRejectsAreImportedCorrected(t *testing.T) {
+	t.Parallel()
+	const n, unfit = 300, "2006-01-02 15:04:05Z" // no line may have such a time
+	var lines, right strings.Builder
+	for i := range n {
+		format := time.RFC3339
+		if i%3 == 0 {
+			format = unfit
+		}
+		at := longAgo.Add(time.Duration(i) * time.Hour)
+		line := `{"event":"order","distinct_id":"ann","timestamp":"%s","properties":{"n":%d,"text":"<\u0026> \"é\" 12345678901234567890.0"}}` + "\n"
+		fmt.Fprintf(&lines, line, at.Format(format), i)
+		fmt.Fprintf(&right, line, at.Format(time.RFC3339), i)
+	}
+	correct := func(record []byte) ([]hogapi.Event, error) {
+		var line struct {
+			Event      string
+			DistinctID string `json:"distinct_id"`
+			Timestamp  string
+			Properties json.RawMessage
+		}
+		if err := json.Unmarshal(record, &line); err != nil {
+			return nil, err
+		}
+		at, err := time.Parse(unfit, line.Timestamp)
+		return []hogapi.Event{{Name: line.Event, DistinctID: line.DistinctID, Timestamp: at, RawProperties: line.Properties}}, err
+	}
+	asIs := func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
+	type mapping = func(hogapi.Event) ([]hogapi.Event, error)
+	for name, tt := range map[string]struct {
+		content         string
+		wrong, right    mapping // nil: none
+		rejected        int64
+		corrected       func(rejects string) hogapi.Source
+		refusedByServer bool
+	}{
+		"a corrected parser": {
+			content: lines.String(), rejected: n / 3,
+			corrected: func(rejects string) hogapi.Source { return hogapi.RejectedRecords(rejects, correct) },
+		},
+		"a mapping that failed": {
+			content: right.String(), rejected: n / 4,
+			right: asIs,
+			wrong: func(ev hogapi.Event) ([]hogapi.Event, error) {
+				if ev.Timestamp.Hour()%4 == 1 {
+					return nil, errors.New("a branch that was forgotten")
+				}
+				return asIs(ev)
+			},
+			corrected: func(rejects string) hogapi.Source {
+				return hogapi.MapSource(hogapi.RejectedRecords(rejects, nil), asIs)
+			},
+		},
+		"refused by the service": {
+			content: right.String(), rejected: n / 10, refusedByServer: true,
+			corrected: func(rejects string) hogapi.Source { return hogapi.RejectedRecords(rejects, nil) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mapped := func(s hogapi.Source, m mapping) hogapi.Source {
+				if m == nil {
+					return s
+				}
+				return hogapi.MapSource(s, m)
+			}
+			server, want := hogapitest.New(), hogapitest.New()
+			client := server.Client(t)
+			if tt.refusedByServer {
+				refuseEvents(t, server, every(10))
+			}
+			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+			source := hogapi.JSONLinesFile(writeFile(t, "events.jsonl", tt.content))
+			receipt, err := client.Import(t.Context(), mapped(source, tt.wrong), hogapi.ImportOptions{
+				ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects), Rate: hogapi.Unpaced,
+			})
+			require.NoError(t, err)
+			require.Equal(t, tt.rejected, receipt.Rejected)
+			before := server.Ledger().Len()
+			requireRawRecords(t, rejects, tt.content, tt.refusedByServer)
+
+			server.RejectEvents(nil)
+			receipt, err = client.Import(t.Context(), tt.corrected(rejects), hogapi.ImportOptions{
+				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.Unpaced,
+			})
+			require.NoError(t, err)
+			assert.Equal(t, tt.rejected, receipt.Acknowledged)
+			assert.EqualValues(t, before+int(tt.rejected), server.Ledger().Len(), "exactly the rejects were sent")
+
+			file := writeFile(t, "events.jsonl", right.String())
+			_, err = want.Client(t).Import(t.Context(), mapped(hogapi.JSONLinesFile(file), tt.right), hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
+			require.NoError(t, err)
+			assert.Equal(t, stored(t, want), stored(t, server))
+		})
+	}
+}
+
+// requireRawRecords demands that each reject has its record and place in the source.
+func requireRawRecords(t *testing.T, rejects, content string, refusedByServer bool) {
+	t.Helper()
+	written, err := os.ReadFile(rejects)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(content, "\n")
+	for line := range bytes.Lines(written) {
+		var reject struct {
+			UUID uuid.UUID
+			Note struct {
+				Position hogapi.Position
+				Where    string
+				Raw      string
+			} `json:"$reject"`
+		}
+		require.NoError(t, json.Unmarshal(line, &reject))
+		place := reject.Note.Position
+		assert.Equal(t, "events.jsonl", place.Key)
+		assert.Equal(t, hogapi.UUIDAt(place, "first"), reject.UUID)
+		if refusedByServer {
+			continue // the event itself is there
+		}
+		number := strings.Count(content[:place.Offset], "\n")
+		assert.Equal(t, lines[number-1], reject.Note.Raw+"\n")
+		assert.Equal(t, fmt.Sprint("events.jsonl:", number), reject.Note.Where)
+	}
+}
