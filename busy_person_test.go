@@ -57,7 +57,7 @@ func TestCloseAtALowRate(t *testing.T) {
 			for ; capture.TryEnqueue(numberedEvent(n+1)) == nil; n++ {
 				require.Less(t, n, 100_000)
 			}
-			assert.Equal(t, most, n)
+			assert.InDelta(t, most, n, float64(most)/10, "the first batch may have left already")
 			begin := time.Now()
 			receipt, err := capture.Close(t.Context())
 			require.NoError(t, err)

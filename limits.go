@@ -65,9 +65,9 @@ func (l *rejectLimits) judge(c ledger.Counts) error {
 	judged := c.Acknowledged + c.Rejected
 	switch {
 	case l.number > 0 && c.Rejected > l.number:
-		return l.stop(fmt.Sprintf("%d records, more than MaxRejects (%d)", c.Rejected, l.number))
+		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.number))
 	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
-		return l.stop(fmt.Sprintf("all of the first %d records", c.Rejected))
+		return l.stop(c, "every one of the first records; no place was saved")
 	case judged >= enoughRecords && !l.isJudged:
 		l.isJudged = true
 		return l.judgeShare(c)
@@ -77,7 +77,7 @@ func (l *rejectLimits) judge(c ledger.Counts) error {
 
 func (l *rejectLimits) judgeShare(c ledger.Counts) error {
 	if l.isOverShare(c) {
-		return l.stop(fmt.Sprintf("%d of %d records, more than MaxRejectShare (%g)", c.Rejected, c.Acknowledged+c.Rejected, l.share))
+		return l.stop(c, fmt.Sprintf("more than MaxRejectShare (%g)", l.share))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
 // judgeEnd judges an import whose source is at its end.
 func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
 	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
-		return l.stop(fmt.Sprintf("all %d records", c.Rejected))
+		return l.stop(c, "every record of the source; no place was saved")
 	}
 	if err := l.judgeShare(c); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
 	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
 }
 
-func (l *rejectLimits) stop(what string) error {
-	err := errors.New("rejected: " + what)
+func (l *rejectLimits) stop(c ledger.Counts, what string) error {
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
 	if l.first != nil {
 		err = fmt.Errorf("%w; the first of this run: %w", err, bare(l.first))
 	}

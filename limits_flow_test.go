@@ -48,20 +48,20 @@ func TestRejectLimits(t *testing.T) {
 		read, sent int    // 0: any number
 	}{
 		"at the default share":        {n: 1000, isBad: every(100), sent: 990},
-		"over the default share":      {n: 1100, isBad: every(90), want: "12 of 1100 records were rejected, more than MaxRejectShare, 0.01", sent: 1088},
-		"far over it":                 {n: 30_000, isBad: every(50), want: "more than MaxRejectShare, 0.01", read: 1400},
+		"over the default share":      {n: 1100, isBad: every(90), want: "12 of 1100 records were rejected, more than MaxRejectShare (0.01)", sent: 1088},
+		"far over it":                 {n: 30_000, isBad: every(50), want: "more than MaxRejectShare (0.01)", read: 1400},
 		"over it at 1,000, not later": {n: 30_000, isBad: func(i int) bool { return i%20 == 0 && i <= 1000 }, want: "of 1", read: 1400},
 		"over it only before 1,000":   {n: 1000, isBad: func(i int) bool { return i > 100 && i <= 110 }, sent: 990},
-		"over it at the end":          {n: 900, isBad: every(2), want: "450 of 900 records were rejected, more than MaxRejectShare, 0.01", sent: 450},
+		"over it at the end":          {n: 900, isBad: every(2), want: "450 of 900 records were rejected, more than MaxRejectShare (0.01)", sent: 450},
 		"another share":               {n: 900, isBad: every(2), share: 0.5, sent: 450},
-		"over another share":          {n: 900, isBad: every(2), share: 0.4, want: "more than MaxRejectShare, 0.4", sent: 450},
+		"over another share":          {n: 900, isBad: every(2), share: 0.4, want: "more than MaxRejectShare (0.4)", sent: 450},
 		"one reject of fifty":         {n: 50, isBad: every(30), sent: 49},
 		"two rejects of fifty":        {n: 50, isBad: every(20), want: "2 of 50 records were rejected", sent: 48},
 		"no limit":                    {n: 3000, isBad: every(2), share: -1, sent: 1500},
 		"no limit, all rejected":      {n: 300, isBad: every(1), share: -1},
 		"at the number":               {n: 900, isBad: every(180), share: -1, most: 5, sent: 895},
-		"over the number":             {n: 30_000, isBad: every(150), share: -1, most: 5, want: "records were rejected, more than MaxRejects, 5", read: 1300},
-		"over the number at once":     {n: 30_000, isBad: first(500), share: -1, most: 5, want: "6 of 6 records were rejected, more than MaxRejects, 5"},
+		"over the number":             {n: 30_000, isBad: every(150), share: -1, most: 5, want: "records were rejected, more than MaxRejects (5)", read: 1300},
+		"over the number at once":     {n: 30_000, isBad: first(500), share: -1, most: 5, want: "6 of 6 records were rejected, more than MaxRejects (5)"},
 		"the first 100":               {n: 30_000, isBad: first(100), want: "100 of 100 records were rejected, every one of the first records"},
 		"the first 99":                {n: 30_000, isBad: first(99), share: 0.2, sent: 29_901},
 		"all of fewer":                {n: 30, isBad: every(1), want: "30 of 30 records were rejected, every record of the source"},
@@ -196,7 +196,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 			server := hogapitest.New()
 			_, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, broken(source, 900), broken(source, 0), source)
 			tooMany(t, err)
-			require.ErrorContains(t, err, "more than MaxRejectShare, 0.01")
+			require.ErrorContains(t, err, "more than MaxRejectShare (0.01)")
 
 			sent := len(server.Calls())
 			_, err = run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, source)
@@ -223,7 +223,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 			source := rejecting(1200, every(200))
 			_, err := run(t, hogapi.ImportOptions{MaxRejects: 5}, hogapitest.New(), broken(source, 700), source)
 			tooMany(t, err)
-			require.ErrorContains(t, err, "6 of 1200 records were rejected, more than MaxRejects, 5")
+			require.ErrorContains(t, err, "6 of 1200 records were rejected, more than MaxRejects (5)")
 		})
 	})
 }
@@ -270,8 +270,8 @@ func TestSkippedRecordsAreNotJudged(t *testing.T) {
 		isBad func(int) bool
 		want  string // empty: the import ends well
 	}{
-		"they do not thin out the rejects": {every(1000), "2 of 401 records were rejected, more than MaxRejectShare, 0.003"},
-		"nor make them judged early":       {func(i int) bool { return i == old+2 || i == old+4 || i == old+300 }, "3 of 400 records were rejected, more than MaxRejectShare, 0.003"},
+		"they do not thin out the rejects": {every(1000), "2 of 401 records were rejected, more than MaxRejectShare (0.003)"},
+		"nor make them judged early":       {func(i int) bool { return i == old+2 || i == old+4 || i == old+300 }, "3 of 400 records were rejected, more than MaxRejectShare (0.003)"},
 		"nor stand for them":               {func(i int) bool { return i == 1 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestRefusalsNameTheLine(t *testing.T) {
 			rejects = refusalsOf(t, hogapi.JSONLinesFile(grown), checkpoint)
 			require.Len(t, rejects, 2)
 			assert.Equal(t, []string{"e.jsonl:6", "e.jsonl:8"}, []string{rejects[0].Where, rejects[1].Where})
-			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), hogapi.ImportOptions{ID: "refusals"})
+			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), hogapi.ImportOptions{ID: "refusals", MaxRejectShare: -1})
 			require.NoError(t, err)
 			assert.Contains(t, report.String(), "(e.jsonl:6, byte offset ")
 		})
