@@ -222,7 +222,7 @@ func (p *pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bo
 	}
 	either, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(p.accepting, func() { cancel(nil) })()
+	defer context.AfterFunc(p.accepting, func() { cancel(nil) })() //nolint:contextcheck // of another life time
 	if p.budget.Acquire(either, more, own) == nil {
 		return nil
 	}

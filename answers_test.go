@@ -20,7 +20,7 @@ import (
 // judged is what an answer means, and why it stops.
 func judged(r captureReply, answered bool) (delivery.Verdict, StopReason) {
 	a := r.judge(answered)
-	if stop, ok := a.Stop.(*StopError); ok {
+	if stop, ok := errors.AsType[*StopError](a.Stop); ok {
 		return a.Verdict, stop.Reason
 	}
 	return a.Verdict, ""

@@ -49,7 +49,7 @@ func (c *Client) NewCapture(o CaptureOptions) (*Capture, error) {
 // record is not taken and the error is the *EventError. Any other error also means that the record
 // was not taken: the *StopError that has ended the sending, [ErrClosed], or the cause of ctx's end.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
-	if err := checkContext(OpImport, ctx); err != nil {
+	if err := checkContext(ctx, OpImport); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -69,7 +69,7 @@ func (c *Capture) TryEnqueue(events ...Event) error {
 // Flush returns when every event that was taken before it is settled and OnSettled knows. It does
 // not wait for later events.
 func (c *Capture) Flush(ctx context.Context) error {
-	if err := checkContext(OpImport, ctx); err != nil {
+	if err := checkContext(ctx, OpImport); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(c)
@@ -81,7 +81,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 // error is an [*UnsettledError] that lists every event that is not settled. A Capture that has
 // stopped returns its [*StopError]. A second Close returns the same.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
-	if err := checkContext(OpImport, ctx); err != nil {
+	if err := checkContext(ctx, OpImport); err != nil {
 		return Receipt{}, err
 	}
 	c.open.Stop()
@@ -104,7 +104,7 @@ func (p *pipeline) forgotten() {
 }
 
 // checkContext refuses a nil context.
-func checkContext(op Op, ctx context.Context) error {
+func checkContext(ctx context.Context, op Op) error {
 	if ctx == nil {
 		return &InputError{Op: op, Field: "ctx", Value: "nil", Want: "a context, such as context.Background()"}
 	}

@@ -688,17 +688,6 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 	})
 }
 
-// lastOf empties a channel.
-func lastOf[T any](c chan T) (last T) {
-	for {
-		select {
-		case last = <-c:
-		default:
-			return last
-		}
-	}
-}
-
 // The default pace is kept over any ten seconds.
 func TestDefaultPace(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func (f *CheckFinding) add(p Position, text string) {
 // the service itself refuses shows in the import only. The report is valid with an error too, as far as
 // it came.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
-	if err := errors.Join(checkContext(OpImport, ctx), o.check(source), o.Gate.check(OpImport)); err != nil {
+	if err := errors.Join(checkContext(ctx, OpImport), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
 	}
 	c := newChecker(o)

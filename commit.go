@@ -245,7 +245,7 @@ func (c *committer) await(ctx context.Context, target uint64) error {
 		case <-c.done:
 			ended = c.line.refusing()
 		case <-c.line.sending.Done():
-			ended = context.Cause(c.line.sending)
+			ended = context.Cause(c.line.sending) //nolint:contextcheck // of another life time
 		case <-ctx.Done():
 			ended = context.Cause(ctx)
 		}

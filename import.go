@@ -62,7 +62,7 @@ type ImportOptions struct {
 // that has rejected too much ends with a *StopError, even if everything else was sent. When ctx ends,
 // or the sending stops, Import returns within a second, and the error has the cause.
 func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
-	if err := checkContext(OpImport, ctx); err != nil {
+	if err := checkContext(ctx, OpImport); err != nil {
 		return Receipt{ID: o.ID}, err
 	}
 	run, before, err := c.openImport(ctx, source, o)
@@ -270,7 +270,7 @@ const patience = 700 * time.Millisecond
 func (r *importRun) read(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(r.line.sending, func() { end(context.Cause(r.line.sending)) })()
+	defer context.AfterFunc(r.line.sending, func() { end(context.Cause(r.line.sending)) })() //nolint:contextcheck // of another life time
 	ctx = context.WithValue(ctx, sourceNotesKey{}, r.notes(ctx))
 	done := make(chan error, 1)
 	go func() {

@@ -164,7 +164,7 @@ func TestRejectFileIsPrivate(t *testing.T) {
 	above := t.TempDir()
 	folder := filepath.Join(above, "a", "b", "c")
 	fresh, old := filepath.Join(folder, "rejects"), writeFile(t, "rejects", "{}\n")
-	require.NoError(t, os.Chmod(old, 0o644)) //nolint:gosec // it becomes private
+	require.NoError(t, os.Chmod(old, 0o644))
 	for _, path := range []string{fresh, old} {
 		require.NoError(t, importWithin(t, hogapitest.New(), hogapi.ImportOptions{Rejects: hogapi.RejectFile(path), Checkpoint: hogapi.FileCheckpoint(path + ".ckpt")}))
 		for _, name := range []string{path, path + ".lock", path + ".ckpt", path + ".ckpt.lock"} {
@@ -174,7 +174,7 @@ func TestRejectFileIsPrivate(t *testing.T) {
 	for made := folder; made != above; made = filepath.Dir(made) {
 		requireMode(t, made, 0o700)
 	}
-	require.NoError(t, os.Chmod(old, 0o644)) //nolint:gosec // it becomes private
+	require.NoError(t, os.Chmod(old, 0o644))
 	require.NoError(t, hogapi.RejectFile(old).Reject(t.Context(), hogapi.Reject{Raw: []byte("bad")}))
 	requireMode(t, old, 0o600)
 }

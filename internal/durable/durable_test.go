@@ -263,7 +263,7 @@ func TestOpenLog(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "log")
 			if c.content != "" {
-				require.NoError(t, os.WriteFile(path, []byte(c.content), 0o644)) //nolint:gosec // it becomes private
+				require.NoError(t, os.WriteFile(path, []byte(c.content), 0o644))
 			}
 			log, err := durable.OpenLog(durable.OS{}, path)
 			require.NoError(t, err)

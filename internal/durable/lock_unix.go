@@ -53,7 +53,7 @@ func (f heldFile) Close() error {
 // names is how many names a file has.
 func names(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(s.Nlink) //nolint:unconvert // of another type on other systems
+		return int(s.Nlink) // of another type on other systems
 	}
 	return 1
 }

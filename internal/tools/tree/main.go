@@ -17,6 +17,7 @@ import (
 var (
 	leftOpen    = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX|HA` + `CK)\b`)
 	machinePath = regexp.MustCompile(`(?:^|[^A-Za-z0-9_.~{}/*-])(/(?:home|root|Users|work|workspace|tmp/wt)/[A-Za-z.][^\s"'` + "`" + `)]*)`)
+	inlineCode  = regexp.MustCompile("`[^`]*`")
 	link        = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
 )
 
@@ -81,7 +82,7 @@ func inspect(root, file string) ([]string, error) {
 		if code {
 			continue // f[T](x) is no link
 		}
-		for _, m := range link.FindAllStringSubmatch(line, -1) {
+		for _, m := range link.FindAllStringSubmatch(inlineCode.ReplaceAllString(line, ""), -1) {
 			if target := m[1]; !strings.Contains(target, ":") {
 				if _, err := os.Stat(filepath.Join(root, filepath.Dir(file), target)); err != nil {
 					report(n, "link leads nowhere", target)

@@ -24,6 +24,7 @@ func TestInspect(t *testing.T) {
 		"link":               {"a.md", "see [b](b.md) and [web](https://example.test/)\n", "a.md:1: link leads nowhere: b.md"},
 		"link to a heading":  {"a.md", "see [up](#up) and [self](a.md#up)\n", ""},
 		"no link in code":    {"a.md", "```go\nf[T](x)\n```\n[b](b.md)\n", "a.md:4: link leads nowhere: b.md"},
+		"inline code":        {"a.md", "`f[T](x)` and [b](b.md)\n", "a.md:1: link leads nowhere: b.md"},
 		"link in other text": {"a.go", "// [b](b.md)\n", ""},
 	}
 	for name, tt := range tests {
