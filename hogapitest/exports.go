@@ -250,7 +250,7 @@ func (s *Server) writeNewest(c *checker, e *export) {
 }
 
 func (s *Server) models() []string {
-	return map[Era][]string{E1: {"events", "persons"}, E2: {"events", "persons", "sessions"}, E3: {"events", "persons", "sessions", "hogql"}}[s.era]
+	return map[Era][]string{E1: {"events", "persons"}, E2: {"events", "persons", "sessions"}, E3: {"events", "persons", "sessions", "hogql"}}[min(s.era, E3)]
 }
 
 func (s *Server) intervals() []string {

@@ -159,11 +159,13 @@ const (
 	E1 Era = iota + 1
 	// E2 is between the two: it has the backfills resource and the backfill action.
 	E2
-	// E3 is the newest: no backfill action, 201 for what is made, dates for the backfills of daily and weekly exports.
+	// E3 is mid 2026: no backfill action, 201 for what is made, dates for the backfills of daily and weekly exports.
 	E3
+	// E4 is late 2026, the newest: an integration is required for nearly every destination, and app metrics are gone.
+	E4
 )
 
-// String is "E1", "E2" or "E3".
+// String is "E1", "E2", "E3" or "E4".
 func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
 
 // Quota says what becomes of events that come in over the plan's limit.
