@@ -21,10 +21,10 @@ type route struct {
 }
 
 var routes = []route{
-	{op: hogapi.OpAppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", serve: (*Server).getAppMetrics},
-	{op: hogapi.OpAppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", serve: (*Server).getErrorDetails},
-	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", serve: (*Server).listHistoricalExports},
-	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", serve: (*Server).getHistoricalExport},
+	{op: hogapi.OpAppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", until: E2, serve: (*Server).getAppMetrics},
+	{op: hogapi.OpAppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", until: E2, serve: (*Server).getErrorDetails},
+	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
+	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
 
 	{op: hogapi.OpBatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
 	{op: hogapi.OpBatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
