@@ -47,8 +47,8 @@ func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = 
 // WithEmptyBodies makes the endpoints that the specification gives no body answer with none: the actions, logs and app metrics.
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
-// WithWorkingLogs makes logs of exports and of runs work in each era. Without it older eras refuse every personal key there
-// (403), and the logs of a run fail in the newest (500), as the service does.
+// WithWorkingLogs makes logs of exports and of runs, and the error details of app metrics, work in each era that has them. Without
+// it older eras refuse every personal key there (403), and the logs of a run fail in the newest (500), as the service does.
 func WithWorkingLogs() Option { return func(s *Server) { s.workingLogs = true } }
 
 // WithPathPrefix serves everything below a path such as "/posthog", and nothing outside it.

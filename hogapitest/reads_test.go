@@ -74,7 +74,7 @@ func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
 }
 
 func TestAppMetrics(t *testing.T) {
-	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E2)}, func(t *testing.T, w *wire) {
+	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E2), hogapitest.WithWorkingLogs()}, func(t *testing.T, w *wire) {
 		p := w.project()
 		inner := hogapitest.AppMetrics{Dates: []string{"2026-03-04"}, Successes: []int{1}, SuccessesOnRetry: []int{0}, Failures: []int{0}}
 		p.SetAppMetrics("7", hogapitest.AppMetrics{
