@@ -16,8 +16,13 @@ var (
 	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
 	// ErrForbidden is a 403.
 	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
-	// ErrNotFound is a 404 of the service. One with a page of a proxy does not match.
+	// ErrNotFound is a 404 of the service: the thing asked for, or the project, does not exist. A page
+	// of a proxy does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
+	// ErrUnsupported is a server that does not have the operation, since it is older or newer than the
+	// operation, or that has it for no personal API key. Where another way exists,
+	// [APIError.Alternative] names it.
+	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid is a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
 	// ErrConflict is a 409.
@@ -64,6 +69,10 @@ type APIError struct {
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 	Attempts   int           // tries made, the first included
 
+	// Alternative is what to use on a server that does not have the operation; empty for all other
+	// errors, and where nothing replaces it.
+	Alternative string
+
 	scope     string
 	ids       int  // ids in the route
 	isForeign bool // the body is not JSON, so it is not the service's
@@ -107,10 +116,14 @@ func (e *APIError) hint() string {
 		return "check the project API key (phc_…)"
 	case s == http.StatusUnauthorized:
 		return "check the personal API key (phx_…) and that it belongs to this region"
-	case s == http.StatusForbidden && e.scope != "":
-		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case e.lacksSlash():
 		return "the path has no final slash, and PostHog's paths end with one"
+	case e.isUnsupported():
+		return e.unsupportedHint()
+	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, notEnabled):
+		return "the feature is not enabled for this project: ask PostHog's support"
+	case s == http.StatusForbidden && e.scope != "":
+		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case s == http.StatusNotFound && e.isForeign:
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
 	case s == http.StatusNotFound && e.ids > 1:
@@ -127,6 +140,30 @@ func (e *APIError) hint() string {
 	return ""
 }
 
+// isUnsupported reports whether the server does not have the operation, by its own word.
+func (e *APIError) isUnsupported() bool {
+	switch e.StatusCode {
+	case http.StatusNotFound:
+		return e.Detail == noEndpoint
+	case http.StatusMethodNotAllowed:
+		return e.Type != "" || e.Code != "" // not a proxy's
+	case http.StatusForbidden:
+		return strings.Contains(strings.ToLower(e.Detail), noKeyCan)
+	}
+	return false
+}
+
+func (e *APIError) unsupportedHint() string {
+	hint := "this server does not have the operation"
+	if e.StatusCode == http.StatusForbidden {
+		hint = "on this server no personal API key can do this"
+	}
+	if e.Alternative != "" {
+		hint += "; instead: " + e.Alternative
+	}
+	return hint
+}
+
 // lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
 func (e *APIError) lacksSlash() bool {
 	isElsewhere := e.StatusCode == http.StatusNotFound || e.StatusCode >= 300 && e.StatusCode < 400
@@ -141,7 +178,9 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound && !e.isForeign
+		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.isUnsupported()
+	case ErrUnsupported:
+		return e.isUnsupported()
 	case ErrInvalid:
 		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
 	case ErrConflict:

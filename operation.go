@@ -108,6 +108,23 @@ var operations = table(
 	operation{OpBackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
 )
 
+// alternatives are what to use on servers that do not have an operation.
+var alternatives = map[Op]string{
+	OpAppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
+		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
+	OpAppMetricsErrorDetails:      "Runs.Failed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	OpAppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
+	OpAppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
+
+	OpBatchExportsLogs:     "Run.LatestError says why a run failed",
+	OpRunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
+	OpBatchExportsBackfill: "Backfills.Create",
+	OpBackfillsList:        "Runs.List shows the runs of backfills among the others",
+	OpBackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
+	OpBackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
+	OpBackfillsCancel:      "Runs.Cancel ends the run that is under way",
+}
+
 // The capture endpoints: other origin, no prefix, key in the body.
 var (
 	captureOperation   = operation{OpCapture, http.MethodPost, "/batch/", "", ReplayIdempotent}

@@ -243,7 +243,7 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 			"batch_exports/" + string(id) + "/runs/run/logs":                 endpoint(OpRunsLogs, string(id), "run"),
 			"app_metrics/7/historical_exports/" + url.PathEscape(string(id)): endpoint(OpAppMetricsHistoricalExport, "7", string(id)),
 		} {
-			target, err := client.target(r, nil)
+			target, err := client.target(r, DefaultAPIPath, nil)
 			if err != nil {
 				require.ErrorIs(t, err, ErrInvalid)
 				continue
