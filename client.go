@@ -24,6 +24,7 @@ type Client struct {
 	Runs         *RunsService
 	AppMetrics   *AppMetricsService
 	Dashboards   *DashboardsService
+	Integrations *IntegrationsService
 
 	core    *core
 	project string
@@ -96,6 +97,7 @@ func newProjectClient(c *core, project string) *Client {
 	client.Runs = &RunsService{client}
 	client.AppMetrics = &AppMetricsService{client}
 	client.Dashboards = &DashboardsService{client}
+	client.Integrations = &IntegrationsService{client}
 	return client
 }
 
