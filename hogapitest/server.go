@@ -52,6 +52,7 @@ type settings struct {
 	pathPrefix     string
 	foreign        []string
 	noEnvironments bool
+	member         bool
 	emptyBodies    bool
 	workingLogs    bool
 	polls          int
