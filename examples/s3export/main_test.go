@@ -1,0 +1,60 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestWithoutKeys(t *testing.T) {
+	out := demotest.Run(t, run)
+	for _, want := range []string{"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill", "3 runs completed, 0 failed"} {
+		assert.Contains(t, out, want)
+	}
+}
+
+func TestNothingIsDoneWithoutYes(t *testing.T) {
+	server := hogapitest.New()
+	out, err := demotest.RunAt(t, server, nil, run)
+	require.NoError(t, err)
+	assert.Contains(t, out, "Nothing has been done. Say -yes")
+	assert.Empty(t, server.Calls())
+}
+
+// A run that is repeated makes nothing twice, and no credential is printed.
+func TestAFreshProject(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithPolls(1))
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIACanary")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "CanarySecret")
+	project := server.Project(hogapitest.DefaultProject)
+	project.FailTestStep("Bucket exists", "no such bucket")
+	out, err := demotest.RunAt(t, server, nil, run, "-yes")
+	require.ErrorContains(t, err, "does not work yet")
+	assert.Contains(t, out, "Bucket exists  Failed: no such bucket")
+	assert.Empty(t, project.Exports())
+
+	project.FailTestStep("Bucket exists", "")
+	for range 2 {
+		out, err = demotest.RunAt(t, server, nil, run, "-yes", "-hours", "1")
+		require.NoError(t, err, out)
+		assert.NotContains(t, out, "Canary")
+	}
+	assert.Contains(t, out, "found")
+	require.Len(t, project.Exports(), 1)
+	require.Len(t, project.Integrations(), 1)
+	assert.Equal(t, "CanarySecret", project.Integrations()[0].Config["aws_secret_access_key"])
+	assert.Len(t, server.Calls(hogapi.OpIntegrationsCreate), 1)
+}
+
+// A server that has no integrations says so, and what to use instead.
+func TestAnOldServer(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithOldService())
+	_, err := demotest.RunAt(t, server, nil, run, "-yes", "-role", "arn:aws:iam::1:role/r")
+	require.ErrorIs(t, err, hogapi.ErrUnsupported)
+	require.ErrorContains(t, err, "the credentials in the config of the destination")
+}
