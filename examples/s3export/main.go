@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -103,8 +104,9 @@ func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found.DisplayName == s.name {
-			fmt.Fprintf(s.out, "   found %q, id %d\n", found.DisplayName, found.ID)
+		var config struct{ Name string }
+		if json.Unmarshal(found.Config, &config) == nil && config.Name == s.name {
+			fmt.Fprintf(s.out, "   found %q, id %d\n", s.name, found.ID)
 			return &found, nil
 		}
 	}
@@ -116,7 +118,7 @@ func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(s.out, "   made %q, id %d\n", made.DisplayName, made.ID)
+	fmt.Fprintf(s.out, "   made %q, id %d\n", s.name, made.ID)
 	return made, nil
 }
 

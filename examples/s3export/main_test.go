@@ -1,12 +1,14 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -29,22 +31,22 @@ func TestNothingIsDoneWithoutYes(t *testing.T) {
 // A run that is repeated makes nothing twice, and no credential is printed.
 func TestAFreshProject(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithPolls(1))
-	t.Setenv("AWS_ACCESS_KEY_ID", "AKIACanary")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "CanarySecret")
 	project := server.Project(hogapitest.DefaultProject)
+	var out strings.Builder
+	s := &setup{
+		Site: &demo.Site{Client: server.Client(t), Fake: server}, out: &out, name: "lake", bucket: "b", region: "r", prefix: "p/", hours: 1,
+		accessKeyID: "AKIACanary", secretAccessKey: "CanarySecret",
+	}
 	project.FailTestStep("Bucket exists", "no such bucket")
-	out, err := demotest.RunAt(t, server, nil, run, "-yes")
-	require.ErrorContains(t, err, "does not work yet")
-	assert.Contains(t, out, "Bucket exists  Failed: no such bucket")
+	require.ErrorContains(t, s.work(t.Context()), "does not work yet")
+	assert.Contains(t, out.String(), "Bucket exists  Failed: no such bucket")
 	assert.Empty(t, project.Exports())
 
 	project.FailTestStep("Bucket exists", "")
 	for range 2 {
-		out, err = demotest.RunAt(t, server, nil, run, "-yes", "-hours", "1")
-		require.NoError(t, err, out)
-		assert.NotContains(t, out, "Canary")
+		require.NoError(t, s.work(t.Context()), out.String())
 	}
-	assert.Contains(t, out, "found")
+	assert.NotContains(t, out.String(), "Canary")
 	require.Len(t, project.Exports(), 1)
 	require.Len(t, project.Integrations(), 1)
 	assert.Equal(t, "CanarySecret", project.Integrations()[0].Config["aws_secret_access_key"])
