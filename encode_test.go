@@ -24,7 +24,7 @@ var (
 )
 
 func testEncoder(o GateOptions) *encoder {
-	return newEncoder(newGate(o, func() time.Time { return testNow }), o.SetPolicy, newStamps("golden"), maphash.MakeSeed())
+	return newEncoder(newGate(o, protocolBatch, func() time.Time { return testNow }), newStamps("golden"), maphash.MakeSeed())
 }
 
 func testEvent() Event {
@@ -325,7 +325,7 @@ func TestContentIdentityOutlivesARelease(t *testing.T) {
 		s.all = append(s.all[:0:0], `,"$lib_version":"`+version+`"`...)
 		ev := testEvent()
 		ev.UUID, ev.Set = uuid.Nil, map[string]any{"plan": "pro"}
-		out, refusal := newEncoder(newGate(GateOptions{}, time.Now), SetKeep, s, maphash.MakeSeed()).encode(&ev)
+		out, refusal := newEncoder(newGate(GateOptions{}, protocolBatch, time.Now), s, maphash.MakeSeed()).encode(&ev)
 		require.Nil(t, refusal)
 		refusal = newIdentity("one", 1).assign(&out, 0)
 		require.Nil(t, refusal)

@@ -141,7 +141,7 @@ func (r Receipt) String() string {
 		fmt.Fprintf(&b, "\n  skipped, %s: %d", printable(reason), r.Skips[reason])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		fmt.Fprintf(&b, "\n  warning, %s: %d", printable(w), r.Warnings[w])
+		fmt.Fprintf(&b, "\n  warning, %s: %d%s", printable(w), r.Warnings[w], w.inBrackets())
 	}
 	return b.String()
 }
