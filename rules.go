@@ -109,12 +109,10 @@ func (e *encoder) checkMerge(name, person string) *EventError {
 	if raw[0] == '"' {
 		other, _ = jsonb.Unquote(raw) // valid: it was read
 	}
-	for _, id := range []string{other, person} {
-		if isPlaceholder(id) {
-			return &EventError{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
-				Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
-					": the service refuses the merge and stores an event without its effect"}
-		}
+	if isPlaceholder(other) || isPlaceholder(person) {
+		return &EventError{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
+				": the service refuses the merge and stores an event without its effect"}
 	}
 	if other == person {
 		e.warn |= selfMerge
