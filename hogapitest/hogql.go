@@ -23,6 +23,9 @@ var hogFunctions = map[string]hogFunction{
 	"toUUID": {1, 1, false}, "toYYYYMM": {1, 1, false}, "toStartOfDay": {1, 2, false},
 }
 
+// hogColumns are the columns of events that the fake has, in addition to those of its properties.
+var hogColumns = []string{"uuid", "event", "timestamp", "distinct_id"}
+
 // arity is that of the function in an era.
 func (f hogFunction) arity(name string, e Era) (least, most int) {
 	switch {
@@ -52,7 +55,6 @@ func (n hogNode) aggregates() bool {
 type hogQuery struct {
 	columns []hogNode
 	names   []string
-	aliases map[string]hogNode
 	where   []hogNode
 	groups  []hogNode
 	having  []hogNode
@@ -69,22 +71,23 @@ func hogFail(code, format string, args ...any) { panic(&hogError{code, fmt.Sprin
 
 // hogParser reads a query token by token. It panics with a hogError.
 type hogParser struct {
-	tokens []string
-	era    Era
-	values map[string]any
+	tokens  []string
+	era     Era
+	values  map[string]any
+	aliases map[string]hogNode
 }
 
 // parseHogQL reads a query.
 func parseHogQL(text string, values map[string]any, era Era) *hogQuery {
-	p := &hogParser{tokens: hogTokens(text), era: era, values: values}
-	q := &hogQuery{aliases: map[string]hogNode{}}
+	p := &hogParser{tokens: hogTokens(text), era: era, values: values, aliases: map[string]hogNode{}}
+	q := &hogQuery{}
 	p.expect("SELECT")
 	for more := true; more; more = p.accept(",") {
 		node := p.expression()
 		name := node.text
 		if p.accept("AS") {
 			name = p.next()
-			q.aliases[name] = node
+			p.aliases[name] = node
 		}
 		q.columns, q.names = append(q.columns, node), append(q.names, name)
 	}
@@ -97,14 +100,14 @@ func parseHogQL(text string, values map[string]any, era Era) *hogQuery {
 	}
 	if p.accept("GROUP") {
 		p.expect("BY")
-		q.groups = p.list(q)
+		q.groups = p.list()
 	}
 	if p.accept("HAVING") {
 		q.having = p.conditions()
 	}
 	if p.accept("ORDER") {
 		p.expect("BY")
-		q.order = p.list(q)
+		q.order = p.list()
 	}
 	if p.accept("LIMIT") {
 		n, err := strconv.Atoi(p.next())
@@ -122,14 +125,9 @@ func parseHogQL(text string, values map[string]any, era Era) *hogQuery {
 	return q
 }
 
-// list reads the expressions of GROUP BY and ORDER BY, which can be aliases.
-func (p *hogParser) list(q *hogQuery) (list []hogNode) {
+// list reads the expressions of GROUP BY and ORDER BY.
+func (p *hogParser) list() (list []hogNode) {
 	for more := true; more; more = p.accept(",") {
-		if aliased, ok := q.aliases[p.peek()]; ok {
-			p.next()
-			list = append(list, aliased)
-			continue
-		}
 		list = append(list, p.expression())
 	}
 	return list
@@ -173,6 +171,12 @@ func (p *hogParser) expression() hogNode {
 	if !p.accept("(") {
 		for p.accept(".") {
 			node.text += "." + p.next()
+		}
+		if aliased, ok := p.aliases[token]; ok { // which hides a column of its name, as in ClickHouse
+			return aliased
+		}
+		if !slices.Contains(hogColumns, node.text) && !strings.HasPrefix(node.text, "properties.") {
+			hogFail("hogql_query_error", "Unable to resolve field: %s", node.text)
 		}
 		return node
 	}

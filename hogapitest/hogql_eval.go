@@ -134,10 +134,7 @@ func hogColumn(name string, group []StoredEvent) any {
 	case "timestamp":
 		return e.Time
 	}
-	key, ok := strings.CutPrefix(name, "properties.")
-	if !ok {
-		hogFail("hogql_query_error", "Unable to resolve field: %s", name)
-	}
+	key := strings.TrimPrefix(name, "properties.")
 	list, _ := members(e.Properties) // checked when it came; none for events without
 	for _, m := range slices.Backward(list) {
 		if m.key == key && !isNull(m.value) {
