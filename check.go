@@ -25,8 +25,8 @@ type CheckReport struct {
 	Largest int       `json:"largest"` // bytes of the largest one
 	Persons int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
-	Days     []CheckCount             `json:"days"` // good events by day of UTC and name; rolled up as Receipt.Days is
-	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"`
+	Days     []CheckCount             `json:"days"`              // good events by day of UTC and name; rolled up as Receipt.Days is
+	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several
 	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
@@ -157,6 +157,11 @@ func (c *checker) add(ev *Event) {
 			c.refused = refusal
 		}
 		note(c.report.Reasons, refusal.Reason, ev.Position, bare(refusal).Error())
+		for _, other := range refusal.Also {
+			alone := *other
+			alone.Position, alone.Where = refusal.Position, refusal.Where
+			note(c.report.Reasons, other.Reason, ev.Position, bare(&alone).Error())
+		}
 		return
 	}
 	c.report.Good++

@@ -110,18 +110,16 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 	if ev.needsMapping {
 		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
 	}
-	if refusal := firstRefusal(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
-		return encoded{}, refusal
+	refusal := joinRefusals(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID))
+	members, other := e.properties(ev)
+	if other != nil {
+		return encoded{}, joinRefusals(refusal, other)
 	}
-	members, refusal := e.properties(ev)
-	if refusal != nil {
-		return encoded{}, refusal
+	person, other := e.person(ev.DistinctID)
+	if other == nil {
+		other = e.checkSpecial(ev.Name, person)
 	}
-	person, refusal := e.person(ev.DistinctID)
-	if refusal != nil {
-		return encoded{}, refusal
-	}
-	if refusal := e.checkSpecial(ev.Name, person); refusal != nil {
+	if refusal = joinRefusals(refusal, other); refusal != nil {
 		return encoded{}, refusal
 	}
 	wire, refusal := e.assemble(ev, person, members)
@@ -135,13 +133,18 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 	}, nil
 }
 
-func firstRefusal(all ...*EventError) *EventError {
+// joinRefusals is the first refusal with the others.
+func joinRefusals(all ...*EventError) (first *EventError) {
 	for _, refusal := range all {
-		if refusal != nil {
-			return refusal
+		switch {
+		case refusal == nil:
+		case first == nil:
+			first = refusal
+		default:
+			first.Also = append(first.Also, refusal)
 		}
 	}
-	return nil
+	return first
 }
 
 // checkKept refuses the events that the service takes and does not keep as events.

@@ -65,6 +65,8 @@ type EventError struct {
 	Value    string   // what was refused, cut, and without keys; may be empty
 	Want     string   // what is allowed
 	Err      error    // what the source, the encoder or the service said; may be nil
+
+	Also []*EventError // further faults that the gate found in the event: correct them too
 }
 
 const eventRefused = "event refused: "
@@ -72,7 +74,23 @@ const eventRefused = "event refused: "
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	b.WriteString(prefix + eventRefused + onOneLine(string(e.Reason)))
+	b.WriteString(prefix + eventRefused + e.fault())
+	for _, other := range e.Also {
+		b.WriteString("; also " + other.fault())
+	}
+	switch {
+	case e.Where != "":
+		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
+	case !e.Position.IsZero():
+		b.WriteString(" (at " + e.Position.String() + ")")
+	}
+	return b.String()
+}
+
+// fault is the error without its place.
+func (e *EventError) fault() string {
+	var b strings.Builder
+	b.WriteString(onOneLine(string(e.Reason)))
 	if e.Field != "" {
 		b.WriteString(": " + onOneLine(e.Field))
 	}
@@ -84,12 +102,6 @@ func (e *EventError) Error() string {
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))
-	}
-	switch {
-	case e.Where != "":
-		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
-	case !e.Position.IsZero():
-		b.WriteString(" (at " + e.Position.String() + ")")
 	}
 	return b.String()
 }

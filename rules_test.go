@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 func people(ids ...string) (list []Event) {
@@ -132,6 +134,31 @@ func TestCheckReportsEachRule(t *testing.T) {
 			assert.Contains(t, report.String(), line)
 		})
 	}
+}
+
+// An event with several faults is refused for the first, and all are listed: in the error, in the report, in the reject file.
+func TestAllFaultsAreListed(t *testing.T) {
+	t.Parallel()
+	bad := like(named("$$heatmap"), by("null"), having(`{"$groups":7}`), func(e *Event) { e.Timestamp = time.Time{} })
+	bad.Position = Position{Offset: 7}
+	_, refusal := ruleEncoder(protocolBatch, GateOptions{}).encode(&bad)
+	require.NotNil(t, refusal)
+	assert.Equal(t, ReasonDropped, refusal.Reason)
+	require.Len(t, refusal.Also, 2)
+	assert.Regexp(t, `^hogapi: event refused: dropped: event "\$\$heatmap": .*; also no_timestamp: timestamp: .*; also bad_special: properties.\$groups: .* \(at 7\)$`, refusal.Error())
+
+	line, err := newReject(&bad, refusal).line(&jsonb.Encoder{}, rejectedBy{})
+	require.NoError(t, err)
+	assert.Contains(t, string(line), `"also":["no_timestamp: timestamp: want the time of the event","bad_special: properties.$groups: `)
+
+	report, err := Check(t.Context(), sourceOf(bad), ImportOptions{ID: "golden", MaxRejectShare: -1})
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, report.Refused)
+	for _, reason := range []Reason{ReasonDropped, ReasonNoTimestamp, ReasonBadSpecial} {
+		assert.EqualValues(t, 1, report.Reasons[reason].Count, reason)
+		assert.Contains(t, report.String(), "refused, "+string(reason)+": 1")
+	}
+	assert.Len(t, report.Reasons, 3)
 }
 
 // The guide has a row for each rule, with the words that reports have for it.
