@@ -139,7 +139,7 @@ type GateOptions struct {
 	ContentIDs int
 	// SetPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
 	SetPolicy SetPolicy
-	// Heatmaps says what becomes of heatmap data, which the service copies anew at every send.
+	// Heatmaps says what becomes of heatmap data, of which the service adds rows at every send.
 	Heatmaps HeatmapPolicy
 	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today for good, also
 	// identified ones.

@@ -201,7 +201,7 @@ func (p *hogParser) checkCall(node hogNode) {
 		hogFail("hogql_query_error", "Unsupported function call '%s(...)'. Known are %s.", node.text, strings.Join(slices.Sorted(maps.Keys(hogFunctions)), ", "))
 	}
 	least, most := function.arity(node.text, p.era)
-	n, want := len(node.args), fmt.Sprint(least)
+	n, want := len(node.args), strconv.Itoa(least)
 	switch {
 	case most == 0 && n >= least, least <= n && n <= most:
 		return
@@ -229,7 +229,7 @@ func (p *hogParser) next() string {
 	return token
 }
 
-// accept passes a sign or a word, which is told by no case.
+// accept passes a sign, or a word in any case.
 func (p *hogParser) accept(token string) bool {
 	if !strings.EqualFold(p.peek(), token) {
 		return false

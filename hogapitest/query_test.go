@@ -14,7 +14,10 @@ import (
 
 // hogQL is the body of a query.
 func hogQL(query string, values map[string]any) string {
-	body, _ := json.Marshal(map[string]any{"query": map[string]any{"kind": "HogQLQuery", "query": query, "values": values}, "refresh": "force_blocking"})
+	body, err := json.Marshal(map[string]any{"query": map[string]any{"kind": "HogQLQuery", "query": query, "values": values}, "refresh": "force_blocking"})
+	if err != nil {
+		panic(err)
+	}
 	return string(body)
 }
 
