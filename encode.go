@@ -182,7 +182,7 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 	if err == nil && ev.RawProperties != nil {
 		members = inner(ev.RawProperties)
 	}
-	if err == nil && e.seen.noted {
+	if err == nil && (e.seen.noted || e.seen.hasHeatmap()) {
 		members, err = e.rewrite(ev, members)
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ func (e *encoder) warnings(ev *Event, person string) (w warningSet) {
 	if e.gate.protocol == protocolUnknown && len(person) > maxNameLength {
 		w |= longID
 	}
-	if e.seen.noted {
+	if e.seen.noted || e.seen.facts&^hasCurrentURL != 0 {
 		w |= e.propertyWarnings(ev.Name)
 	}
 	return w

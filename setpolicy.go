@@ -19,9 +19,7 @@ func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
 		return members, nil
 	}
 	renames := strips && s.facts&hasPreviousPath != 0 && s.facts&hasCurrentURL != 0
-	if renames && s.facts&hasRenamedPath != 0 {
-		return nil, errors.New(renamedPath + " and " + previousPath + " are both there: rename one, since Gate.Heatmaps makes the first of the second")
-	}
+	taken := false
 	out := e.rewritten[:0]
 	object := append(append([]byte{'{'}, members...), '}')
 	err := jsonb.Object(object, func(key, value []byte) {
@@ -31,9 +29,13 @@ func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
 		case renames && text == previousPath:
 			out = appendRawMember(out, []byte(renamedPath), value)
 		default:
+			taken = taken || text == renamedPath
 			out = appendRawMember(out, key, value)
 		}
 	})
+	if err == nil && renames && taken {
+		err = errors.New(renamedPath + " and " + previousPath + " are both there: rename one, since Gate.Heatmaps makes the first of the second")
+	}
 	if err == nil && policy == SetToSetOnce {
 		var once []byte
 		if once, err = e.mergedOnce(ev); err == nil {

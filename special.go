@@ -7,7 +7,7 @@ type special struct {
 	groups, alias, anonID                                     []byte
 
 	facts facts // of those whose value need not be kept
-	noted bool  // something was; most events have nothing to note, and nothing to forget
+	noted bool  // a value was; most events have none to note, and none to forget
 	fault error // of the properties, where a source has read them
 }
 
@@ -20,7 +20,6 @@ const (
 	hasCurrentURL
 	hasUnset
 	hasImportLib
-	hasRenamedPath // import_prev_pageview_pathname
 	badSessionType
 	badSessionID
 )
@@ -39,7 +38,7 @@ func (s *special) noteRaw(key, value []byte) { noteSpecial(s, key, value) }
 
 // noteSpecial notes a property if it is a special one.
 func noteSpecial[T string | []byte](s *special, key T, value []byte) {
-	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' && key[0] != 'i' { // the first letter of nearly all others
+	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // the first letter of nearly all others
 		return
 	}
 	if field := field(s, key); field != nil {
@@ -47,10 +46,7 @@ func noteSpecial[T string | []byte](s *special, key T, value []byte) {
 		s.noted = true
 		return
 	}
-	if fact := factOf(key, value); fact != 0 {
-		s.facts |= fact
-		s.noted = true
-	}
+	s.facts |= factOf(key, value)
 }
 
 // field is where a property's value is noted, or nil.
@@ -99,8 +95,6 @@ func factOf[T string | []byte](key T, value []byte) facts {
 		return hasPreviousPath
 	case "$current_url":
 		return hasCurrentURL
-	case renamedPath:
-		return hasRenamedPath
 	case "$unset":
 		return hasUnset
 	case "$import_lib":
@@ -129,11 +123,11 @@ func sessionFacts(value []byte) facts {
 
 // reset forgets the values and keeps their room.
 func (s *special) reset() {
-	s.fault = nil
+	s.fault, s.facts = nil, 0
 	if !s.noted {
 		return
 	}
-	s.noted, s.facts = false, 0
+	s.noted = false
 	for _, field := range []*[]byte{
 		&s.distinctID, &s.lib, &s.version, &s.geoip, &s.importJob, &s.set, &s.setOnce, &s.processProfile, &s.cookieless,
 		&s.groupType, &s.groupKey, &s.groupSet, &s.groups, &s.alias, &s.anonID,
