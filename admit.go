@@ -166,10 +166,10 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 	default:
 		out := &o.out
 		p.begin.Do(func() { go p.preflight() })
-		e.ID, e.Time, e.Warnings = out.id, out.time, uint16(out.warn)
+		e.ID, e.Time, e.Warnings = out.id, out.time, uint32(out.warn)
 		seq := p.ledger.Take(e)
 		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.wire, Time: out.time, Key: out.person}) {
-			p.ledger.Warn(seq, uint16(backwards))
+			p.ledger.Warn(seq, uint32(backwards))
 		}
 		return e.Held
 	}

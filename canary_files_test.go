@@ -71,7 +71,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	require.EqualValues(t, 8, receipt.Rejected)
 	asJSON, err := json.Marshal(receipt)
 	require.NoError(t, err)
-	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.HogQL()+string(asJSON))
+	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.TotalQuery().String()+string(asJSON))
 	require.Contains(t, log.String(), "batch")
 	requireNoSecretIn(t, "the log", log.String())
 	require.Equal(t, Position{Offset: 20}, saved, "at the last checkpoint")

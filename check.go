@@ -25,8 +25,8 @@ type CheckReport struct {
 	Largest int       `json:"largest"` // bytes of the largest one
 	Persons int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
-	Days     []CheckCount             `json:"days"` // good events by day of UTC and name; rolled up as Receipt.Days is
-	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"`
+	Days     []CheckCount             `json:"days"`              // good events by day of UTC and name; rolled up as Receipt.Days is
+	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several
 	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
@@ -108,7 +108,7 @@ type checker struct {
 	numbers  numbering
 	days     *ledger.Counter
 	persons  estimate.Distinct
-	uuids    map[uint64]struct{}
+	uuids    map[uint64]uint32 // what the first event of each uuid is
 	last     time.Time
 	span     struct {
 		events         int
@@ -119,10 +119,10 @@ type checker struct {
 func newChecker(o ImportOptions) *checker {
 	return &checker{
 		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		encoder:  newEncoder(newGate(o.Gate, time.Now), o.Gate.SetPolicy, newStamps(o.ID), maphash.MakeSeed()),
+		encoder:  newEncoder(newGate(o.Gate, protocolUnknown, time.Now), newStamps(o.ID), maphash.MakeSeed()),
 		identity: newIdentity(o.ID, o.Gate.ContentIDs),
 		days:     ledger.NewCounter(),
-		uuids:    map[uint64]struct{}{},
+		uuids:    map[uint64]uint32{},
 	}
 }
 
@@ -157,6 +157,11 @@ func (c *checker) add(ev *Event) {
 			c.refused = refusal
 		}
 		note(c.report.Reasons, refusal.Reason, ev.Position, bare(refusal).Error())
+		for _, other := range refusal.Also {
+			alone := *other
+			alone.Position, alone.Where = refusal.Position, refusal.Where
+			note(c.report.Reasons, other.Reason, ev.Position, bare(&alone).Error())
+		}
 		return
 	}
 	c.report.Good++
@@ -180,15 +185,23 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 
 func (c *checker) addUUID(out *encoded) {
 	mark := binary.BigEndian.Uint64(out.id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.id[8:])
-	if _, double := c.uuids[mark]; double {
+	is := uint32(maphash.Comparable(c.encoder.seed, struct {
+		name   string
+		person uint64
+		day    int64
+	}{out.name, out.person, out.time.Truncate(24 * time.Hour).Unix()}))
+	if was, double := c.uuids[mark]; double {
 		c.report.DoubleUUIDs.add(out.pos, out.id.String())
+		if was != is {
+			note(c.report.Warnings, WarnUUIDConflict, out.pos, out.id.String())
+		}
 		return
 	}
 	if len(c.uuids) >= mostCheckIDs {
 		c.report.UUIDsPartial = true
 		return
 	}
-	c.uuids[mark] = struct{}{}
+	c.uuids[mark] = is
 }
 
 func (c *checker) addTime(out *encoded) {
@@ -254,11 +267,11 @@ func (r CheckReport) String() string {
 	for _, name := range sortedKeys(names) {
 		fmt.Fprintf(&b, "\n  %-40s %12d", printable(name), names[name])
 	}
-	finding := func(text string, f CheckFinding) {
+	finding := func(text string, f CheckFinding, advice string) {
 		if f.Count == 0 {
 			return
 		}
-		fmt.Fprintf(&b, "\n%s: %d", text, f.Count)
+		fmt.Fprintf(&b, "\n%s: %d%s", text, f.Count, advice)
 		for _, e := range f.Examples {
 			place := ""
 			if !e.Position.IsZero() {
@@ -277,10 +290,10 @@ func (r CheckReport) String() string {
 		fmt.Fprintf(&b, "\nskipped, %s: %d", printable(why), r.Skips[why])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		finding("warning, "+printable(w), r.Warnings[w])
+		finding("warning, "+printable(w), r.Warnings[w], w.inBrackets())
 	}
-	finding("the uuid of an earlier event", r.DoubleUUIDs)
-	finding("older than the event before", r.Backwards)
+	finding("the uuid of an earlier event", r.DoubleUUIDs, "")
+	finding("older than the event before", r.Backwards, "")
 	if r.LargestJump > 0 {
 		fmt.Fprintf(&b, "\nthe furthest jump backwards: %v", r.LargestJump)
 	}

@@ -55,8 +55,9 @@
 //
 // # Imports
 //
-// Events cannot be deleted from the service one by one, so check first: [Check] sends nothing. What an
-// import promises:
+// This package cannot delete events. PostHog can remove them on an approved request, where that is
+// enabled; merged persons and changed properties stay. So try a test project first, and check: [Check]
+// sends nothing. What an import promises:
 //
 //   - Each event that the source gives is acknowledged at least once, handed to the reject handler, or
 //     skipped by a mapping on purpose, or the import ends with an error. With a checkpoint, the next run
@@ -70,8 +71,8 @@
 //   - Events of one distinct id are sent in the order of the source.
 //   - Every request is marked as historical migration, and there is no way to send without that mark.
 //
-// What an acknowledgement does not prove is that an event is visible: compare with [Receipt.HogQL] some
-// hours later. Imports keep a pace of 1,000 events a second unless told otherwise.
+// What an acknowledgement does not prove is that an event is visible: compare with
+// [Receipt.TotalQuery] some hours later. Imports keep a pace of 1,000 events a second unless told otherwise.
 //
 // # Keys
 //

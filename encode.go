@@ -40,7 +40,6 @@ const (
 // encoder turns events into bytes. Not safe for concurrent use.
 type encoder struct {
 	gate   *gate
-	policy SetPolicy
 	json   jsonb.Encoder
 	seed   maphash.Seed
 	stamps stamps
@@ -52,6 +51,8 @@ type encoder struct {
 	visitMember func(key string, value []byte) // the same, for maps
 	trusting    bool                           // events come straight from a source that notes the special properties while it reads
 	warn        warningSet
+	visitGroup  jsonb.Visitor // of $groups, bound once
+	groupWarn   warningSet    // what it has found
 
 	buf, props, rewritten []byte // scratch
 }
@@ -80,9 +81,9 @@ func newStamps(importID string) (s stamps) {
 	return s
 }
 
-func newEncoder(g *gate, policy SetPolicy, s stamps, seed maphash.Seed) *encoder {
-	e := &encoder{gate: g, policy: policy, stamps: s, seed: seed}
-	e.visit, e.visitMember = e.own.noteRaw, e.own.note
+func newEncoder(g *gate, s stamps, seed maphash.Seed) *encoder {
+	e := &encoder{gate: g, stamps: s, seed: seed}
+	e.visit, e.visitMember, e.visitGroup = e.own.noteRaw, e.own.note, e.noteGroup
 	return e
 }
 
@@ -109,43 +110,41 @@ func (e *encoder) build(ev *Event) (encoded, *EventError) {
 	if ev.needsMapping {
 		return encoded{}, &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
 	}
-	if refusal := firstRefusal(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID)); refusal != nil {
-		return encoded{}, refusal
+	refusal := joinRefusals(e.gate.name(ev.Name), checkKept(ev.Name), e.gate.timestamp(ev.Timestamp), checkUUID(ev.UUID))
+	members, other := e.properties(ev)
+	if other != nil {
+		return encoded{}, joinRefusals(refusal, other)
 	}
-	members, refusal := e.properties(ev)
-	if refusal != nil {
-		return encoded{}, refusal
+	person, other := e.person(ev.DistinctID)
+	if other == nil {
+		other = e.checkSpecial(ev.Name, person)
 	}
-	person, refusal := e.person(ev.DistinctID)
-	if refusal != nil {
-		return encoded{}, refusal
-	}
-	if refusal := e.seen.check(ev.Name); refusal != nil {
+	if refusal = joinRefusals(refusal, other); refusal != nil {
 		return encoded{}, refusal
 	}
 	wire, refusal := e.assemble(ev, person, members)
 	if refusal != nil {
 		return encoded{}, refusal
 	}
-	if isSuspectID(person) {
-		e.warn |= suspectID
-	}
-	if ev.Name == eventGroupIdentified {
-		e.warn |= groupIdentify
-	}
+	e.warn |= e.warnings(ev, person)
 	return encoded{
 		wire: wire, stamps: e.added, name: ev.Name, id: ev.UUID, pos: ev.Position, origin: ev.origin(), time: ev.Timestamp.UTC(),
 		person: maphash.String(e.seed, person), warn: e.warn,
 	}, nil
 }
 
-func firstRefusal(all ...*EventError) *EventError {
+// joinRefusals is the first refusal with the others.
+func joinRefusals(all ...*EventError) (first *EventError) {
 	for _, refusal := range all {
-		if refusal != nil {
-			return refusal
+		switch {
+		case refusal == nil:
+		case first == nil:
+			first = refusal
+		default:
+			first.Also = append(first.Also, refusal)
 		}
 	}
-	return nil
+	return first
 }
 
 // checkKept refuses the events that the service takes and does not keep as events.
@@ -183,8 +182,8 @@ func (e *encoder) properties(ev *Event) (members []byte, refusal *EventError) {
 	if err == nil && ev.RawProperties != nil {
 		members = inner(ev.RawProperties)
 	}
-	if err == nil && e.policy != SetKeep && len(e.seen.set)+len(e.seen.setOnce) > 0 {
-		members, err = e.applyPolicy(ev, members)
+	if err == nil && (e.seen.noted || e.seen.hasHeatmap()) {
+		members, err = e.rewrite(ev, members)
 	}
 	if err != nil {
 		return nil, jsonRefusal("properties", err)
@@ -286,6 +285,9 @@ func (e *encoder) appendStamps(b []byte) []byte {
 	s := e.seen
 	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 {
 		return append(b, e.stamps.all...)
+	}
+	if e.gate.protocol == protocolV1 && len(s.lib) > 0 && s.facts&hasImportLib == 0 { // capture v1 overwrites $lib
+		b = append(append(b, `,"$import_lib":`...), s.lib...)
 	}
 	for _, stamp := range []struct{ own, ours []byte }{{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob}} {
 		if len(stamp.own) == 0 {

@@ -24,7 +24,7 @@ var (
 )
 
 func testEncoder(o GateOptions) *encoder {
-	return newEncoder(newGate(o, func() time.Time { return testNow }), o.SetPolicy, newStamps("golden"), maphash.MakeSeed())
+	return newEncoder(newGate(o, protocolBatch, func() time.Time { return testNow }), newStamps("golden"), maphash.MakeSeed())
 }
 
 func testEvent() Event {
@@ -325,7 +325,7 @@ func TestContentIdentityOutlivesARelease(t *testing.T) {
 		s.all = append(s.all[:0:0], `,"$lib_version":"`+version+`"`...)
 		ev := testEvent()
 		ev.UUID, ev.Set = uuid.Nil, map[string]any{"plan": "pro"}
-		out, refusal := newEncoder(newGate(GateOptions{}, time.Now), SetKeep, s, maphash.MakeSeed()).encode(&ev)
+		out, refusal := newEncoder(newGate(GateOptions{}, protocolBatch, time.Now), s, maphash.MakeSeed()).encode(&ev)
 		require.Nil(t, refusal)
 		refusal = newIdentity("one", 1).assign(&out, 0)
 		require.Nil(t, refusal)
@@ -339,12 +339,13 @@ func FuzzNotedProperties(f *testing.F) {
 	for _, properties := range []string{
 		`{}`, `null`, `{"a":1}`, ` { "distinct_id" : "ann" , "$lib":"web"}`, `{"a":1,"a":2}`, `{"$set":{"x":1},"$set_once":{}}`, `{"\u0024set":1}`,
 		`{"a":{"$lib":"x"}}`, `[1]`, `{"distinct_id":7,"$geoip_disable":false}`, `{"$process_person_profile":"no"}`, `{"a":"\ud800"}`,
+		`{"$heatmap_data":1,"$session_id":"x"}`, `{"$current_url":"u","$prev_pageview_pathname":"/"}`, `{"$groups":{"a":1},"$unset":[]}`, `{"$window_id":7,"$import_job_id":"x"}`,
 	} {
 		f.Add([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`}`), uint8(0))
 		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(SetStrip))
 	}
 	f.Fuzz(func(t *testing.T, line []byte, policy uint8) {
-		o := GateOptions{SetPolicy: SetPolicy(policy % 3)}
+		o := GateOptions{SetPolicy: SetPolicy(policy % 3), Heatmaps: HeatmapPolicy(policy / 3 % 2)}
 		trusting, doubting := testEncoder(o), testEncoder(o)
 		trusting.trust(JSONLinesFile("any"))
 		parser := newLineParser()

@@ -3,7 +3,6 @@ package hogapi
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +33,10 @@ const (
 	ReasonBadUTF8        Reason = "bad_utf8"         // text that is not UTF-8, or half a surrogate pair
 	ReasonBadNumber      Reason = "bad_number"       // NaN, infinite, or beyond what the service can read
 	ReasonBadProperties  Reason = "bad_properties"   // not a JSON object, nested too deep, or a value that JSON cannot hold
-	ReasonBadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for
+	ReasonBadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for, or ignore
+	ReasonBadMerge       Reason = "bad_merge"        // a merge with an id such as "null", which the service refuses
+	ReasonDangerousMerge Reason = "dangerous_merge"  // $merge_dangerously without GateOptions.AllowMergeDangerously
+	ReasonCookieless     Reason = "cookieless"       // the distinct id of cookieless events, which cannot be imported
 	ReasonAnswer400      Reason = "answer_400"       // the service refused the event, sent alone
 	ReasonAnswer413      Reason = "answer_413"       // too large for the service, sent alone
 )
@@ -63,6 +65,8 @@ type EventError struct {
 	Value    string   // what was refused, cut, and without keys; may be empty
 	Want     string   // what is allowed
 	Err      error    // what the source, the encoder or the service said; may be nil
+
+	Also []*EventError // further faults that the gate found in the event: correct them too
 }
 
 const eventRefused = "event refused: "
@@ -70,7 +74,23 @@ const eventRefused = "event refused: "
 // Error names reason, value, what is allowed, and the place.
 func (e *EventError) Error() string {
 	var b strings.Builder
-	b.WriteString(prefix + eventRefused + onOneLine(string(e.Reason)))
+	b.WriteString(prefix + eventRefused + e.fault())
+	for _, other := range e.Also {
+		b.WriteString("; also " + other.fault())
+	}
+	switch {
+	case e.Where != "":
+		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
+	case !e.Position.IsZero():
+		b.WriteString(" (at " + e.Position.String() + ")")
+	}
+	return b.String()
+}
+
+// fault is the error without its place.
+func (e *EventError) fault() string {
+	var b strings.Builder
+	b.WriteString(onOneLine(string(e.Reason)))
 	if e.Field != "" {
 		b.WriteString(": " + onOneLine(e.Field))
 	}
@@ -82,12 +102,6 @@ func (e *EventError) Error() string {
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))
-	}
-	switch {
-	case e.Where != "":
-		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
-	case !e.Position.IsZero():
-		b.WriteString(" (at " + e.Position.String() + ")")
 	}
 	return b.String()
 }
@@ -114,40 +128,6 @@ func shown(value string) string {
 	return value
 }
 
-// Warning names something to look at, although the event is sent.
-type Warning string
-
-// Warnings.
-const (
-	WarnSuspectID     Warning = "suspect_distinct_id" // such as "null": many persons become one
-	WarnGroupIdentify Warning = "group_identify_name" // $group_identify: the service acts on $groupidentify only
-	WarnWideBatch     Warning = "batch_spans_days"    // a batch spans more than a day: slow for the service
-	WarnBackwards     Warning = "time_runs_backwards" // an event is over a day older than one before it in its batch
-	WarnSameContent   Warning = "same_content"        // two files begin with the same megabyte: is one a copy?
-	WarnKeyUnchecked  Warning = "key_not_checked"     // whether the service knows the project key could not be found out
-)
-
-// warningSet holds the warnings about one event, by their bits. It is small, since there is one for
-// each event in flight.
-type warningSet uint8
-
-const (
-	suspectID warningSet = 1 << iota
-	groupIdentify
-	backwards
-)
-
-// eventWarnings are those that a set can hold, in the order of their bits.
-var eventWarnings = [...]Warning{WarnSuspectID, WarnGroupIdentify, WarnBackwards}
-
-func (s warningSet) all(yield func(Warning) bool) {
-	for i, w := range eventWarnings {
-		if s&(1<<i) != 0 && !yield(w) {
-			return
-		}
-	}
-}
-
 // GateOptions say what is refused before it is sent. Their zero value is right for the service.
 type GateOptions struct {
 	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live
@@ -159,6 +139,11 @@ type GateOptions struct {
 	ContentIDs int
 	// SetPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
 	SetPolicy SetPolicy
+	// Heatmaps says what becomes of heatmap data, of which the service adds rows at every send.
+	Heatmaps HeatmapPolicy
+	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today for good, also
+	// identified ones.
+	AllowMergeDangerously bool
 }
 
 // SetPolicy says what becomes of person properties in the events of an import.
@@ -174,6 +159,19 @@ const (
 	SetStrip
 )
 
+// HeatmapPolicy says what becomes of heatmap data in the events of an import: of $heatmap_data, and of
+// $prev_pageview_pathname together with $current_url.
+type HeatmapPolicy uint8
+
+const (
+	// HeatmapKeep sends it as it is, with a warning: the service adds rows to its heatmaps at every
+	// send, so an event that is sent twice counts twice there.
+	HeatmapKeep HeatmapPolicy = iota
+	// HeatmapStrip removes $heatmap_data, and renames $prev_pageview_pathname to
+	// import_prev_pageview_pathname. Click heatmaps and scroll depths are not imported.
+	HeatmapStrip
+)
+
 func (o GateOptions) check(op Op) error {
 	if o.ContentIDs < 0 {
 		return &InputError{Op: op, Field: "Gate.ContentIDs", Value: strconv.Itoa(o.ContentIDs), Want: "0 or more"}
@@ -181,20 +179,35 @@ func (o GateOptions) check(op Op) error {
 	if o.SetPolicy > SetStrip {
 		return &InputError{Op: op, Field: "Gate.SetPolicy", Value: strconv.Itoa(int(o.SetPolicy)), Want: "SetKeep, SetToSetOnce or SetStrip"}
 	}
+	if o.Heatmaps > HeatmapStrip {
+		return &InputError{Op: op, Field: "Gate.Heatmaps", Value: strconv.Itoa(int(o.Heatmaps)), Want: "HeatmapKeep or HeatmapStrip"}
+	}
 	return nil
 }
 
-// gate refuses what the service would drop, change or fail on. It is safe for concurrent use.
+// protocol is how an import sends its events. It decides which rules of the gate apply.
+type protocol uint8
+
+const (
+	protocolUnknown protocol = iota // of a Check: what capture v1 alone drops or changes is a warning
+	protocolBatch                   // POST /batch/
+	protocolV1                      // capture v1
+)
+
+// gate refuses what the service would drop, change or fail on, and warns of what it treats in a way of
+// its own: the rules of docs/historical-import.md. It is safe for concurrent use.
 type gate struct {
-	minAge time.Duration // negative: any
-	now    func() time.Time
+	options    GateOptions // with their defaults
+	protocol   protocol
+	now        func() time.Time
+	groupTypes groupTypes
 }
 
-func newGate(o GateOptions, now func() time.Time) *gate {
+func newGate(o GateOptions, p protocol, now func() time.Time) *gate {
 	if o.MinAge == 0 {
 		o.MinAge = defaultMinAge
 	}
-	return &gate{minAge: o.MinAge, now: now}
+	return &gate{options: o, protocol: p, now: now}
 }
 
 // name checks an event's name.
@@ -202,8 +215,12 @@ func (g *gate) name(s string) *EventError {
 	switch {
 	case s == "":
 		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
-	case len(s) > maxNameLength && lengthUTF16(s) > maxNameLength:
+	case len(s) <= maxNameLength:
+		return nil
+	case lengthUTF16(s) > maxNameLength:
 		return &EventError{Reason: ReasonTooLong, Field: "event", Value: shown(s), Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
+	case g.protocol == protocolV1:
+		return &EventError{Reason: ReasonTooLong, Field: "event", Value: shown(s), Want: "at most 200 bytes: the service drops the event"}
 	}
 	return nil
 }
@@ -215,8 +232,14 @@ func (g *gate) distinctID(s string) *EventError {
 		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Value: shown(s), Want: "the id of a person, not blank"}
 	case strings.IndexByte(s, 0) >= 0:
 		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Value: shown(s), Want: "no NUL: the service puts another character in its place"}
-	case len(s) > maxNameLength && utf8.RuneCountInString(s) > maxNameLength:
+	case s == cookielessID:
+		return &EventError{Reason: ReasonCookieless, Field: "distinct_id", Value: s, Want: "the id of a person: cookieless events cannot be imported"}
+	case len(s) <= maxNameLength:
+		return nil
+	case utf8.RuneCountInString(s) > maxNameLength:
 		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Value: shown(s), Want: "at most 200 characters: the service cuts the rest, which merges persons"}
+	case g.protocol == protocolV1:
+		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Value: shown(s), Want: "at most 200 bytes: the service drops the event"}
 	}
 	return nil
 }
@@ -239,14 +262,14 @@ func (g *gate) timestamp(t time.Time) *EventError {
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
 		return bad(ReasonBadTimestamp, wantStored)
 	}
-	if g.minAge < 0 {
+	if g.options.MinAge < 0 {
 		return nil
 	}
 	switch age := g.now().Sub(t); {
 	case age < 0:
 		return bad(ReasonFuture, "a time in the past")
-	case age < g.minAge:
-		return bad(ReasonTooYoung, fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.minAge))
+	case age < g.options.MinAge:
+		return bad(ReasonTooYoung, fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.options.MinAge))
 	}
 	return nil
 }
@@ -268,24 +291,4 @@ func (g *gate) size(wire []byte) *EventError {
 		return nil
 	}
 	return &EventError{Reason: ReasonTooLarge, Field: "event", Want: fmt.Sprintf("at most %d bytes, it has %d as the service counts", maxEventBytes, n)}
-}
-
-// suspectIDs are what broken tracking code sends in place of a person's id, by their length, where upper and lower case are the same.
-// The service merges no persons by them.
-var suspectIDs = func() (byLength [64][]string) {
-	for _, id := range []string{
-		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest", "id", "nan", "none",
-		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]", "$posthog_cookieless",
-		"00000000-0000-0000-0000-000000000000",
-	} {
-		byLength[len(id)] = append(byLength[len(id)], id)
-	}
-	return byLength
-}()
-
-func isSuspectID(id string) bool {
-	if id[0] == '"' || id[0] == '\'' {
-		id = strings.Trim(id, `"'`)
-	}
-	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], func(suspect string) bool { return strings.EqualFold(id, suspect) })
 }

@@ -74,7 +74,7 @@ func TestZonesWithSeconds(t *testing.T) {
 			ev := hogapi.Event{Name: "e", DistinctID: "ann", Timestamp: at, UUID: uuid.New(), Properties: map[string]any{
 				"at": at, "pointer": &at, "list": []any{at}, "times": []time.Time{at}, "map": map[string]any{"at": at},
 			}, Set: map[string]any{"at": at}}
-			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: fmt.Sprint(i)})
+			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: fmt.Sprint("zone-", i)})
 			require.NoError(t, err)
 			require.NoError(t, capture.Enqueue(t.Context(), ev))
 			_, err = capture.Close(t.Context())

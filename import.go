@@ -169,14 +169,6 @@ func canBeRead(source Source) bool {
 	return source != nil
 }
 
-// checkImportID checks that an id can be sent as it is, with every event.
-func checkImportID(field, id string) error {
-	if !isVisibleASCII(id) || len(id) > maxNameLength {
-		return &InputError{Op: OpImport, Field: field, Value: id, Want: "at most 200 visible ASCII characters without blanks"}
-	}
-	return nil
-}
-
 // openCheckpoint opens the checkpoint and reads what the runs before have saved.
 func (r *importRun) openCheckpoint(ctx context.Context) (*savedState, error) {
 	if r.options.Checkpoint == nil {

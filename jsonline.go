@@ -61,6 +61,7 @@ func (l *lineFields) visit(key, value []byte) {
 		l.setOnce = value
 	case rejectKey:
 		l.reject = value
+	case "sent_at": // of the request that the event once came in: the service would shift the event's time by it
 	default:
 		if l.unknown == "" && value != nil {
 			l.unknown = strconv.Quote(shown(string(key)))

@@ -73,8 +73,8 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	p.sending, p.stop = context.WithCancelCause(p.posting)
 	context.AfterFunc(p.sending, func() { time.AfterFunc(patience, p.abort) }) // requests under way may end, for a moment
 	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
-	seed, marks := maphash.MakeSeed(), newStamps(o.ID)
-	p.encoders.New = func() any { return newEncoder(newGate(o.Gate, c.core.now), o.Gate.SetPolicy, marks, seed) }
+	seed, marks, gate := maphash.MakeSeed(), newStamps(o.ID), newGate(o.Gate, protocolBatch, c.core.now)
+	p.encoders.New = func() any { return newEncoder(gate, marks, seed) }
 	p.committer = newCommitter(p, o, in)
 	p.sender = delivery.New(p.sending, delivery.Config{
 		Limits: set.limits(), Prefix: set.prefix, Suffix: []byte("]}"), Budget: p.budget, Ready: p.ready, Stop: p.stop,

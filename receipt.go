@@ -55,7 +55,7 @@ func (s Stats) String() string {
 
 // Receipt accounts for every event of an import, over all its runs:
 // Read = Acknowledged + Rejected + Skipped + Pending. Acknowledged means that the service has taken
-// an event, not that it is visible: compare with [Receipt.HogQL] some hours later.
+// an event, not that it is visible: compare with [Receipt.TotalQuery] some hours later.
 type Receipt struct {
 	ID           string    `json:"id"`
 	Source       string    `json:"source,omitempty"`
@@ -141,7 +141,7 @@ func (r Receipt) String() string {
 		fmt.Fprintf(&b, "\n  skipped, %s: %d", printable(reason), r.Skips[reason])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		fmt.Fprintf(&b, "\n  warning, %s: %d", printable(w), r.Warnings[w])
+		fmt.Fprintf(&b, "\n  warning, %s: %d%s", printable(w), r.Warnings[w], w.inBrackets())
 	}
 	return b.String()
 }
@@ -174,22 +174,4 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// HogQL is a query for the project's SQL editor that counts this import's events per day and name.
-// Its rows should equal Days, except for those that were rejected; if Days was rolled up, add them up
-// by month or name first. It finds the events by their
-// property $import_job_id: where an event has one of its own, as rejects of the service have that of
-// the import before, it is kept. The service's days begin with 1970. Without an acknowledged event
-// there is nothing to compare, and the query is empty.
-func (r Receipt) HogQL() string {
-	if r.Acknowledged == 0 {
-		return ""
-	}
-	literal := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(r.ID) + "'"
-	return "SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events\n" +
-		"FROM events\nWHERE properties.$import_job_id = " + literal +
-		fmt.Sprintf("\n  AND timestamp >= toDateTime('%s', 'UTC') AND timestamp < toDateTime('%s', 'UTC')",
-			r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Add(time.Second).Format(time.DateTime)) +
-		"\nGROUP BY day, event ORDER BY day, event LIMIT 50000"
 }

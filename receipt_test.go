@@ -74,27 +74,6 @@ func TestReceiptRollsUp(t *testing.T) {
 	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.state).Days)
 }
 
-// The query is for the days of the events, and there is none where no event was acknowledged.
-func TestReceiptQuery(t *testing.T) {
-	t.Parallel()
-	receipt := hogapi.Receipt{
-		ID: `it's a \ test`, Acknowledged: 2,
-		Oldest: time.Date(2024, 5, 1, 23, 30, 0, 500, time.FixedZone("", -3600)), Newest: time.Date(2024, 5, 3, 1, 2, 3, 999_000_000, time.UTC),
-	}
-	assert.Equal(t, `SELECT toDate(timestamp, 'UTC') AS day, event, count(DISTINCT uuid) AS events
-FROM events
-WHERE properties.$import_job_id = 'it\'s a \\ test'
-  AND timestamp >= toDateTime('2024-05-02 00:30:00', 'UTC') AND timestamp < toDateTime('2024-05-03 01:02:04', 'UTC')
-GROUP BY day, event ORDER BY day, event LIMIT 50000`, receipt.HogQL())
-
-	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(0), hogapi.ImportOptions{ID: "nothing"})
-	require.NoError(t, err)
-	for name, receipt := range map[string]hogapi.Receipt{"nothing": {ID: "x"}, "rejects only": {ID: "x", Read: 5, Rejected: 5}, "pending only": {ID: "x", Read: 5, Pending: 5}} {
-		assert.Empty(t, receipt.HogQL(), name)
-		assert.NotContains(t, receipt.String(), "0001", name)
-	}
-}
-
 // hostileTexts would begin a line of their own, or command the terminal.
 var hostileTexts = []string{
 	"a\nrejected, forged: 1", "a\r\x1b[2Kforged", "\x1b]0;title\x07", "a\u0085forged", "a\u2028forged", "a\u2029forged", "\u009b31mred", "a\u202etxet", "a\x00b", "a\x7f", "tab\tname",

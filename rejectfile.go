@@ -134,6 +134,7 @@ type rejectNote struct {
 	Value     string   `json:"value,omitempty"`
 	Want      string   `json:"want,omitempty"`
 	Detail    string   `json:"detail,omitempty"`
+	Also      []string `json:"also,omitempty"` // further faults
 	Status    int      `json:"status,omitempty"`
 	Position  Position `json:"position,omitzero"`
 	Origin    Position `json:"origin,omitzero"` // where the uuid comes from, unless it is position
@@ -166,6 +167,9 @@ func (r Reject) line(enc *jsonb.Encoder, by rejectedBy) ([]byte, error) {
 		note.Reason, note.Field, note.Value, note.Want = e.Reason, clean(e.Field), clean(e.Value), clean(e.Want)
 		if e.Err != nil {
 			note.Detail = clean(bare(e.Err).Error())
+		}
+		for _, other := range e.Also {
+			note.Also = append(note.Also, clean(other.fault()))
 		}
 	}
 	if utf8.Valid(r.Raw) {

@@ -1,26 +1,42 @@
 package hogapi
 
 import (
+	"errors"
 	"maps"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// applyPolicy rewrites $set and $set_once of the properties as the set policy says.
-func (e *encoder) applyPolicy(ev *Event, members []byte) ([]byte, error) {
-	if isIdentityEvent(ev.Name) && e.policy == SetStrip {
+// rewrite changes the properties as the policies for person properties and for heatmaps say.
+func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
+	policy, s := e.gate.options.SetPolicy, e.seen
+	if len(s.set)+len(s.setOnce) == 0 || policy == SetStrip && isIdentityEvent(ev.Name) {
+		policy = SetKeep
+	}
+	strips := e.gate.options.Heatmaps == HeatmapStrip && s.hasHeatmap()
+	if policy == SetKeep && !strips {
 		return members, nil
 	}
+	renames := strips && s.facts&hasPreviousPath != 0 && s.facts&hasCurrentURL != 0
+	taken := false
 	out := e.rewritten[:0]
 	object := append(append([]byte{'{'}, members...), '}')
 	err := jsonb.Object(object, func(key, value []byte) {
-		if text := string(key); text == "$set" || text == "$set_once" {
-			return
+		switch text := string(key); {
+		case policy != SetKeep && (text == "$set" || text == "$set_once"):
+		case strips && text == "$heatmap_data":
+		case renames && text == previousPath:
+			out = appendRawMember(out, []byte(renamedPath), value)
+		default:
+			taken = taken || text == renamedPath
+			out = appendRawMember(out, key, value)
 		}
-		out = appendRawMember(out, key, value)
 	})
-	if err == nil && e.policy == SetToSetOnce {
+	if err == nil && renames && taken {
+		err = errors.New(renamedPath + " and " + previousPath + " are both there: rename one, since Gate.Heatmaps makes the first of the second")
+	}
+	if err == nil && policy == SetToSetOnce {
 		var once []byte
 		if once, err = e.mergedOnce(ev); err == nil {
 			out = appendRawMember(out, []byte("$set_once"), once)
@@ -75,15 +91,15 @@ func appendRawMember(out, key, value []byte) []byte {
 // appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
 func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventError) {
 	set, once := ev.Set, ev.SetOnce
-	if e.policy == SetStrip && !isIdentityEvent(ev.Name) {
+	if e.gate.options.SetPolicy == SetStrip && !isIdentityEvent(ev.Name) {
 		return b, nil
 	}
 	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
 		return nil, &EventError{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "$set and $set_once each either in the event's fields or in its properties"}
 	}
-	if e.policy == SetToSetOnce {
+	if e.gate.options.SetPolicy == SetToSetOnce {
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
-			return b, nil // merged into the properties: see applyPolicy
+			return b, nil // merged into the properties: see rewrite
 		}
 		set, once = nil, mergeOnce(ev.SetOnce, ev.Set)
 	}

@@ -98,7 +98,7 @@ func (e bareError) Unwrap() error { return e.err }
 var stopHints = map[StopReason]string{
 	StopUnauthorized:   "check the project API key (phc_…) and run again",
 	StopWrongKey:       "no project has this key: copy the project API key (phc_…) of the right project and region",
-	StopQuota:          "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.HogQL), and run again when it is raised",
+	StopQuota:          "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.TotalQuery), and run again when it is raised",
 	StopForbidden:      "check the project API key (phc_…), the region and what is between this machine and the service",
 	StopNotFound:       "check the region or the capture URL",
 	StopRedirect:       "check the capture URL: keys are not sent elsewhere",

@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"context"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,4 +84,33 @@ func TestWarningsAfterStops(t *testing.T) {
 		assert.LessOrEqual(t, receipt.Warnings[hogapi.WarnBackwards], int64(n/2))
 		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
 	})
+}
+
+// The receipt counts what the gate warns of, however many kinds there are, and so does the checkpoint. What only capture v1 drops or
+// changes is no concern of an import over /batch/.
+func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
+	t.Parallel()
+	source := altered(numbered(4), func(ev *hogapi.Event) {
+		switch ev.Position.Offset {
+		case 1:
+			ev.Name, ev.Set = "$exception", map[string]any{"plan": "pro"}
+		case 2:
+			ev.Properties = map[string]any{"$heatmap_data": 1, "$unset": []string{"plan"}}
+		case 3:
+			ev.DistinctID, ev.Properties = strings.Repeat("é", 150), map[string]any{"$lib": "web"}
+		}
+	})
+	for policy, heatmap := range []hogapi.Warning{hogapi.WarnHeatmap, hogapi.WarnHeatmapStrip} {
+		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
+		gate := hogapi.GateOptions{Heatmaps: hogapi.HeatmapPolicy(policy)}
+		receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate})
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, receipt.Acknowledged)
+		assert.Equal(t, map[hogapi.Warning]int64{hogapi.WarnException: 1, hogapi.WarnSetIgnored: 1, heatmap: 1, hogapi.WarnUnset: 1}, receipt.Warnings)
+		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
+		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+hogapi.WarnUnset.Advice()+")")
+		for ev := range server.Ledger().Events() {
+			assert.Equal(t, policy == 0 && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
+		}
+	}
 }

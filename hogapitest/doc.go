@@ -11,6 +11,8 @@
 // The server keeps state: exports that are created can be listed, backfills make runs, runs come to an end, events that are imported
 // stand in the [Ledger]. It answers as the service does, errors and oddities included: the hidden window of 7 days, config values
 // that come back as strings, 200 for events that are thrown away. Three eras of the service can be had: see [WithEra].
+// POST /query/ answers HogQL queries that count events, from the ledger. It refuses functions that the service lacks, and wrong
+// numbers of arguments.
 //
 // # Runs
 //

@@ -58,6 +58,8 @@ var routes = []route{
 
 	{op: hogapi.OpDashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
 
+	{op: hogapi.OpDo, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+
 	{op: hogapi.OpCapture, method: "POST", pattern: split("/batch"), root: true},
 	{op: hogapi.OpPreflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
 }

@@ -111,11 +111,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch query := receipt.HogQL(); {
+	switch {
 	case site.Fake != nil:
 		fmt.Fprintf(out, "\nThe fake holds %d events.\n", site.Fake.Ledger().Unique())
-	case query != "":
-		fmt.Fprintf(out, "\nThe service shows events some minutes after it has taken them. Compare then, with this query:\n\n%s\n", query)
+	case receipt.Acknowledged > 0:
+		fmt.Fprintf(out, "\nThe service shows events some minutes after it has taken them. Compare then: this query should find %d uuids.\n\n%s\n", receipt.Acknowledged, receipt.TotalQuery())
 	}
 	return nil
 }

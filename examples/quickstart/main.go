@@ -3,7 +3,7 @@
 // table of what was done and what the service now holds.
 //
 // Without keys it works with a fake of the service. With keys it says what it would do, and does it
-// only with -yes: events cannot be deleted, and exports cost money.
+// only with -yes: this package cannot delete events, and exports cost money.
 package main
 
 import (
@@ -64,7 +64,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 const plan = `This would, in that project:
   - create a batch export of events to the S3 bucket -bucket in -region, written by the AWS integration -integration,
   - backfill seven days of it, then pause it,
-  - import %d past events, commits of public repositories, at 1,000 a second. Events cannot be deleted: take a project for tests.
+  - import %d past events, commits of public repositories, at 1,000 a second. This program cannot delete
+    them, and PostHog does on an approved request only: take a project for tests.
 
 Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 `

@@ -30,7 +30,7 @@ func (q *quickstart) report() error {
 	}
 	switch {
 	case q.Fake == nil:
-		fmt.Fprintf(q.out, "\nThe service shows events some minutes after it has taken them. Compare then, with this query:\n\n%s\n", q.receipt.HogQL())
+		fmt.Fprintf(q.out, "\nThe service shows events some minutes after it has taken them. Compare then: this query should find %d uuids.\n\n%s\n", q.receipt.Acknowledged, q.receipt.TotalQuery())
 	case !maps.Equal(sent, held):
 		return errors.New("the service holds other events than it has acknowledged")
 	default:

@@ -103,7 +103,7 @@ func (k *books[P]) enter(e *event[P], reason string) {
 func (k *books[P]) count(e *event[P], reason string) {
 	t := &k.totals
 	t.Read++
-	for i, name := range k.warnings[:min(len(k.warnings), bits.Len16(e.warnings))] {
+	for i, name := range k.warnings[:min(len(k.warnings), bits.Len32(e.warnings))] {
 		if e.warnings&(1<<i) != 0 {
 			AddTo(t.Warnings, name, 1)
 		}

@@ -33,7 +33,7 @@ type event[P comparable] struct {
 	time     time.Time
 	row      *row // nil for one that is skipped
 	held     int
-	warnings uint16
+	warnings uint32
 	state    state
 	ends     bool // the record ends here
 	sent     bool // the service may have it
@@ -62,7 +62,7 @@ type Event[P comparable] struct {
 	ID       [16]byte  // its uuid
 	Name     string    // may be empty, for one that is rejected
 	Time     time.Time // may be zero, for one that is rejected
-	Warnings uint16    // bits, in the order of the names that New was given
+	Warnings uint32    // bits, in the order of the names that New was given
 	Held     int       // bytes that are held for it until it is committed
 	Begins   bool      // a record begins here: the one before is complete
 	Ends     bool      // the record is known to end here
@@ -132,7 +132,7 @@ func (l *Ledger[P, R]) end() {
 }
 
 // Warn adds warnings about an event that is not settled yet.
-func (l *Ledger[P, R]) Warn(seq uint64, warnings uint16) {
+func (l *Ledger[P, R]) Warn(seq uint64, warnings uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window.at(seq).warnings |= warnings

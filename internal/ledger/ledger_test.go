@@ -159,7 +159,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				for i, n := 0, 1+random.IntN(3); i < n; i++ {
 					e := modelEvent{Event: Event[int]{
 						Place: place, ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
-						Warnings: uint16(random.IntN(4)), Held: random.IntN(100), Begins: i == 0, Ends: i == n-1,
+						Warnings: uint32(random.IntN(4)), Held: random.IntN(100), Begins: i == 0, Ends: i == n-1,
 					}}
 					switch random.IntN(4) {
 					case 0:
