@@ -73,6 +73,8 @@ type request struct {
 	body    any        // nil sends none
 	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
 	refusal error      // why it is not sent: bad input
+
+	location *string // where a redirect is the answer that is wanted: takes the place it leads to
 }
 
 // endpoint is the request of an operation of the table.
@@ -142,6 +144,7 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if out != nil || cfg.reply != nil {
 		x.plan.mostBytes = maxAnswer
 	}
+	x.location = r.location
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	if cfg.reply != nil {
