@@ -16,18 +16,25 @@ var (
 	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
 	// ErrForbidden is a 403.
 	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
-	// ErrNotFound is a 404 of the service. One with a page of a proxy does not match.
+	// ErrNotFound is a 404 of the service: the thing asked for, or the project, does not exist. A page
+	// of a proxy does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
+	// ErrUnsupported is a server that does not have the operation, since it is older or newer than the
+	// operation, or that has it for no personal API key. Where another way exists,
+	// [APIError.Alternative] names it.
+	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid is a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
 	// ErrConflict is a 409.
 	ErrConflict = errors.New("hogapi: conflict")
-	// ErrRateLimited is a 429, except for too many backfills.
+	// ErrRateLimited is a 429, except for too many backfills or file downloads.
 	ErrRateLimited = errors.New("hogapi: rate limited")
 	// ErrQuota is a 402.
 	ErrQuota = errors.New("hogapi: the plan's limit is reached")
 	// ErrTooManyBackfills is a 429 with the code too_many_concurrent_backfills.
 	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
+	// ErrTooManyFileDownloads is a 429 with the code too_many_concurrent_file_downloads.
+	ErrTooManyFileDownloads = errors.New("hogapi: too many file downloads run at the same time")
 	// ErrServer is a 5xx.
 	ErrServer = errors.New("hogapi: the service failed")
 	// ErrOutcomeUnknown is an *OutcomeUnknownError.
@@ -63,6 +70,10 @@ type APIError struct {
 	RequestID  string        // of the answer, where a proxy or the service sets one
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 	Attempts   int           // tries made, the first included
+
+	// Alternative is what to use on a server that does not have the operation; empty for all other
+	// errors, and where nothing replaces it.
+	Alternative string
 
 	scope     string
 	ids       int  // ids in the route
@@ -107,16 +118,22 @@ func (e *APIError) hint() string {
 		return "check the project API key (phc_…)"
 	case s == http.StatusUnauthorized:
 		return "check the personal API key (phx_…) and that it belongs to this region"
-	case s == http.StatusForbidden && e.scope != "":
-		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case e.lacksSlash():
 		return "the path has no final slash, and PostHog's paths end with one"
+	case e.isUnsupported():
+		return e.unsupportedHint()
+	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, notEnabled):
+		return "the feature is not enabled for this project: ask PostHog's support"
+	case s == http.StatusForbidden && e.scope != "":
+		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case s == http.StatusNotFound && e.isForeign:
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
 	case s == http.StatusNotFound && e.ids > 1:
 		return "two ids were given: are they swapped, or of another project?"
 	case s == http.StatusTooManyRequests && e.Code == codeTooManyBackfills:
 		return "wait until a running backfill has ended, or cancel one"
+	case s == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads:
+		return "wait until a running file download has ended, or cancel one"
 	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
 		return "the service asks to wait " + e.RetryAfter.String()
 	case s == http.StatusSeeOther:
@@ -125,6 +142,30 @@ func (e *APIError) hint() string {
 		return "redirects are not followed: check the base URL"
 	}
 	return ""
+}
+
+// isUnsupported reports whether the server does not have the operation, by its own word.
+func (e *APIError) isUnsupported() bool {
+	switch e.StatusCode {
+	case http.StatusNotFound:
+		return e.Detail == noEndpoint
+	case http.StatusMethodNotAllowed:
+		return e.Type != "" || e.Code != "" // not a proxy's
+	case http.StatusForbidden:
+		return strings.Contains(strings.ToLower(e.Detail), noKeyCan)
+	}
+	return false
+}
+
+func (e *APIError) unsupportedHint() string {
+	hint := "this server does not have the operation"
+	if e.StatusCode == http.StatusForbidden {
+		hint = "on this server no personal API key can do this"
+	}
+	if e.Alternative != "" {
+		hint += "; instead: " + e.Alternative
+	}
+	return hint
 }
 
 // lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
@@ -141,7 +182,9 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound && !e.isForeign
+		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.isUnsupported()
+	case ErrUnsupported:
+		return e.isUnsupported()
 	case ErrInvalid:
 		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
 	case ErrConflict:
@@ -150,12 +193,20 @@ func (e *APIError) Is(target error) bool {
 		return e.StatusCode == http.StatusPaymentRequired
 	case ErrTooManyBackfills:
 		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyBackfills
+	case ErrTooManyFileDownloads:
+		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads
 	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code != codeTooManyBackfills
+		return e.StatusCode == http.StatusTooManyRequests && !isFull(e.Code)
 	case ErrServer:
 		return e.StatusCode >= 500
 	}
 	return false
+}
+
+// isFull reports whether a 429 says that too much runs at the same time, rather than that calls
+// come too fast.
+func isFull(code string) bool {
+	return code == codeTooManyBackfills || code == codeTooManyFileDownloads
 }
 
 // LogValue groups the fields for slog.
@@ -273,6 +324,8 @@ func (e *OutcomeUnknownError) Error() string {
 	switch e.Op {
 	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
 		look += " (Backfills.Wait follows the ticket that came with this error)"
+	case OpFileDownloadsCreate:
+		look += " (FileDownloads.List shows the newest first)"
 	default:
 	}
 	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, look, within(e.Op, e.Err))

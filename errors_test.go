@@ -305,6 +305,6 @@ func FuzzPathIDs(f *testing.F) {
 			require.Zero(t, s.tries.Load())
 			return
 		}
-		require.Equal(t, "/api/environments/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
+		require.Equal(t, "/api/projects/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
 	})
 }

@@ -41,6 +41,16 @@ const (
 	OpAppMetricsHistoricalExport  Op = "app_metrics.historical_export"
 
 	OpDashboardsList Op = "dashboards.list"
+	OpDashboardsGet  Op = "dashboards.get"
+
+	OpFileDownloadsList      Op = "file_downloads.list"
+	OpFileDownloadsCreate    Op = "file_downloads.create"
+	OpFileDownloadsGet       Op = "file_downloads.get"
+	OpFileDownloadsCancel    Op = "file_downloads.cancel"
+	OpFileDownloadsDownload  Op = "file_downloads.download"
+	OpFileDownloadsCountRows Op = "file_downloads.count_rows"
+
+	OpIngestionWarningsList Op = "ingestion_warnings.list"
 
 	OpCapture   Op = "capture.batch"
 	OpPreflight Op = "capture.preflight"
@@ -100,13 +110,40 @@ var operations = table(
 	operation{OpRunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", ReplayNever},
 
 	operation{OpDashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
+	operation{OpDashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", ReplaySafe},
 
 	// The newer resource, which PostHog's API reference of that age does not list.
 	operation{OpBackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
 	operation{OpBackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
 	operation{OpBackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
 	operation{OpBackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
+
+	// On-demand exports and warnings: servers from May 2026.
+	operation{OpFileDownloadsList, http.MethodGet, "/file_download_batch_exports/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCreate, http.MethodPost, "/file_download_batch_exports/", "batch_export:write", ReplayNever},
+	operation{OpFileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{OpFileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
+	operation{OpIngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
 )
+
+// alternatives are what to use on servers that do not have an operation.
+var alternatives = map[Op]string{
+	OpAppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
+		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
+	OpAppMetricsErrorDetails:      "Runs.Failed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	OpAppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
+	OpAppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
+
+	OpBatchExportsLogs:     "Run.LatestError says why a run failed",
+	OpRunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
+	OpBatchExportsBackfill: "Backfills.Create",
+	OpBackfillsList:        "Runs.List shows the runs of backfills among the others",
+	OpBackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
+	OpBackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
+	OpBackfillsCancel:      "Runs.Cancel ends the run that is under way",
+}
 
 // The capture endpoints: other origin, no prefix, key in the body.
 var (
