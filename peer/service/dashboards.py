@@ -27,6 +27,13 @@ class ListAnswer(serializers.ModelSerializer):
         ).split()
 
 
+    def to_representation(self, row):
+        data = super().to_representation(row)
+        if self.context["request"].query_params.get("search"):
+            data["search_match_type"] = "exact"
+        return data
+
+
 class Answer(ListAnswer):
     breakdown_colors = serializers.ReadOnlyField(default=[])
     data_color_theme_id = serializers.ReadOnlyField(default=None)
@@ -64,6 +71,8 @@ class Dashboards(mixins.ListModelMixin, Resource):
             raise refused("Ensure this field has no more than 200 characters.", "search", "max_length")
         if "search" in query:
             queryset = queryset.filter(name__icontains=query["search"])
+        if query.get("exclude_generated") == "true":
+            queryset = queryset.exclude(creation_mode="template")
         if "folder" in query:
             queryset = queryset.filter(folder=query["folder"])
         wanted = set(query.getlist("tags"))
@@ -75,4 +84,4 @@ class Dashboards(mixins.ListModelMixin, Resource):
         row = self.get_object()
         row.last_accessed_at = timezone.now()
         row.save()
-        return Response(Answer(row).data)
+        return Response(Answer(row, context=self.get_serializer_context()).data)
