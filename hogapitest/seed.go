@@ -21,6 +21,8 @@ type Project struct {
 	exports    []*export
 	dashboards []Dashboard
 	metrics    map[string]AppMetrics
+	downloads  []*fileDownload
+	warnings   []Warning
 	outcomes   []Outcome
 }
 
