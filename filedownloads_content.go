@@ -189,8 +189,8 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 		return errors.New("the answer leads to something that is not a URL of a file")
 	}
 	req.Header.Set("Accept-Encoding", "identity") // without it net/http would decompress .gz files
-	if t.at > 0 {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.at))
+	if t.at > 0 { // from the last byte that w has: a range after the end gets no answer that says so everywhere
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.at-1))
 	}
 	resp, err := t.client.core.storage().RoundTrip(req)
 	if err != nil || resp == nil {
@@ -201,7 +201,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	}
 	defer resp.Body.Close()
 	skip, end, err := t.begin(resp)
-	if err != nil || skip < 0 {
+	if err != nil {
 		return err
 	}
 	buffer := make([]byte, 128<<10)
@@ -248,7 +248,7 @@ func (t *transfer) write(data []byte) error {
 }
 
 // begin checks the head of the storage's answer. The body holds the file up to end, and begins with
-// skip bytes that the writer has already. A negative skip says that nothing is missing.
+// skip bytes that the writer has already.
 func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	contentRange := resp.Header.Get("Content-Range")
 	from, end, size := int64(0), resp.ContentLength, resp.ContentLength
@@ -260,14 +260,10 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 			return 0, 0, errors.New("the storage does not say which part of the file it sends")
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
-		size, ok := parseUnsatisfied(contentRange)
-		if !ok || t.at == 0 {
-			return 0, 0, errors.New("the storage refuses to send this part of the file and does not say how large the file is")
+		if size, ok := parseUnsatisfied(contentRange); ok && t.at > size {
+			return 0, 0, t.identify(resp, size)
 		}
-		if err := t.identify(resp, size); err != nil {
-			return 0, 0, err
-		}
-		return -1, 0, nil
+		return 0, 0, errors.New("the storage refuses to send the rest of the file: does the file have as many bytes as Offset says?")
 	default:
 		return 0, 0, storageStatus(resp.StatusCode)
 	}
