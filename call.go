@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
@@ -74,7 +75,8 @@ type request struct {
 	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
 	refusal error      // why it is not sent: bad input
 
-	location *string // where a redirect is the answer that is wanted: takes the place it leads to
+	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
+	leastTry time.Duration // a try may last so long, whatever the client's limit is
 }
 
 // endpoint is the request of an operation of the table.
@@ -186,7 +188,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.timeout = c.core.tryLimits.api
+	x.plan.timeout = max(c.core.tryLimits.api, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, nil, x.transportError(contextError(ctx), false)
 	}

@@ -17,7 +17,7 @@ import (
 var testCopyInputs = RedshiftCopyInputs{
 	S3Bucket: Set("b"), RegionName: Set("r"), S3KeyPrefix: Set("p"),
 	Authorization:     Set(RedshiftAuthorization{Role: "arn:aws:iam::1:role/x"}),
-	BucketCredentials: Set(AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}),
+	BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}}),
 }
 
 // testDestinations is one full config of each kind, in the form of the wire.
@@ -207,7 +207,7 @@ func secretive(t *testing.T) map[string]any {
 	s := Set(NewSecret(canary))
 	bucket := AWSCredentials{AWSAccessKeyID: s, AWSSecretAccessKey: s}
 	typed := Destination{Type: DestinationRedshift, Config: RedshiftConfig{Password: s, CopyInputs: Set(RedshiftCopyInputs{
-		BucketCredentials: Set(bucket), Authorization: Set(RedshiftAuthorization{Credentials: bucket}),
+		BucketCredentials: Set(RedshiftBucketAccess{Credentials: bucket}), Authorization: Set(RedshiftAuthorization{Credentials: bucket}),
 	})}}
 	var decoded Destination
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"HTTP","config":{"token":"`+canary+`"}}`), &decoded))
@@ -216,8 +216,10 @@ func secretive(t *testing.T) map[string]any {
 	return map[string]any{
 		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdate{Destination: Set(typed)}, "config": typed.Config,
 		"export": BatchExport{Destination: decoded}, "page": &OffsetPage[BatchExport]{Results: []BatchExport{{Destination: decoded}}},
-		"snowflake": SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
-		"bigquery":  BigQueryConfig{PrivateKey: s, PrivateKeyID: s}, "s3": S3Config{AWSAccessKeyID: s, AWSSecretAccessKey: s},
+		"snowflake":       SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
+		"aws integration": AwsS3IntegrationRequest{AWSSecretAccessKey: NewSecret(canary)}, "databricks integration": DatabricksIntegrationRequest{ClientID: NewSecret(canary)},
+		"azure integration": AzureBlobIntegrationRequest{ConnectionString: NewSecret(canary)},
+		"bigquery":          BigQueryConfig{PrivateKey: s, PrivateKeyID: s}, "s3": S3Config{AWSAccessKeyID: s, AWSSecretAccessKey: s},
 	}
 }
 
@@ -229,7 +231,7 @@ func rawSecretive(t *testing.T) map[string]any {
 	extra := ExtraKeys{"session_token": json.RawMessage(`"` + canary + `"`)}
 	return map[string]any{
 		"misfit": misfit, "raw": misfit.Config, "extra": extra, "export": BatchExport{Destination: misfit},
-		"deep": RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(AWSCredentials{Extra: extra})})},
+		"deep": RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{Extra: extra}})})},
 	}
 }
 

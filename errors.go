@@ -45,6 +45,8 @@ var (
 	ErrClosed = errors.New("hogapi: closed")
 	// ErrHeld is a checkpoint or a reject file that is in use.
 	ErrHeld = errors.New("hogapi: another import is using it")
+	// ErrNoDestinationTest comes from BatchExports.TestDestination.
+	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
 	// ErrNoRuns comes from Backfills.Wait.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
@@ -71,8 +73,8 @@ type APIError struct {
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 	Attempts   int           // tries made, the first included
 
-	// Alternative is what to use on a server that does not have the operation; empty for all other
-	// errors, and where nothing replaces it.
+	// Alternative is what to use on a server that does not have the operation, or no longer takes this
+	// form of destination. It is empty for all other errors, and where nothing replaces it.
 	Alternative string
 
 	scope     string
@@ -122,6 +124,8 @@ func (e *APIError) hint() string {
 		return "the path has no final slash, and PostHog's paths end with one"
 	case e.isUnsupported():
 		return e.unsupportedHint()
+	case e.Alternative != "":
+		return "instead: " + e.Alternative
 	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, notEnabled):
 		return "the feature is not enabled for this project: ask PostHog's support"
 	case s == http.StatusForbidden && e.scope != "":
@@ -148,7 +152,8 @@ func (e *APIError) hint() string {
 func (e *APIError) isUnsupported() bool {
 	switch e.StatusCode {
 	case http.StatusNotFound:
-		return e.Detail == noEndpoint
+		// Where there is no route of this name, the service takes "test" for the id of an export.
+		return e.Detail == noEndpoint || e.Op == OpBatchExportsTest && e.Code != "" && e.Detail != noProject
 	case http.StatusMethodNotAllowed:
 		return e.Type != "" || e.Code != "" // not a proxy's
 	case http.StatusForbidden:
@@ -326,6 +331,8 @@ func (e *OutcomeUnknownError) Error() string {
 		look += " (Backfills.Wait follows the ticket that came with this error)"
 	case OpFileDownloadsCreate:
 		look += " (FileDownloads.List shows the newest first)"
+	case OpIntegrationsCreate:
+		look += " (Integrations.List with its kind)"
 	default:
 	}
 	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, look, within(e.Op, e.Err))

@@ -40,6 +40,14 @@ const (
 	OpAppMetricsHistoricalExports Op = "app_metrics.historical_exports"
 	OpAppMetricsHistoricalExport  Op = "app_metrics.historical_export"
 
+	OpBatchExportsTest        Op = "batch_exports.test"
+	OpBatchExportsRunTestStep Op = "batch_exports.run_test_step"
+
+	OpIntegrationsList   Op = "integrations.list"
+	OpIntegrationsCreate Op = "integrations.create"
+	OpIntegrationsGet    Op = "integrations.get"
+	OpIntegrationsDelete Op = "integrations.delete"
+
 	OpDashboardsList Op = "dashboards.list"
 	OpDashboardsGet  Op = "dashboards.get"
 
@@ -126,6 +134,14 @@ var operations = table(
 	operation{OpFileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
 	operation{OpFileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
 	operation{OpIngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
+
+	operation{OpBatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
+	operation{OpBatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
+
+	operation{OpIntegrationsList, http.MethodGet, "/integrations/", "integration:read", ReplaySafe},
+	operation{OpIntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", ReplayNever},
+	operation{OpIntegrationsGet, http.MethodGet, "/integrations/{id}/", "integration:read", ReplaySafe},
+	operation{OpIntegrationsDelete, http.MethodDelete, "/integrations/{id}/", "integration:write", ReplayIdempotent},
 )
 
 // alternatives are what to use on servers that do not have an operation.
@@ -143,7 +159,16 @@ var alternatives = map[Op]string{
 	OpBackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
 	OpBackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
 	OpBackfillsCancel:      "Runs.Cancel ends the run that is under way",
+
+	OpBatchExportsTest:        "create the export and read the LatestError of its first runs",
+	OpBatchExportsRunTestStep: "create the export and read the LatestError of its first runs",
+	OpIntegrationsList:        inlineCredentials,
+	OpIntegrationsCreate:      inlineCredentials,
+	OpIntegrationsGet:         inlineCredentials,
+	OpIntegrationsDelete:      inlineCredentials,
 }
+
+const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
 
 // The capture endpoints: other origin, no prefix, key in the body.
 var (

@@ -233,11 +233,13 @@ func TestFileDownloadRequests(t *testing.T) {
 	refusal(t, err, hogapi.ErrInvalid, 400, "required")
 
 	for name, change := range map[string]func(*hogapi.FileDownloadRequest){
-		"too long":      func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, 8) },
-		"reversed":      func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, -1) },
-		"no bound":      func(r *hogapi.FileDownloadRequest) { r.DataIntervalStart = time.Time{} },
-		"query":         func(r *hogapi.FileDownloadRequest) { r.HogQLQuery = "select 1" },
-		"codec":         func(r *hogapi.FileDownloadRequest) { r.File = hogapi.FileOptions{Format: "JSONLines", Compression: "lz4"} },
+		"too long": func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, 8) },
+		"reversed": func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, -1) },
+		"no bound": func(r *hogapi.FileDownloadRequest) { r.DataIntervalStart = time.Time{} },
+		"query":    func(r *hogapi.FileDownloadRequest) { r.HogQLQuery = "select 1" },
+		"codec": func(r *hogapi.FileDownloadRequest) {
+			r.File = hogapi.FileOptions{Format: "JSONLines", Compression: "lz4"}
+		},
 		"negative size": func(r *hogapi.FileDownloadRequest) { r.File.MaxSizeMB = hogapi.Set(-1) },
 	} {
 		ask := events()
