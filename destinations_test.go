@@ -67,7 +67,7 @@ var testDestinations = map[string]Destination{
 		},
 	},
 	`{"container_name":"c","prefix":"","compression":"zstd","file_format":"Parquet","max_file_size_mb":1,"legacy_parquet_extension":true}`: {
-		Type: DestinationAzureBlob, Config: AzureBlobConfig{
+		Type: DestinationAzureBlob, Integration: Set(int64(7)), Config: AzureBlobConfig{
 			ContainerName: Set("c"), Prefix: Set(""), Compression: Set("zstd"), FileFormat: Set("Parquet"), MaxFileSizeMB: Set(1), LegacyParquetExtension: Set(true),
 		},
 	},
@@ -82,7 +82,7 @@ func TestDestinationsGoBothWays(t *testing.T) {
 	for config, d := range testDestinations {
 		t.Run(string(d.Type), func(t *testing.T) {
 			assert.Equal(t, d.Type != "Kafka", d.Type.IsKnown())
-			w, err := d.wire(OpBatchExportsCreate)
+			w, err := d.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(w.Config))
 			wire, err := json.Marshal(w)
@@ -93,13 +93,13 @@ func TestDestinationsGoBothWays(t *testing.T) {
 			assert.Equal(t, d.Integration, back.Integration)
 			assert.IsType(t, d.Config, back.Config)
 			assert.JSONEq(t, config, string(back.Raw()))
-			again, err := back.wire(OpBatchExportsCreate)
+			again, err := back.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.Equal(t, string(w.Config), string(again.Config))
 
 			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
 			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
-			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig)}.wire(OpBatchExportsCreate)
+			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig), Integration: d.Integration}.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(again.Config))
 			alone, err := json.Marshal(d.Config)

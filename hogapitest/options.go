@@ -41,6 +41,9 @@ func WithEra(e Era) Option { return func(s *Server) { s.era = e } }
 // WithOldService is WithEra(E1).
 func WithOldService() Option { return WithEra(E1) }
 
+// WithMember makes the user of the personal keys a plain member of the projects, who may not change or delete integrations.
+func WithMember() Option { return func(s *Server) { s.member = true } }
+
 // WithoutEnvironments makes the server know the paths below /api/projects only.
 func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = true } }
 

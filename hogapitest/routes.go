@@ -26,6 +26,9 @@ var routes = []route{
 	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
 	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
 
+	{op: hogapi.OpBatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
+	{op: hogapi.OpBatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
+
 	{op: hogapi.OpBatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
 	{op: hogapi.OpBatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
 	{op: hogapi.OpBatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: (*Server).getExport},
@@ -47,6 +50,11 @@ var routes = []route{
 	{op: hogapi.OpRunsCancel, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/cancel"), scope: "batch_export:write", serve: (*Server).cancelRun},
 	{op: hogapi.OpRunsLogs, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listRunLogs},
 	{op: hogapi.OpRunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: (*Server).retryRun},
+
+	{op: hogapi.OpIntegrationsList, method: "GET", pattern: split("/integrations"), scope: "integration:read", since: E2, serve: (*Server).listIntegrations},
+	{op: hogapi.OpIntegrationsCreate, method: "POST", pattern: split("/integrations"), scope: "integration:write", since: E2, serve: (*Server).createIntegration},
+	{op: hogapi.OpIntegrationsGet, method: "GET", pattern: split("/integrations/{id}"), scope: "integration:read", since: E2, serve: (*Server).getIntegration},
+	{op: hogapi.OpIntegrationsDelete, method: "DELETE", pattern: split("/integrations/{id}"), scope: "integration:write", since: E2, serve: (*Server).deleteIntegration},
 
 	{op: hogapi.OpDashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
 	{op: hogapi.OpDashboardsGet, method: "GET", pattern: split("/dashboards/{id}"), scope: "dashboard:read", serve: (*Server).getDashboard},

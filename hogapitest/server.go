@@ -53,6 +53,7 @@ type settings struct {
 	pathPrefix        string
 	foreign           []string
 	noEnvironments    bool
+	member            bool
 	emptyBodies       bool
 	workingLogs       bool
 	polls             int
