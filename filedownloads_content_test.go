@@ -148,6 +148,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"a page":                {answers(200, "<html>", "Content-Type", "text/html"), 0, "a page for people", 0, 1},
 		"longer than announced": {longer1, 0, "more than it announced", 20, 1},
 		"another part":          {answers(206, "xx", "Content-Range", "bytes 7-8/20"), 5, "which part", 5, 1},
+		"less than it names":    {answers(206, "56", "Content-Range", "bytes 5-19/20"), 5, "more or less", 5, 4},
 		"a part without range":  {answers(206, "xx"), 5, "which part", 5, 1},
 		"416 without a size":    {answers(416, ""), 5, "how large", 5, 1},
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
