@@ -143,7 +143,7 @@ func TestHistoricalExportTakesEveryIDOfItsList(t *testing.T) {
 	for _, id := range []string{"j", "2024-03-01T00:00:00Z", "a/b", "../x", "50%", "a?b#c", "é ü", "%2e%2e", "...", "a.b"} {
 		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 			listed, path, _ := strings.Cut(r.URL.EscapedPath(), "/historical_exports/")
-			require.Equal(t, "/api/environments/12345/app_metrics/7", listed)
+			require.Equal(t, "/api/projects/12345/app_metrics/7", listed)
 			if path == "" {
 				return answer(r, 200, toText(t, map[string]any{"results": []any{map[string]any{"job_id": id}}})), nil
 			}

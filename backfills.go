@@ -84,7 +84,7 @@ func isUnknownEndpoint(err error) bool {
 }
 
 // BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.
-// Old servers do not have it: [ErrNotFound].
+// Old servers do not have it: [ErrUnsupported].
 type BackfillsService service
 
 // List returns one page of up to 50 backfills. For an unknown export the page is empty; that is not

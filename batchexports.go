@@ -134,8 +134,16 @@ type BatchExportUpdate struct {
 	IncrementalMode Opt[IncrementalMode] `json:"incremental_mode,omitzero"`
 }
 
-// body checks a new export and makes the request's body.
-func (c BatchExportCreate) body(op Op) (any, error) {
+// wireExport is the form of a new export on the wire.
+type wireExport struct {
+	BatchExportCreate
+
+	Destination wireDestination `json:"destination"`   // in place of the one that redacts
+	Step        *int            `json:"step,omitzero"` // of a test of the destination
+}
+
+// wire checks a new export and makes the request's body.
+func (c BatchExportCreate) wire(op Op) (*wireExport, error) {
 	if c.Name == "" {
 		return nil, &InputError{Op: op, Field: "Name", Want: "a name"}
 	}
@@ -150,16 +158,15 @@ func (c BatchExportCreate) body(op Op) (any, error) {
 			return nil, err
 		}
 	}
+	if err := c.checkRules(op); err != nil {
+		return nil, err
+	}
 	destination, err := c.Destination.wire(op)
 	if err != nil {
 		return nil, err
 	}
 	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
-	return struct {
-		BatchExportCreate
-
-		Destination wireDestination `json:"destination"` // in place of the one that redacts
-	}{c, destination}, nil
+	return &wireExport{BatchExportCreate: c, Destination: destination}, nil
 }
 
 // body checks an update and makes the request's body.
@@ -172,7 +179,7 @@ func (u BatchExportUpdate) body(op Op) (any, error) {
 			return nil, &InputError{Op: op, Field: field, Value: "null", Want: "a value, or absent: an export always has one"}
 		}
 	}
-	if err := u.checkSpellings(op); err != nil {
+	if err := cmp.Or(u.checkSpellings(op), u.checkOffsets(op)); err != nil {
 		return nil, err
 	}
 	for field, at := range map[string]*Opt[time.Time]{"LastPausedAt": &u.LastPausedAt, "StartAt": &u.StartAt, "EndAt": &u.EndAt} {
@@ -258,8 +265,9 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 // outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCreate, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(OpBatchExportsCreate)
-	r.body, r.refusal = export.body(OpBatchExportsCreate)
-	return fetch[BatchExport](ctx, s.client, r, options)
+	r.body, r.refusal = export.wire(OpBatchExportsCreate)
+	created, err := fetch[BatchExport](ctx, s.client, r, options)
+	return created, withReplacement(err, export.Destination)
 }
 
 // Update changes an export and returns it whole.
@@ -270,7 +278,8 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	r := endpointByID(OpBatchExportsUpdate, id)
 	body, err := update.body(OpBatchExportsUpdate)
 	r.body = body
-	return fetch[BatchExport](ctx, s.client, r.refuse(err), options)
+	updated, err := fetch[BatchExport](ctx, s.client, r.refuse(err), options)
+	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 
 // Delete removes an export, with its schedule; its running runs and backfills are cancelled.

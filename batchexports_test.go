@@ -120,10 +120,10 @@ func TestCreateSendsWhatIsSet(t *testing.T) {
 	full.StartAt, full.EndAt, full.LastPausedAt = time.Date(2024, 3, 1, 1, 0, 0, 0, berlin), time.Date(2024, 3, 2, 1, 0, 0, 500, berlin), time.Date(2024, 3, 3, 1, 0, 0, 0, berlin)
 	full.OffsetDay, full.OffsetHour, full.HogQLModifiers = new(0), new(5), json.RawMessage(`{}`)
 	full.PrimaryKey, full.VersionKey, full.IncrementalMode = []string{"id"}, []string{}, IncrementalModeMerge
-	full.Destination.Integration = Set(int64(4))
+	full.Destination.Integration, full.Model, full.Interval = Set(int64(4)), ModelHogQL, IntervalWeek
 	_, err = client.BatchExports.Create(t.Context(), full)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"name":"n","model":"events","interval":"hour","destination":{"type":"HTTP","config":{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"},"integration":4},
+	assert.JSONEq(t, `{"name":"n","model":"hogql","interval":"week","destination":{"type":"HTTP","config":{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"},"integration":4},
 		"paused":true,"last_paused_at":"2024-03-03T00:00:00Z","start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00.0000005Z","hogql_query":"SELECT 1","filters":[{"key":"k"}],
 		"timezone":"Europe/Berlin","offset_day":0,"offset_hour":5,"hogql_modifiers":{},"primary_key":["id"],"version_key":[],"incremental_mode":"MERGE"}`, s.body)
 }
@@ -134,8 +134,8 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 		`{"paused":false}`: {Paused: Set(false)},
 		`{"end_at":null}`:  {EndAt: Null[time.Time]()},
 		`{"paused":false,"start_at":"2024-03-01T00:00:00Z","end_at":null}`: {Paused: Set(false), EndAt: Null[time.Time](), StartAt: Set(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin))},
-		`{"filters":null,"timezone":null,"offset_day":null,"offset_hour":0}`: {
-			Filters: Null[json.RawMessage](), Timezone: Null[string](), OffsetDay: Null[int](), OffsetHour: Set(0),
+		`{"interval":"week","filters":null,"timezone":null,"offset_day":null,"offset_hour":0}`: {
+			Interval: Set(IntervalWeek), Filters: Null[json.RawMessage](), Timezone: Null[string](), OffsetDay: Null[int](), OffsetHour: Set(0),
 		},
 		`{"name":"n","model":"tomorrow","interval":"day","last_paused_at":null,"hogql_query":"","filters":[],"hogql_modifiers":null,"primary_key":[],"version_key":null,"incremental_mode":"APPEND"}`: {
 			Name: Set("n"), Model: Set(Model("tomorrow")), Interval: Set(IntervalDay), LastPausedAt: Null[time.Time](), HogQLQuery: Set(""), Filters: Set(json.RawMessage(`[]`)),

@@ -41,7 +41,7 @@ func pageServer(tb testing.TB, pages, pageSize int, latency time.Duration, item 
 		_, _ = io.WriteString(w, bodies[offset/pageSize])
 	}))
 	tb.Cleanup(server.Close)
-	base = server.URL + "/api/environments/12345/batch_exports/"
+	base = server.URL + "/api/projects/12345/batch_exports/"
 	for p := range bodies {
 		items := make([]string, pageSize)
 		for i := range items {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
@@ -75,6 +76,7 @@ type request struct {
 	refusal error      // why it is not sent: bad input
 
 	location *string // where a redirect is the answer that is wanted: takes the place it leads to
+	leastTry time.Duration // a try may last so long, whatever the client's limit is
 }
 
 // endpoint is the request of an operation of the table.
@@ -137,7 +139,16 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if cfg.reply != nil {
 		*cfg.reply = Reply{} // it may hold an earlier call's
 	}
-	x, httpReq, err := c.prepare(ctx, r, cfg)
+	err = c.carryOut(ctx, r, cfg, c.core.apiPath, out)
+	if above, ok := strings.CutSuffix(c.core.apiPath, "/environments"); ok && r.op.method == http.MethodGet && isUnknownEndpoint(err) {
+		return c.carryOut(ctx, r, cfg, above+"/projects", out)
+	}
+	return err
+}
+
+// carryOut is one call below a path of the API.
+func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
+	x, httpReq, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
 		return err
 	}
@@ -164,8 +175,8 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 }
 
 // prepare validates a request and builds it, with everything that a try needs.
-func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*exchange, *retryablehttp.Request, error) {
-	target, err := c.target(r, cfg.query)
+func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, *retryablehttp.Request, error) {
+	target, err := c.target(r, apiPath, cfg.query)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +188,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.timeout = c.core.tryLimits.api
+	x.plan.timeout = max(c.core.tryLimits.api, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, nil, x.transportError(contextError(ctx), false)
 	}
@@ -204,8 +215,8 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig) (*excha
 	return x, httpReq, nil
 }
 
-// target is the URL of a request below the project's prefix.
-func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
+// target is the URL of a request below a path of the API and the project.
+func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, error) {
 	if c.core.api == nil || c.core.personalKey == nil {
 		return nil, &InputError{
 			Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL",
@@ -221,7 +232,7 @@ func (c *Client) target(r request, extra url.Values) (*url.URL, error) {
 		return nil, err
 	}
 	u := *c.core.api
-	u.RawPath = u.EscapedPath() + c.core.apiPath + "/" + c.project + path
+	u.RawPath = u.EscapedPath() + apiPath + "/" + c.project + path
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return nil, err // not reached: all parts are checked
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	testPersonalKey = "phx_CanaryPersonalKey0123456789"
 	testProjectKey  = "phc_CanaryProjectKey0123456789"
-	testBase        = "https://us.posthog.com/api/environments/12345"
+	testBase        = "https://us.posthog.com/api/projects/12345"
 )
 
 // newTestClient is a client whose requests go to the returned mock.

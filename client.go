@@ -24,6 +24,7 @@ type Client struct {
 	Runs         *RunsService
 	AppMetrics   *AppMetricsService
 	Dashboards   *DashboardsService
+	Integrations *IntegrationsService
 
 	FileDownloads     *FileDownloadsService
 	IngestionWarnings *IngestionWarningsService
@@ -103,6 +104,7 @@ func newProjectClient(c *core, project string) *Client {
 	client.Dashboards = &DashboardsService{client}
 	client.FileDownloads = &FileDownloadsService{client}
 	client.IngestionWarnings = &IngestionWarningsService{client}
+	client.Integrations = &IntegrationsService{client}
 	return client
 }
 

@@ -69,10 +69,14 @@ func (d Destination) wire(op Op) (w wireDestination, err error) {
 	if err := checkConfigValues(op, keys); err != nil {
 		return w, err
 	}
+	whole := keys
 	if d.over != nil {
-		if config, err = d.completed(op, keys); err != nil {
+		if config, whole, err = d.completed(op, keys); err != nil {
 			return w, err
 		}
+	}
+	if err := d.checkRules(op, whole); err != nil {
+		return w, err
 	}
 	return wireDestination{d.Type, config, d.Integration}, nil
 }
@@ -286,25 +290,52 @@ func isNil(config DestinationConfig) bool {
 
 func (s Secret) wireJSON() ([]byte, error) { return json.Marshal(s.Reveal()) }
 
-// MarshalJSON writes the role, or the credentials redacted.
+// MarshalJSON writes the id, the role, or the credentials redacted.
 func (a RedshiftAuthorization) MarshalJSON() ([]byte, error) { return a.encode(false) }
 
 func (a RedshiftAuthorization) wireJSON() ([]byte, error) { return a.encode(true) }
 
 func (a RedshiftAuthorization) encode(reveal bool) ([]byte, error) {
-	if a.Role != "" {
-		return json.Marshal(a.Role)
+	if a.Integration != 0 || a.Role == "" {
+		return RedshiftBucketAccess{a.Integration, a.Credentials}.encode(reveal)
+	}
+	return json.Marshal(a.Role)
+}
+
+// UnmarshalJSON reads an id, a role or credentials. A text of digits is an id.
+func (a *RedshiftAuthorization) UnmarshalJSON(b []byte) error {
+	*a = RedshiftAuthorization{}
+	var access RedshiftBucketAccess
+	err := access.UnmarshalJSON(b)
+	if err != nil && bytes.HasPrefix(b, []byte(`"`)) {
+		return json.Unmarshal(b, &a.Role)
+	}
+	a.Integration, a.Credentials = access.Integration, access.Credentials
+	return err
+}
+
+// MarshalJSON writes the id, or the credentials redacted.
+func (a RedshiftBucketAccess) MarshalJSON() ([]byte, error) { return a.encode(false) }
+
+func (a RedshiftBucketAccess) wireJSON() ([]byte, error) { return a.encode(true) }
+
+func (a RedshiftBucketAccess) encode(reveal bool) ([]byte, error) {
+	if a.Integration != 0 {
+		return json.Marshal(a.Integration)
 	}
 	return encodeConfig(a.Credentials, reveal)
 }
 
-// UnmarshalJSON reads a role or credentials.
-func (a *RedshiftAuthorization) UnmarshalJSON(b []byte) error {
-	*a = RedshiftAuthorization{}
-	if bytes.HasPrefix(b, []byte(`"`)) {
-		return json.Unmarshal(b, &a.Role)
+// UnmarshalJSON reads an id or credentials. A text of digits is an id.
+func (a *RedshiftBucketAccess) UnmarshalJSON(b []byte) error {
+	*a = RedshiftBucketAccess{}
+	if bytes.HasPrefix(b, []byte(`{`)) {
+		return json.Unmarshal(b, &a.Credentials)
 	}
-	return json.Unmarshal(b, &a.Credentials)
+	var id Opt[int64]
+	err := id.readLoose(b)
+	a.Integration = id.Or(0)
+	return err
 }
 
 func (c AWSCredentials) wireJSON() ([]byte, error)     { return encodeConfig(c, true) }

@@ -148,15 +148,22 @@ type RedshiftCopyInputs struct {
 	RegionName        Opt[string]                `json:"region_name,omitzero"`
 	S3KeyPrefix       Opt[string]                `json:"s3_key_prefix,omitzero"`
 	Authorization     Opt[RedshiftAuthorization] `json:"authorization,omitzero"`      // how Redshift reads the bucket
-	BucketCredentials Opt[AWSCredentials]        `json:"bucket_credentials,omitzero"` // how the service writes to it
+	BucketCredentials Opt[RedshiftBucketAccess]  `json:"bucket_credentials,omitzero"` // how the service writes to it
 
 	Extra ExtraKeys `json:"-"`
 }
 
-// RedshiftAuthorization is the name of a role, or credentials.
+// RedshiftAuthorization is one of an integration, a role and a key.
 type RedshiftAuthorization struct {
-	Role        string
-	Credentials AWSCredentials // where there is no Role
+	Integration int64          // newer servers: id of an integration of the kind aws-s3
+	Role        string         // its ARN
+	Credentials AWSCredentials // where there is neither
+}
+
+// RedshiftBucketAccess is an integration or a key.
+type RedshiftBucketAccess struct {
+	Integration int64          // newer servers: id of an integration of the kind aws-s3
+	Credentials AWSCredentials // where there is none
 }
 
 // AWSCredentials is a key of AWS. It is never returned.

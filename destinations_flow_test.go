@@ -71,7 +71,7 @@ func TestWithLosesNothingInsideAKey(t *testing.T) {
 		require.ErrorContains(t, err, "copy_inputs.bucket_credentials")
 		require.Empty(t, s.Calls(hogapi.OpBatchExportsUpdate))
 
-		inputs.BucketCredentials = hogapi.Set(hogapi.AWSCredentials{AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k")})
+		inputs.BucketCredentials = hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: hogapi.AWSCredentials{AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k")}})
 		config.CopyInputs = hogapi.Set(inputs)
 		require.NoError(t, change(t, s, stored, config))
 		exports := defaultProject(s).Exports()

@@ -17,7 +17,7 @@ import (
 var testCopyInputs = RedshiftCopyInputs{
 	S3Bucket: Set("b"), RegionName: Set("r"), S3KeyPrefix: Set("p"),
 	Authorization:     Set(RedshiftAuthorization{Role: "arn:aws:iam::1:role/x"}),
-	BucketCredentials: Set(AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}),
+	BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}}),
 }
 
 // testDestinations is one full config of each kind, in the form of the wire.
@@ -67,7 +67,7 @@ var testDestinations = map[string]Destination{
 		},
 	},
 	`{"container_name":"c","prefix":"","compression":"zstd","file_format":"Parquet","max_file_size_mb":1,"legacy_parquet_extension":true}`: {
-		Type: DestinationAzureBlob, Config: AzureBlobConfig{
+		Type: DestinationAzureBlob, Integration: Set(int64(7)), Config: AzureBlobConfig{
 			ContainerName: Set("c"), Prefix: Set(""), Compression: Set("zstd"), FileFormat: Set("Parquet"), MaxFileSizeMB: Set(1), LegacyParquetExtension: Set(true),
 		},
 	},
@@ -82,7 +82,7 @@ func TestDestinationsGoBothWays(t *testing.T) {
 	for config, d := range testDestinations {
 		t.Run(string(d.Type), func(t *testing.T) {
 			assert.Equal(t, d.Type != "Kafka", d.Type.IsKnown())
-			w, err := d.wire(OpBatchExportsCreate)
+			w, err := d.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(w.Config))
 			wire, err := json.Marshal(w)
@@ -93,13 +93,13 @@ func TestDestinationsGoBothWays(t *testing.T) {
 			assert.Equal(t, d.Integration, back.Integration)
 			assert.IsType(t, d.Config, back.Config)
 			assert.JSONEq(t, config, string(back.Raw()))
-			again, err := back.wire(OpBatchExportsCreate)
+			again, err := back.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.Equal(t, string(w.Config), string(again.Config))
 
 			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
 			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
-			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig)}.wire(OpBatchExportsCreate)
+			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig), Integration: d.Integration}.wire(OpBatchExportsUpdate)
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(again.Config))
 			alone, err := json.Marshal(d.Config)
@@ -207,7 +207,7 @@ func secretive(t *testing.T) map[string]any {
 	s := Set(NewSecret(canary))
 	bucket := AWSCredentials{AWSAccessKeyID: s, AWSSecretAccessKey: s}
 	typed := Destination{Type: DestinationRedshift, Config: RedshiftConfig{Password: s, CopyInputs: Set(RedshiftCopyInputs{
-		BucketCredentials: Set(bucket), Authorization: Set(RedshiftAuthorization{Credentials: bucket}),
+		BucketCredentials: Set(RedshiftBucketAccess{Credentials: bucket}), Authorization: Set(RedshiftAuthorization{Credentials: bucket}),
 	})}}
 	var decoded Destination
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"HTTP","config":{"token":"`+canary+`"}}`), &decoded))
@@ -216,8 +216,10 @@ func secretive(t *testing.T) map[string]any {
 	return map[string]any{
 		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdate{Destination: Set(typed)}, "config": typed.Config,
 		"export": BatchExport{Destination: decoded}, "page": &OffsetPage[BatchExport]{Results: []BatchExport{{Destination: decoded}}},
-		"snowflake": SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
-		"bigquery":  BigQueryConfig{PrivateKey: s, PrivateKeyID: s}, "s3": S3Config{AWSAccessKeyID: s, AWSSecretAccessKey: s},
+		"snowflake":       SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
+		"aws integration": AwsS3IntegrationRequest{AWSSecretAccessKey: NewSecret(canary)}, "databricks integration": DatabricksIntegrationRequest{ClientID: NewSecret(canary)},
+		"azure integration": AzureBlobIntegrationRequest{ConnectionString: NewSecret(canary)},
+		"bigquery":          BigQueryConfig{PrivateKey: s, PrivateKeyID: s}, "s3": S3Config{AWSAccessKeyID: s, AWSSecretAccessKey: s},
 	}
 }
 
@@ -229,7 +231,7 @@ func rawSecretive(t *testing.T) map[string]any {
 	extra := ExtraKeys{"session_token": json.RawMessage(`"` + canary + `"`)}
 	return map[string]any{
 		"misfit": misfit, "raw": misfit.Config, "extra": extra, "export": BatchExport{Destination: misfit},
-		"deep": RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(AWSCredentials{Extra: extra})})},
+		"deep": RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{Extra: extra}})})},
 	}
 }
 

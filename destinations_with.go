@@ -47,24 +47,23 @@ func (d Destination) isReplaced() bool {
 
 type configKeys = map[string]json.RawMessage
 
-// completed is the config to send for the keys that d changes.
-func (d Destination) completed(op Op, changed configKeys) ([]byte, error) {
+// completed is the config to send for the keys that d changes, and the whole config that they make.
+func (d Destination) completed(op Op, changed configKeys) (config []byte, whole configKeys, err error) {
 	read := d.over()
 	for ; read.over != nil; read = read.over() {
 		_, below, err := read.encode(op)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		changed = overlaid(below, changed)
 	}
 	var stored configKeys
 	if !isNil(read.Config) {
-		var err error
 		if _, stored, err = read.encode(op); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	whole := overlaid(stored, changed)
+	whole = overlaid(stored, changed)
 	names, isKnown := unreturned[read.Type]
 	switch {
 	case !read.isReplaced():
@@ -72,18 +71,20 @@ func (d Destination) completed(op Op, changed configKeys) ([]byte, error) {
 			changed[name] = whole[name]
 		}
 		if err := refuseLoss(op, lostInside(changed), "some servers replace the whole key"); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return json.Marshal(changed)
+		config, err = json.Marshal(changed)
+		return config, whole, err
 	case stored == nil || !isKnown:
-		return nil, &InputError{Op: op, Field: "Destination", Want: "With on a destination that was read from the service and is of a known type: " +
+		return nil, nil, &InputError{Op: op, Field: "Destination", Want: "With on a destination that was read from the service and is of a known type: " +
 			"the server may replace the whole config, and what it stores is not known; write the whole Destination without With"}
 	}
 	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
 	if err := refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return json.Marshal(whole)
+	config, err = json.Marshal(whole)
+	return config, whole, err
 }
 
 // refuseLoss refuses to send a config without keys that the server stores.

@@ -16,8 +16,13 @@ var (
 	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
 	// ErrForbidden is a 403.
 	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
-	// ErrNotFound is a 404 of the service. One with a page of a proxy does not match.
+	// ErrNotFound is a 404 of the service: the thing asked for, or the project, does not exist. A page
+	// of a proxy does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
+	// ErrUnsupported is a server that does not have the operation, since it is older or newer than the
+	// operation, or that has it for no personal API key. Where another way exists,
+	// [APIError.Alternative] names it.
+	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid is a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
 	// ErrConflict is a 409.
@@ -40,6 +45,8 @@ var (
 	ErrClosed = errors.New("hogapi: closed")
 	// ErrHeld is a checkpoint or a reject file that is in use.
 	ErrHeld = errors.New("hogapi: another import is using it")
+	// ErrNoDestinationTest comes from BatchExports.TestDestination.
+	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
 	// ErrNoRuns comes from Backfills.Wait.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
@@ -65,6 +72,10 @@ type APIError struct {
 	RequestID  string        // of the answer, where a proxy or the service sets one
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 	Attempts   int           // tries made, the first included
+
+	// Alternative is what to use on a server that does not have the operation, or no longer takes this
+	// form of destination. It is empty for all other errors, and where nothing replaces it.
+	Alternative string
 
 	scope     string
 	ids       int  // ids in the route
@@ -109,10 +120,16 @@ func (e *APIError) hint() string {
 		return "check the project API key (phc_…)"
 	case s == http.StatusUnauthorized:
 		return "check the personal API key (phx_…) and that it belongs to this region"
-	case s == http.StatusForbidden && e.scope != "":
-		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case e.lacksSlash():
 		return "the path has no final slash, and PostHog's paths end with one"
+	case e.isUnsupported():
+		return e.unsupportedHint()
+	case e.Alternative != "":
+		return "instead: " + e.Alternative
+	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, notEnabled):
+		return "the feature is not enabled for this project: ask PostHog's support"
+	case s == http.StatusForbidden && e.scope != "":
+		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case s == http.StatusNotFound && e.isForeign:
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
 	case s == http.StatusNotFound && e.ids > 1:
@@ -131,6 +148,31 @@ func (e *APIError) hint() string {
 	return ""
 }
 
+// isUnsupported reports whether the server does not have the operation, by its own word.
+func (e *APIError) isUnsupported() bool {
+	switch e.StatusCode {
+	case http.StatusNotFound:
+		// Where there is no route of this name, the service takes "test" for the id of an export.
+		return e.Detail == noEndpoint || e.Op == OpBatchExportsTest && e.Code != "" && e.Detail != noProject
+	case http.StatusMethodNotAllowed:
+		return e.Type != "" || e.Code != "" // not a proxy's
+	case http.StatusForbidden:
+		return strings.Contains(strings.ToLower(e.Detail), noKeyCan)
+	}
+	return false
+}
+
+func (e *APIError) unsupportedHint() string {
+	hint := "this server does not have the operation"
+	if e.StatusCode == http.StatusForbidden {
+		hint = "on this server no personal API key can do this"
+	}
+	if e.Alternative != "" {
+		hint += "; instead: " + e.Alternative
+	}
+	return hint
+}
+
 // lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
 func (e *APIError) lacksSlash() bool {
 	isElsewhere := e.StatusCode == http.StatusNotFound || e.StatusCode >= 300 && e.StatusCode < 400
@@ -145,7 +187,9 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound && !e.isForeign
+		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.isUnsupported()
+	case ErrUnsupported:
+		return e.isUnsupported()
 	case ErrInvalid:
 		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
 	case ErrConflict:
@@ -287,6 +331,8 @@ func (e *OutcomeUnknownError) Error() string {
 		look += " (Backfills.Wait follows the ticket that came with this error)"
 	case OpFileDownloadsCreate:
 		look += " (FileDownloads.List shows the newest first)"
+	case OpIntegrationsCreate:
+		look += " (Integrations.List with its kind)"
 	default:
 	}
 	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, look, within(e.Op, e.Err))

@@ -13,6 +13,12 @@ const (
 	noProject  = "Project not found."
 )
 
+// What the service says in a 403 that no scope can change.
+const (
+	noKeyCan   = "does not support personal api key access" // in lower case: servers differ
+	notEnabled = "not enabled for this team."
+)
+
 const (
 	codeThrottled            = "throttled"
 	codeTooManyBackfills     = "too_many_concurrent_backfills"

@@ -64,7 +64,7 @@ func TestErrorBodies(t *testing.T) {
 		},
 		"not found": {
 			status: 404, body: `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`,
-			want: APIError{Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}, is: ErrNotFound, says: "404 not_found: Endpoint not found.",
+			want: APIError{Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}, is: ErrUnsupported, says: "404 not_found: Endpoint not found.; this server does not have the operation",
 		},
 		"method": {status: 405, body: `{"type":"invalid_request","code":"method_not_allowed"}`, want: APIError{Type: "invalid_request", Code: "method_not_allowed"}, says: "405 method_not_allowed"},
 		"conflict": {
@@ -305,6 +305,6 @@ func FuzzPathIDs(f *testing.F) {
 			require.Zero(t, s.tries.Load())
 			return
 		}
-		require.Equal(t, "/api/environments/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
+		require.Equal(t, "/api/projects/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
 	})
 }

@@ -210,12 +210,16 @@ func (x *exchange) failure(ctx context.Context) error {
 
 func (x *exchange) apiError() *APIError {
 	a, text := x.answer, x.problem
-	return &APIError{
+	err := &APIError{
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: requestID(a.Header), RetryAfter: x.last.retryAfter, Attempts: x.tries,
 		scope: x.op.scope, ids: x.ids, isForeign: text.isForeign, body: a.Body,
 	}
+	if err.isUnsupported() {
+		err.Alternative = alternatives[x.op.name]
+	}
+	return err
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {

@@ -83,7 +83,8 @@ func TestDeleteThatFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, remove(t.Context(), newScript(fails(errCut), gone)))
 		require.NoError(t, remove(t.Context(), newScript(answers(502, ""), answers(429, ""), gone)))
-		for _, other := range []step{answers(404, ""), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
+		require.ErrorIs(t, remove(t.Context(), newScript(answers(502, ""), answers(404, `{"code":"not_found","detail":"Endpoint not found."}`))), ErrUnsupported)
+		for _, other := range []step{answers(404, ""), answers(404, `{"code":"not_found","detail":"Project not found."}`)} {
 			require.ErrorIs(t, remove(t.Context(), newScript(answers(502, ""), other)), ErrNotFound, "it is the way there that was not found")
 		}
 		require.ErrorAs(t, remove(t.Context(), newScript(answers(502, ""), answers(404, "<html>"))), new(*APIError))

@@ -26,7 +26,7 @@ func TestNilContextIsRefused(t *testing.T) {
 		}),
 	}
 	methods := 0
-	for _, service := range []any{client.BatchExports, client.Backfills, client.Runs, client.AppMetrics, client.Dashboards} {
+	for _, service := range []any{client.BatchExports, client.Backfills, client.Runs, client.AppMetrics, client.Dashboards, client.Integrations} {
 		for method, call := range reflect.ValueOf(service).Methods() {
 			kind := call.Type()
 			var in []reflect.Value

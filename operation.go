@@ -40,6 +40,14 @@ const (
 	OpAppMetricsHistoricalExports Op = "app_metrics.historical_exports"
 	OpAppMetricsHistoricalExport  Op = "app_metrics.historical_export"
 
+	OpBatchExportsTest        Op = "batch_exports.test"
+	OpBatchExportsRunTestStep Op = "batch_exports.run_test_step"
+
+	OpIntegrationsList   Op = "integrations.list"
+	OpIntegrationsCreate Op = "integrations.create"
+	OpIntegrationsGet    Op = "integrations.get"
+	OpIntegrationsDelete Op = "integrations.delete"
+
 	OpDashboardsList Op = "dashboards.list"
 	OpDashboardsGet  Op = "dashboards.get"
 
@@ -126,7 +134,51 @@ var operations = table(
 	operation{OpFileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
 	operation{OpFileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
 	operation{OpIngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
+
+	operation{OpBatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
+	operation{OpBatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
+
+	operation{OpIntegrationsList, http.MethodGet, "/integrations/", "integration:read", ReplaySafe},
+	operation{OpIntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", ReplayNever},
+	operation{OpIntegrationsGet, http.MethodGet, "/integrations/{id}/", "integration:read", ReplaySafe},
+	operation{OpIntegrationsDelete, http.MethodDelete, "/integrations/{id}/", "integration:write", ReplayIdempotent},
 )
+
+// alternatives are what to use on servers that do not have an operation.
+var alternatives = map[Op]string{
+	OpAppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
+		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
+	OpAppMetricsErrorDetails:      "Runs.Failed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	OpAppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
+	OpAppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
+
+	OpBatchExportsLogs:     "Run.LatestError says why a run failed",
+	OpRunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
+	OpBatchExportsBackfill: "Backfills.Create",
+	OpBackfillsList:        "Runs.List shows the runs of backfills among the others",
+	OpBackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
+	OpBackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
+	OpBackfillsCancel:      "Runs.Cancel ends the run that is under way",
+
+	OpBatchExportsTest:        "create the export and read the LatestError of its first runs",
+	OpBatchExportsRunTestStep: "create the export and read the LatestError of its first runs",
+	OpIntegrationsList:        inlineCredentials,
+	OpIntegrationsCreate:      inlineCredentials,
+	OpIntegrationsGet:         inlineCredentials,
+	OpIntegrationsDelete:      inlineCredentials,
+
+	OpFileDownloadsList:      onlyScheduled,
+	OpFileDownloadsCreate:    onlyScheduled,
+	OpFileDownloadsGet:       onlyScheduled,
+	OpFileDownloadsCancel:    onlyScheduled,
+	OpFileDownloadsDownload:  onlyScheduled,
+	OpFileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	OpIngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
+}
+
+const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
+
+const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
 
 // The capture endpoints: other origin, no prefix, key in the body.
 var (

@@ -29,9 +29,8 @@ func (r Region) IsKnown() bool { return r == RegionUS || r == RegionEU }
 func (r Region) apiURL() string     { return "https://" + string(r) + ".posthog.com" }
 func (r Region) captureURL() string { return "https://" + string(r) + ".i.posthog.com" }
 
-// DefaultAPIPath is the path before the project id. Servers that do not know it have
-// "/api/projects".
-const DefaultAPIPath = "/api/environments"
+// DefaultAPIPath is the path before the project id. Servers of every age have it.
+const DefaultAPIPath = "/api/projects"
 
 // Option sets up a [Client].
 type Option func(*config)
@@ -82,7 +81,9 @@ func WithBaseURL(u string) Option { return func(c *config) { c.baseURL = u } }
 // WithCaptureURL sets the origin that takes events.
 func WithCaptureURL(u string) Option { return func(c *config) { c.captureURL = u } }
 
-// WithAPIPath replaces [DefaultAPIPath].
+// WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has
+// deprecated. A GET for which the server has no such path there is tried once below
+// [DefaultAPIPath].
 func WithAPIPath(path string) Option { return func(c *config) { c.apiPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".

@@ -249,7 +249,7 @@ func TestPathPrefix(t *testing.T) {
 		client := newFakeClient(t, transport, append([]Option{WithRegion("")}, options...)...)
 		require.NoError(t, get(t.Context(), client))
 	}
-	require.Equal(t, []string{"/behind/a/proxy/api/environments/12345/things/", "/api/projects/12345/things/", "/x/api/projects/@current/things/"}, paths)
+	require.Equal(t, []string{"/behind/a/proxy/api/projects/12345/things/", "/api/projects/12345/things/", "/x/api/projects/@current/things/"}, paths)
 }
 
 // A client for another project shares all but the project.
@@ -265,7 +265,7 @@ func TestForProject(t *testing.T) {
 	require.NoError(t, get(t.Context(), other))
 	require.NoError(t, other.Do(t.Context(), Request{Method: "GET", Path: "/a/b"}, nil))
 	require.NoError(t, get(t.Context(), client))
-	require.Equal(t, []string{"/api/environments/678/things/", "/api/environments/678/a/b", "/api/environments/12345/things/"}, paths)
+	require.Equal(t, []string{"/api/projects/678/things/", "/api/projects/678/a/b", "/api/projects/12345/things/"}, paths)
 	require.NotSame(t, client.Runs, other.Runs)
 	require.Same(t, other, other.Runs.client)
 

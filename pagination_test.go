@@ -303,7 +303,7 @@ func TestLinksAreData(t *testing.T) {
 		require.NoError(t, err)
 		for _, u := range l.urls {
 			require.Equal(t, "https://us.posthog.com", u.Scheme+"://"+u.Host)
-			require.True(t, strings.HasPrefix(u.Path, "/api/environments/12345/"))
+			require.True(t, strings.HasPrefix(u.Path, "/api/projects/12345/"))
 			for key := range u.Query() {
 				require.Contains(t, []string{"limit", "offset", "cursor", "ordering"}, key)
 			}
@@ -582,7 +582,7 @@ func FuzzNextLink(f *testing.F) {
 			for _, u := range l.urls {
 				require.Equal(t, "https://us.posthog.com", u.Scheme+"://"+u.Host)
 				require.Nil(t, u.User)
-				require.True(t, strings.HasPrefix(u.Path, "/api/environments/12345/"), u.Path)
+				require.True(t, strings.HasPrefix(u.Path, "/api/projects/12345/"), u.Path)
 				for key := range u.Query() {
 					require.Contains(t, map[string][]string{"offset": {"limit", "offset"}, "cursor": {"cursor", "ordering"}}[kind], key)
 				}

@@ -102,7 +102,7 @@ func redactValue(v any) any {
 // secretWords are parts of names, whatever their case, blanks and dashes.
 var secretWords = []string{
 	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey",
-	"connectionstring", "credential", "token",
+	"connectionstring", "credential", "token", "clientid",
 }
 
 func looksSecret(name string) bool {

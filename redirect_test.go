@@ -243,7 +243,7 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 			"batch_exports/" + string(id) + "/runs/run/logs":                 endpoint(OpRunsLogs, string(id), "run"),
 			"app_metrics/7/historical_exports/" + url.PathEscape(string(id)): endpoint(OpAppMetricsHistoricalExport, "7", string(id)),
 		} {
-			target, err := client.target(r, nil)
+			target, err := client.target(r, DefaultAPIPath, nil)
 			if err != nil {
 				require.ErrorIs(t, err, ErrInvalid)
 				continue
@@ -251,7 +251,7 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 			accepted++
 			parsed, err := url.Parse(target.String()) // as a server reads it
 			require.NoError(t, err)
-			require.Equal(t, "/api/environments/12345/"+want+"/", parsed.EscapedPath())
+			require.Equal(t, "/api/projects/12345/"+want+"/", parsed.EscapedPath())
 			require.Equal(t, "us.posthog.com", parsed.Host)
 			require.Empty(t, parsed.RawQuery+parsed.Fragment)
 		}
@@ -270,7 +270,7 @@ func contextOfTry(t *testing.T, client *Client) context.Context {
 
 // A circle of redirects ends.
 func TestRedirectCircle(t *testing.T) {
-	s := newScript(answers(308, "", "Location", "/api/environments/12345/things/"))
+	s := newScript(answers(308, "", "Location", "/api/projects/12345/things/"))
 	err := get(t.Context(), newFakeClient(t, s))
 	require.ErrorContains(t, err, "redirects are not followed")
 	require.EqualValues(t, 1+maxRedirects, s.tries.Load())

@@ -93,7 +93,7 @@ func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 					resp.Header.Set("X-Request-Id", strings.ReplaceAll(credential, "\n", ""))
 					return resp, nil
 				})
-				config := RedshiftConfig{Password: Set(NewSecret(credential)), CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(AWSCredentials{AWSSecretAccessKey: Set(NewSecret(credential))})})}
+				config := RedshiftConfig{Password: Set(NewSecret(credential)), CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{AWSSecretAccessKey: Set(NewSecret(credential))}})})}
 				for _, destination := range []Destination{{Type: DestinationRedshift, Config: config}, {Type: "Kafka", Config: RawConfig(`{"deep": [{"api_key": "` + quoted(credential) + `"}]}`)}} {
 					create := testCreate
 					create.Destination = destination

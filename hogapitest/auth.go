@@ -34,14 +34,14 @@ var bearer = regexp.MustCompile(`^Bearer\s+(\S.+)$`)
 // manage serves a call of the management API: key, project, scope, then the endpoint.
 func (s *Server) manage(ctx context.Context, v *visit, body []byte) answer {
 	a := s.managed(ctx, v, body)
-	if s.era >= E3 && v.params["prefix"] == "environments" {
-		s.deprecate(v, &a)
+	if s.era >= E3 && v.params["prefix"] == "environments" && v.route.exists(s.era) {
+		deprecate(v, &a)
 	}
 	return a
 }
 
 func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
-	if v.route.method == "" && !v.known || v.route.method != "" && !v.route.exists(s.era) {
+	if v.route.method == "" && !v.known || !v.route.exists(s.era) || s.noEnvironments && v.params["prefix"] == "environments" {
 		return notFound("Endpoint not found.")
 	}
 	if v.route.method == "" {
@@ -141,15 +141,15 @@ func (s *Server) unauthorized(code, detail string) answer {
 // sunset is when /api/environments was said to end.
 var sunset = time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
 
-// deprecate adds what the newest service says on calls below /api/environments.
-func (s *Server) deprecate(v *visit, a *answer) {
+// deprecate adds what the newest service says on calls below /api/environments, whose path it rewrites.
+func deprecate(v *visit, a *answer) {
 	if a.header == nil {
 		a.header = http.Header{}
 	}
 	successor := strings.Replace(v.url.Path, "/api/environments/", "/api/projects/", 1)
 	a.header.Set("Deprecation", "true")
 	a.header.Set("Sunset", sunset)
-	a.header.Set("Link", fmt.Sprintf(`<%s://%s%s>; rel="successor-version"`, v.url.Scheme, v.url.Host, successor))
+	a.header.Set("Link", fmt.Sprintf(`<%s>; rel="successor-version"`, successor))
 }
 
 // checkLeak notes a personal key that came to capture or in a URL, and the hosts that keys were sent to.

@@ -29,8 +29,8 @@ func TestRefusals(t *testing.T) {
 		{"scheme in lower case", "GET", "/batch_exports/", "bearer " + hogapitest.DefaultPersonalKey, 401, `{"type":"authentication_error","code":"not_authenticated","detail":"Authentication credentials were not provided.","attr":null}`},
 		{"missing scope", "DELETE", export + "/", "", 403, `{"type":"authentication_error","code":"permission_denied","detail":"API key missing required scope 'batch_export:write'","attr":null}`},
 		{"write holds read", "GET", export + "/", "Bearer phx_writer", 404, `{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}`},
-		{"another organisation's project", "GET", "/api/environments/77/batch_exports/", "", 403, `{"type":"authentication_error","code":"permission_denied","detail":"You don't have access to the project.","attr":null}`},
-		{"unknown project", "GET", "/api/environments/99/batch_exports/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Project not found.","attr":null}`},
+		{"another organisation's project", "GET", "/api/projects/77/batch_exports/", "", 403, `{"type":"authentication_error","code":"permission_denied","detail":"You don't have access to the project.","attr":null}`},
+		{"unknown project", "GET", "/api/projects/99/batch_exports/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Project not found.","attr":null}`},
 		{"project that is no number", "GET", "/api/projects/mine/batch_exports/", "", 404, `{"type":"invalid_request","code":"not_found","detail":"Project not found.","attr":null}`},
 		{"unknown endpoint, before the key", "GET", "/insights/", "-", 404, `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`},
 		{"unknown method", "DELETE", "/batch_exports/", "", 405, `{"type":"invalid_request","code":"method_not_allowed","detail":"Method \"DELETE\" not allowed.","attr":null}`},
@@ -99,6 +99,7 @@ func TestDeprecationOfEnvironments(t *testing.T) {
 		prefix string
 		want   string
 	}{
+		{hogapitest.E4, "/api/environments/12345", "true"},
 		{hogapitest.E3, "/api/environments/12345", "true"},
 		{hogapitest.E3, "/api/projects/12345", ""},
 		{hogapitest.E2, "/api/environments/12345", ""},
@@ -109,7 +110,7 @@ func TestDeprecationOfEnvironments(t *testing.T) {
 		assert.Equal(t, test.want, a.Header.Get("Deprecation"))
 		if test.want != "" {
 			assert.Equal(t, "Fri, 31 Jul 2026 00:00:00 GMT", a.Header.Get("Sunset"))
-			assert.Equal(t, `<https://fake.example/api/projects/12345/dashboards/>; rel="successor-version"`, a.Header.Get("Link"))
+			assert.Equal(t, `</api/projects/12345/dashboards/>; rel="successor-version"`, a.Header.Get("Link"))
 		}
 		assert.Equal(t, "Wed, 04 Mar 2026 12:00:00 GMT", a.Header.Get("Date"), "of the server's clock")
 	}
@@ -126,6 +127,7 @@ func TestErasOfTheEndpoints(t *testing.T) {
 		{hogapitest.E1, 200, 404, 200, 403, 403},
 		{hogapitest.E2, 200, 201, 200, 403, 403},
 		{hogapitest.E3, 404, 201, 201, 200, 500},
+		{hogapitest.E4, 404, 201, 201, 200, 500},
 	} {
 		t.Run(test.era.String(), func(t *testing.T) {
 			w := inProcess(t, hogapitest.WithEra(test.era))

@@ -21,7 +21,7 @@ type destination struct {
 // type other than string, ":any" one that is not checked.
 type kindOf struct {
 	old, new    string
-	integration bool // required in the newest era
+	integration bool // required in E3; the newest era requires nearly all
 	secrets     string
 }
 
@@ -151,9 +151,9 @@ func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, wh
 	config := inner.dictionary("config")
 	switch {
 	case before == "" && d.kind == "S3" && s.era >= E3:
-		inner.fail("type", "invalid_choice", `New "S3" destinations cannot be made: use "AwsS3" or "S3Compatible".`)
+		inner.fail("type", "invalid_choice", "Destination type 'S3' is deprecated: use 'AwsS3' or 'S3Compatible'.")
 	case before != "" && before != d.kind && s.era >= E3:
-		inner.fail("type", "invalid_input", "Cannot change the type of a destination.")
+		inner.fail("type", "invalid_input", fmt.Sprintf("Cannot change destination type from '%s' to '%s'. Delete this batch export and create a new one.", before, d.kind))
 	}
 	integration, sentIntegration := sent["integration"]
 	if !sentIntegration {
@@ -172,7 +172,13 @@ func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, wh
 		checked = config // what is stored does not make up for what a PUT leaves out
 	}
 	s.checkConfig(inner, e.model, d, checked)
-	s.checkIntegration(inner, d, sentIntegration)
+	checkCompression(inner, d)
+	if s.era >= E4 {
+		s.checkNewest(inner, e.project, e.destination, d, sentIntegration)
+		s.checkValues(inner, e.project, e.destination, d)
+	} else {
+		s.checkIntegration(inner, d, sentIntegration)
+	}
 	if inner.problem != nil {
 		c.problem = cmp.Or(c.problem, inner.problem)
 		return
@@ -187,7 +193,7 @@ func (s *Server) kinds() []string {
 			all = append(all, name)
 		}
 	}
-	if s.era >= E3 {
+	if s.era == E3 {
 		all = append(all, "S3") // stored ones may be changed
 	}
 	return all
@@ -242,15 +248,14 @@ func (s *Server) checkConfig(c *checker, model string, d destination, config map
 	}
 }
 
-// checkIntegration asks for the integration where the newest era needs one. Some types keep the stored one in a PATCH, others want
+// checkIntegration asks for the integration where E3 needs one. Some types keep the stored one in a PATCH, others want
 // it every time.
 func (s *Server) checkIntegration(c *checker, d destination, sent bool) {
 	if s.era < E3 {
 		return
 	}
 	has := !absent(d.integration)
-	resend := d.kind == "Databricks" || d.kind == "BigQuery" || d.kind == "AzureBlob" || d.kind == "Redshift"
-	if kinds[d.kind].integration && !has || resend && has && !sent {
+	if kinds[d.kind].integration && !has || isResent(d.kind) && has && !sent {
 		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
 }

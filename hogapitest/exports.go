@@ -121,20 +121,29 @@ func (s *Server) getExport(r *request) answer {
 }
 
 func (s *Server) createExport(r *request) answer {
+	e, problem := s.newExport(r)
+	if problem != nil {
+		return *problem
+	}
+	r.project.exports = append(r.project.exports, e)
+	return reply(http.StatusCreated, e.json(s))
+}
+
+// newExport reads and checks the body of a new export.
+func (s *Server) newExport(r *request) (*export, *answer) {
 	f, refusal := readFields(r.body)
 	if refusal != nil {
-		return *refusal
+		return nil, refusal
 	}
 	e := r.project.newExport(r.now)
 	c := &checker{fields: f}
 	c.require("name", "destination", "interval")
 	c.choice("model", &e.model, s.models()...)
 	s.write(c, e, true)
-	if c.problem != nil {
-		return *c.problem
+	if s.era >= E4 && !s.writeNewestFields(c, e, true) {
+		return nil, new(serverError())
 	}
-	r.project.exports = append(r.project.exports, e)
-	return reply(http.StatusCreated, e.json(s))
+	return e, c.problem
 }
 
 func (s *Server) patchExport(r *request) answer {
@@ -162,7 +171,7 @@ func (s *Server) changeExport(r *request, required ...string) answer {
 	c.choice("model", &model, s.models()...)
 	if model != stored.model {
 		if s.era >= E3 {
-			c.fail("model", "invalid_input", "Cannot change the model of a batch export.")
+			c.fail("model", "invalid_input", "Changing models is not supported. Create a new batch export instead.")
 		}
 		changed.model = model
 	}
@@ -170,6 +179,9 @@ func (s *Server) changeExport(r *request, required ...string) answer {
 		return serverError() // the service's validation looks both up
 	}
 	s.write(c, &changed, len(required) > 0)
+	if s.era >= E4 && !s.writeNewestFields(c, &changed, false) {
+		return serverError()
+	}
 	if c.problem != nil {
 		return *c.problem
 	}
@@ -225,10 +237,10 @@ func (s *Server) writeNewest(c *checker, e *export) {
 	c.smallInt("offset_day", &e.offsetDay, 0, 6)
 	c.smallInt("offset_hour", &e.offsetHour, 0, 23)
 	if e.offsetDay != nil && e.interval != "week" {
-		c.fail("offset_day", "invalid_input", "offset_day is only valid for weekly batch exports.")
+		c.fail("offset_day", "invalid_input", "offset_day is not applicable for non-weekly intervals")
 	}
 	if e.offsetHour != nil && e.interval != "week" && e.interval != "day" {
-		c.fail("offset_hour", "invalid_input", "offset_hour is only valid for daily and weekly batch exports.")
+		c.fail("offset_hour", "invalid_input", "offset_hour is not applicable for non-daily/weekly intervals")
 	}
 	if len(e.filters) > 0 && !isNull(e.filters) {
 		var list []fields

@@ -125,7 +125,7 @@ func TestSecretsAndTypesOnRead(t *testing.T) {
 }
 
 func TestPatch(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
+	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E3)}, func(t *testing.T, w *wire) {
 		id := w.project().AddExport(hogapitest.Export{
 			Paused: true, EndAt: now.Add(time.Hour), Timezone: "Europe/Berlin", Interval: "day",
 			Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "old/", "aws_secret_access_key": "s"},

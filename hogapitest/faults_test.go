@@ -58,7 +58,7 @@ func TestEachFault(t *testing.T) {
 			w.Header().Set("X-Mine", "yes")
 			w.WriteHeader(418)
 			fmt.Fprintf(w, "%s %s %d", r.Method, r.URL.Path, len(body))
-		}), 418, false, "POST /api/environments/12345/batch_exports/ 72"},
+		}), 418, false, "POST /api/projects/12345/batch_exports/ 72"},
 	}
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestCallsPrintNoKey(t *testing.T) {
 	require.Len(t, calls, 2)
 	assert.Equal(t, "Bearer "+hogapitest.DefaultPersonalKey, calls[0].Header.Get("Authorization"))
 	assert.Equal(t, "3", calls[0].Query.Get("limit"))
-	assert.Equal(t, "dashboards.list GET /api/environments/12345/dashboards/: 200", calls[0].String())
+	assert.Equal(t, "dashboards.list GET /api/projects/12345/dashboards/: 200", calls[0].String())
 	printed := ""
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		printed += fmt.Sprintf(verb, calls) + fmt.Sprintf(verb, &calls[1]) + fmt.Sprintf(verb, struct{ C hogapitest.Call }{calls[1]}) + fmt.Sprintf(verb, w.Ledger().Requests())

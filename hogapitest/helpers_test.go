@@ -53,7 +53,7 @@ func inProcess(t *testing.T, options ...hogapitest.Option) *wire {
 	s := hogapitest.New(append([]hogapitest.Option{hogapitest.WithClock(fixedClock)}, options...)...)
 	return &wire{
 		Server: s, t: t, origin: "https://fake.example", http: &http.Client{Transport: s.Transport()},
-		key: hogapitest.DefaultPersonalKey, prefix: "/api/environments/" + hogapitest.DefaultProject,
+		key: hogapitest.DefaultPersonalKey, prefix: "/api/projects/" + hogapitest.DefaultProject,
 	}
 }
 

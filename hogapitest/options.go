@@ -35,17 +35,23 @@ func WithProjectKey(key string) Option { return func(s *Server) { s.projectKey =
 // WithClock replaces time.Now, for the 7-day window, the 48-hour rule, every created_at and the Date header.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
 
-// WithEra selects the generation of the service. The default is [E3].
+// WithEra selects the generation of the service. The default is [E4].
 func WithEra(e Era) Option { return func(s *Server) { s.era = e } }
 
 // WithOldService is WithEra(E1).
 func WithOldService() Option { return WithEra(E1) }
 
+// WithMember makes the user of the personal keys a plain member of the projects, who may not change or delete integrations.
+func WithMember() Option { return func(s *Server) { s.member = true } }
+
+// WithoutEnvironments makes the server know the paths below /api/projects only.
+func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = true } }
+
 // WithEmptyBodies makes the endpoints that the specification gives no body answer with none: the actions, logs and app metrics.
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
-// WithWorkingLogs makes logs of exports and of runs work in each era. Without it older eras refuse every personal key there
-// (403), and the logs of a run fail in the newest (500), as the service does.
+// WithWorkingLogs makes logs of exports and of runs, and the error details of app metrics, work in each era that has them. Without
+// it older eras refuse every personal key there (403), and the logs of a run fail in the newest (500), as the service does.
 func WithWorkingLogs() Option { return func(s *Server) { s.workingLogs = true } }
 
 // WithPathPrefix serves everything below a path such as "/posthog", and nothing outside it.

@@ -98,6 +98,7 @@ func TestOddLinks(t *testing.T) {
 	assert.Equal(t, results(w.get("/dashboards/?limit=1")), results(w.get("/dashboards/?limit=1&offset=1")))
 
 	w = inProcess(t, hogapitest.WithRepeatedCursors(), hogapitest.WithEra(hogapitest.E2))
+	w.prefix = "/api/environments/" + hogapitest.DefaultProject
 	export := w.project().AddExport(hogapitest.Export{})
 	for range 301 {
 		w.project().AddRun(export, hogapitest.Run{})

@@ -74,7 +74,7 @@ func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
 }
 
 func TestAppMetrics(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
+	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E2), hogapitest.WithWorkingLogs()}, func(t *testing.T, w *wire) {
 		p := w.project()
 		inner := hogapitest.AppMetrics{Dates: []string{"2026-03-04"}, Successes: []int{1}, SuccessesOnRetry: []int{0}, Failures: []int{0}}
 		p.SetAppMetrics("7", hogapitest.AppMetrics{
@@ -121,7 +121,7 @@ func TestAppMetrics(t *testing.T) {
 }
 
 func TestAppMetricsOfAnExport(t *testing.T) {
-	w := inProcess(t)
+	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
 	export := w.project().AddExport(hogapitest.Export{})
 	for i, status := range []string{"Failed", "Completed", "Completed"} {
 		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Created: now.Add(-time.Duration(i) * day)})

@@ -21,10 +21,13 @@ type route struct {
 }
 
 var routes = []route{
-	{op: hogapi.OpAppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", serve: (*Server).getAppMetrics},
-	{op: hogapi.OpAppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", serve: (*Server).getErrorDetails},
-	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", serve: (*Server).listHistoricalExports},
-	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", serve: (*Server).getHistoricalExport},
+	{op: hogapi.OpAppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", until: E2, serve: (*Server).getAppMetrics},
+	{op: hogapi.OpAppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", until: E2, serve: (*Server).getErrorDetails},
+	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
+	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
+
+	{op: hogapi.OpBatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
+	{op: hogapi.OpBatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
 
 	{op: hogapi.OpBatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
 	{op: hogapi.OpBatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
@@ -48,6 +51,11 @@ var routes = []route{
 	{op: hogapi.OpRunsLogs, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listRunLogs},
 	{op: hogapi.OpRunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: (*Server).retryRun},
 
+	{op: hogapi.OpIntegrationsList, method: "GET", pattern: split("/integrations"), scope: "integration:read", since: E2, serve: (*Server).listIntegrations},
+	{op: hogapi.OpIntegrationsCreate, method: "POST", pattern: split("/integrations"), scope: "integration:write", since: E2, serve: (*Server).createIntegration},
+	{op: hogapi.OpIntegrationsGet, method: "GET", pattern: split("/integrations/{id}"), scope: "integration:read", since: E2, serve: (*Server).getIntegration},
+	{op: hogapi.OpIntegrationsDelete, method: "DELETE", pattern: split("/integrations/{id}"), scope: "integration:write", since: E2, serve: (*Server).deleteIntegration},
+
 	{op: hogapi.OpDashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
 	{op: hogapi.OpDashboardsGet, method: "GET", pattern: split("/dashboards/{id}"), scope: "dashboard:read", serve: (*Server).getDashboard},
 
@@ -68,24 +76,29 @@ var routes = []route{
 // noScope marks an endpoint that declares its scope since E3 only: before, every personal key is refused there.
 const noScope = "since E3: "
 
-// match finds the route of a path and what its parameters are. A path that is known with another method only gives an empty
-// route and known true.
+// match finds the route of a path and what its parameters are. A path that the era knows with another method only gives an empty
+// route and known true. A route that the era does not have is found where no other one fits.
 func (s *Server) match(method, path string) (found route, params map[string]string, known bool) {
 	if !strings.HasPrefix(path, s.pathPrefix) {
 		return route{}, nil, false
 	}
 	segments := split(path[len(s.pathPrefix):])
 	for _, r := range s.routes {
-		params, ok := r.match(segments)
-		if !ok {
-			continue
+		values, ok := r.match(segments)
+		switch {
+		case !ok:
+		case r.method == method && r.exists(s.era):
+			return r, values, true
+		case r.exists(s.era):
+			known = true
+		case r.method == method && found.method == "":
+			found, params = r, values
 		}
-		if r.method == method {
-			return r, params, true
-		}
-		known = true
 	}
-	return route{}, nil, known
+	if known {
+		return route{}, params, true
+	}
+	return found, params, false
 }
 
 func (r route) match(segments []string) (map[string]string, bool) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,10 @@ type Project struct {
 	downloads  []*fileDownload
 	warnings   []Warning
 	outcomes   []Outcome
+
+	integrations    []*Integration
+	lastIntegration int
+	failing         map[string]string // steps of tests of destinations, with their messages
 }
 
 // ID is the project's id.
@@ -32,7 +37,8 @@ func (p *Project) ID() string { return p.id }
 // Key is the project's capture key.
 func (p *Project) Key() string { return p.key }
 
-// Export seeds a batch export, and shows one. Zero values become an hourly export of events to a bucket.
+// Export seeds a batch export, and shows one. Zero values become an hourly export of events to a bucket. An integration that the
+// project does not have is added with it.
 type Export struct {
 	ID              uuid.UUID // a new one, where it is nil
 	Name            string
@@ -67,12 +73,21 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	if !x.Created.IsZero() {
 		e.created, e.updated = x.Created, x.Created
 	}
+	if s.era >= E4 && x.DestinationType == "" {
+		x.DestinationType, x.Integration = "AwsS3", or(x.Integration, 1)
+	}
 	e.destination = destination{kind: or(x.DestinationType, "S3"), config: asSent(x.Config)}
+	if x.Config == nil && e.destination.kind == "AwsS3" {
+		e.destination.config = map[string]any{"bucket_name": "bucket", "region": "us-east-1", "prefix": "events/"}
+	}
 	if x.Config == nil && e.destination.kind == "S3" {
 		e.destination.config = map[string]any{"bucket_name": "bucket", "region": "us-east-1", "prefix": "events/", "aws_access_key_id": "id", "aws_secret_access_key": "secret"}
 	}
 	if x.Integration != 0 {
 		e.destination.integration = toJSON(x.Integration)
+		if p.integration(x.Integration) == nil {
+			p.addIntegration(Integration{ID: x.Integration, Kind: kindFor[e.destination.kind], Config: map[string]any{"name": "seeded " + strconv.Itoa(x.Integration)}})
+		}
 	}
 	p.exports = append(p.exports, e)
 	return e.id

@@ -52,6 +52,8 @@ type settings struct {
 	projectKey        string
 	pathPrefix        string
 	foreign           []string
+	noEnvironments    bool
+	member            bool
 	emptyBodies       bool
 	workingLogs       bool
 	polls             int
@@ -75,7 +77,7 @@ type settings struct {
 // It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
-		settings:   settings{era: E3, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
+		settings:   settings{era: E4, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
 		projects:   map[string]*Project{},
 		keys:       map[string]personalKey{},
 		hosts:      map[string]bool{},

@@ -6,15 +6,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 func TestExportLife(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		status, made := w.call("POST", "/batch_exports/", `{"name":"a","interval":"day","destination":{"type":"Postgres","config":{"database":"d","user":"u","password":"p","port":5432}}}`)
+		w.project().AddIntegration(hogapitest.Integration{Kind: hogapi.IntegrationKindPostgres})
+		status, made := w.call("POST", "/batch_exports/", `{"name":"a","interval":"day","destination":{"type":"Postgres","config":{"database":"d","user":"u","password":"p","port":5432},"integration_id":1}}`)
 		require.Equal(t, 201, status, made)
 		id := made["id"].(string)
-		assert.Equal(t, map[string]any{"type": "Postgres", "config": map[string]any{"database": "d", "port": 5432.0}, "integration": nil}, made["destination"])
+		assert.Equal(t, map[string]any{"type": "Postgres", "config": map[string]any{"database": "d", "port": 5432.0}, "integration": 1.0}, made["destination"])
 		assert.Equal(t, "2026-03-04T12:00:00Z", made["created_at"])
 		assert.Equal(t, 12345.0, made["team_id"])
 

@@ -1,0 +1,161 @@
+package hogapitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+)
+
+// kindFor is the kind of integration that a type of destination takes.
+var kindFor = map[string]hogapi.IntegrationKind{
+	"AwsS3": "aws-s3", "S3Compatible": "s3-compatible", "Snowflake": "snowflake", "Postgres": "postgresql", "Redshift": "aws-redshift",
+	"BigQuery": "google-cloud-service-account", "Databricks": "databricks", "AzureBlob": "azure-blob",
+}
+
+// isResent reports whether a write of a destination must name the integration that is stored.
+func isResent(kind string) bool {
+	return kind == "Databricks" || kind == "BigQuery" || kind == "AzureBlob" || kind == "Redshift"
+}
+
+// checkNewest asks for an integration of the right kind, as the newest era does. Before is the stored destination, of no kind for a
+// new export.
+func (s *Server) checkNewest(c *checker, p *Project, before, d destination, sent bool) {
+	want, needs := kindFor[d.kind]
+	if c.problem != nil || !needs {
+		return
+	}
+	isNew, has := before.kind == "", !absent(d.integration)
+	required := "Integration is required for " + or(map[string]string{"AzureBlob": "Azure Blob"}[d.kind], d.kind) + " batch exports"
+	switch {
+	case d.kind == "Redshift" && !isNew && !absent(before.integration) && (!sent || !has):
+		c.fail("integration", "invalid_input", "Cannot remove the integration from a Redshift batch export that uses one. Re-send its `integration` to keep it.")
+	case !has && (isNew || d.kind != "Postgres" && d.kind != "Redshift"), isResent(d.kind) && has && !sent:
+		c.fail("integration", "invalid_input", required)
+	case !has:
+		return
+	}
+	x := p.numbered(d.integration)
+	switch {
+	case c.problem != nil:
+	case x == nil:
+		c.fail("integration", "does_not_exist", fmt.Sprintf("Invalid pk %q - object does not exist.", d.integration))
+	case x.Kind != want && (want == "aws-s3" || want == "s3-compatible" || want == "snowflake"):
+		c.fail("integration", "invalid_input", fmt.Sprintf("Integration provided is not %s integration (got kind='%s')", integrationKinds[want].titled, x.Kind))
+	case x.Kind != want:
+		c.fail("integration", "invalid_input", "Integration is not "+integrationKinds[want].titled+" integration.")
+	case want == "aws-redshift" && x.Config["host"] == nil && d.config["host"] == nil:
+		c.fail("config", "invalid_input", "A 'host' is required when using an AWS Redshift integration: set it to the cluster or workgroup endpoint.")
+	}
+}
+
+// checkValues checks what the newest era checks of a config's values.
+func (s *Server) checkValues(c *checker, p *Project, before, d destination) {
+	if c.problem != nil {
+		return
+	}
+	if d.kind == "AwsS3" || d.kind == "S3Compatible" {
+		for _, name := range []string{"bucket_name", "region", "prefix"} {
+			if d.config[name] == "" {
+				c.fail("config", "invalid_input", "The following inputs are empty: ['"+name+"']")
+			}
+		}
+	}
+	if fileTypes[d.kind] {
+		legacy, stored := d.config["legacy_parquet_extension"], before.config["legacy_parquet_extension"]
+		if legacy == true && stored != true {
+			c.fail("config", "invalid_input", "'legacy_parquet_extension' can only stay on for batch exports that write such names already.")
+		}
+		if legacy == nil {
+			d.config["legacy_parquet_extension"] = false
+		}
+	}
+	if d.kind == "Redshift" && d.config["mode"] == "COPY" {
+		p.checkCopy(c, d.config["copy_inputs"])
+	}
+}
+
+// checkCopy checks how Redshift copies from a bucket.
+func (p *Project) checkCopy(c *checker, value any) {
+	inputs, ok := value.(map[string]any)
+	if !ok {
+		c.fail("config", "invalid_input", "Missing required inputs for 'COPY'")
+		return
+	}
+	for _, name := range []string{"s3_bucket", "region_name"} {
+		if inputs[name] == nil || inputs[name] == "" {
+			c.fail("config", "invalid_input", "Missing required input for 'COPY'")
+		}
+	}
+	for _, name := range []string{"bucket_credentials", "authorization"} {
+		switch given := inputs[name].(type) {
+		case nil:
+			c.fail("config", "invalid_input", map[bool]string{
+				true: "Missing required bucket credentials for 'COPY'", false: "Missing required IAM role for 'COPY'",
+			}[name == "bucket_credentials"])
+		case map[string]any:
+			if given["aws_access_key_id"] == nil || given["aws_secret_access_key"] == nil {
+				c.fail("config", "invalid_input", "Missing required credentials for 'COPY'")
+			}
+		default:
+			text := fmt.Sprint(given)
+			id, err := strconv.Atoi(text)
+			if x := p.integration(id); err == nil && (x == nil || x.Kind != "aws-s3") {
+				c.fail("config", "invalid_input", "'"+name+"' does not reference an AWS S3 integration of this project.")
+			} else if err == nil {
+				inputs[name] = json.Number(text) // it comes back as a number
+			} else if name == "bucket_credentials" || !strings.HasPrefix(text, "arn:") {
+				c.fail("config", "invalid_input", "Authorization for 'COPY' must be an IAM role ARN, AWS credentials, or an integration ID.")
+			}
+		}
+	}
+}
+
+// fileTypes are the destinations that write files.
+var fileTypes = map[string]bool{"S3": true, "AwsS3": true, "S3Compatible": true, "AzureBlob": true}
+
+// checkCompression holds the codec to the file format, in every era.
+func checkCompression(c *checker, d destination) {
+	codec, _ := d.config["compression"].(string)
+	format, _ := d.config["file_format"].(string)
+	format = or(format, "JSONLines")
+	if codec == "" || !fileTypes[d.kind] {
+		return
+	}
+	codecs, ok := map[string][]string{"JSONLines": {"gzip", "brotli"}, "Parquet": {"zstd", "lz4", "snappy", "gzip", "brotli"}}[format]
+	if !ok {
+		c.fail("config", "invalid_input", "File format "+format+" is not supported.")
+	} else if !slices.Contains(codecs, codec) {
+		c.fail("config", "invalid_input", fmt.Sprintf("Compression %s is not supported for file format %s. Supported compressions are ['%s']", codec, format, strings.Join(codecs, "', '")))
+	}
+}
+
+// writeNewestFields is what the newest era demands of the fields of an export beyond E3. It reports false where the service fails.
+func (s *Server) writeNewestFields(c *checker, e *export, isNew bool) bool {
+	sent := func(name string) bool { raw, ok := c.fields[name]; return ok && !isNull(raw) }
+	_, hasDay := c.fields["offset_day"]
+	_, hasHour := c.fields["offset_hour"]
+	_, hasInterval := c.fields["interval"]
+	if (hasDay || hasHour) && !hasInterval {
+		return false
+	}
+	if hasInterval && e.interval == "week" && hasDay != hasHour {
+		if hasDay {
+			e.offsetHour = new(0)
+		} else {
+			e.offsetDay = new(0)
+		}
+	}
+	if isNew && e.model == "hogql" && !sent("hogql_query") {
+		c.fail("hogql_query", "required", "'hogql_query' is required when 'model' is 'hogql'")
+	}
+	for _, name := range []string{"hogql_query", "hogql_modifiers", "primary_key", "version_key"} {
+		if e.model != "hogql" && sent(name) {
+			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported for 'hogql' not '%s' model", name, e.model))
+		}
+	}
+	return true
+}

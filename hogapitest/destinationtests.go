@@ -1,0 +1,110 @@
+package hogapitest
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// testStep is one step of a destination's test. Skip says when it is not needed.
+type testStep struct {
+	name, description string
+	skip              func(*Integration) bool
+}
+
+var (
+	bucketStep = testStep{name: "Bucket exists", description: "Check that the bucket exists and can be reached."}
+	testSteps  = map[string][]testStep{
+		"S3": {bucketStep},
+		"AwsS3": {
+			{name: "Assume role", description: "Assume the role of the integration.", skip: (*Integration).withKeys}, bucketStep,
+		},
+		"S3Compatible": {bucketStep},
+		"BigQuery": {
+			{name: "Impersonate account", description: "Impersonate the service account.", skip: (*Integration).withFile},
+			{name: "Verify ownership", description: "Verify that the service account is the organization's.", skip: (*Integration).withFile},
+			{name: "Project exists", description: "Check that the project exists."},
+			{name: "Dataset exists", description: "Check that the dataset exists."},
+			{name: "Table", description: "Create and drop a table for the test."},
+		},
+		"Snowflake": {
+			{name: "Connect", description: "Connect to the account."}, {name: "Warehouse", description: "Check that the warehouse exists."},
+			{name: "Database", description: "Check that the database exists."}, {name: "Schema", description: "Check that the schema exists."},
+		},
+		"Databricks": {
+			{name: "Connect", description: "Connect to the server."}, {name: "Catalog", description: "Check that the catalog exists."},
+			{name: "Schema", description: "Check that the schema exists."}, {name: "Table", description: "Create and drop a table for the test."},
+			{name: "Volume", description: "Create and drop a volume for the test."},
+		},
+		"AzureBlob": {{name: "Container exists", description: "Check that the container exists."}},
+	}
+	testedInE2 = map[string]bool{"S3": true, "BigQuery": true, "Snowflake": true}
+)
+
+// stepsOf are the steps of a type in the server's era.
+func (s *Server) stepsOf(kind string) []testStep {
+	if (s.era == E2) != testedInE2[kind] && (s.era == E2 || kind == "S3") {
+		return nil
+	}
+	return testSteps[kind]
+}
+
+func (t testStep) json(result any) object {
+	return object{"name": t.name, "description": t.description, "result": result}
+}
+
+// FailTestStep makes a step of the tests of destinations end as Failed with a message, by its name such as "Bucket exists". An empty
+// message lets it pass again.
+func (p *Project) FailTestStep(name, message string) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	if p.failing == nil {
+		p.failing = map[string]string{}
+	}
+	p.failing[name] = message
+}
+
+// listTestSteps answers with empty bodies where it has nothing to list.
+func (s *Server) listTestSteps(r *request) answer {
+	kind := r.query.Get("destination")
+	if kind == "" {
+		return answer{status: http.StatusBadRequest, header: http.Header{}}
+	}
+	steps := s.stepsOf(kind)
+	if steps == nil {
+		return answer{status: http.StatusNotFound, header: http.Header{}}
+	}
+	list := []any{}
+	for _, step := range steps {
+		list = append(list, step.json(nil))
+	}
+	return reply(http.StatusOK, object{"steps": list})
+}
+
+// runTestStep checks the body as that of a new export, then runs one step. A step that fails is a 200.
+func (s *Server) runTestStep(r *request) answer {
+	e, problem := s.newExport(r)
+	if problem != nil {
+		return *problem
+	}
+	f, _ := readFields(r.body)
+	var n int
+	if raw, ok := f["step"]; ok && json.Unmarshal(raw, &n) != nil {
+		return serverError()
+	}
+	steps := s.stepsOf(e.destination.kind)
+	if n < 0 {
+		n += len(steps)
+	}
+	if n < 0 || n >= len(steps) {
+		return serverError()
+	}
+	step := steps[n]
+	result := object{"status": "Passed", "message": nil}
+	switch message := r.project.failing[step.name]; {
+	case step.skip != nil && step.skip(r.project.numbered(e.destination.integration)):
+		result = object{"status": "Skipped", "message": "Not needed with these credentials."}
+	case message != "":
+		result = object{"status": "Failed", "message": message}
+	}
+	return reply(http.StatusOK, step.json(result))
+}

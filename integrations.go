@@ -1,0 +1,159 @@
+package hogapi
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Integration holds the credentials of a destination for the exports of a project, which name it by
+// its id in [Destination.Integration]. The service never returns credentials.
+type Integration struct {
+	ID          int64           `json:"id"`
+	Kind        IntegrationKind `json:"kind"`
+	Config      RawConfig       `json:"config"` // what is not secret, such as the name
+	DisplayName string          `json:"display_name,omitzero"`
+	Errors      string          `json:"errors"` // why the service could not use it; may be empty
+	CreatedAt   time.Time       `json:"created_at"`
+	CreatedBy   *User           `json:"created_by"`
+}
+
+func (i *Integration) complete() error {
+	if i.ID == 0 {
+		return errors.New("it has no id")
+	}
+	return nil
+}
+
+// IntegrationKind is what an integration gives access to. The service has many more than the
+// constants of this package, which are those of batch exports.
+type IntegrationKind string
+
+// The kinds that batch exports use.
+const (
+	IntegrationKindAwsS3        IntegrationKind = "aws-s3"
+	IntegrationKindS3Compatible IntegrationKind = "s3-compatible"
+	IntegrationKindSnowflake    IntegrationKind = "snowflake"
+	IntegrationKindPostgres     IntegrationKind = "postgresql"
+	IntegrationKindRedshift     IntegrationKind = "aws-redshift"
+	IntegrationKindBigQuery     IntegrationKind = "google-cloud-service-account"
+	IntegrationKindDatabricks   IntegrationKind = "databricks"
+	IntegrationKindAzureBlob    IntegrationKind = "azure-blob"
+)
+
+var integrationKinds = []IntegrationKind{
+	IntegrationKindAwsS3, IntegrationKindS3Compatible, IntegrationKindSnowflake, IntegrationKindPostgres, IntegrationKindRedshift,
+	IntegrationKindBigQuery, IntegrationKindDatabricks, IntegrationKindAzureBlob,
+}
+
+// IsKnown reports whether k is a kind of this package.
+func (k IntegrationKind) IsKnown() bool { return isKnown(k, integrationKinds) }
+
+// IntegrationListOptions select integrations.
+type IntegrationListOptions struct {
+	ListOptions
+
+	Kind IntegrationKind // only those of this kind; empty for all
+}
+
+func (o IntegrationListOptions) check(op Op) error {
+	if o.Kind != "" {
+		if err := checkSpelling(op, "Kind", o.Kind, integrationKinds); err != nil {
+			return err
+		}
+	}
+	return o.ListOptions.check(op)
+}
+
+// IntegrationsService manages the integrations of a project: [Client.Integrations]. Newer servers
+// need one for a new export to nearly every destination. Servers that do not have them answer
+// [ErrUnsupported]; there the credentials are a part of the destination's config.
+type IntegrationsService service
+
+// List returns one page of integrations, oldest first.
+//
+// GET /integrations/, scope integration:read.
+func (s *IntegrationsService) List(
+	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
+) (*OffsetPage[Integration], error) {
+	return s.walk(o, options).one(ctx)
+}
+
+// Pages yields the pages of List.
+func (s *IntegrationsService) Pages(
+	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
+) iter.Seq2[*OffsetPage[Integration], error] {
+	return s.walk(o, options).pages(ctx)
+}
+
+// All yields the integrations of all pages. An error comes once, last, as a [*PageError] that says
+// where to resume.
+func (s *IntegrationsService) All(
+	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
+) iter.Seq2[Integration, error] {
+	return s.walk(o, options).all(ctx)
+}
+
+// walk is the pager of List, Pages and All.
+func (s *IntegrationsService) walk(
+	o *IntegrationListOptions, options []CallOption,
+) pager[Integration, *OffsetPage[Integration]] {
+	selected := orDefault(o)
+	query := url.Values{}
+	setText(query, "kind", string(selected.Kind))
+	r := endpoint(OpIntegrationsList).refuse(selected.check(OpIntegrationsList)).with(query)
+	return offsetPager[Integration](s.client, r, selected.ListOptions, options)
+}
+
+// Get returns one integration.
+//
+// GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
+func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
+	return fetch[Integration](ctx, s.client, endpointByNumber(OpIntegrationsGet, id), options)
+}
+
+// integrationTry is the least time limit of a try to create an integration, while the service asks
+// AWS whether the credentials are valid.
+const integrationTry = time.Minute
+
+// Create makes an integration, after the service has checked its credentials with some vendors. That
+// takes time, so a try may last at least 60 seconds, also with a shorter [WithTryTimeout].
+//
+// What happens if there is one already depends on the kind. AWS (except a Redshift server),
+// S3-compatible storage and Snowflake are stored by Name: [ErrInvalid] with "already exists". To
+// replace credentials there, create another name, update the exports to its id and delete the old
+// one. All others are stored by what they connect to and are overwritten: the answer has the same
+// id, every export that uses it gets the new credentials, and the key's user must be an admin of the
+// project, or else the error is [ErrForbidden].
+//
+// The call is not repeated if its outcome is unknown: after an [*OutcomeUnknownError], check the
+// list of the kind before trying again.
+//
+// POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
+func (s *IntegrationsService) Create(ctx context.Context, integration IntegrationRequest, options ...CallOption) (*Integration, error) {
+	r := endpoint(OpIntegrationsCreate)
+	r.body, r.refusal = integrationBody(OpIntegrationsCreate, integration)
+	r.leastTry = integrationTry
+	return fetch[Integration](ctx, s.client, r, options)
+}
+
+// Delete removes an integration. The key's user must be an admin of the project. While a batch
+// export uses it, the service refuses that with [ErrInvalid] and names the export; ids inside the
+// CopyInputs of Redshift are not counted, so such an export would fail afterwards.
+//
+// DELETE /integrations/{id}/, scope integration:write. [ErrNotFound] if it was deleted before.
+func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...CallOption) error {
+	return s.client.call(ctx, endpointByNumber(OpIntegrationsDelete, id), nil, options...)
+}
+
+// endpointByNumber is endpoint for things with a number.
+func endpointByNumber(op Op, id int64) request {
+	r := endpoint(op, strconv.FormatInt(id, 10))
+	if id <= 0 {
+		return r.refuse(&InputError{Op: op, Field: "{id}", Value: r.ids[0], Want: "an id, a number above 0"})
+	}
+	return r
+}
