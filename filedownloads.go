@@ -189,6 +189,9 @@ func (r CountRowsRequest) check(op Op) error {
 	return checkDownloadInterval(op, r.DataIntervalStart, r.DataIntervalEnd)
 }
 
+// slowestCount is longer than the 30 seconds after which the service gives up.
+const slowestCount = time.Minute
+
 // rowCount is the answer to a [CountRowsRequest].
 type rowCount struct {
 	Count *int64 `json:"count"`
@@ -283,6 +286,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
 	r := endpoint(OpFileDownloadsCountRows).refuse(query.check(OpFileDownloadsCountRows))
 	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
+	r.leastTry = slowestCount
 	r.body = struct {
 		Model Model `json:"model"`
 		CountRowsRequest

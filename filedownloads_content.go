@@ -258,8 +258,11 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	case http.StatusOK: // the whole file, also where a part was asked for
 	case http.StatusPartialContent:
 		var ok bool
-		if from, end, size, ok = parseContentRange(contentRange); !ok || from > t.at || end-from != resp.ContentLength && resp.ContentLength >= 0 {
+		if from, end, size, ok = parseContentRange(contentRange); !ok || from > t.at {
 			return 0, 0, errors.New("the storage does not say which part of the file it sends")
+		}
+		if resp.ContentLength >= 0 && resp.ContentLength != end-from {
+			return 0, 0, passing{errors.New("the storage sends more or less than the part that it names")}
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
 		if size, ok := parseUnsatisfied(contentRange); ok && t.at > size {

@@ -110,7 +110,8 @@ func (d folderDownload) lock(folder string, id uuid.UUID) (unlock func(), err er
 // file downloads one file, unless it is there.
 func (d folderDownload) file(ctx context.Context, id, file uuid.UUID, path string, options []CallOption) error {
 	if there, err := d.fs.OpenFile(path, os.O_RDONLY, 0); err == nil {
-		return there.Close()
+		// The call that renamed it may have been killed before it synced the folder.
+		return errors.Join(there.Close(), d.fs.SyncFolder(filepath.Dir(path)))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("hogapi: the file cannot be opened: %w", err)
 	}

@@ -166,7 +166,17 @@ var alternatives = map[Op]string{
 	OpIntegrationsCreate:      inlineCredentials,
 	OpIntegrationsGet:         inlineCredentials,
 	OpIntegrationsDelete:      inlineCredentials,
+
+	OpFileDownloadsList:      onlyScheduled,
+	OpFileDownloadsCreate:    onlyScheduled,
+	OpFileDownloadsGet:       onlyScheduled,
+	OpFileDownloadsCancel:    onlyScheduled,
+	OpFileDownloadsDownload:  onlyScheduled,
+	OpFileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	OpIngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
 }
+
+const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
 
 const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
 
