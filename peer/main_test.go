@@ -3,12 +3,16 @@ package peer_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,45 +21,68 @@ import (
 // python is the system's own: Debian's packages belong to it, and not to another one that is found first in PATH.
 const python = "/usr/bin/python3"
 
-// server is one run of the app.
+// server is the app, which all tests share.
 type server struct {
 	API     string `json:"api"`
 	Storage string `json:"storage"`
+
+	stdin  io.Closer
+	cmd    *exec.Cmd
+	errors bytes.Buffer
 }
 
-// start runs the app for one test. When the test ends, nothing strange may have been sent.
+// errMissing says that Debian's packages are not installed.
+var errMissing = errors.New("needs Debian's python3-django and python3-djangorestframework")
+
+// app runs the app, once.
+var app = sync.OnceValues(func() (*server, error) {
+	if err := exec.Command(python, "-c", "import rest_framework").Run(); err != nil {
+		return nil, errMissing
+	}
+	s := &server{cmd: exec.Command(python, "-B", "-m", "service")}
+	s.cmd.Stderr = &s.errors
+	stdin, err1 := s.cmd.StdinPipe()
+	stdout, err2 := s.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, s.cmd.Start()); err != nil {
+		return nil, err
+	}
+	s.stdin = stdin
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("the app does not start: %w", errors.Join(err, stdin.Close(), s.cmd.Wait()))
+	}
+	return s, json.Unmarshal(line, s)
+})
+
+// start gives the app as it is when it starts. When the test ends, nothing strange may have been sent.
 func start(t *testing.T) *server {
 	t.Helper()
-	if err := exec.Command(python, "-c", "import rest_framework").Run(); err != nil {
-		t.Skipf("needs Debian's python3-django and python3-djangorestframework: %v", err)
+	readService(t)
+	s, err := app()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
 	}
-	cmd := exec.Command(python, "-B", "-m", "service")
-	var errors bytes.Buffer
-	cmd.Stderr = &errors
-	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	s := &server{}
+	control[any](t, s, http.MethodPost, "/__reset", nil)
 	t.Cleanup(func() {
-		if s.API != "" {
-			for _, note := range s.strange(t) {
-				t.Errorf("strange: %s: %s", note.Where, note.What)
-			}
-		}
-		stdin.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the app ended with %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the app wrote: %s", errors.String())
+		for _, note := range s.strange(t) {
+			t.Errorf("strange: %s: %s", note.Where, note.What)
 		}
 	})
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(line, s))
 	return s
+}
+
+// readService lets Go's test cache know the app's files: it sees what a test reads, not what a child
+// process does.
+func readService(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("service/*.py")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		_, err := os.ReadFile(file)
+		require.NoError(t, err)
+	}
 }
 
 // note is something strange that was sent.
@@ -92,10 +119,8 @@ func control[T any](t *testing.T, s *server, method, path string, body any) T {
 	t.Helper()
 	data, err := json.Marshal(body)
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), method, s.API+path, bytes.NewReader(data))
-	if t.Context().Err() != nil { // in a cleanup
-		request, err = http.NewRequest(method, s.API+path, nil)
-	}
+	ctx := context.WithoutCancel(t.Context()) // for cleanups
+	request, err := http.NewRequestWithContext(ctx, method, s.API+path, bytes.NewReader(data))
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
@@ -111,8 +136,12 @@ func control[T any](t *testing.T, s *server, method, path string, body any) T {
 }
 
 func TestMain(m *testing.M) {
-	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_API_KEY"} {
-		os.Unsetenv(name)
+	code := m.Run()
+	if s, err := app(); err == nil {
+		_ = s.stdin.Close() // ends the app
+		if err := s.cmd.Wait(); err != nil || code != 0 {
+			fmt.Fprintf(os.Stderr, "the app ended with %v, and wrote: %s\n", err, s.errors.String())
+		}
 	}
-	os.Exit(m.Run())
+	os.Exit(code)
 }

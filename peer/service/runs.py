@@ -57,21 +57,21 @@ def _length(export):
 
 
 # Backfills that were accepted and have no row yet: the service's workflow writes it a moment later.
-_accepted = []
+accepted = []
 
 
 def accept(export, start, end):
     """Begins a backfill. Its row comes with the second look."""
     row = Backfill(batch_export=export, project=export.project, start_at=start, end_at=end)
-    _accepted.append({"row": row, "looks": 2})
+    accepted.append({"row": row, "looks": 2})
     return row.id
 
 
 def _arrive(export):
-    for waiting in [one for one in _accepted if one["row"].batch_export_id == export.id]:
+    for waiting in [one for one in accepted if one["row"].batch_export_id == export.id]:
         waiting["looks"] -= 1
         if waiting["looks"] == 0:
-            _accepted.remove(waiting)
+            accepted.remove(waiting)
             waiting["row"].save(force_insert=True)
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 
+from django.core.management import call_command
 from django.utils import timezone
 
 from .access import MAIN
@@ -62,6 +63,9 @@ def _warnings():
 
 
 def fill():
+    """Makes the server as it is when it starts."""
+    call_command("flush", verbosity=0, interactive=False)
+    WARNINGS.clear()
     _dashboards()
     _warnings()
     BatchExport.objects.create(

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import hmac
 import http.server
-import json
 import re
 import threading
 import time
@@ -144,8 +143,7 @@ def listing():
             for path, (data, _) in sorted(objects.items())]
 
 
-def set_faults(body):
-    wanted = json.loads(body or b"{}")
+def set_faults(wanted):
     with _lock:
         faults.update({name: wanted.get(name, 0) for name in faults})
 

@@ -1,10 +1,12 @@
 """Every route of the server. What is not here does not exist, app_metrics among it."""
 
+import json
+
 from django.http import HttpResponse, JsonResponse
 from django.urls import include, re_path
 from rest_framework.routers import SimpleRouter
 
-from . import storage
+from . import runs, seed, storage
 from .batch_exports import BatchExports
 from .dashboards import Dashboards
 from .errors import no_endpoint
@@ -19,8 +21,16 @@ def _objects(request):
     return JsonResponse(storage.listing(), safe=False)
 
 
+def _reset(request):
+    seed.fill()
+    runs.accepted.clear()
+    storage.objects.clear()
+    storage.set_faults({})
+    return HttpResponse(status=204)
+
+
 def _faults(request):
-    storage.set_faults(request.body)
+    storage.set_faults(json.loads(request.body))
     return HttpResponse(status=204)
 
 
@@ -38,6 +48,7 @@ urlpatterns = [
     re_path(r"^__strange$", StrangeView.as_view()),
     re_path(r"^__objects$", _objects),
     re_path(r"^__faults$", _faults),
+    re_path(r"^__reset$", _reset),
     re_path(r"^api/projects/(?P<project_id>[^/]+)/", include(router.urls)),
     re_path(r"^.*$", no_endpoint),
 ]
