@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -333,66 +331,4 @@ func TestBatchExportFields(t *testing.T) {
 	refusal(t, err, hogapi.ErrInvalid, 400, `"S3" is not a valid choice.`)
 	require.ErrorContains(t, err, "AwsS3")
 	require.Len(t, s.strange(t), 2)
-}
-
-func TestRunsAndBackfills(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
-	e, err := c.BatchExports.Create(ctx, export(destinations[0].made(t, c)))
-	require.NoError(t, err)
-	require.NoError(t, c.BatchExports.Pause(ctx, e.ID))
-	_, err = c.BatchExports.Unpause(ctx, e.ID, nil)
-	require.NoError(t, err)
-
-	period, err := e.BackfillRange(firstDay, firstDay.Add(3*time.Hour))
-	require.NoError(t, err)
-	ticket, err := c.BatchExports.Backfill(ctx, e.ID, period)
-	require.NoError(t, err)
-	state, err := c.Backfills.Wait(ctx, ticket, fast)
-	require.NoError(t, err)
-	require.Len(t, state.Runs, 3)
-	require.Equal(t, 3, state.Completed)
-	require.Equal(t, hogapi.RunStatusCompleted, state.Backfill.Status)
-	b, err := c.Backfills.Get(ctx, e.ID, state.Backfill.ID)
-	require.NoError(t, err)
-	c.read(t, b)
-	backfills, err := c.Backfills.List(ctx, e.ID, nil)
-	require.NoError(t, err)
-	c.read(t, backfills)
-	err = c.Backfills.Cancel(ctx, e.ID, b.ID)
-	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a backfill that is in 'Completed' status")
-
-	page, err := c.Runs.List(ctx, e.ID, &hogapi.RunListOptions{Statuses: []hogapi.RunStatus{hogapi.RunStatusCompleted}})
-	require.NoError(t, err)
-	c.read(t, page)
-	require.Len(t, page.Results, 3)
-	require.EqualValues(t, 5<<30, *page.Results[0].BytesExported)
-	page, err = c.Runs.List(ctx, e.ID, &hogapi.RunListOptions{Start: firstDay, End: firstDay.Add(time.Hour)})
-	require.NoError(t, err)
-	require.Len(t, page.Results, 1)
-	run, err := c.Runs.Get(ctx, e.ID, page.Results[0].ID)
-	require.NoError(t, err)
-	c.read(t, run)
-	err = c.Runs.Cancel(ctx, e.ID, run.ID)
-	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a run that is in 'Completed' status")
-
-	retry, err := c.Runs.Retry(ctx, e.ID, run.ID)
-	require.NoError(t, err)
-	state, err = c.Backfills.Wait(ctx, retry, fast)
-	require.NoError(t, err)
-	require.Len(t, state.Runs, 1)
-	counts, err := c.Runs.Counts(ctx, e.ID, nil)
-	require.NoError(t, err)
-	total := 0
-	for _, day := range counts {
-		total += day.Completed()
-	}
-	require.Equal(t, 4, total)
-	_, err = c.Runs.List(ctx, uuid.New(), nil)
-	assert.NoError(t, err, "the service has no runs for an export that does not exist")
-	e, err = c.BatchExports.Get(ctx, e.ID)
-	require.NoError(t, err)
-	c.read(t, e)
-	require.Len(t, e.LatestRuns, 4)
 }
