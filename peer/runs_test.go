@@ -115,18 +115,34 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	}
 	require.Equal(t, 2, failed)
 
-	ticket, err = c.Backfills.Create(ctx, e.ID, period)
-	require.NoError(t, err)
-	for state, err := range c.Backfills.Watch(ctx, ticket, fast) {
-		require.NoError(t, err)
-		if len(state.Runs) > 0 && !state.Runs[0].Status.IsTerminal() {
-			require.NoError(t, c.Runs.Cancel(ctx, e.ID, state.Runs[0].ID))
-			require.NoError(t, c.Backfills.Cancel(ctx, e.ID, state.Backfill.ID))
-			break
-		}
+	ways := map[string]func(*hogapi.BackfillState) (called bool, err error){
+		"the backfill": func(state *hogapi.BackfillState) (bool, error) {
+			if state.Backfill == nil || state.Backfill.Status.IsTerminal() {
+				return false, nil
+			}
+			return true, c.Backfills.Cancel(ctx, e.ID, state.Backfill.ID)
+		},
+		"one run": func(state *hogapi.BackfillState) (bool, error) {
+			if len(state.Runs) == 0 || state.Runs[0].Status.IsTerminal() {
+				return false, nil
+			}
+			return true, c.Runs.Cancel(ctx, e.ID, state.Runs[0].ID)
+		},
 	}
-	_, err = c.Backfills.Wait(ctx, ticket, fast)
-	require.ErrorIs(t, err, hogapi.ErrRunCancelled)
+	for name, cancel := range ways {
+		ticket, err = c.Backfills.Create(ctx, e.ID, period)
+		require.NoError(t, err, name)
+		for state, err := range c.Backfills.Watch(ctx, ticket, fast) {
+			require.NoError(t, err, name)
+			called, err := cancel(state)
+			require.NoError(t, err, name)
+			if called {
+				break
+			}
+		}
+		_, err = c.Backfills.Wait(ctx, ticket, fast)
+		require.ErrorIs(t, err, hogapi.ErrRunCancelled, name)
+	}
 
 	future := hogapi.BackfillRange{Start: period.Start, End: hogapi.At(time.Now().Add(time.Hour))}
 	_, err = c.Backfills.Create(ctx, e.ID, future)
