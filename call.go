@@ -75,7 +75,7 @@ type request struct {
 	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
 	refusal error      // why it is not sent: bad input
 
-	location *string // where a redirect is the answer that is wanted: takes the place it leads to
+	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
 	leastTry time.Duration // a try may last so long, whatever the client's limit is
 }
 
