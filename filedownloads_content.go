@@ -189,10 +189,11 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 		return errors.New("the answer leads to something that is not a URL of a file")
 	}
 	req.Header.Set("Accept-Encoding", "identity") // without it net/http would decompress .gz files
-	if t.at > 0 {
-		// From the last byte that w has: not every storage says how large the file is when asked for what
-		// comes after its end.
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.at-1))
+	if from := t.at; from > 0 {
+		if t.size < 0 { // w may have it all, and not every storage answers a range after the end with the size
+			from--
+		}
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
 	resp, err := t.client.core.storage().RoundTrip(req)
 	if err != nil || resp == nil {

@@ -98,8 +98,8 @@ func TestDownloadsResumeWhereTheyWere(t *testing.T) {
 		ranges []string
 	}{
 		"at once":                         {[]step{file}, 0, []string{""}},
-		"from an offset":                  {[]step{file}, 5, []string{"bytes=5-"}},
-		"nothing is missing":              {[]step{file}, 20, []string{"bytes=20-"}},
+		"from an offset":                  {[]step{file}, 5, []string{"bytes=4-"}},
+		"nothing is missing":              {[]step{file}, 20, []string{"bytes=19-"}},
 		"cut":                             {[]step{cutAt(7, file, errCut), file}, 0, []string{"", "bytes=7-"}},
 		"cut silently":                    {[]step{cutAt(7, file, nil), file}, 0, []string{"", "bytes=7-"}},
 		"cut twice":                       {[]step{cutAt(7, file, nil), cutAt(6, file, errCut), file}, 0, []string{"", "bytes=7-", "bytes=13-"}},
@@ -150,7 +150,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"another part":          {answers(206, "xx", "Content-Range", "bytes 7-8/20"), 5, "which part", 5, 1},
 		"less than it names":    {answers(206, "56", "Content-Range", "bytes 5-19/20"), 5, "more or less", 5, 4},
 		"a part without range":  {answers(206, "xx"), 5, "which part", 5, 1},
-		"416 without a size":    {answers(416, ""), 5, "how large", 5, 1},
+		"416 without a size":    {answers(416, ""), 5, "as many bytes as Offset says", 5, 1},
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
 		"200 for a shorter one": {answers(200, "0123"), 5, "shorter than Offset", 5, 1},
 		"decompressed":          {uncompressed, 0, "decompresses", 0, 1},
