@@ -62,6 +62,10 @@ func TestFileDownload(t *testing.T) {
 	require.NoError(t, err)
 	c.read(t, page)
 	require.Equal(t, id, page.Results[0].ID)
+	for page, err := range c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1}) {
+		require.NoError(t, err)
+		require.Len(t, page.Results, 1)
+	}
 
 	early := uuid.New()
 	_, err = c.FileDownloads.Download(ctx, id, early, &bytes.Buffer{}, nil)
@@ -161,6 +165,12 @@ func TestFileDownloadEnds(t *testing.T) {
 	refusal(t, err, hogapi.ErrInvalid, 400, "has failed")
 
 	waiting := create("wait")
+	for seen, err := range c.FileDownloads.Watch(ctx, waiting, fast) {
+		require.NoError(t, err)
+		if seen.Status == hogapi.RunStatusRunning {
+			break
+		}
+	}
 	_, err = c.FileDownloads.DownloadAll(ctx, waiting, t.TempDir(), nil)
 	require.ErrorContains(t, err, "wait until it is over")
 	require.NoError(t, c.FileDownloads.Cancel(ctx, waiting))

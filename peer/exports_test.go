@@ -184,6 +184,21 @@ func TestBatchExportIntegrations(t *testing.T) {
 	_, err = c.BatchExports.Update(ctx, r.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(bare)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot remove the integration from a Redshift batch export")
 
+	role := destinations[5].made(t, c)
+	role.Config = hogapi.RedshiftConfig{Database: str("d")}
+	_, err = c.BatchExports.Create(ctx, export(role))
+	refusal(t, err, hogapi.ErrInvalid, 400, "A 'host' is required when using an AWS Redshift integration")
+
+	// Postgres alone takes null, which removes it.
+	p, err := c.BatchExports.Create(ctx, export(postgres))
+	require.NoError(t, err)
+	gone := p.Destination.With(hogapi.PostgresConfig{})
+	gone.Integration = hogapi.Null[int64]()
+	p, err = c.BatchExports.Update(ctx, p.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(gone)})
+	require.NoError(t, err)
+	c.read(t, p)
+	require.True(t, p.Destination.Integration.IsNull())
+
 	// An old export with its credentials in the config is changed without any.
 	for old, err := range c.BatchExports.All(ctx, nil) {
 		require.NoError(t, err)

@@ -157,6 +157,12 @@ func TestIntegrations(t *testing.T) {
 		delete(ids, i.ID)
 	}
 	require.Empty(t, ids, "all of them were listed")
+	pages := 0
+	for _, err := range c.Integrations.Pages(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 13}}) {
+		require.NoError(t, err)
+		pages++
+	}
+	require.Equal(t, 2, pages)
 
 	err = m.Integrations.Delete(ctx, last)
 	refusal(t, err, hogapi.ErrForbidden, 403, "You don't have sufficient permissions in the project.")

@@ -124,9 +124,17 @@ func TestAccess(t *testing.T) {
 	_, err = c.ForProject("9").Dashboards.List(ctx, nil)
 	refusal(t, err, hogapi.ErrNotFound, 404, "Project not found.")
 
-	_, err = c.AppMetrics.Get(ctx, "1", nil)
-	refusal(t, err, hogapi.ErrUnsupported, 404, "Endpoint not found.")
-	require.NotErrorIs(t, err, hogapi.ErrNotFound)
+	_, err1 := c.AppMetrics.Get(ctx, "1", nil)
+	_, err2 := c.AppMetrics.ErrorDetails(ctx, "1", "AnyError", nil)
+	_, err3 := c.AppMetrics.HistoricalExports(ctx, "1")
+	_, err4 := c.AppMetrics.HistoricalExport(ctx, "1", "job")
+	for _, err := range []error{err1, err2, err3, err4} {
+		refusal(t, err, hogapi.ErrUnsupported, 404, "Endpoint not found.")
+		require.NotErrorIs(t, err, hogapi.ErrNotFound)
+	}
+	var answer *hogapi.APIError
+	require.ErrorAs(t, err1, &answer)
+	require.Contains(t, answer.Alternative, "Runs.Counts")
 
 	old := s.client(t, admin, hogapi.WithAPIPath("/api/environments"))
 	page, err := old.Dashboards.List(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}})
