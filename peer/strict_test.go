@@ -27,7 +27,7 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 		method, path, body string
 		status             int // 0: noted only
 	}{
-		{http.MethodPost, "/batch_exports/", `{` + good + `,"nmae":"x"}`, 400},
+		{http.MethodPost, "/batch_exports/", `{` + good + `,"title":"x"}`, 400},
 		{http.MethodPost, "/batch_exports/", `{` + good + `,"paused":"true"}`, 400},
 		{http.MethodPost, "/batch_exports/", `{` + good + `,"offset_hour":"3"}`, 400},
 		{http.MethodPost, "/batch_exports/", `{` + good + `,"name":"m"}`, 400},
