@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,9 +75,5 @@ type DashboardTileError struct {
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
-	r := endpoint(OpDashboardsGet, strconv.FormatInt(id, 10))
-	if id <= 0 {
-		r = r.refuse(&InputError{Op: OpDashboardsGet, Field: "id", Value: strconv.FormatInt(id, 10), Want: "the id of a dashboard, 1 or more"})
-	}
-	return fetch[DashboardDetail](ctx, s.client, r, options)
+	return fetch[DashboardDetail](ctx, s.client, endpointByNumber(OpDashboardsGet, id), options)
 }

@@ -49,6 +49,6 @@ func TestDashboardDetail(t *testing.T) {
 	}
 	for _, id := range []int64{0, -1} {
 		_, err = client.Dashboards.Get(t.Context(), id)
-		requireInputError(t, err, "id")
+		requireInputError(t, err, "{id}")
 	}
 }
