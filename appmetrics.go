@@ -201,6 +201,9 @@ type ErrorDetailsOptions struct {
 
 // AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch
 // exports: [Client.AppMetrics]. Ids are strings, since the service takes numbers and UUIDs.
+//
+// Servers since about the middle of 2026 do not have it: [ErrUnsupported]. [RunsService.Counts]
+// counts the runs of a batch export on every server.
 type AppMetricsService service
 
 // Get returns the counts of an app, or with the id of a batch export those of its runs.

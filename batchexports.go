@@ -112,7 +112,8 @@ type BatchExportCreate struct {
 }
 
 // BatchExportUpdate changes an export: an absent field stays as it is, null clears it, a value
-// replaces it. Times are sent in UTC. The destination of an update is best made by
+// replaces it. Times are sent in UTC. An offset needs the Interval in the same update, and a new
+// Interval its offsets: without them those of the old one stay. The destination of an update is best made by
 // [Destination.With], which loses no key of the stored config.
 type BatchExportUpdate struct {
 	Name            Opt[string]          `json:"name,omitzero"`

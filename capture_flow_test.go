@@ -426,12 +426,10 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 
 // Batches are held in full until their last event is settled, and count until then. What is refused, and compressed bodies, come on top.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
+	measuresMemory(t)
 	t.Parallel()
 	const most, mostBatch = 8 << 20, 4 << 20
-	n := 800
-	if raceDetector {
-		n = 300 // still half as much again as MaxBytes
-	}
+	const n = 800
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -517,6 +515,7 @@ func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.
 func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
+	measuresMemory(t)
 	t.Parallel()
 	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {

@@ -10,7 +10,7 @@ import (
 type Destination struct {
 	Type        DestinationType
 	Config      DestinationConfig // nil if the service sends null
-	Integration Opt[int64]        // newer servers: id of the integration that holds the credentials
+	Integration Opt[int64]        // id of the integration that holds the credentials; the newest servers need it for nearly every type, and some of them in every write
 
 	raw  *sealed
 	over func() Destination // of With: what it changes, where nothing that prints can look
@@ -22,7 +22,7 @@ type DestinationType string
 
 // The known kinds. Which of them can be made depends on the server.
 const (
-	DestinationS3           DestinationType = "S3" // older servers; newer ones have the next two instead
+	DestinationS3           DestinationType = "S3" // older servers; newer ones refuse every write of it and take the next two
 	DestinationAwsS3        DestinationType = "AwsS3"
 	DestinationS3Compatible DestinationType = "S3Compatible"
 	DestinationSnowflake    DestinationType = "Snowflake"

@@ -20,10 +20,12 @@
 //
 // # What there is
 //
-//   - [Client.BatchExports]: list, get, create, update, delete, pause and unpause exports, backfill them, read their logs
+//   - [Client.BatchExports]: list, get, create, update, delete, pause and unpause exports, test their destinations,
+//     backfill them, read their logs
 //   - [Client.Backfills]: the newer resource of backfills, and following a backfill or a retry to its end
 //   - [Client.Runs]: list, get, cancel, retry, watch and wait for runs; the failed ones that still matter; their logs
-//   - [Client.AppMetrics]: counts and errors of apps and of batch exports, historical exports
+//   - [Client.Integrations]: list, get, create and delete what holds the credentials of destinations
+//   - [Client.AppMetrics]: counts and errors of apps and of batch exports, historical exports; older servers only
 //   - [Client.Dashboards]: list
 //   - [Check] and [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
 //   - [Client.NewCapture]: past events that are pushed

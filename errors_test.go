@@ -19,7 +19,7 @@ import (
 
 var sentinels = []error{
 	ErrUnauthorized, ErrForbidden, ErrNotFound, ErrInvalid, ErrConflict, ErrRateLimited, ErrQuota, ErrTooManyBackfills, ErrServer,
-	ErrOutcomeUnknown, ErrFull, ErrClosed, ErrNoRuns,
+	ErrOutcomeUnknown, ErrFull, ErrClosed, ErrNoRuns, ErrUnsupported, ErrNoDestinationTest,
 }
 
 // The service's real error bodies, those of proxies before it, and none at all.
@@ -66,7 +66,7 @@ func TestErrorBodies(t *testing.T) {
 			status: 404, body: `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`,
 			want: APIError{Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}, is: ErrUnsupported, says: "404 not_found: Endpoint not found.; this server does not have the operation",
 		},
-		"method": {status: 405, body: `{"type":"invalid_request","code":"method_not_allowed"}`, want: APIError{Type: "invalid_request", Code: "method_not_allowed"}, says: "405 method_not_allowed"},
+		"method": {status: 405, body: `{"type":"invalid_request","code":"method_not_allowed"}`, want: APIError{Type: "invalid_request", Code: "method_not_allowed"}, is: ErrUnsupported, says: "405 method_not_allowed"},
 		"conflict": {
 			status: 409, body: `{"type":"server_error","code":"conflict","detail":"Conflict."}`,
 			want: APIError{Type: "server_error", Code: "conflict", Detail: "Conflict."}, is: ErrConflict, says: "409 conflict: Conflict.",

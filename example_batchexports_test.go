@@ -23,7 +23,8 @@ func exampleClient(options ...hogapitest.Option) (*hogapi.Client, *hogapitest.Pr
 }
 
 func ExampleBatchExportsService_Create() {
-	client, _ := exampleClient()
+	client, project := exampleClient()
+	project.AddIntegration(hogapitest.Integration{ID: 4}) // see ExampleIntegrationsService_Create
 	export, err := client.BatchExports.Create(context.Background(), hogapi.BatchExportCreate{
 		Name:     "events to the lake",
 		Model:    hogapi.ModelEvents,
@@ -105,9 +106,9 @@ func ExampleBatchExportsService_All() {
 		fmt.Println(export.Name, export.Destination.Type)
 	}
 	// Unordered output:
-	// first S3
-	// second S3
-	// third S3
+	// first AwsS3
+	// second AwsS3
+	// third AwsS3
 }
 
 func ExampleBatchExportsService_Unpause() {

@@ -23,9 +23,9 @@ func ExampleDashboardsService_All() {
 	// Output: Growth true
 }
 
-// The id of a batch export gives the counts of its runs.
+// On older servers the id of a batch export gives the counts of its runs.
 func ExampleAppMetricsService_Get() {
-	client, project := exampleClient()
+	client, project := exampleClient(hogapitest.WithEra(hogapitest.E2))
 	export := project.AddExport(hogapitest.Export{})
 	project.AddRun(export, hogapitest.Run{})
 	project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed})

@@ -177,6 +177,14 @@ func proofLevel() string {
 	return "gate"
 }
 
+// measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
+func measuresMemory(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("memory is measured without the race detector")
+	}
+}
+
 var raceDetector = hogapi.RaceDetector
 
 // sized chooses the gate's figure or the nightly run's; the deep run has its own where it is given.

@@ -93,6 +93,7 @@ func resident(what string) float64 {
 // A service that takes two seconds for each answer is fed as fast as it takes, with each setting that makes requests or their number
 // large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.
 func TestMemoryBehindASlowSink(t *testing.T) {
+	measuresMemory(t)
 	t.Parallel()
 	const mib = 1 << 20
 	tests := map[string]struct {
@@ -344,15 +345,13 @@ func importHostile(w task) (report childReport) {
 // Streams that are made to be held in memory are not. The garbage collector is told of the limit, as one does where memory is scarce:
 // what counts is what the package holds on to.
 func TestMemoryOfHostileStreams(t *testing.T) {
+	measuresMemory(t)
 	t.Parallel()
 	for name, n := range map[string]int{
 		"huge events": sized(80, 2000), "bad events of 1 MB": sized(80, 2000), "bad records of 1 MB": sized(100, 2000),
 		"one position": sized(5000, 20_000), "long positions": sized(5000, 100_000), "names": sized(60_000, 300_000), "huge names of bad events": sized(100, 2000),
 		"days": sized(60_000, 300_000), "persons": 100_000,
 	} {
-		if raceDetector {
-			n /= 5
-		}
 		t.Run(name, func(t *testing.T) {
 			c := startChild(t, task{Do: "hostile", URL: serve(t, swallow{delay: 20 * time.Millisecond}), File: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
 			r := c.report(t)

@@ -16,16 +16,18 @@ func TestLifeOfAnExport(t *testing.T) {
 		"oldest":                   {hogapitest.WithEra(hogapitest.E1)},
 		"oldest with empty bodies": {hogapitest.WithEra(hogapitest.E1), hogapitest.WithEmptyBodies()},
 		"middle":                   {hogapitest.WithEra(hogapitest.E2)},
-		"newest":                   {hogapitest.WithEra(hogapitest.E3)},
+		"newer":                    {hogapitest.WithEra(hogapitest.E3)},
+		"newest":                   {hogapitest.WithEra(hogapitest.E4)},
 		"newest with empty bodies": {hogapitest.WithEmptyBodies()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := hogapitest.New(append(options, hogapitest.WithWorkingLogs())...)
 			client, ctx := server.Client(t), t.Context()
 			exports := client.BatchExports
+			integration := server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{Kind: hogapi.IntegrationKindPostgres})
 			export, err := exports.Create(ctx, hogapi.BatchExportCreate{
 				Name: "n", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Paused: true, EndAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-				Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{
+				Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Integration: hogapi.Set(int64(integration)), Config: hogapi.PostgresConfig{
 					User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), Host: hogapi.Set("h"), Port: hogapi.Set(5433),
 					Database: hogapi.Set("d"), HasSelfSignedCert: hogapi.Set(true),
 				}},

@@ -232,13 +232,17 @@ func (s *Server) checkConfig(c *checker, model string, d destination, config map
 			return
 		}
 	}
+	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		typ, ok := known[name]
 		if !ok {
-			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has unknown field/s: '%s'", name))
+			unknown = append(unknown, "'"+name+"'")
 		} else if !fits(typ, config[name]) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has invalid type: '%s'", name))
 		}
+	}
+	if unknown != nil {
+		c.fail("config", "invalid_input", "Configuration has unknown field/s: "+strings.Join(unknown, ", "))
 	}
 	if url, _ := config["url"].(string); d.kind == "HTTP" && !slices.Contains(captureURLs, url) {
 		c.fail("config", "invalid_input", "HTTP destinations must be a capture URL of PostHog.")

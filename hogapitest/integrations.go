@@ -220,7 +220,7 @@ func (x *Integration) problem() string {
 			needs = append(needs, "name", "aws_access_key_id", "aws_secret_access_key")
 		case x.Kind == "aws-s3":
 			needs = append(needs, "aws_access_key_id", "aws_secret_access_key")
-		case has("host") || has("port") || has("password"):
+		case has("host") || has("port") || has("user") || has("password"):
 			needs = append(needs, "host", "port", "password")
 		default:
 			return "Missing required inputs"

@@ -77,7 +77,7 @@ func TestTooManyBadRowsAreNotImported(t *testing.T) {
 	require.NoError(t, err)
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, "-db", path)
-	require.ErrorContains(t, err, "check: too_many_rejects: rejected: 5 of 50 records")
+	require.ErrorContains(t, err, "check: too_many_rejects: 5 of 50 records were rejected")
 	assert.Contains(t, out, "refused, no_distinct_id: 5")
 	assert.Empty(t, server.Calls())
 }

@@ -123,7 +123,7 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	}
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "a.jsonl")
-	require.ErrorContains(t, err, "check: too_many_rejects: rejected: 10 of 50 records, more than MaxRejectShare (0.01)")
+	require.ErrorContains(t, err, "check: too_many_rejects: 10 of 50 records were rejected, more than MaxRejectShare (0.01)")
 	require.ErrorContains(t, err, "Nothing was sent")
 	assert.Contains(t, out, "(a.jsonl:41, byte offset")
 	assert.Empty(t, server.Calls())

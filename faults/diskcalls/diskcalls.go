@@ -52,6 +52,7 @@ var watched = map[uint32]operand{
 	unix.SYS_FSYNC:     {"fsync", 0, false},
 	unix.SYS_FDATASYNC: {"fdatasync", 0, false},
 	unix.SYS_FLOCK:     {"flock", 0, false},
+	unix.SYS_FCHMOD:    {"fchmod", 0, false},
 	unix.SYS_CLOSE:     {"close", 0, false},
 }
 

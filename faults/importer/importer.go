@@ -89,10 +89,11 @@ func run(t Task) (r Report) {
 	try(err)
 	begin := time.Now()
 	r.Receipt, err = client.Import(context.Background(), hogapi.JSONLinesFile(t.File), hogapi.ImportOptions{
-		ID:         "faults",
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.Folder, "state", "checkpoint")),
-		Rejects:    hogapi.RejectFile(filepath.Join(t.Folder, "state", "rejects.jsonl")),
-		Rate:       t.Rate,
+		ID:             "faults",
+		MaxRejectShare: -1, // many of the events are bad on purpose
+		Checkpoint:     hogapi.FileCheckpoint(filepath.Join(t.Folder, "state", "checkpoint")),
+		Rejects:        hogapi.RejectFile(filepath.Join(t.Folder, "state", "rejects.jsonl")),
+		Rate:           t.Rate,
 		Delivery: hogapi.DeliveryOptions{
 			Lanes: t.Lanes, MaxBatchEvents: t.MaxBatchEvents, MaxInFlight: t.MaxInFlight, NoProgress: t.NoProgress, Linger: 5 * time.Millisecond,
 		},

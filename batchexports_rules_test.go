@@ -1,0 +1,160 @@
+package hogapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What every server refuses, fails at or stores otherwise is refused before it is sent.
+func TestExportsThatNoServerCanStore(t *testing.T) {
+	client, mock := newTestClient(t)
+	s3 := func(config S3Config) Destination { return Destination{Type: DestinationAwsS3, Config: config} }
+	for name, tt := range map[string]struct {
+		field  string
+		change func(*BatchExportCreate)
+	}{
+		"hogql without a query": {"HogQLQuery", func(c *BatchExportCreate) { c.Model = ModelHogQL }},
+		"modifiers of events":   {"HogQLModifiers", func(c *BatchExportCreate) { c.HogQLModifiers = json.RawMessage(`{}`) }},
+		"key of persons":        {"PrimaryKey", func(c *BatchExportCreate) { c.Model, c.PrimaryKey = ModelPersons, []string{"id"} }},
+		"version of events":     {"VersionKey", func(c *BatchExportCreate) { c.VersionKey = []string{"v"} }},
+		"merge without a key": {"PrimaryKey", func(c *BatchExportCreate) {
+			c.Model, c.HogQLQuery, c.IncrementalMode = ModelHogQL, "SELECT 1", IncrementalModeMerge
+		}},
+		"weekday of a daily export": {"OffsetDay", func(c *BatchExportCreate) { c.Interval, c.OffsetDay = IntervalDay, new(0) }},
+		"hour of an hourly export":  {"OffsetHour", func(c *BatchExportCreate) { c.OffsetHour = new(0) }},
+		"hour of five minutes":      {"OffsetHour", func(c *BatchExportCreate) { c.Interval, c.OffsetHour = IntervalEvery5Minutes, new(1) }},
+		"codec of Parquet":          {"Destination.Config: compression", func(c *BatchExportCreate) { c.Destination = s3(S3Config{Compression: Set("zstd")}) }},
+		"codec of Parquet, JSON": {"Destination.Config: compression", func(c *BatchExportCreate) {
+			c.Destination = s3(S3Config{Compression: Set("lz4"), FileFormat: Set("JSONLines")})
+		}},
+		"old names of files": {"Destination.Config: legacy_parquet_extension", func(c *BatchExportCreate) { c.Destination = s3(S3Config{LegacyParquetExtension: Set(true)}) }},
+		"a download": {"Destination.Type", func(c *BatchExportCreate) {
+			c.Destination = Destination{Type: DestinationFileDownload, Config: FileDownloadConfig{}}
+		}},
+		"Databricks by nobody": {"Destination.Integration", func(c *BatchExportCreate) {
+			c.Destination = Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}}
+		}},
+		"Azure by null": {"Destination.Integration", func(c *BatchExportCreate) {
+			c.Destination = Destination{Type: DestinationAzureBlob, Config: AzureBlobConfig{}, Integration: Null[int64]()}
+		}},
+		"an integration of no number": {"Destination.Integration", func(c *BatchExportCreate) { c.Destination.Integration = Set(int64(0)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create := testCreate
+			tt.change(&create)
+			_, err := client.BatchExports.Create(t.Context(), create)
+			requireInputError(t, err, tt.field)
+			_, err = client.BatchExports.TestDestination(t.Context(), create)
+			requireInputError(t, err, tt.field)
+		})
+	}
+	stored := s3(S3Config{FileFormat: Set("Parquet"), Compression: Set("zstd")})
+	stored.Integration = Set(int64(1))
+	for name, tt := range map[string]struct {
+		field  string
+		update BatchExportUpdate
+	}{
+		"offset without its interval":  {"Interval", BatchExportUpdate{OffsetHour: Set(1)}},
+		"offset cleared without it":    {"Interval", BatchExportUpdate{OffsetDay: Null[int]()}},
+		"hour of a week, alone":        {"OffsetDay", BatchExportUpdate{Interval: Set(IntervalWeek), OffsetHour: Set(1)}},
+		"weekday of a day":             {"OffsetDay", BatchExportUpdate{Interval: Set(IntervalDay), OffsetDay: Set(1), OffsetHour: Set(1)}},
+		"codec that the format lacks":  {"Destination.Config: compression", BatchExportUpdate{Destination: Set(s3(S3Config{FileFormat: Set("JSONLines"), Compression: Set("snappy")}))}},
+		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdate{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines")}))}},
+		"integration that must resend": {"Destination.Integration", BatchExportUpdate{Destination: Set(Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}})}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client.BatchExports.Update(t.Context(), testExportID, tt.update)
+			requireInputError(t, err, tt.field)
+		})
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+
+	mock.RegisterNoResponder(httpmock.NewStringResponder(200, oldExportJSON))
+	for _, update := range []BatchExportUpdate{
+		{Interval: Set(IntervalWeek), OffsetDay: Set(0), OffsetHour: Set(5)},
+		{Interval: Set(IntervalHour), OffsetDay: Null[int](), OffsetHour: Null[int]()},
+		{Interval: Set(IntervalDay), OffsetHour: Set(5)},
+		{Destination: Set(s3(S3Config{Compression: Set("zstd")}))}, // the stored format may be Parquet
+		{Destination: Set(s3(S3Config{LegacyParquetExtension: Set(true)}))},
+		{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines"), Compression: Set("gzip")}))},
+	} {
+		_, err := client.BatchExports.Update(t.Context(), testExportID, update)
+		require.NoError(t, err)
+	}
+}
+
+// Credentials of a COPY are an id, a name of a role or a key; an id is the same as a number and as digits.
+func TestRedshiftCredentials(t *testing.T) {
+	for sent, want := range map[string]RedshiftAuthorization{
+		`7`:                         {Integration: 7},
+		`"7"`:                       {Integration: 7},
+		`"arn:aws:iam::1:role/x"`:   {Role: "arn:aws:iam::1:role/x"},
+		`{}`:                        {},
+		`{"aws_access_key_id":"k"}`: {Credentials: AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}},
+	} {
+		var got RedshiftAuthorization
+		require.NoError(t, json.Unmarshal([]byte(sent), &got), sent)
+		assert.Equal(t, want.Integration, got.Integration)
+		assert.Equal(t, want.Role, got.Role)
+		assert.Equal(t, want.Credentials.AWSAccessKeyID.IsZero(), got.Credentials.AWSAccessKeyID.IsZero())
+		wire, err := got.wireJSON()
+		require.NoError(t, err)
+		if sent == `"7"` {
+			sent = `7`
+		}
+		assert.JSONEq(t, sent, string(wire))
+		if want.Role != "" {
+			continue
+		}
+		var access RedshiftBucketAccess
+		require.NoError(t, json.Unmarshal([]byte(sent), &access), sent)
+		wire, err = access.wireJSON()
+		require.NoError(t, err)
+		assert.JSONEq(t, sent, string(wire))
+	}
+	for _, bad := range []string{`"arn:aws:iam::1:role/x"`, `true`, `[]`, `1.5`} {
+		require.Error(t, json.Unmarshal([]byte(bad), new(RedshiftBucketAccess)), bad)
+	}
+
+	read := Destination{}
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"Redshift","integration":4,"config":{"database":"d","mode":"COPY",
+		"copy_inputs":{"s3_bucket":"b","region_name":"r","authorization":7,"bucket_credentials":8}}}`), &read))
+	w, err := read.With(RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).wire(OpBatchExportsUpdate)
+	require.NoError(t, err, "ids are read, so none is lost")
+	assert.JSONEq(t, `{"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p/","authorization":7,"bucket_credentials":8}}`, string(w.Config))
+	assert.Equal(t, Set(int64(4)), w.Integration)
+}
+
+// A refusal that only newer servers give names what they take instead.
+func TestOldDestinationsOnNewServers(t *testing.T) {
+	inline := S3Config{BucketName: Set("b"), AWSAccessKeyID: Set(NewSecret("AKIA1")), AWSSecretAccessKey: Set(NewSecret("sec1"))}
+	for name, tt := range map[string]struct {
+		kind         DestinationType
+		attr, detail string
+		says         string
+	}{
+		"type S3":                {DestinationS3, "destination__type", `\"S3\" is not a valid choice.`, "DestinationAwsS3 or DestinationS3Compatible"},
+		"type S3, older text":    {DestinationS3, "destination", "S3 is deprecated", "DestinationAwsS3 or DestinationS3Compatible"},
+		"inline keys":            {DestinationAwsS3, "destination__config", "Configuration has unknown field/s: 'aws_access_key_id'", "Integrations.Create"},
+		"no integration":         {DestinationAwsS3, "destination__integration", "Integration is required for AwsS3 batch exports", "Integrations.Create"},
+		"another fault of S3":    {DestinationS3, "destination__config", "Configuration missing required field: 'region'", ""},
+		"another fault of AwsS3": {DestinationAwsS3, "name", "This field may not be blank.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			mock.RegisterNoResponder(httpmock.NewStringResponder(400, `{"code":"invalid_input","detail":"`+tt.detail+`","attr":"`+tt.attr+`"}`))
+			create := testCreate
+			create.Destination = Destination{Type: tt.kind, Config: inline}
+			_, err := client.BatchExports.Create(t.Context(), create)
+			require.ErrorIs(t, err, ErrInvalid)
+			assert.Equal(t, tt.says != "", err.(*APIError).Alternative != "") //nolint:errorlint,forcetypeassert // it is one
+			require.ErrorContains(t, err, tt.says)
+			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Destination: Set(create.Destination)})
+			require.ErrorContains(t, err, tt.says)
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func TestWithoutKeys(t *testing.T) {
+	out := demotest.Run(t, run)
+	for _, want := range []string{"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill", "3 runs completed, 0 failed"} {
+		assert.Contains(t, out, want)
+	}
+}
+
+func TestNothingIsDoneWithoutYes(t *testing.T) {
+	server := hogapitest.New()
+	out, err := demotest.RunAt(t, server, nil, run)
+	require.NoError(t, err)
+	assert.Contains(t, out, "Nothing has been done. Say -yes")
+	assert.Empty(t, server.Calls())
+}
+
+// A run that is repeated makes nothing twice, and no credential is printed.
+func TestAFreshProject(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithPolls(1))
+	project := server.Project(hogapitest.DefaultProject)
+	var out strings.Builder
+	s := &setup{
+		Site: &demo.Site{Client: server.Client(t), Fake: server}, out: &out, name: "lake", bucket: "b", region: "r", prefix: "p/", hours: 1,
+		accessKeyID: "AKIACanary", secretAccessKey: "CanarySecret",
+	}
+	project.FailTestStep("Bucket exists", "no such bucket")
+	require.ErrorContains(t, s.work(t.Context()), "does not work yet")
+	assert.Contains(t, out.String(), "Bucket exists  Failed: no such bucket")
+	assert.Empty(t, project.Exports())
+
+	project.FailTestStep("Bucket exists", "")
+	for range 2 {
+		require.NoError(t, s.work(t.Context()), out.String())
+	}
+	assert.NotContains(t, out.String(), "Canary")
+	require.Len(t, project.Exports(), 1)
+	require.Len(t, project.Integrations(), 1)
+	assert.Equal(t, "CanarySecret", project.Integrations()[0].Config["aws_secret_access_key"])
+	assert.Len(t, server.Calls(hogapi.OpIntegrationsCreate), 1)
+}
+
+// A server that has no integrations says so, and what to use instead.
+func TestAnOldServer(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithOldService())
+	_, err := demotest.RunAt(t, server, nil, run, "-yes", "-role", "arn:aws:iam::1:role/r")
+	require.ErrorIs(t, err, hogapi.ErrUnsupported)
+	require.ErrorContains(t, err, "the credentials in the config of the destination")
+}

@@ -1,0 +1,146 @@
+package hogapi_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// newDestinations is one destination for each kind of integration, with what makes the integration.
+var newDestinations = map[hogapi.IntegrationKind]struct {
+	request hogapi.IntegrationRequest
+	again   error // of the same request
+	d       hogapi.Destination
+}{
+	hogapi.IntegrationKindAwsS3: {
+		hogapi.AwsS3IntegrationRequest{Name: "n", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: hogapi.DestinationAwsS3, Config: bucket},
+	},
+	hogapi.IntegrationKindS3Compatible: {
+		hogapi.S3CompatibleIntegrationRequest{Name: "n", EndpointURL: "https://e", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: hogapi.DestinationS3Compatible, Config: bucket},
+	},
+	hogapi.IntegrationKindSnowflake: {
+		hogapi.SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u", Password: hogapi.NewSecret("p")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: hogapi.DestinationSnowflake, Config: hogapi.SnowflakeConfig{Database: hogapi.Set("d"), Warehouse: hogapi.Set("w"), Schema: hogapi.Set("s")}},
+	},
+	hogapi.IntegrationKindPostgres: {
+		hogapi.PostgresIntegrationRequest{Host: "h", Port: 5432, User: "u", Password: hogapi.NewSecret("p")}, nil,
+		hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{Database: hogapi.Set("d")}},
+	},
+	hogapi.IntegrationKindRedshift: {
+		hogapi.RedshiftServerIntegrationRequest{Host: "h", Port: 5439, User: "u", Password: hogapi.NewSecret("p")}, nil,
+		hogapi.Destination{Type: hogapi.DestinationRedshift, Config: hogapi.RedshiftConfig{Database: hogapi.Set("d")}},
+	},
+	hogapi.IntegrationKindBigQuery: {
+		hogapi.BigQueryIntegrationRequest{ServiceAccountEmail: "a@b", ProjectID: "p"}, nil,
+		hogapi.Destination{Type: hogapi.DestinationBigQuery, Config: hogapi.BigQueryConfig{DatasetID: hogapi.Set("d")}},
+	},
+	hogapi.IntegrationKindDatabricks: {
+		hogapi.DatabricksIntegrationRequest{ServerHostname: "h", ClientID: hogapi.NewSecret("c"), ClientSecret: hogapi.NewSecret("s")}, nil,
+		hogapi.Destination{Type: hogapi.DestinationDatabricks, Config: hogapi.DatabricksConfig{
+			HTTPPath: hogapi.Set("/p"), Catalog: hogapi.Set("c"), Schema: hogapi.Set("s"), TableName: hogapi.Set("t"),
+		}},
+	},
+	hogapi.IntegrationKindAzureBlob: {
+		hogapi.AzureBlobIntegrationRequest{ConnectionString: hogapi.NewSecret("AccountName=a")}, nil,
+		hogapi.Destination{Type: hogapi.DestinationAzureBlob, Config: hogapi.AzureBlobConfig{ContainerName: hogapi.Set("c")}},
+	},
+}
+
+var bucket = hogapi.S3Config{BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/")}
+
+func hourly(d hogapi.Destination) hogapi.BatchExportCreate {
+	return hogapi.BatchExportCreate{Name: "hourly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Destination: d}
+}
+
+// On the newest service each type needs an integration of its kind: from there to an export, its changes and its end.
+func TestExportWithAnIntegrationOfEachKind(t *testing.T) {
+	for kind, tt := range newDestinations {
+		t.Run(string(kind), func(t *testing.T) {
+			server := hogapitest.New()
+			client, ctx := server.Client(t), t.Context()
+			if kind != hogapi.IntegrationKindDatabricks && kind != hogapi.IntegrationKindAzureBlob { // refused before they are sent
+				_, err := client.BatchExports.Create(ctx, hourly(tt.d))
+				require.ErrorIs(t, err, hogapi.ErrInvalid)
+				require.ErrorContains(t, err, "Integration is required for "+string(tt.d.Type)+" batch exports")
+				require.ErrorContains(t, err, "Integrations.Create")
+			}
+			made, err := client.Integrations.Create(ctx, tt.request)
+			require.NoError(t, err)
+			assert.Equal(t, kind, made.Kind)
+			again, err := client.Integrations.Create(ctx, tt.request)
+			require.ErrorIs(t, err, tt.again)
+			if tt.again == nil {
+				assert.Equal(t, made.ID, again.ID, "it is overwritten")
+			}
+
+			d := tt.d
+			other := defaultProject(server).AddIntegration(hogapitest.Integration{Kind: "slack"})
+			d.Integration = hogapi.Set(int64(other))
+			_, err = client.BatchExports.Create(ctx, hourly(d))
+			require.ErrorContains(t, err, "Integration ")
+			require.ErrorIs(t, err, hogapi.ErrInvalid)
+			d.Integration = hogapi.Set(int64(99))
+			_, err = client.BatchExports.Create(ctx, hourly(d))
+			require.ErrorContains(t, err, "does not exist")
+
+			d.Integration = hogapi.Set(made.ID)
+			export, err := client.BatchExports.Create(ctx, hourly(d))
+			require.NoError(t, err)
+			id, ok := export.Destination.Integration.Get()
+			assert.True(t, ok)
+			assert.Equal(t, made.ID, id)
+			require.ErrorContains(t, client.Integrations.Delete(ctx, made.ID), "used by batch exports: hourly")
+
+			export, err = client.BatchExports.Update(ctx, export.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(export.Destination.With(tt.d.Config))})
+			require.NoError(t, err, "With sends the integration again")
+			assert.Equal(t, made.ID, export.Destination.Integration.Or(0))
+
+			require.NoError(t, client.BatchExports.Delete(ctx, export.ID))
+			require.NoError(t, client.Integrations.Delete(ctx, made.ID))
+			_, err = client.Integrations.Get(ctx, made.ID)
+			require.ErrorIs(t, err, hogapi.ErrNotFound)
+			require.NotErrorIs(t, err, hogapi.ErrUnsupported)
+		})
+	}
+}
+
+func TestIntegrationsAreListedByKind(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithMember())
+	client, ctx := server.Client(t), t.Context()
+	for i, kind := range []hogapi.IntegrationKind{"slack", hogapi.IntegrationKindAwsS3, hogapi.IntegrationKindAwsS3, hogapi.IntegrationKindAwsS3} {
+		defaultProject(server).AddIntegration(hogapitest.Integration{Kind: kind, Created: time.Unix(int64(100-i), 0), Config: map[string]any{
+			"name": "n", "aws_secret_access_key": "s",
+		}})
+	}
+	var ids []int64
+	for x, err := range client.Integrations.All(ctx, &hogapi.IntegrationListOptions{Kind: hogapi.IntegrationKindAwsS3, ListOptions: hogapi.ListOptions{Limit: 2}}) {
+		require.NoError(t, err)
+		assert.NotContains(t, string(x.Config), "secret")
+		ids = append(ids, x.ID)
+	}
+	assert.Equal(t, []int64{4, 3, 2}, ids, "oldest first")
+	page, err := client.Integrations.List(ctx, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 4, page.Count)
+	assert.False(t, page.Results[3].Kind.IsKnown())
+	require.ErrorIs(t, client.Integrations.Delete(ctx, 2), hogapi.ErrForbidden)
+}
+
+func TestIntegrationsOfAnOldServer(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithOldService())
+	client := server.Client(t)
+	_, err := client.Integrations.Create(t.Context(), hogapi.AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "r"})
+	require.ErrorIs(t, err, hogapi.ErrUnsupported)
+	require.ErrorContains(t, err, "the credentials in the config of the destination")
+	_, err = client.BatchExports.Create(t.Context(), hourly(hogapi.Destination{Type: hogapi.DestinationS3, Config: hogapi.S3Config{
+		BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/"), AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k"),
+	}}))
+	require.NoError(t, err)
+}

@@ -1,0 +1,141 @@
+package hogapi
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const noEndpointBody = `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`
+
+// What a server does not have is neither a missing object nor worth another try.
+func TestUnsupportedIsNotNotFound(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status      int
+		body        string
+		unsupported bool
+		also        error
+		says        string
+	}{
+		"no route":          {404, noEndpointBody, true, nil, "this server does not have the operation; instead: Runs.Counts"},
+		"no method":         {405, `{"type":"invalid_request","code":"method_not_allowed","detail":"Method \"GET\" not allowed.","attr":null}`, true, nil, "instead: Runs.Counts"},
+		"no personal key":   {403, `{"type":"authentication_error","code":"permission_denied","detail":"This action does not support Personal API Key access","attr":null}`, true, ErrForbidden, "no personal API key can do this"},
+		"no key, newer":     {403, `{"code":"permission_denied","detail":"This action does not support personal API key access"}`, true, ErrForbidden, "no personal API key can do this"},
+		"no object":         {404, `{"code":"not_found","detail":"Not found."}`, false, ErrNotFound, "Not found."},
+		"no project":        {404, `{"code":"not_found","detail":"Project not found."}`, false, ErrNotFound, "Project not found."},
+		"more words":        {404, `{"code":"not_found","detail":"Endpoint not found. Really."}`, false, ErrNotFound, "Really"},
+		"a proxy's 404":     {404, "<html>Endpoint not found.</html>", false, nil, "404"},
+		"a proxy's 405":     {405, "<html></html>", false, nil, "405"},
+		"a proxy's own 405": {405, "", false, nil, "405"},
+		"a scope":           {403, `{"code":"permission_denied","detail":"API key missing required scope 'plugin:read'"}`, false, ErrForbidden, "needs the scope plugin:read"},
+		"a feature":         {403, `{"code":"permission_denied","detail":"HogQL batch exports are not enabled for this team."}`, false, ErrForbidden, "ask PostHog's support"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t)
+			mock.RegisterResponder("GET", testBase+"/app_metrics/7/", httpmock.NewStringResponder(tt.status, tt.body))
+			_, err := client.AppMetrics.Get(t.Context(), "7", nil)
+			var api *APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, OpAppMetricsGet, api.Op)
+			require.ErrorContains(t, err, tt.says)
+			assert.Equal(t, tt.unsupported, api.Alternative != "")
+			for _, sentinel := range sentinels {
+				want := sentinel == ErrUnsupported && tt.unsupported || tt.also != nil && sentinel == tt.also //nolint:errorlint // the sentinels themselves
+				assert.Equal(t, want, api.Is(sentinel), "%v", sentinel)
+			}
+			assert.Equal(t, 1, mock.GetTotalCallCount(), "never retried")
+		})
+	}
+}
+
+// A caller who insists on /api/environments reads below /api/projects where the server no longer has it. Nothing is sent twice that
+// may have acted.
+func TestEnvironmentsThatAreGone(t *testing.T) {
+	const gone = "https://us.posthog.com/api/environments/12345/things/"
+	for name, tt := range map[string]struct {
+		method, path string
+		first        string
+		status       int
+		calls        int
+		is           error
+	}{
+		"read":              {"GET", "/api/environments", noEndpointBody, 404, 2, nil},
+		"read, slash":       {"GET", "api/environments/", noEndpointBody, 404, 2, nil},
+		"write":             {"POST", "/api/environments", noEndpointBody, 404, 1, ErrUnsupported},
+		"no such thing":     {"GET", "/api/environments", `{"code":"not_found","detail":"Not found."}`, 404, 1, ErrNotFound},
+		"forbidden":         {"GET", "/api/environments", noEndpointBody, 403, 1, ErrForbidden},
+		"method":            {"GET", "/api/environments", `{"code":"method_not_allowed"}`, 405, 1, ErrUnsupported},
+		"another API path":  {"GET", "/api/environments2", noEndpointBody, 404, 1, ErrUnsupported},
+		"at projects, once": {"GET", "/api/projects", noEndpointBody, 404, 1, ErrUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, mock := newTestClient(t, WithAPIPath(tt.path))
+			mock.RegisterNoResponder(httpmock.NewStringResponder(tt.status, tt.first))
+			if tt.calls == 2 {
+				mock.RegisterResponder(tt.method, gone, httpmock.NewStringResponder(tt.status, tt.first))
+				mock.RegisterResponder(tt.method, testBase+"/things/", func(r *http.Request) (*http.Response, error) {
+					assert.Equal(t, "Bearer "+testPersonalKey, r.Header.Get("Authorization"))
+					return httpmock.NewStringResponse(200, `{"n":1}`), nil
+				})
+			}
+			var out struct{ N int }
+			err := client.Do(t.Context(), Request{Method: tt.method, Path: "/things/"}, &out)
+			require.ErrorIs(t, err, tt.is)
+			assert.Equal(t, tt.is == nil, out.N == 1)
+			assert.Equal(t, tt.calls, mock.GetTotalCallCount())
+		})
+	}
+	client, mock := newTestClient(t, WithAPIPath("/api/environments"))
+	mock.RegisterNoResponder(httpmock.NewStringResponder(404, noEndpointBody))
+	require.ErrorIs(t, client.Do(t.Context(), Request{Method: "GET", Path: "/things/"}, nil), ErrUnsupported)
+	require.Equal(t, 2, mock.GetTotalCallCount(), "both lack it")
+}
+
+// The service asks vendors during some calls, which takes longer than other calls may.
+func TestSlowCallsHaveLongerTries(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes time.Duration
+		call  func(*testing.T, *Client) error
+	}{
+		"integration": {55 * time.Second, func(t *testing.T, c *Client) error {
+			t.Helper()
+			_, err := c.Integrations.Create(t.Context(), AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"})
+			return err
+		}},
+		"test": {115 * time.Second, func(t *testing.T, c *Client) error {
+			t.Helper()
+			_, err := c.BatchExports.TestDestination(t.Context(), testCreate)
+			return err
+		}},
+	} {
+		for _, options := range [][]Option{nil, {WithTryTimeout(5 * time.Second)}} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					takes, tries := tt.takes, 0
+					transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+						if r.Method == http.MethodGet {
+							return answer(r, 200, `{"steps":[{"name":"a","description":"","result":null}]}`), nil
+						}
+						tries++
+						select {
+						case <-time.After(takes):
+							return answer(r, 200, `{"id":1,"name":"a","result":{"status":"Passed","message":null}}`), nil
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+					})
+					client := newFakeClient(t, transport, options...)
+					require.NoError(t, tt.call(t, client))
+					takes = time.Hour
+					require.ErrorIs(t, tt.call(t, client), ErrOutcomeUnknown)
+					require.Equal(t, 2, tries, "one try each: it may have acted")
+				})
+			})
+		}
+	}
+}
