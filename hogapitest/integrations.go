@@ -211,7 +211,7 @@ func (x *Integration) problem() string {
 	}
 	needs := strings.Fields(kind.needs)
 	has := func(name string) bool { v, ok := x.Config[name]; return ok && v != "" && v != nil }
-	switch x.Kind {
+	switch string(x.Kind) {
 	case "aws-s3", "aws-redshift":
 		switch {
 		case has("aws_role_arn"):
@@ -240,7 +240,7 @@ func (x *Integration) problem() string {
 		if has(name) {
 			continue
 		}
-		switch x.Kind {
+		switch string(x.Kind) {
 		case "snowflake":
 			return "Name, account, and user must be provided"
 		case "databricks":
