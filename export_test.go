@@ -76,3 +76,6 @@ func SavedState(state []byte) (Receipt, Position, error) {
 	err := json.Unmarshal(state, &s)
 	return newReceipt(s.Import, s.Source, s.State), s.State.Place, err
 }
+
+// DefaultVerifyGzip is ImportOptions.VerifyGzip where it is 0.
+const DefaultVerifyGzip = defaultVerifyGzip
