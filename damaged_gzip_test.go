@@ -57,6 +57,7 @@ func endOf(event int) int { return len(payments(0, event)) }
 func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	t.Parallel()
 	const n = 500
+	assert.EqualValues(t, 1<<30, hogapi.DefaultVerifyGzip)
 	packed := storedMembers(t, payments(0, 300), payments(300, n))
 	size := int64(len(packed))
 	smallest := []byte(zipped(t, payments(0, n)))

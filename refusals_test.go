@@ -117,6 +117,10 @@ func TestRecordsThatAreTaken(t *testing.T) {
 	rejects := refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", youngRecord)), nil)
 	require.Len(t, rejects, 1)
 	assert.NotContains(t, rejects[0].Err.Error(), "within", "the line is whole")
+	rejects = refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", `{"event":"e","distinct_id":"ann","uuid":"nope"}`)), nil)
+	require.Len(t, rejects, 1)
+	require.ErrorContains(t, rejects[0].Err, "nope")
+	assert.NotContains(t, rejects[0].Err.Error(), "within", "the line is whole, although it has no end")
 }
 
 // Zeros after the last member of a gzip file are padding, as gzip itself takes them.

@@ -2,7 +2,9 @@ package examples_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,11 +69,25 @@ func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
+// Nor is a service that refuses events which the check has found good.
+func TestTheProgramOfTheREADMENoticesRefusals(t *testing.T) {
+	refusing := hogapitest.New()
+	refusing.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
+	server, out, err := runREADMEAt(t, refusing, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`)
+	require.Error(t, err)
+	assert.Contains(t, out, "stopped: too_many_rejects: 1 of 1 records were rejected")
+	assert.Zero(t, server.Ledger().Len())
+}
+
 // runREADME runs the README's program on a file of events, against a server with a failed run.
 func runREADME(t *testing.T, events string, env ...string) (server *hogapitest.Server, out string, err error) {
 	t.Helper()
+	return runREADMEAt(t, hogapitest.New(), events, env...)
+}
+
+func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...string) (_ *hogapitest.Server, out string, err error) {
+	t.Helper()
 	program, _ := blocks(t)
-	server = hogapitest.New()
 	t.Cleanup(server.Close)
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed})
