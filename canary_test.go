@@ -360,6 +360,9 @@ var plainTypes = []any{
 	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
 	CheckpointEvent{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, ExtraKeys{}, RawConfig{},
+	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, RedshiftBucketAccess{},
+	AwsS3IntegrationRequest{}, S3CompatibleIntegrationRequest{}, SnowflakeIntegrationRequest{}, PostgresIntegrationRequest{}, RedshiftServerIntegrationRequest{},
+	RedshiftIntegrationRequest{}, BigQueryIntegrationRequest{}, DatabricksIntegrationRequest{}, AzureBlobIntegrationRequest{},
 }
 
 // fill puts the credential into every field that can hold one, into raw JSON only where asked to, and something into all that leads there.
