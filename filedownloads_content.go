@@ -329,5 +329,5 @@ func parseUnsatisfied(text string) (size int64, ok bool) {
 
 func parseCount(text string) (int64, bool) {
 	n, err := strconv.ParseUint(text, 10, 62)
-	return int64(n), err == nil //nolint:gosec // at most 62 bits
+	return int64(n), err == nil
 }

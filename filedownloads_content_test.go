@@ -49,7 +49,7 @@ func (s *storage) RoundTrip(r *http.Request) (*http.Response, error) {
 // file answers as a storage does, Range included.
 func file(r *http.Request) (*http.Response, error) {
 	from := 0
-	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err != nil {
+	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 0 {
 		return answer(r, 200, testContent, "Content-Type", "binary/octet-stream", "ETag", `"1"`), nil
 	}
 	if from >= len(testContent) {

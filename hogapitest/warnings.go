@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -100,9 +101,7 @@ func warningRow(key [3]string, all []Warning, samples int) object {
 				"timestamp": stamp(w.Raised), "source": "ingestion", "pipeline_step": nil, "event_uuid": nil,
 				"distinct_id": nil, "person_id": nil, "group_key": nil, "details": w.Details,
 			}
-			for name, value := range w.Extra {
-				sample[name] = value
-			}
+			maps.Copy(sample, w.Extra)
 			shown = append(shown, sample)
 		}
 	}

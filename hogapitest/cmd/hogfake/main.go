@@ -68,7 +68,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	case <-ctx.Done():
 		_ = server.Close()
-		<-served
+		<-served //nolint:errcheck // it says that the server was closed
 		fmt.Fprintln(out, "\nhogfake: ended")
 		return nil
 	}

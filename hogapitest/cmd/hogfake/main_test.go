@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,14 +59,14 @@ func start(t *testing.T, args ...string) (url string, end func() string) {
 	}
 }
 
-func body(t *testing.T, url string) (string, *http.Response) {
+func body(t *testing.T, url string) (text string, status int, header http.Header) {
 	t.Helper()
 	resp, err := http.Get(url)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	content, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return string(text), resp
+	return string(content), resp.StatusCode, resp.Header
 }
 
 func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
@@ -93,9 +94,9 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	_, err = client.Import(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 
-	page, resp := body(t, url)
-	assert.Equal(t, 200, resp.StatusCode)
-	assert.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	page, status, header := body(t, url)
+	assert.Equal(t, 200, status)
+	assert.Contains(t, header.Get("Content-Security-Policy"), "default-src 'none'")
 	for _, want := range []string{
 		"of the age <b>E4</b>", "Events to the lake", "Persons to the archive", "SlowDown: reduce your request rate", "Backfills and retries of “Events to the lake”",
 		"aws-s3", "<td>lake</td>", "42 bytes", "Company numbers", "<td>2024-05-01</td>", `<th class="n">signed up</th>`, `<b>2</b>events`,
@@ -107,26 +108,26 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	for _, bad := range []string{"<script", "not shown", "AKIAEXAMPLE", "db.example", "http-equiv"} {
 		assert.NotContains(t, page, bad)
 	}
-	page, _ = body(t, url+"/?refresh")
+	page, _, _ = body(t, url+"/?refresh")
 	assert.Contains(t, page, `http-equiv="refresh"`)
-	text, resp := body(t, url+"/nothing")
-	assert.Equal(t, 404, resp.StatusCode)
+	text, status, _ := body(t, url+"/nothing")
+	assert.Equal(t, 404, status)
 	assert.Contains(t, text, "Endpoint not found.")
 	assert.True(t, strings.HasSuffix(end(), "hogfake: ended\n"))
-	_, err = http.Get(url)
+	_, err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.Error(t, err, "it listens no more")
 }
 
 func TestAgesAndAddresses(t *testing.T) {
 	for _, age := range []string{"E1", "e2", "E3", "E4"} {
 		url, end := start(t, "-age", age)
-		page, _ := body(t, url)
+		page, _, _ := body(t, url)
 		assert.Contains(t, page, "of the age <b>"+strings.ToUpper(age)+"</b>")
 		assert.Contains(t, page, "Events to the lake")
 		end()
 	}
 	url, end := start(t, "-empty")
-	page, _ := body(t, url)
+	page, _, _ := body(t, url)
 	assert.Equal(t, 6, strings.Count(page, "None yet."))
 	err := run(t.Context(), io.Discard, []string{"-addr", strings.TrimPrefix(url, "http://")})
 	require.ErrorContains(t, err, "-addr chooses another address")
