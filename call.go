@@ -75,6 +75,7 @@ type request struct {
 	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
 	refusal error      // why it is not sent: bad input
 
+	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
 	leastTry time.Duration // a try may last so long, whatever the client's limit is
 }
 
@@ -154,6 +155,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	if out != nil || cfg.reply != nil {
 		x.plan.mostBytes = maxAnswer
 	}
+	x.location = r.location
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	if cfg.reply != nil {

@@ -209,7 +209,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery())
+	roots = append(roots, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	for kind, read := range configReaders {
 		config, err := read([]byte(`{}`))
 		require.NoError(t, err)
@@ -355,6 +355,8 @@ func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, 
 
 // plainTypes are the types that no call of this test comes by. They are filled with credentials wherever they can hold any.
 var plainTypes = []any{
+	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadOptions{}, FolderOptions{},
+	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
 	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdate{}, UnpauseOptions{}, CheckReport{}, CheckCount{},
 	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},

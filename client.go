@@ -26,6 +26,9 @@ type Client struct {
 	Dashboards   *DashboardsService
 	Integrations *IntegrationsService
 
+	FileDownloads     *FileDownloadsService
+	IngestionWarnings *IngestionWarningsService
+
 	core    *core
 	project string
 }
@@ -39,8 +42,9 @@ type core struct {
 	projectKey  func() string
 	userAgent   string
 
-	http      func() *http.Client // for the API: each try passes through a tryTransport
-	ingest    func() *http.Client // for capture: the same, without redirects
+	http      func() *http.Client      // for the API: each try passes through a tryTransport
+	ingest    func() *http.Client      // for capture: the same, without redirects
+	storage   func() http.RoundTripper // for signed URLs: the user's transport as it is
 	tryLimits tryLimits
 	retry     RetryPolicy
 	budget    *retryBudget
@@ -87,6 +91,7 @@ func NewClient(options ...Option) (*Client, error) {
 		project:     cfg.project,
 	}
 	c.http, c.ingest = newHTTPClients(&cfg)
+	c.storage = func() http.RoundTripper { return c.http().Transport.(*tryTransport).base }
 	return newProjectClient(c, cfg.project), nil
 }
 
@@ -97,6 +102,8 @@ func newProjectClient(c *core, project string) *Client {
 	client.Runs = &RunsService{client}
 	client.AppMetrics = &AppMetricsService{client}
 	client.Dashboards = &DashboardsService{client}
+	client.FileDownloads = &FileDownloadsService{client}
+	client.IngestionWarnings = &IngestionWarningsService{client}
 	client.Integrations = &IntegrationsService{client}
 	return client
 }

@@ -56,7 +56,7 @@ const (
 	CreationModeDefault   CreationMode = "default"
 	CreationModeTemplate  CreationMode = "template"
 	CreationModeDuplicate CreationMode = "duplicate"
-	CreationModeUnlisted  CreationMode = "unlisted"
+	CreationModeUnlisted  CreationMode = "unlisted" // not in lists, unless it is asked for
 )
 
 var creationModes = []CreationMode{
@@ -136,7 +136,7 @@ type DashboardListOptions struct {
 	Tags             []string     // only those with these tags
 	Folder           string       // only those in this folder
 	ExcludeGenerated bool         // leave out those that the service has made itself
-	CreationMode     CreationMode // only those that came about this way
+	CreationMode     CreationMode // only those that came about this way; [CreationModeUnlisted] shows unlisted ones
 }
 
 func (o DashboardListOptions) check(op Op) error {
@@ -162,11 +162,12 @@ func (o DashboardListOptions) query() url.Values {
 	return q
 }
 
-// DashboardsService lists the dashboards of a project: [Client.Dashboards].
+// DashboardsService reads the dashboards of a project: [Client.Dashboards].
 type DashboardsService service
 
 // List returns one page of dashboards that the user of the key may see: pinned ones first, then by
-// name, without deleted ones.
+// name, without deleted ones. Newer servers leave out unlisted ones too, unless CreationMode asks for
+// them.
 //
 // GET /dashboards/, scope dashboard:read.
 func (s *DashboardsService) List(

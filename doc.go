@@ -26,7 +26,9 @@
 //   - [Client.Runs]: list, get, cancel, retry, watch and wait for runs; the failed ones that still matter; their logs
 //   - [Client.Integrations]: list, get, create and delete what holds the credentials of destinations
 //   - [Client.AppMetrics]: counts and errors of apps and of batch exports, historical exports; older servers only
-//   - [Client.Dashboards]: list
+//   - [Client.FileDownloads]: exports on demand, and downloads of their files, which resume
+//   - [Client.Dashboards]: list and get
+//   - [Client.IngestionWarnings]: what the service dropped or changed while it took in events
 //   - [Check] and [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
 //   - [Client.NewCapture]: past events that are pushed
 //   - [Client.Do]: any other endpoint of the project

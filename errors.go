@@ -27,12 +27,14 @@ var (
 	ErrInvalid = errors.New("hogapi: invalid request")
 	// ErrConflict is a 409.
 	ErrConflict = errors.New("hogapi: conflict")
-	// ErrRateLimited is a 429, except for too many backfills.
+	// ErrRateLimited is a 429, except for too many backfills or file downloads.
 	ErrRateLimited = errors.New("hogapi: rate limited")
 	// ErrQuota is a 402.
 	ErrQuota = errors.New("hogapi: the plan's limit is reached")
 	// ErrTooManyBackfills is a 429 with the code too_many_concurrent_backfills.
 	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
+	// ErrTooManyFileDownloads is a 429 with the code too_many_concurrent_file_downloads.
+	ErrTooManyFileDownloads = errors.New("hogapi: too many file downloads run at the same time")
 	// ErrServer is a 5xx.
 	ErrServer = errors.New("hogapi: the service failed")
 	// ErrOutcomeUnknown is an *OutcomeUnknownError.
@@ -134,6 +136,8 @@ func (e *APIError) hint() string {
 		return "two ids were given: are they swapped, or of another project?"
 	case s == http.StatusTooManyRequests && e.Code == codeTooManyBackfills:
 		return "wait until a running backfill has ended, or cancel one"
+	case s == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads:
+		return "wait until a running file download has ended, or cancel one"
 	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
 		return "the service asks to wait " + e.RetryAfter.String()
 	case s == http.StatusSeeOther:
@@ -194,12 +198,20 @@ func (e *APIError) Is(target error) bool {
 		return e.StatusCode == http.StatusPaymentRequired
 	case ErrTooManyBackfills:
 		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyBackfills
+	case ErrTooManyFileDownloads:
+		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads
 	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code != codeTooManyBackfills
+		return e.StatusCode == http.StatusTooManyRequests && !isFull(e.Code)
 	case ErrServer:
 		return e.StatusCode >= 500
 	}
 	return false
+}
+
+// isFull reports whether a 429 says that too much runs at the same time, rather than that calls
+// come too fast.
+func isFull(code string) bool {
+	return code == codeTooManyBackfills || code == codeTooManyFileDownloads
 }
 
 // LogValue groups the fields for slog.
@@ -317,6 +329,8 @@ func (e *OutcomeUnknownError) Error() string {
 	switch e.Op {
 	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
 		look += " (Backfills.Wait follows the ticket that came with this error)"
+	case OpFileDownloadsCreate:
+		look += " (FileDownloads.List shows the newest first)"
 	case OpIntegrationsCreate:
 		look += " (Integrations.List with its kind)"
 	default:

@@ -20,8 +20,9 @@ const (
 )
 
 const (
-	codeThrottled        = "throttled"
-	codeTooManyBackfills = "too_many_concurrent_backfills"
+	codeThrottled            = "throttled"
+	codeTooManyBackfills     = "too_many_concurrent_backfills"
+	codeTooManyFileDownloads = "too_many_concurrent_file_downloads"
 )
 
 // errorBody is the service's JSON error.

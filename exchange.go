@@ -33,6 +33,8 @@ type exchange struct {
 	mayHave bool      // an earlier try of this call may have taken effect
 	answer  *Reply    // of the newest try; nil where none came
 	problem errorBody // what it says, where it is no success
+
+	location *string // of the call's request
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
@@ -91,7 +93,9 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		body := bodyOf(resp)
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
 		o.status = resp.StatusCode
-		if !isSuccess(o.status) {
+		if x.isRedirected(o.status) {
+			x.takeLocation()
+		} else if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
 			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
 			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
@@ -106,9 +110,26 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 	return x.verdict.retry, nil
 }
 
+// isRedirected reports whether a status is the redirect that the call wants.
+func (x *exchange) isRedirected(status int) bool {
+	return x.location != nil && status == http.StatusFound
+}
+
+// takeLocation moves the place that the answer leads to out of it: that place may be a secret.
+func (x *exchange) takeLocation() {
+	*x.location = x.answer.Header.Get("Location")
+	header := x.answer.Header.Clone()
+	header.Set("Location", redacted)
+	x.answer.Header, x.answer.Body = header, nil
+}
+
+func (x *exchange) hasSucceeded() bool {
+	return x.last.err == nil && (isSuccess(x.last.status) || x.isRedirected(x.last.status))
+}
+
 // settleBudget takes the cost of a retry from the budget, or gives back for a success.
 func (x *exchange) settleBudget() {
-	if x.last.err == nil && isSuccess(x.last.status) {
+	if x.hasSucceeded() {
 		x.core.budget.give(max(x.paid, 1))
 		return
 	}
@@ -132,7 +153,7 @@ func timeLeft(ctx context.Context) time.Duration {
 
 // finish turns the last outcome into a result or one typed error.
 func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
-	if x.last.err == nil && isSuccess(x.last.status) {
+	if x.hasSucceeded() {
 		return x.read(ctx, lenient, out)
 	}
 	if x.op.method == http.MethodDelete && x.mayHave && x.saysGone() {

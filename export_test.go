@@ -1,7 +1,11 @@
 package hogapi
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -9,6 +13,27 @@ import (
 )
 
 // What external tests see of the inside.
+
+// An Endpoint is a row of the table of endpoints.
+type Endpoint struct {
+	Op                  Op
+	Method, Path, Scope string
+	Alternative         string
+}
+
+// Endpoints are all endpoints that this package calls.
+func Endpoints() (all []Endpoint) {
+	for _, o := range append(slices.Collect(maps.Values(operations)), captureOperation, preflightOperation) {
+		all = append(all, Endpoint{o.name, o.method, o.path, o.scope, alternatives[o.name]})
+	}
+	return all
+}
+
+// CallEndpoint sends a request of an operation with the same id in all places.
+func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
+	r := endpoint(op, slices.Repeat([]string{id}, strings.Count(operations[op].path, "{"))...)
+	return c.call(ctx, r, nil)
+}
 
 // RaceDetector tells that everything takes some ten times as long, and several times the memory.
 var RaceDetector bool

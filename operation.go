@@ -49,6 +49,16 @@ const (
 	OpIntegrationsDelete Op = "integrations.delete"
 
 	OpDashboardsList Op = "dashboards.list"
+	OpDashboardsGet  Op = "dashboards.get"
+
+	OpFileDownloadsList      Op = "file_downloads.list"
+	OpFileDownloadsCreate    Op = "file_downloads.create"
+	OpFileDownloadsGet       Op = "file_downloads.get"
+	OpFileDownloadsCancel    Op = "file_downloads.cancel"
+	OpFileDownloadsDownload  Op = "file_downloads.download"
+	OpFileDownloadsCountRows Op = "file_downloads.count_rows"
+
+	OpIngestionWarningsList Op = "ingestion_warnings.list"
 
 	OpCapture   Op = "capture.batch"
 	OpPreflight Op = "capture.preflight"
@@ -108,12 +118,22 @@ var operations = table(
 	operation{OpRunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", ReplayNever},
 
 	operation{OpDashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
+	operation{OpDashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", ReplaySafe},
 
 	// The newer resource, which PostHog's API reference of that age does not list.
 	operation{OpBackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
 	operation{OpBackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
 	operation{OpBackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
 	operation{OpBackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
+
+	// On-demand exports and warnings: servers from May 2026.
+	operation{OpFileDownloadsList, http.MethodGet, "/file_download_batch_exports/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCreate, http.MethodPost, "/file_download_batch_exports/", "batch_export:write", ReplayNever},
+	operation{OpFileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{OpFileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
+	operation{OpFileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
+	operation{OpIngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
 
 	operation{OpBatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
 	operation{OpBatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
@@ -146,7 +166,17 @@ var alternatives = map[Op]string{
 	OpIntegrationsCreate:      inlineCredentials,
 	OpIntegrationsGet:         inlineCredentials,
 	OpIntegrationsDelete:      inlineCredentials,
+
+	OpFileDownloadsList:      onlyScheduled,
+	OpFileDownloadsCreate:    onlyScheduled,
+	OpFileDownloadsGet:       onlyScheduled,
+	OpFileDownloadsCancel:    onlyScheduled,
+	OpFileDownloadsDownload:  onlyScheduled,
+	OpFileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	OpIngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
 }
+
+const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
 
 const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
 

@@ -143,7 +143,7 @@ func (o outcome) isTransient() bool {
 	if o.err != nil {
 		return !isPermanent(o.err)
 	}
-	return isTransientStatus(o.status) && o.code != codeTooManyBackfills
+	return isTransientStatus(o.status) && !isFull(o.code)
 }
 
 func isTransientStatus(status int) bool {

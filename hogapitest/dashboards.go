@@ -5,8 +5,11 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi"
 )
 
 // Dashboard is one dashboard of a project. What a field here does not cover goes into Extra, which may also replace a value,
@@ -19,6 +22,8 @@ type Dashboard struct {
 	Shared      bool
 	Deleted     bool
 	Tags        []string
+	Mode        hogapi.CreationMode // default where it is empty
+	Tiles       []map[string]any    // the keys that are missing are added; an empty one becomes a text
 	Created     time.Time
 	Extra       map[string]any
 }
@@ -26,7 +31,7 @@ type Dashboard struct {
 func (d Dashboard) json(era Era, team int) object {
 	o := object{
 		"id": d.ID, "name": d.Name, "description": d.Description, "pinned": d.Pinned, "created_at": stamp(d.Created),
-		"created_by": defaultUser(), "is_shared": d.Shared, "deleted": d.Deleted, "creation_mode": "default", "tags": orEmpty(d.Tags),
+		"created_by": defaultUser(), "is_shared": d.Shared, "deleted": d.Deleted, "creation_mode": or(d.Mode, hogapi.CreationModeDefault), "tags": orEmpty(d.Tags),
 		"restriction_level": 21, "effective_restriction_level": 21, "effective_privilege_level": 37, "user_access_level": "editor",
 	}
 	if era >= E3 {
@@ -52,6 +57,11 @@ func (s *Server) listDashboards(r *request) answer {
 		for _, tag := range r.query["tags"] {
 			fits = fits && slices.Contains(d.Tags, tag)
 		}
+		if mode := hogapi.CreationMode(r.query.Get("creation_mode")); s.era >= E4 && mode == "" {
+			fits = fits && d.Mode != hogapi.CreationModeUnlisted
+		} else if mode != "" {
+			fits = fits && or(d.Mode, hogapi.CreationModeDefault) == mode
+		}
 		if !d.Deleted && fits {
 			shown = append(shown, d)
 		}
@@ -68,4 +78,42 @@ func (s *Server) listDashboards(r *request) answer {
 	a := s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s.era, r.project.team) })
 	a.status = http.StatusOK
 	return a
+}
+
+// getDashboard shows one dashboard with its tiles. A creation_mode in the query filters here too.
+func (s *Server) getDashboard(r *request) answer {
+	for _, d := range r.project.dashboards {
+		mode := r.query.Get("creation_mode")
+		if strconv.Itoa(d.ID) != r.params["id"] || d.Deleted || mode != "" && mode != string(or(d.Mode, hogapi.CreationModeDefault)) {
+			continue
+		}
+		o := d.json(s.era, r.project.team)
+		tiles := []object{}
+		for i, t := range d.Tiles {
+			tiles = append(tiles, s.tile(i, t))
+		}
+		o["filters"], o["tiles"] = object{}, tiles
+		if s.era >= E3 {
+			maps.Copy(o, object{
+				"variables": nil, "breakdown_colors": []any{}, "data_color_theme_id": nil, "persisted_filters": nil,
+				"persisted_variables": nil, "quick_filter_ids": []any{}, "last_viewed_at": nil,
+			})
+		}
+		maps.Copy(o, d.Extra)
+		return reply(http.StatusOK, o)
+	}
+	return notFound("Not found.")
+}
+
+// tile is a tile with all of its keys.
+func (s *Server) tile(i int, given map[string]any) object {
+	o := object{"id": i + 1, "insight": nil, "text": nil, "layouts": object{}, "color": nil, "order": i, "last_refresh": nil, "is_cached": false}
+	if s.era >= E3 {
+		maps.Copy(o, object{"button_tile": nil, "widget": nil, "filters_overrides": nil, "show_description": nil, "transparent_background": nil})
+	}
+	if len(given) == 0 {
+		o["text"] = object{"id": i + 1, "body": "A text"}
+	}
+	maps.Copy(o, given)
+	return o
 }

@@ -65,6 +65,16 @@ func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
 // too_many_concurrent_backfills. The default is no limit.
 func WithBackfillLimit(n int) Option { return func(s *Server) { s.backfillLimit = n } }
 
+// WithFileDownloadLimit sets how many file downloads of a project may be under way; one more is answered 429
+// too_many_concurrent_file_downloads. The default is no limit.
+func WithFileDownloadLimit(n int) Option { return func(s *Server) { s.fileDownloadLimit = n } }
+
+// WithHogQLExports turns on the flag of the model hogql for file downloads, without which they are refused (403).
+func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true } }
+
+// WithIgnoredRanges makes the storage of files ignore Range: each answer is the whole file.
+func WithIgnoredRanges() Option { return func(s *Server) { s.ignoreRanges = true } }
+
 // WithRunDelay sets how long after a request, or after the run before it, a backfill's or a retry's next run begins. The
 // default is at once.
 func WithRunDelay(d time.Duration) Option { return func(s *Server) { s.runDelay = d } }

@@ -57,11 +57,22 @@ var routes = []route{
 	{op: hogapi.OpIntegrationsDelete, method: "DELETE", pattern: split("/integrations/{id}"), scope: "integration:write", since: E2, serve: (*Server).deleteIntegration},
 
 	{op: hogapi.OpDashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
+	{op: hogapi.OpDashboardsGet, method: "GET", pattern: split("/dashboards/{id}"), scope: "dashboard:read", serve: (*Server).getDashboard},
+
+	{op: hogapi.OpFileDownloadsList, method: "GET", pattern: split("/file_download_batch_exports"), scope: "batch_export:read", since: E4, serve: (*Server).listFileDownloads},
+	{op: hogapi.OpFileDownloadsCreate, method: "POST", pattern: split("/file_download_batch_exports"), scope: "batch_export:write", since: E4, serve: (*Server).createFileDownload},
+	{op: hogapi.OpFileDownloadsCountRows, method: "POST", pattern: split("/file_download_batch_exports/count_rows"), scope: "batch_export:write", since: E4, serve: (*Server).countRows},
+	{op: hogapi.OpFileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: (*Server).getFileDownload},
+	{op: hogapi.OpFileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: (*Server).cancelFileDownload},
+	{op: hogapi.OpFileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
+	{op: hogapi.OpFileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
+	{op: hogapi.OpIngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
 	{op: hogapi.OpDo, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
 	{op: hogapi.OpCapture, method: "POST", pattern: split("/batch"), root: true},
 	{op: hogapi.OpPreflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
+	{op: OpStorage, method: "GET", pattern: split("/" + storageSegment + "/{file}"), root: true, serve: (*Server).serveFile},
 }
 
 // noScope marks an endpoint that declares its scope since E3 only: before, every personal key is refused there.

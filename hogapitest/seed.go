@@ -22,6 +22,8 @@ type Project struct {
 	exports    []*export
 	dashboards []Dashboard
 	metrics    map[string]AppMetrics
+	downloads  []*fileDownload
+	warnings   []Warning
 	outcomes   []Outcome
 
 	integrations    []*Integration

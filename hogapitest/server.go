@@ -23,64 +23,69 @@ const (
 type Server struct {
 	settings
 
-	mu       sync.Mutex
-	projects map[string]*Project
-	keys     map[string]personalKey
-	routes   []route
-	scripts  map[hogapi.Op]*script
-	calls    []*Call
-	strange  []string        // requests that no route knows
-	leaks    []string        // keys that came where they do not belong
-	hosts    map[string]bool // that personal keys were sent to
-	inFlight map[hogapi.Op]*gauge
-	recent   map[string][]time.Time // calls of each key, for the throttle
-	ledger   ledgerBook
-	quota    Quota
-	reject   func(raw json.RawMessage) int
-	down     bool
+	mu         sync.Mutex
+	projects   map[string]*Project
+	keys       map[string]personalKey
+	routes     []route
+	scripts    map[hogapi.Op]*script
+	calls      []*Call
+	strange    []string        // requests that no route knows
+	leaks      []string        // keys that came where they do not belong
+	hosts      map[string]bool // that personal keys were sent to
+	inFlight   map[hogapi.Op]*gauge
+	recent     map[string][]time.Time // calls of each key, for the throttle
+	signatures map[string]signed      // of URLs of the storage
+	ledger     ledgerBook
+	quota      Quota
+	reject     func(raw json.RawMessage) int
+	down       bool
 
 	listener listener
 }
 
 // settings is what the options fix; nothing changes it later.
 type settings struct {
-	era            Era
-	now            func() time.Time
-	project        string
-	personalKey    string
-	projectKey     string
-	pathPrefix     string
-	foreign        []string
-	noEnvironments bool
-	member         bool
-	emptyBodies    bool
-	workingLogs    bool
-	polls          int
-	backfillLimit  int
-	lateRows       int
-	runDelay       time.Duration
-	ignoreOffsets  bool
-	repeatCursors  bool
-	rewriteLink    func(link string) string
-	maxBody        int
-	maxBatchEvents int
-	maxEventBytes  int
-	throttle       int
-	throttlePer    time.Duration
+	era               Era
+	now               func() time.Time
+	project           string
+	personalKey       string
+	projectKey        string
+	pathPrefix        string
+	foreign           []string
+	noEnvironments    bool
+	member            bool
+	emptyBodies       bool
+	workingLogs       bool
+	polls             int
+	backfillLimit     int
+	fileDownloadLimit int
+	hogqlExports      bool
+	ignoreRanges      bool
+	lateRows          int
+	runDelay          time.Duration
+	ignoreOffsets     bool
+	repeatCursors     bool
+	rewriteLink       func(link string) string
+	maxBody           int
+	maxBatchEvents    int
+	maxEventBytes     int
+	throttle          int
+	throttlePer       time.Duration
 }
 
 // New makes a server of the newest era with one project, [DefaultProject], and one key of each kind, unless options say otherwise.
 // It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
-		settings: settings{era: E4, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
-		projects: map[string]*Project{},
-		keys:     map[string]personalKey{},
-		hosts:    map[string]bool{},
-		routes:   slices.Clone(routes),
-		scripts:  map[hogapi.Op]*script{},
-		inFlight: map[hogapi.Op]*gauge{},
-		recent:   map[string][]time.Time{},
+		settings:   settings{era: E4, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
+		projects:   map[string]*Project{},
+		keys:       map[string]personalKey{},
+		hosts:      map[string]bool{},
+		routes:     slices.Clone(routes),
+		scripts:    map[hogapi.Op]*script{},
+		inFlight:   map[hogapi.Op]*gauge{},
+		recent:     map[string][]time.Time{},
+		signatures: map[string]signed{},
 	}
 	for _, option := range options {
 		option(s)

@@ -1,0 +1,72 @@
+// Command download exports the events of some days on demand and downloads them to local files.
+// After an interruption it continues, if it is given the -id that it printed.
+//
+// Without keys it works with a fake of the service.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+)
+
+func main() { demo.Main(run) }
+
+func run(ctx context.Context, out io.Writer, args []string) error {
+	flags := flag.NewFlagSet("download", flag.ContinueOnError)
+	days := flags.Int("days", 1, "how many days to export, up to the last midnight of UTC; at most 7")
+	folder := flags.String("folder", filepath.Join(os.TempDir(), "hogapi-download"), "where the files go")
+	started := flags.String("id", "", "of a file download that an earlier run has started")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	site, err := demo.Connect(out, demo.PersonalKey)
+	if err != nil {
+		return err
+	}
+	defer site.Close()
+	downloads := site.Client.FileDownloads
+
+	end := time.Now().UTC().Truncate(24 * time.Hour)
+	request := hogapi.FileDownloadRequest{
+		Model:             hogapi.ModelEvents,
+		DataIntervalStart: end.AddDate(0, 0, -*days), DataIntervalEnd: end,
+		File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip},
+	}
+	id, err := uuid.Parse(cmp.Or(*started, uuid.Nil.String()))
+	if err != nil {
+		return fmt.Errorf("-id: %w", err)
+	}
+	if id == uuid.Nil {
+		if id, err = downloads.Create(ctx, request); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Started. To continue after an interruption: -id %s\n", id)
+	}
+	var last hogapi.FileDownload
+	for state, err := range downloads.Watch(ctx, id, site.Watch()) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, state.Status)
+		last = state
+	}
+	paths, err := downloads.DownloadAll(ctx, id, *folder, &hogapi.FolderOptions{Extension: request.File.Extension()})
+	for _, path := range paths {
+		fmt.Fprintln(out, path)
+	}
+	if err == nil && last.RecordsCompleted != nil {
+		fmt.Fprintf(out, "%d records in %d files.\n", *last.RecordsCompleted, len(paths))
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func into(folder string, more ...string) func(context.Context, io.Writer, []string) error {
+	return func(ctx context.Context, out io.Writer, args []string) error {
+		return run(ctx, out, append(append(args, "-folder", folder), more...))
+	}
+}
+
+func TestWithoutKeys(t *testing.T) {
+	folder := t.TempDir()
+	out := demotest.Run(t, into(folder))
+	assert.Contains(t, out, "Completed")
+	assert.Contains(t, out, "1000 records in 1 files.")
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	assert.Regexp(t, `\.jsonl\.gz$`, files[0])
+}
+
+func TestAnInterruptedDownloadIsContinued(t *testing.T) {
+	folder, server := t.TempDir(), hogapitest.New()
+	content := bytes.Repeat([]byte("{}\n"), 100)
+	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{Content: content}}})
+	server.Script(hogapitest.OpStorage, hogapitest.CutBody(100), hogapitest.Status(404))
+	_, err := demotest.RunAt(t, server, nil, into(folder, "-id", id.String()))
+	var failed *hogapi.DownloadError
+	require.ErrorAs(t, err, &failed)
+
+	out, err := demotest.RunAt(t, server, nil, into(folder, "-id", id.String()))
+	require.NoError(t, err)
+	assert.Contains(t, out, "100 records in 1 files.")
+	calls := server.Calls(hogapitest.OpStorage)
+	assert.Equal(t, "bytes=100-", calls[len(calls)-1].Header.Get("Range"))
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "nothing else is left")
+	assert.Empty(t, server.Calls(hogapi.OpFileDownloadsCreate))
+}

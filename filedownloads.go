@@ -1,0 +1,353 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// FileDownload is an export on demand: one run that writes files which the service keeps for a
+// while. There is no destination and no schedule.
+type FileDownload struct {
+	ID     uuid.UUID `json:"id"` // of the run
+	Status RunStatus `json:"status"`
+
+	// With Get, Watch and Wait only.
+	Files            []uuid.UUID `json:"files,omitzero"`             // once it has completed; empty if there was no data
+	RecordsCompleted *int64      `json:"records_completed,omitzero"` // once it has completed
+	Error            *string     `json:"error,omitzero"`             // the service's own text
+}
+
+func (d *FileDownload) complete() error { return hasID(d.ID) }
+
+// run is the same as a run, for the functions on runs.
+func (d *FileDownload) run() *Run {
+	return &Run{ID: d.ID, Status: d.Status, RecordsCompleted: d.RecordsCompleted, LatestError: d.Error}
+}
+
+// fileDownloadState is what the service says of one file download, without its id.
+type fileDownloadState struct{ FileDownload }
+
+func (s *fileDownloadState) complete() error {
+	if s.Status == RunStatusCompleted && s.Files == nil {
+		return errors.New("it is completed and lists no files")
+	}
+	return hasText(string(s.Status), "status")
+}
+
+// FileFormat is the format of exported files.
+type FileFormat string
+
+// The formats that the service writes.
+const (
+	FileFormatParquet   FileFormat = "Parquet"
+	FileFormatJSONLines FileFormat = "JSONLines"
+)
+
+var fileFormats = []FileFormat{FileFormatParquet, FileFormatJSONLines}
+
+// FileCompression is the compression of exported files.
+type FileCompression string
+
+// The compressions that the service knows. JSONLines files take gzip and brotli only.
+const (
+	FileCompressionZstd   FileCompression = "zstd"
+	FileCompressionLZ4    FileCompression = "lz4"
+	FileCompressionSnappy FileCompression = "snappy"
+	FileCompressionGzip   FileCompression = "gzip"
+	FileCompressionBrotli FileCompression = "brotli"
+)
+
+var fileCompressions = []FileCompression{
+	FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy, FileCompressionGzip, FileCompressionBrotli,
+}
+
+// FileOptions say what the files are like.
+type FileOptions struct {
+	Format      FileFormat      `json:"format,omitzero"`      // default Parquet
+	Compression FileCompression `json:"compression,omitzero"` // default none
+	MaxSizeMB   Opt[int]        `json:"max_size_mb,omitzero"` // files of about so many MiB; default 1024; 0 or null is one file
+}
+
+// Extension is how the names of such files end, for example ".parquet" or ".jsonl.gz". A compressed
+// Parquet file ends like any other: the compression is inside.
+func (o FileOptions) Extension() string {
+	if o.Format != FileFormatJSONLines {
+		return ".parquet"
+	}
+	switch o.Compression {
+	case FileCompressionGzip:
+		return ".jsonl.gz"
+	case FileCompressionBrotli:
+		return ".jsonl.br"
+	default:
+		return ".jsonl"
+	}
+}
+
+func (o FileOptions) check(op Op) error {
+	if o.Format != "" {
+		if err := checkSpelling(op, "File.Format", o.Format, fileFormats); err != nil {
+			return err
+		}
+	}
+	if o.Compression != "" {
+		if err := checkSpelling(op, "File.Compression", o.Compression, fileCompressions); err != nil {
+			return err
+		}
+	}
+	parquetOnly := []FileCompression{FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy}
+	if o.Format == FileFormatJSONLines && slices.Contains(parquetOnly, o.Compression) {
+		return &InputError{
+			Op: op, Field: "File.Compression", Value: string(o.Compression), Want: "gzip, brotli or none with JSONLines: the run would fail",
+		}
+	}
+	return firstNegative(op, map[string]int{"File.MaxSizeMB": o.MaxSizeMB.Or(0)})
+}
+
+// FileDownloadRequest is a new file download. Model is required, and so are both ends of the
+// interval unless the model is [ModelHogQL]. Times are sent in UTC.
+type FileDownloadRequest struct {
+	Model Model       `json:"model"`
+	File  FileOptions `json:"file"`
+
+	// At most 7 days apart, and not in the future. With ModelHogQL each one is needed only if the
+	// query names it.
+	DataIntervalStart time.Time `json:"data_interval_start,omitzero"`
+	DataIntervalEnd   time.Time `json:"data_interval_end,omitzero"`
+
+	Include []string `json:"include,omitempty"` // names of events; ModelEvents only
+	Exclude []string `json:"exclude,omitempty"` // names of events; ModelEvents only
+
+	HogQLQuery     string          `json:"hogql_query,omitzero"`     // ModelHogQL only
+	HogQLModifiers json.RawMessage `json:"hogql_modifiers,omitzero"` // ModelHogQL only; an object
+}
+
+// longestDownload is how much data one file download takes.
+const longestDownload = 7 * 24 * time.Hour
+
+func (r FileDownloadRequest) check(op Op) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
+	}
+	if err := checkSpelling(op, "Model", r.Model, models); err != nil {
+		return err
+	}
+	isHogQL, hasNames := r.Model == ModelHogQL, len(r.Include)+len(r.Exclude) > 0
+	switch {
+	case hasNames && r.Model != ModelEvents && r.Model.IsKnown():
+		return bad("Include", "", `none, nor Exclude, unless the model is "events": other models cannot be limited to events`)
+	case isHogQL && strings.TrimSpace(r.HogQLQuery) == "":
+		return bad("HogQLQuery", "", `a query: the model is "hogql"`)
+	case !isHogQL && (r.HogQLQuery != "" || r.HogQLModifiers != nil):
+		return bad("HogQLQuery", "", `no query and no HogQLModifiers unless the model is "hogql"`)
+	case !isHogQL && r.DataIntervalStart.IsZero():
+		return bad("DataIntervalStart", "", "a time: this model needs both ends of the interval")
+	case !isHogQL && r.DataIntervalEnd.IsZero():
+		return bad("DataIntervalEnd", "", "a time: this model needs both ends of the interval")
+	}
+	if err := checkDownloadInterval(op, r.DataIntervalStart, r.DataIntervalEnd); err != nil {
+		return err
+	}
+	return r.File.check(op)
+}
+
+func checkDownloadInterval(op Op, start, end time.Time) error {
+	want := ""
+	switch {
+	case start.IsZero() || end.IsZero():
+	case end.Before(start):
+		want = "not earlier than DataIntervalStart"
+	case end.Sub(start) > longestDownload:
+		want = "at most 7 days after DataIntervalStart: split a longer range"
+	}
+	if want == "" {
+		return nil
+	}
+	return &InputError{Op: op, Field: "DataIntervalEnd", Value: end.String(), Want: want}
+}
+
+// CountRowsRequest is a query whose rows are counted. Times are sent in UTC.
+type CountRowsRequest struct {
+	HogQLQuery        string          `json:"hogql_query"`
+	HogQLModifiers    json.RawMessage `json:"hogql_modifiers,omitzero"`     // an object
+	DataIntervalStart time.Time       `json:"data_interval_start,omitzero"` // needed if the query names it
+	DataIntervalEnd   time.Time       `json:"data_interval_end,omitzero"`   // needed if the query names it
+}
+
+func (r CountRowsRequest) check(op Op) error {
+	if strings.TrimSpace(r.HogQLQuery) == "" {
+		return &InputError{Op: op, Field: "HogQLQuery", Want: "a query"}
+	}
+	return checkDownloadInterval(op, r.DataIntervalStart, r.DataIntervalEnd)
+}
+
+// slowestCount is longer than the 30 seconds after which the service gives up.
+const slowestCount = time.Minute
+
+// rowCount is the answer to a [CountRowsRequest].
+type rowCount struct {
+	Count *int64 `json:"count"`
+}
+
+func (c *rowCount) complete() error {
+	if c.Count == nil {
+		return errors.New("it has no count")
+	}
+	return nil
+}
+
+// FileDownloadsService exports data on demand to files, and downloads them: [Client.FileDownloads].
+// Servers older than May 2026 do not have it: [ErrUnsupported].
+type FileDownloadsService service
+
+// Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait].
+// There is no way to delete one: the service removes the files after a while.
+//
+// POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means
+// that others must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval
+// that ends in the future is [ErrInvalid]. The call is not repeated if its outcome is unknown:
+// after an [*OutcomeUnknownError], check the list, newest first, before trying again.
+func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
+	r := endpoint(OpFileDownloadsCreate).refuse(download.check(OpFileDownloadsCreate))
+	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
+	r.body = download
+	created, err := fetch[FileDownload](ctx, s.client, r, options)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return created.ID, nil
+}
+
+// List returns one page of file downloads, newest first, with id and status only.
+//
+// GET /file_download_batch_exports/, scope batch_export:read.
+func (s *FileDownloadsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[FileDownload], error) {
+	return s.walk(o, options).one(ctx)
+}
+
+// Pages yields the pages of List.
+func (s *FileDownloadsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[FileDownload], error] {
+	return s.walk(o, options).pages(ctx)
+}
+
+// All yields the file downloads of all pages. An error comes once, last, as a [*PageError] that says
+// where to resume.
+func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
+	return s.walk(o, options).all(ctx)
+}
+
+// walk is the pager of List, Pages and All.
+func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) pager[FileDownload, *OffsetPage[FileDownload]] {
+	return offsetPager[FileDownload](s.client, endpoint(OpFileDownloadsList), orDefault(o), options)
+}
+
+// Get returns one file download, with its files once it has completed.
+//
+// GET /file_download_batch_exports/{id}/, scope batch_export:read.
+func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
+	state, err := fetch[fileDownloadState](ctx, s.client, endpointByID(OpFileDownloadsGet, id), options)
+	if err != nil {
+		return nil, err
+	}
+	state.ID = id
+	return &state.FileDownload, nil
+}
+
+// Cancel ends a file download that is under way. For one that is over the error is [ErrInvalid]. If
+// the service answers that it runs nevertheless, the error is [ErrOutcomeUnknown]: look at it with
+// Get, and cancel it again. The call is not repeated if its outcome is unknown.
+//
+// POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
+func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
+	r := endpointByID(OpFileDownloadsCancel, id)
+	after, err := fetch[fileDownloadState](ctx, s.client, r, options)
+	if err != nil || after.Status == RunStatusCancelled {
+		return err
+	}
+	return &OutcomeUnknownError{
+		Op: r.op.name, Method: r.op.method, Route: r.op.path, Attempts: 1,
+		Err: fmt.Errorf("the service accepted the call, but the status is still %s", clean(string(after.Status))),
+	}
+}
+
+// CountRows returns how many rows a HogQL query would export. A query that takes the service over
+// 30 seconds is [ErrInvalid], with the code "timeout_exceeded".
+//
+// POST /file_download_batch_exports/count_rows/, scope batch_export:write. [ErrForbidden] if the
+// project may not use ModelHogQL.
+func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
+	r := endpoint(OpFileDownloadsCountRows).refuse(query.check(OpFileDownloadsCountRows))
+	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
+	r.leastTry = slowestCount
+	r.body = struct {
+		Model Model `json:"model"`
+		CountRowsRequest
+	}{ModelHogQL, query}
+	n, err := fetch[rowCount](ctx, s.client, r, options)
+	if err != nil {
+		return 0, err
+	}
+	return *n.Count, nil
+}
+
+// Watch yields a file download as it is now and then on each change, until it is over. It works as
+// [RunsService.Watch]; WatchOptions.Until is given the id, status, records and error of the
+// download's run.
+func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
+	return func(yield func(FileDownload, error) bool) {
+		for download, err := range s.watch(ctx, id, o, options) {
+			if !yield(orDefault(download), err) {
+				return
+			}
+		}
+	}
+}
+
+// Wait returns when a file download is over. The error is nil only if it completed, or is still
+// running and WatchOptions.Until accepts that. Any other end is a [*RunError]: [ErrRunFailed],
+// [ErrRunCancelled]. The download as it was last seen is returned with every error; it is nil if it
+// was never seen.
+func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
+	download, err := lastOf(s.watch(ctx, id, o, options))
+	if err == nil {
+		err = download.ended()
+	}
+	return download, err
+}
+
+// ended is the error of a file download that is over and has not completed.
+func (d *FileDownload) ended() error {
+	if run := d.run(); run.endedBadly() {
+		return &RunError{Run: run}
+	}
+	return nil
+}
+
+func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*FileDownload, error] {
+	w, err := o.withDefaults(OpFileDownloadsGet)
+	if err != nil {
+		return failedSeq[*FileDownload](err)
+	}
+	return watch(ctx, w, "file download "+id.String(), func() look[FileDownload] {
+		var before *runMark
+		return func(ctx context.Context) (sight[FileDownload], error) {
+			download, err := s.Get(ctx, id, options...)
+			if err != nil {
+				return sight[FileDownload]{}, err
+			}
+			run := download.run()
+			now := run.mark()
+			changed := before == nil || *before != now
+			before = &now
+			return sight[FileDownload]{download, changed, w.Until(*run)}, nil
+		}
+	})
+}

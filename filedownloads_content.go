@@ -1,0 +1,333 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DownloadOptions say where a download begins.
+type DownloadOptions struct {
+	// Offset is how many bytes of the file the writer has already, from an earlier call.
+	Offset int64
+}
+
+// DownloadError is a file that was not downloaded whole. The writer has the first Offset bytes of
+// it: to resume, call Download again with DownloadOptions.Offset set to that.
+type DownloadError struct {
+	File     uuid.UUID
+	Offset   int64 // bytes that the writer has, those of earlier calls included
+	Size     int64 // of the file; -1 if it is not known
+	Attempts int   // requests for the file
+	Err      error // the cause, without URLs
+}
+
+func (e *DownloadError) Error() string {
+	size := "an unknown number of"
+	if e.Size >= 0 {
+		size = strconv.FormatInt(e.Size, 10)
+	}
+	return fmt.Sprintf("hogapi: %s: file %s: %s; the writer has %d of %s bytes: resume at that Offset",
+		OpFileDownloadsDownload, e.File, within(OpFileDownloadsDownload, e.Err), e.Offset, size)
+}
+
+// Unwrap returns the cause.
+func (e *DownloadError) Unwrap() error { return e.Err }
+
+// Download writes one file of a completed file download to w, byte for byte as it is stored, and
+// returns its size. The file is an id of FileDownload.Files. A download that is cut off resumes
+// where it was; if nothing more arrives in as many attempts as RetryPolicy.MaxTries, the error is a
+// [*DownloadError] that says where to resume. An attempt ends when no byte has arrived for the time
+// of [WithTryTimeout]; there is no limit for the whole: give ctx a deadline. A file that is not
+// whole is always an error.
+//
+// The service answers with a signed URL of its storage, which anybody may read from for a while.
+// It is used once, without the client's keys and headers, and neither logged nor put into errors.
+//
+// GET /file_download_batch_exports/{id}/download/{part}/, scope batch_export:read. [ErrInvalid] if
+// the file download is not over, has failed or has expired.
+func (s *FileDownloadsService) Download(
+	ctx context.Context, id, file uuid.UUID, w io.Writer, o *DownloadOptions, options ...CallOption,
+) (size int64, err error) {
+	offset := orDefault(o).Offset
+	r := endpointByID(OpFileDownloadsDownload, id, file)
+	switch {
+	case w == nil:
+		return 0, &InputError{Op: r.op.name, Field: "w", Value: "nil", Want: "a writer"}
+	case offset < 0:
+		return 0, &InputError{Op: r.op.name, Field: "Offset", Value: strconv.FormatInt(offset, 10), Want: "0 or more"}
+	}
+	t := &transfer{client: s.client, request: r, options: options, w: w, at: offset, size: -1}
+	if err := t.run(ctx); err != nil {
+		if _, isInput := errors.AsType[*InputError](err); isInput {
+			return 0, err
+		}
+		return 0, &DownloadError{File: file, Offset: t.at, Size: t.size, Attempts: t.attempts, Err: err}
+	}
+	return t.size, nil
+}
+
+// transfer is one file on its way, over all attempts.
+type transfer struct {
+	client  *Client
+	request request
+	options []CallOption
+	w       io.Writer
+
+	at, size int64  // written; -1 until it is known
+	etag     string // of the first attempt whose storage gave one
+	attempts int
+}
+
+// passing is an error that another attempt, with a URL of its own, may not meet.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+func (t *transfer) run(ctx context.Context) error {
+	for failures := 0; ; {
+		before := t.at
+		err := t.attempt(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx != nil && ctx.Err() != nil {
+			return t.ended(ctx, err)
+		}
+		if t.at > before {
+			failures = 0
+		}
+		failures++
+		again, ok := errors.AsType[passing](err)
+		if !ok {
+			return err
+		}
+		policy := t.client.core.retry
+		if failures >= policy.MaxTries {
+			return again.error
+		}
+		if !sleep(ctx, jitter(policy.BaseDelay, policy.MaxDelay, failures, randomUnit())) {
+			return t.ended(ctx, again.error)
+		}
+	}
+}
+
+// ended is the error of a download whose context has ended.
+func (t *transfer) ended(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
+}
+
+// attempt asks for a URL and reads from it what is missing.
+func (t *transfer) attempt(ctx context.Context) error {
+	var location string
+	r := t.request
+	r.location = &location
+	if err := t.client.call(ctx, r, nil, t.options...); err != nil {
+		return err
+	}
+	where, err := t.client.storageURL(location)
+	if err != nil {
+		return err
+	}
+	t.attempts++
+	err = t.read(ctx, where)
+	if p, ok := errors.AsType[passing](err); ok {
+		return passing{redactError(p.error, secretsOf(where))}
+	}
+	return err
+}
+
+// secretsOf are the parts of a signed URL that sign it, for errors of transports that quote it.
+func secretsOf(where *url.URL) (secrets []string) {
+	for _, values := range where.Query() {
+		for _, value := range values {
+			if len(value) >= 2*leastSecret {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	return secrets
+}
+
+// storageURL is the signed URL that the service has answered with.
+func (c *Client) storageURL(location string) (*url.URL, error) {
+	u, err := url.Parse(location)
+	switch {
+	case location == "":
+		return nil, errors.New("the answer does not lead to a file; is the base URL the service's?")
+	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("the answer leads to something that is not a URL of a file")
+	case u.Scheme == "http" && c.core.api.Scheme == "https":
+		return nil, errors.New("refused: the answer leads from https to a URL that is not encrypted")
+	}
+	return u, nil
+}
+
+// read makes one request to the storage. It uses the transport as it is: no redirects, no cookies,
+// no key, no header but these two.
+func (t *transfer) read(ctx context.Context, where *url.URL) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := t.client.core.tryLimits.api
+	idle := time.AfterFunc(limit, func() { cancel(errTryTimeout) })
+	defer idle.Stop()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
+	if err != nil {
+		return errors.New("the answer leads to something that is not a URL of a file")
+	}
+	req.Header.Set("Accept-Encoding", "identity") // without it net/http would decompress .gz files
+	if from := t.at; from > 0 {
+		if t.size < 0 { // w may have it all, and not every storage answers a range after the end with the size
+			from--
+		}
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	resp, err := t.client.core.storage().RoundTrip(req)
+	if err != nil || resp == nil {
+		return passing{fmt.Errorf("no answer from the storage: %w", tryError(ctx, cmp.Or(noURL(err), errNoAnswer)))}
+	}
+	if resp.Body == nil { // as transports for tests leave it
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	skip, end, err := t.begin(resp)
+	if err != nil {
+		return err
+	}
+	buffer := make([]byte, 128<<10)
+	for place := t.at - skip; place < end; {
+		idle.Reset(limit)
+		n, err := resp.Body.Read(buffer)
+		idle.Stop()
+		data := buffer[:min(int64(n), end-place)]
+		fresh := data[min(max(t.at-place, 0), int64(len(data))):] // what w has not
+		place += int64(len(data))
+		if err := t.write(fresh); err != nil {
+			return err
+		}
+		if place < end && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		if place < end && err != nil {
+			return passing{fmt.Errorf("the file was cut off: %w", tryError(ctx, err))}
+		}
+	}
+	idle.Reset(limit)
+	if n, _ := resp.Body.Read(buffer[:1]); n > 0 {
+		return errors.New("the storage sent more than it announced: start again at Offset 0, in an empty writer")
+	}
+	if t.at < t.size {
+		return passing{errors.New("the storage sent a part only")}
+	}
+	return nil
+}
+
+func (t *transfer) write(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	n, err := t.w.Write(data)
+	t.at += int64(max(min(n, len(data)), 0))
+	if err == nil && n != len(data) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("the writer failed: %w", err)
+	}
+	return nil
+}
+
+// begin checks the head of the storage's answer. The body holds the file up to end, and begins with
+// skip bytes that the writer has already.
+func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
+	contentRange := resp.Header.Get("Content-Range")
+	from, end, size := int64(0), resp.ContentLength, resp.ContentLength
+	switch resp.StatusCode {
+	case http.StatusOK: // the whole file, also where a part was asked for
+	case http.StatusPartialContent:
+		var ok bool
+		if from, end, size, ok = parseContentRange(contentRange); !ok || from > t.at {
+			return 0, 0, errors.New("the storage does not say which part of the file it sends")
+		}
+		if resp.ContentLength >= 0 && resp.ContentLength != end-from {
+			return 0, 0, passing{errors.New("the storage sends more or less than the part that it names")}
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		if size, ok := parseUnsatisfied(contentRange); ok && t.at > size {
+			return 0, 0, t.identify(resp, size)
+		}
+		return 0, 0, errors.New("the storage refuses to send the rest of the file: does the file have as many bytes as Offset says?")
+	default:
+		return 0, 0, storageStatus(resp.StatusCode)
+	}
+	switch {
+	case resp.Uncompressed:
+		return 0, 0, errors.New("the HTTP client's transport decompresses answers: files must be stored as they are")
+	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
+		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
+	case size < 0:
+		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
+	}
+	return t.at - from, end, t.identify(resp, size)
+}
+
+// identify compares size and ETag with those of earlier attempts: all bytes must be of one file.
+func (t *transfer) identify(resp *http.Response, size int64) error {
+	etag := resp.Header.Get("ETag")
+	switch {
+	case t.size >= 0 && t.size != size || t.etag != "" && etag != "" && etag != t.etag:
+		return errors.New("the file has changed since the download began: start again at Offset 0, in an empty writer")
+	case t.at > size:
+		return fmt.Errorf("the file is shorter than Offset: it has %d bytes", size)
+	}
+	t.size, t.etag = size, cmp.Or(t.etag, etag)
+	return nil
+}
+
+// storageStatus is the error of a storage that sends no file. A signature that has expired is a 403.
+func storageStatus(status int) error {
+	err := fmt.Errorf("the storage answered %d %s", status, http.StatusText(status))
+	if isTransientStatus(status) || status == http.StatusForbidden {
+		return passing{err}
+	}
+	return err
+}
+
+// parseContentRange reads "bytes 5-9/10" as the part from 5 up to 10 of 10 bytes.
+func parseContentRange(text string) (from, end, size int64, ok bool) {
+	text, hasUnit := strings.CutPrefix(text, "bytes ")
+	part, total, hasTotal := strings.Cut(text, "/")
+	first, last, hasLast := strings.Cut(part, "-")
+	from, ok1 := parseCount(first)
+	end, ok2 := parseCount(last)
+	size, ok3 := parseCount(total)
+	ok = hasUnit && hasTotal && hasLast && ok1 && ok2 && ok3 && from <= end && end < size
+	return from, end + 1, size, ok
+}
+
+// parseUnsatisfied reads "bytes */10".
+func parseUnsatisfied(text string) (size int64, ok bool) {
+	total, ok := strings.CutPrefix(text, "bytes */")
+	if !ok {
+		return 0, false
+	}
+	return parseCount(total)
+}
+
+func parseCount(text string) (int64, bool) {
+	n, err := strconv.ParseUint(text, 10, 62)
+	return int64(n), err == nil
+}

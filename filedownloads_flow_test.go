@@ -1,0 +1,208 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func aDownload() hogapi.FileDownloadRequest {
+	end := time.Now().Add(-time.Hour).Truncate(time.Hour)
+	return hogapi.FileDownloadRequest{
+		Model: hogapi.ModelEvents, DataIntervalStart: end.Add(-24 * time.Hour), DataIntervalEnd: end,
+		File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip},
+	}
+}
+
+// From the request to the local file, with a storage that cuts each answer.
+func TestAFileDownloadToALocalFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
+		client, ctx := server.Client(t), t.Context()
+		id, err := client.FileDownloads.Create(ctx, aDownload())
+		require.NoError(t, err)
+
+		_, err = client.FileDownloads.DownloadAll(ctx, id, t.TempDir(), nil)
+		require.ErrorContains(t, err, "is still Starting")
+		var statuses []hogapi.RunStatus
+		for state, err := range client.FileDownloads.Watch(ctx, id, nil) {
+			require.NoError(t, err)
+			statuses = append(statuses, state.Status)
+		}
+		assert.Equal(t, []hogapi.RunStatus{"Running", "Completed"}, statuses, "Starting was seen by DownloadAll")
+		done, err := client.FileDownloads.Wait(ctx, id, nil)
+		require.NoError(t, err)
+		assert.Equal(t, new(int64(1000)), done.RecordsCompleted)
+
+		server.Script(hogapitest.OpStorage, hogapitest.CutBody(1), hogapitest.Status(503), hogapitest.CutBody(300), hogapitest.CutBefore())
+		paths, err := client.FileDownloads.DownloadAll(ctx, id, t.TempDir(), &hogapi.FolderOptions{Extension: aDownload().File.Extension()})
+		require.NoError(t, err)
+		require.Len(t, paths, 1)
+		assert.True(t, strings.HasSuffix(paths[0], done.Files[0].String()+".jsonl.gz"))
+		zipped, err := os.ReadFile(paths[0])
+		require.NoError(t, err)
+		lines, err := unzipped(zipped)
+		require.NoError(t, err)
+		assert.Equal(t, 1000, bytes.Count(lines, []byte("\n")))
+		for _, call := range server.Calls(hogapitest.OpStorage) {
+			assert.Empty(t, call.Header.Get("Authorization"))
+		}
+		for listed, err := range client.FileDownloads.All(ctx, nil) {
+			require.NoError(t, err)
+			assert.Equal(t, hogapi.FileDownload{ID: id, Status: "Completed"}, listed)
+		}
+	})
+}
+
+func TestHowFileDownloadsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithFileDownloadLimit(1))
+		project := server.Project(hogapitest.DefaultProject)
+		project.NextRuns(hogapitest.Outcome{Status: "FailedBilling", Error: "no money"})
+		client, ctx := server.Client(t), t.Context()
+		id, err := client.FileDownloads.Create(ctx, aDownload())
+		require.NoError(t, err)
+		_, err = client.FileDownloads.Create(ctx, aDownload())
+		require.ErrorIs(t, err, hogapi.ErrTooManyFileDownloads)
+		d, err := client.FileDownloads.Wait(ctx, id, nil)
+		require.ErrorIs(t, err, hogapi.ErrRunFailed)
+		require.ErrorContains(t, err, "no money")
+		assert.Equal(t, hogapi.RunStatusFailedBilling, d.Status)
+		_, err = client.FileDownloads.Download(ctx, id, uuid.New(), io.Discard, nil)
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+		require.ErrorIs(t, client.FileDownloads.Cancel(ctx, id), hogapi.ErrInvalid)
+
+		id, err = client.FileDownloads.Create(ctx, aDownload())
+		require.NoError(t, err)
+		_, err = client.FileDownloads.Download(ctx, id, uuid.New(), io.Discard, nil)
+		require.ErrorContains(t, err, "still in progress")
+		require.NoError(t, client.FileDownloads.Cancel(ctx, id))
+		_, err = client.FileDownloads.Wait(ctx, id, nil)
+		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
+
+		running := project.AddFileDownload(hogapitest.FileDownload{Status: "Running"})
+		d, err = client.FileDownloads.Wait(ctx, running, &hogapi.WatchOptions{Until: func(r hogapi.Run) bool { return r.ID == running && r.Status == "Running" }})
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.RunStatusRunning, d.Status)
+
+		future := aDownload()
+		future.DataIntervalStart, future.DataIntervalEnd = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
+		_, err = client.FileDownloads.Create(ctx, future)
+		require.ErrorIs(t, err, hogapi.ErrInvalid, "whose future it is, the service knows")
+		_, err = client.FileDownloads.Create(ctx, hogapi.FileDownloadRequest{Model: hogapi.ModelHogQL, HogQLQuery: "SELECT event FROM events"})
+		require.ErrorIs(t, err, hogapi.ErrForbidden)
+		_, err = client.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{HogQLQuery: "SELECT event FROM events"})
+		require.ErrorIs(t, err, hogapi.ErrForbidden)
+	})
+}
+
+func TestFileDownloadsOfAQuery(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithHogQLExports())
+	client := server.Client(t)
+	n, err := client.FileDownloads.CountRows(t.Context(), hogapi.CountRowsRequest{HogQLQuery: "SELECT event FROM events"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 1000, n)
+	_, err = client.FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{Model: hogapi.ModelHogQL, HogQLQuery: "SELECT event FROM events"})
+	require.NoError(t, err)
+}
+
+// Over real sockets, with a storage on another host that ignores Range and closes connections.
+func TestADownloadOverSockets(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+	var mu sync.Mutex
+	var seen []http.Header
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Header.Clone())
+		n := len(seen)
+		mu.Unlock()
+		if n > 2 {
+			http.ServeContent(w, r, "f.jsonl.gz", time.Time{}, bytes.NewReader(content))
+			return
+		}
+		w.Header().Set("Content-Length", "1048576") // and the connection ends in the middle
+		_, _ = w.Write(content[:300_000*n])
+		panic(http.ErrAbortHandler)
+	}))
+	defer storage.Close()
+	storage.Config.ErrorLog = nil
+
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
+	defer server.Close()
+	file := uuid.New()
+	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: content}}})
+	server.Script(hogapi.OpFileDownloadsDownload, hogapitest.Always(hogapitest.Status(302).WithHeader("Location", storage.URL+"/f?X-Amz-Signature=secret")))
+	client, err := hogapi.NewClient(
+		hogapi.WithBaseURL(server.URL()), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
+	)
+	require.NoError(t, err)
+	var got bytes.Buffer
+	size, err := client.FileDownloads.Download(t.Context(), id, file, &got, nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, len(content), size)
+	assert.True(t, bytes.Equal(content, got.Bytes()))
+	require.Len(t, seen, 3)
+	assert.Empty(t, seen[0].Get("Range"))
+	for _, h := range seen {
+		h.Del("Range")
+		assert.Equal(t, http.Header{"Accept-Encoding": {"identity"}, "User-Agent": {"Go-http-client/1.1"}}, h)
+	}
+
+	server.ClearScript(hogapi.OpFileDownloadsDownload) // the fake's own storage, on the same socket
+	got.Reset()
+	server.Script(hogapitest.OpStorage, hogapitest.CutBody(500_000), hogapitest.Truncated())
+	_, err = client.FileDownloads.Download(t.Context(), id, file, &got, nil)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(content, got.Bytes()))
+}
+
+func TestADownloadFromAStorageThatIgnoresRanges(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithIgnoredRanges())
+	file := uuid.New()
+	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: []byte("0123456789")}}})
+	var got strings.Builder
+	server.Script(hogapitest.OpStorage, hogapitest.CutBody(4), hogapitest.CutBody(2))
+	_, err := server.Client(t).FileDownloads.Download(t.Context(), id, file, &got, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "0123456789", got.String())
+}
+
+// Events that were imported come back in a file.
+func TestImportedEventsCanBeDownloaded(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
+	client := server.Client(t)
+	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.Repeat(goodRecord+"\n", 3))), hogapi.ImportOptions{ID: "x"})
+	require.NoError(t, err)
+	download := aDownload()
+	download.File.Compression = ""
+	download.DataIntervalStart, download.DataIntervalEnd = time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)
+	id, err := client.FileDownloads.Create(t.Context(), download)
+	require.NoError(t, err)
+	done, err := client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
+	require.NoError(t, err)
+	var got strings.Builder
+	_, err = client.FileDownloads.Download(t.Context(), id, done.Files[0], &got, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3, strings.Count(got.String(), "\n"))
+
+	download.Exclude = []string{"e"}
+	id, err = client.FileDownloads.Create(t.Context(), download)
+	require.NoError(t, err)
+	done, err = client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
+	require.NoError(t, err)
+	assert.Equal(t, []uuid.UUID{}, done.Files, "no data is no error, and no file")
+}

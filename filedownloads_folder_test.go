@@ -1,0 +1,163 @@
+package hogapi
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+)
+
+// downloads is a service with a completed file download of two files, and their storage.
+func downloads(files step) roundTrip {
+	return func(r *http.Request) (*http.Response, error) {
+		switch {
+		case r.URL.Host != "us.posthog.com":
+			return files(r)
+		case strings.Contains(r.URL.Path, "/download/"):
+			return answer(r, 302, "", "Location", testLocation), nil
+		}
+		return answer(r, 200, fmt.Sprintf(`{"status":"Completed","files":["%s","%s"],"records_completed":2}`, fileA, fileB)), nil
+	}
+}
+
+func TestDownloadAllWritesWholeFiles(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	steps := newScript(cutAt(7, file, nil), fails(&os.PathError{Op: "x"}))
+	client := newFakeClient(t, downloads(steps.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	o := &FolderOptions{Extension: ".jsonl.gz"}
+	paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
+	var failed *DownloadError
+	require.ErrorAs(t, err, &failed)
+	assert.Empty(t, paths)
+	one, other := filepath.Join(folder, fileA.String()+".jsonl.gz"), filepath.Join(folder, fileB.String()+".jsonl.gz")
+	assert.Equal(t, []string{one + ".part", one + ".part.size"}, filesIn(t, folder), "nothing looks whole")
+
+	s := &storage{steps: []step{file}}
+	client = newFakeClient(t, downloads(s.RoundTrip))
+	paths, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
+	require.NoError(t, err)
+	assert.Equal(t, []string{one, other}, paths)
+	assert.Equal(t, []string{"bytes=6-", ""}, s.ranges, "what was there is kept, and one byte of it read again")
+	assert.Equal(t, paths, filesIn(t, folder))
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, testContent, string(content))
+	}
+	paths, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
+	require.NoError(t, err)
+	assert.Equal(t, []string{one, other}, paths)
+	assert.Len(t, s.ranges, 2, "what is whole is not downloaded again")
+}
+
+func filesIn(t *testing.T, folder string) (paths []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(folder, e.Name()))
+	}
+	return paths
+}
+
+func TestDownloadAllTrustsNoPartThatItDoesNotKnow(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"no size":            {".part": "garbage"},
+		"a size that is bad": {".part": "garbage", ".part.size": "x"},
+		"too short":          {".part": "012", ".part.size": "7"},
+		"longer than synced": {".part": "0123garbage", ".part.size": "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for ending, content := range files {
+				require.NoError(t, os.WriteFile(filepath.Join(folder, fileA.String()+ending), []byte(content), 0o600))
+			}
+			paths, err := newFakeClient(t, downloads(file)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+			require.NoError(t, err)
+			content, err := os.ReadFile(paths[0])
+			require.NoError(t, err)
+			assert.Equal(t, testContent, string(content))
+			assert.Equal(t, paths, filesIn(t, folder))
+		})
+	}
+}
+
+func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
+	all := func(body string) ([]string, error) {
+		client := newFakeClient(t, newScript(answers(200, body)))
+		return client.FileDownloads.DownloadAll(t.Context(), downloadA, t.TempDir(), nil)
+	}
+	_, err := all(`{"status":"Running"}`)
+	require.ErrorContains(t, err, "is still Running: wait until it is over")
+	_, err = all(`{"status":"Failed","error":"broken"}`)
+	require.ErrorIs(t, err, ErrRunFailed)
+	require.ErrorContains(t, err, "broken")
+	_, err = all(`{"status":"Dreaming"}`)
+	var run *RunError
+	require.ErrorAs(t, err, &run)
+	paths, err := all(`{"status":"Completed","files":[],"records_completed":0}`)
+	require.NoError(t, err)
+	assert.Empty(t, paths)
+}
+
+func TestDownloadAllHasOneOwner(t *testing.T) {
+	folder := t.TempDir()
+	lock, err := durable.OS{}.Lock(filepath.Join(folder, downloadA.String()+".lock"))
+	require.NoError(t, err)
+	_, err = newFakeClient(t, downloads(file)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+	require.ErrorIs(t, err, ErrHeld)
+	require.NoError(t, lock.Close())
+}
+
+// Whenever the machine crashes, or the disk fails: a file under its own name is whole, and calls that follow complete the rest.
+func TestDownloadAllSurvivesCrashes(t *testing.T) {
+	for seed := range uint64(longer(300, 20_000)) {
+		if err := crashDownloads(t, seed); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+func crashDownloads(t *testing.T, seed uint64) error {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 7))
+	disk := new(simdisk.Disk)
+	for round := range 6 {
+		last := round == 5
+		files := step(file)
+		if random.IntN(2) == 0 && !last {
+			files = cutAt(random.IntN(20), file, nil)
+		}
+		if !last {
+			disk.CrashAt(1 + random.IntN(30))
+		}
+		client := newFakeClient(t, downloads(files), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+		d := folderDownload{client.FileDownloads, disk, int64(1 + random.IntN(8))}
+		_, err := d.run(t.Context(), downloadA, "folder", FolderOptions{}, nil)
+		if last && err != nil {
+			return err
+		}
+		if random.IntN(3) == 0 {
+			disk = disk.Killed()
+		} else {
+			disk = disk.Crashed(random.Uint64())
+		}
+		for _, id := range []string{fileA.String(), fileB.String()} {
+			content, readErr := durable.Read(disk, filepath.Join("folder", id))
+			if missing := errors.Is(readErr, os.ErrNotExist); !missing && string(content) != testContent || last && missing {
+				return fmt.Errorf("round %d: file %s holds %q (%w)", round, id, content, readErr)
+			}
+		}
+	}
+	return nil
+}

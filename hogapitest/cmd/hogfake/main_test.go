@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// output is what the command prints, while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	url  chan string
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).Find(p); url != nil {
+		select {
+		case o.url <- string(url):
+		default:
+		}
+	}
+	return o.text.Write(p)
+}
+
+// start runs the command and returns its address and what ends it, as Ctrl-C does.
+func start(t *testing.T, args ...string) (url string, end func() string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, done := &output{url: make(chan string, 1)}, make(chan error, 1)
+	go func() { done <- run(ctx, out, append(args, "-addr", "127.0.0.1:0")) }()
+	select {
+	case url = <-out.url:
+	case err := <-done:
+		t.Fatalf("it ended: %v", err)
+	}
+	return url, func() string {
+		cancel()
+		require.NoError(t, <-done)
+		return out.text.String()
+	}
+}
+
+func body(t *testing.T, url string) (text string, status int, header http.Header) {
+	t.Helper()
+	resp, err := http.Get(url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(content), resp.StatusCode, resp.Header
+}
+
+func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
+	url, end := start(t)
+	client, err := hogapi.NewClient(
+		hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject),
+		hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey),
+	)
+	require.NoError(t, err)
+	ctx := t.Context()
+	var lake hogapi.BatchExport
+	for export, err := range client.BatchExports.All(ctx, nil) {
+		require.NoError(t, err)
+		if export.Name == "Events to the lake" {
+			lake = export
+		}
+	}
+	hour := time.Now().UTC().Truncate(time.Hour)
+	_, err = client.BatchExports.Backfill(ctx, lake.ID, hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)})
+	require.NoError(t, err)
+	hostile := `<script>alert(1)</script>`
+	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
+	file := filepath.Join(t.TempDir(), "e.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(record+strings.Replace(record, hostile, "signed up", 1)), 0o600))
+	_, err = client.Import(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+
+	page, status, header := body(t, url)
+	assert.Equal(t, 200, status)
+	assert.Contains(t, header.Get("Content-Security-Policy"), "default-src 'none'")
+	for _, want := range []string{
+		"of the age <b>E4</b>", "Events to the lake", "Persons to the archive", "SlowDown: reduce your request rate", "Backfills and retries of “Events to the lake”",
+		"aws-s3", "<td>lake</td>", "42 bytes", "Company numbers", "<td>2024-05-01</td>", `<th class="n">signed up</th>`, `<b>2</b>events`,
+		"&lt;script&gt;", "/api/projects/12345/batch_exports/", "batch_exports.list", "POSTHOG_HOST=" + url, hogapitest.DefaultProjectKey,
+	} {
+		assert.Contains(t, page, want)
+	}
+	assert.Regexp(t, `[012] of 2<`, page)
+	for _, bad := range []string{"<script", "not shown", "AKIAEXAMPLE", "db.example", "http-equiv"} {
+		assert.NotContains(t, page, bad)
+	}
+	page, _, _ = body(t, url+"/?refresh")
+	assert.Contains(t, page, `http-equiv="refresh"`)
+	text, status, _ := body(t, url+"/nothing")
+	assert.Equal(t, 404, status)
+	assert.Contains(t, text, "Endpoint not found.")
+	assert.True(t, strings.HasSuffix(end(), "hogfake: ended\n"))
+	_, err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.Error(t, err, "it listens no more")
+}
+
+func TestAgesAndAddresses(t *testing.T) {
+	for _, age := range []string{"E1", "e2", "E3", "E4"} {
+		url, end := start(t, "-age", age)
+		page, _, _ := body(t, url)
+		assert.Contains(t, page, "of the age <b>"+strings.ToUpper(age)+"</b>")
+		assert.Contains(t, page, "Events to the lake")
+		end()
+	}
+	url, end := start(t, "-empty")
+	page, _, _ := body(t, url)
+	assert.Equal(t, 6, strings.Count(page, "None yet."))
+	err := run(t.Context(), io.Discard, []string{"-addr", strings.TrimPrefix(url, "http://")})
+	require.ErrorContains(t, err, "-addr chooses another address")
+	end()
+	for _, args := range [][]string{{"-age", "E9"}, {"something"}, {"-unknown"}} {
+		require.Error(t, run(t.Context(), io.Discard, args))
+	}
+}
+
+func TestManyDaysAndNames(t *testing.T) {
+	counts := map[hogapitest.EventDay]int{}
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 100 {
+		counts[hogapitest.EventDay{Event: fmt.Sprint("e", i%9), Day: day.AddDate(0, 0, i).Format(time.DateOnly)}] = 1 + i%9
+	}
+	m := newMatrix(counts)
+	assert.Equal(t, "Month", m.Step)
+	assert.Equal(t, []string{"e8", "e7", "e6", "e5", "e4", "e3", "3 others"}, m.Names)
+	require.Len(t, m.Rows, 4)
+	assert.Equal(t, "2024-04", m.Rows[0].When)
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	assert.Equal(t, sum, m.Total[len(m.Total)-1])
+	for i := range 100 {
+		counts[hogapitest.EventDay{Event: "old", Day: fmt.Sprintf("%d-01-01", 1900+i)}] = 1
+	}
+	assert.Equal(t, "Year", newMatrix(counts).Step)
+	assert.Empty(t, newMatrix(nil).Rows)
+	assert.Equal(t, "1,234,567", number(1234567))
+	assert.Equal(t, "999", number(999))
+}

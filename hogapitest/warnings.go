@@ -1,0 +1,113 @@
+package hogapitest
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Warning seeds an ingestion warning: one case of it.
+type Warning struct {
+	Type     string
+	Category string
+	Severity string    // "warning" where it is empty
+	Raised   time.Time // now, where it is zero
+	Details  map[string]any
+	Extra    map[string]any // of the sample: event_uuid, distinct_id and so on
+}
+
+// AddWarning adds an ingestion warning.
+func (p *Project) AddWarning(w Warning) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	w.Severity, w.Raised = or(w.Severity, "warning"), or(w.Raised, p.server.now())
+	p.warnings = append(p.warnings, w)
+}
+
+const warningsKeptDays = 90
+
+// listWarnings groups what was raised by type, category and severity.
+func (s *Server) listWarnings(r *request) answer {
+	since, until := r.now.Add(-24*time.Hour), r.now
+	for name, to := range map[string]*time.Time{"since": &since, "until": &until} {
+		if text := r.query.Get(name); text != "" {
+			t, ok := readTime(text, r.now)
+			if !ok {
+				return invalid(name, "invalid_input", "Enter a valid date/time.")
+			}
+			*to = t
+		}
+	}
+	if !since.Before(until) {
+		return invalid("since", "invalid_input", "since must be before until")
+	}
+	limit, samples := 100, 5
+	for name, n := range map[string]struct {
+		to   *int
+		most int
+	}{"limit": {&limit, 500}, "samples": {&samples, 50}} {
+		if text := r.query.Get(name); text != "" {
+			v, err := strconv.Atoi(text)
+			if err != nil || v < 1 || v > n.most {
+				return invalid(name, "invalid_input", "Ensure this value is in range.")
+			}
+			*n.to = v
+		}
+	}
+	groups := map[[3]string][]Warning{}
+	for _, w := range r.project.warnings {
+		if s.wantsWarning(r, w, since, until) {
+			key := [3]string{w.Type, w.Category, w.Severity}
+			groups[key] = append(groups[key], w)
+		}
+	}
+	var rows []object
+	for key, all := range groups {
+		rows = append(rows, warningRow(key, all, samples))
+	}
+	slices.SortFunc(rows, func(a, b object) int {
+		if r.query.Get("order_by") == "last_seen" {
+			return cmp.Or(cmp.Compare(b["last_seen"].(string), a["last_seen"].(string)), cmp.Compare(a["type"].(string), b["type"].(string)))
+		}
+		return cmp.Or(cmp.Compare(b["count"].(int), a["count"].(int)), cmp.Compare(a["type"].(string), b["type"].(string)))
+	})
+	return reply(http.StatusOK, append([]object{}, rows[:min(limit, len(rows))]...))
+}
+
+func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) bool {
+	fits := func(name, value string) bool { return r.query.Get(name) == "" || r.query.Get(name) == value }
+	kept := r.now.AddDate(0, 0, -warningsKeptDays)
+	return fits("type", w.Type) && fits("category", w.Category) && fits("severity", w.Severity) &&
+		!w.Raised.Before(since) && w.Raised.Before(until.Add(time.Nanosecond)) && w.Raised.After(kept) &&
+		(strings.Contains(w.Type, r.query.Get("q")) || strings.Contains(string(toJSON(w.Details)), r.query.Get("q")))
+}
+
+func warningRow(key [3]string, all []Warning, samples int) object {
+	slices.SortStableFunc(all, func(a, b Warning) int { return b.Raised.Compare(a.Raised) })
+	shown, hours := []object{}, []object{}
+	for i, w := range all {
+		hour := stamp(w.Raised.Truncate(time.Hour))
+		if n := len(hours); n > 0 && hours[n-1]["timestamp"] == hour {
+			hours[n-1]["count"] = hours[n-1]["count"].(int) + 1
+		} else {
+			hours = append(hours, object{"timestamp": hour, "count": 1})
+		}
+		if i < samples {
+			sample := object{
+				"timestamp": stamp(w.Raised), "source": "ingestion", "pipeline_step": nil, "event_uuid": nil,
+				"distinct_id": nil, "person_id": nil, "group_key": nil, "details": w.Details,
+			}
+			maps.Copy(sample, w.Extra)
+			shown = append(shown, sample)
+		}
+	}
+	slices.Reverse(hours)
+	return object{
+		"type": key[0], "category": key[1], "severity": key[2], "count": len(all), "last_seen": stamp(all[0].Raised),
+		"sparkline": hours, "samples": shown,
+	}
+}

@@ -1,0 +1,163 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// IngestionWarning says that events of one kind were dropped or changed while they were taken in.
+// There is one for each type, category and severity.
+type IngestionWarning struct {
+	Type      string          `json:"type"` // for example "cannot_merge_already_identified"
+	Category  string          `json:"category"`
+	Severity  WarningSeverity `json:"severity"`
+	Count     int64           `json:"count"` // throttled by the service: it says that this happened, not how often
+	LastSeen  time.Time       `json:"last_seen"`
+	Sparkline []WarningCount  `json:"sparkline"`
+	Samples   []WarningSample `json:"samples"`
+}
+
+func (w *IngestionWarning) complete() error { return hasText(w.Type, "type") }
+
+// WarningCount is how often a warning was raised in one step of time.
+type WarningCount struct {
+	Timestamp time.Time `json:"timestamp"`
+	Count     int64     `json:"count"`
+}
+
+// WarningSample is one case of a warning. Its values come from events: escape them before you show
+// them. A field is nil where the warning has none.
+type WarningSample struct {
+	Timestamp    time.Time       `json:"timestamp"` // when the warning was raised, not the event's own time
+	Source       *string         `json:"source"`
+	PipelineStep *string         `json:"pipeline_step"`
+	EventUUID    *string         `json:"event_uuid"`
+	DistinctID   *string         `json:"distinct_id"`
+	PersonID     *string         `json:"person_id"`
+	GroupKey     *string         `json:"group_key"`
+	Details      json.RawMessage `json:"details"`
+}
+
+// WarningSeverity is how bad a warning is. The service may send values that this package does not
+// know.
+type WarningSeverity string
+
+// The known severities.
+const (
+	WarningSeverityInfo    WarningSeverity = "info"    // as intended
+	WarningSeverityWarning WarningSeverity = "warning" // the event was changed, or taken in part
+	WarningSeverityError   WarningSeverity = "error"   // the event was lost
+)
+
+var warningSeverities = []WarningSeverity{WarningSeverityInfo, WarningSeverityWarning, WarningSeverityError}
+
+// IsKnown reports whether s is a constant of this package.
+func (s WarningSeverity) IsKnown() bool { return isKnown(s, warningSeverities) }
+
+// WarningOrdering is the order of a list of warnings.
+type WarningOrdering string
+
+// The orders that the service knows.
+const (
+	WarningsByCount    WarningOrdering = "count"
+	WarningsByLastSeen WarningOrdering = "last_seen"
+)
+
+var warningOrderings = []WarningOrdering{WarningsByCount, WarningsByLastSeen}
+
+// IngestionWarningListOptions select warnings. Zero fields select all.
+type IngestionWarningListOptions struct {
+	Type     string
+	Category string
+	Severity WarningSeverity
+	Search   string // part of the type or of the details; case matters
+
+	// When the warning was raised: the time of an import, not that of its events. Without Since all
+	// warnings are listed that the service keeps, those of 90 days: its own default, the last 24
+	// hours, is never used.
+	Since, Until time.Time
+
+	Ordering WarningOrdering // default: the service's own
+	Samples  int             // for each warning, 1 to 50; 0 is the service's default of 5
+}
+
+const (
+	warningsKept = 90 * 24 * time.Hour
+	mostWarnings = 500 // that one call can list
+	mostSamples  = 50
+)
+
+func (o IngestionWarningListOptions) check(op Op) error {
+	if o.Severity != "" {
+		if err := checkSpelling(op, "Severity", o.Severity, warningSeverities); err != nil {
+			return err
+		}
+	}
+	bad := func(field, value, want string) error {
+		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
+	}
+	switch {
+	case o.Ordering != "" && !isKnown(o.Ordering, warningOrderings):
+		return bad("Ordering", string(o.Ordering), "count or last_seen")
+	case isReversed(o.Since, o.Until):
+		return bad("Until", o.Until.String(), "later than Since")
+	case o.Samples < 0 || o.Samples > mostSamples:
+		return bad("Samples", strconv.Itoa(o.Samples), "1 to 50, or 0 for the service's default")
+	}
+	return nil
+}
+
+func (o IngestionWarningListOptions) query(now time.Time) url.Values {
+	q := url.Values{"limit": {strconv.Itoa(mostWarnings)}}
+	setText(q, "type", o.Type)
+	setText(q, "category", o.Category)
+	setText(q, "severity", string(o.Severity))
+	setText(q, "q", o.Search)
+	setText(q, "order_by", string(o.Ordering))
+	end := now
+	if !o.Until.IsZero() {
+		end = o.Until
+	}
+	setTime(q, "since", cmp.Or(o.Since, end.Add(-warningsKept)))
+	setTime(q, "until", o.Until)
+	if o.Samples > 0 {
+		q.Set("samples", strconv.Itoa(o.Samples))
+	}
+	return q
+}
+
+// IngestionWarningsService reads what the service noted while it took in events:
+// [Client.IngestionWarnings]. Older and self-hosted servers may not have it: [ErrUnsupported].
+type IngestionWarningsService service
+
+// ingestionWarnings is the answer of List: an array without pages.
+type ingestionWarnings []IngestionWarning
+
+func (w *ingestionWarnings) complete() error {
+	if *w == nil {
+		return errors.New("it is not a list")
+	}
+	return allComplete(*w)
+}
+
+// List returns the warnings of a time, at most 500; the service has no further pages. There are no
+// warnings for events that were dropped over the plan's limit or by an event filter, and for
+// unknown keys: an empty list is no proof that all events are there.
+//
+// GET /ingestion_warnings_v2/, scope ingestion_warning:read.
+func (s *IngestionWarningsService) List(
+	ctx context.Context, o *IngestionWarningListOptions, options ...CallOption,
+) ([]IngestionWarning, error) {
+	selected := orDefault(o)
+	r := endpoint(OpIngestionWarningsList).refuse(selected.check(OpIngestionWarningsList))
+	list, err := fetch[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
+	if err != nil {
+		return nil, err
+	}
+	return *list, nil
+}

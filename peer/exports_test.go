@@ -1,0 +1,349 @@
+package peer_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+func str(s string) hogapi.Opt[string] { return hogapi.Set(s) }
+
+// destination is one destination with all its keys, a change for an update, and its integration.
+type destination struct {
+	name   string
+	kind   hogapi.DestinationType
+	needs  hogapi.IntegrationRequest
+	config hogapi.DestinationConfig
+	change hogapi.DestinationConfig
+}
+
+var destinations = []destination{
+	{
+		"AWS S3", hogapi.DestinationAwsS3, kinds[0].request,
+		hogapi.S3Config{
+			BucketName: str("b"), Region: str("us-east-1"), Prefix: str("p"), Compression: str("zstd"), FileFormat: str("Parquet"),
+			MaxFileSizeMB: hogapi.Null[int](), Encryption: str("aws:kms"), KMSKeyID: str("k"), IncludeEvents: hogapi.Set([]string{"a"}),
+		},
+		hogapi.S3Config{Prefix: str("q"), FileFormat: str("JSONLines"), Compression: str("gzip"), MaxFileSizeMB: hogapi.Set(100)},
+	},
+	{
+		"S3 compatible", hogapi.DestinationS3Compatible, kinds[2].request,
+		hogapi.S3Config{
+			BucketName: str("b"), Region: str("auto"), Prefix: str("p"), UseVirtualStyleAddressing: hogapi.Set(true),
+			ExcludeEvents: hogapi.Set([]string{"x"}),
+		},
+		hogapi.S3Config{Compression: str("brotli")},
+	},
+	{
+		"Snowflake", hogapi.DestinationSnowflake, kinds[3].request,
+		hogapi.SnowflakeConfig{Database: str("d"), Warehouse: str("w"), Schema: str("s"), TableName: str("t"), Role: str("r")},
+		hogapi.SnowflakeConfig{Role: hogapi.Null[string]()},
+	},
+	{
+		"Postgres", hogapi.DestinationPostgres, kinds[5].request,
+		hogapi.PostgresConfig{Database: str("d"), Schema: str("s"), TableName: str("t"), HasSelfSignedCert: hogapi.Set(false)},
+		hogapi.PostgresConfig{TableName: str("u")},
+	},
+	{
+		"Redshift server", hogapi.DestinationRedshift, kinds[7].request,
+		hogapi.RedshiftConfig{Database: str("d"), Schema: str("s"), TableName: str("t"), PropertiesDataType: str("super"), Mode: str("INSERT")},
+		hogapi.RedshiftConfig{TableName: str("u")},
+	},
+	{
+		"Redshift by role", hogapi.DestinationRedshift, kinds[8].request,
+		hogapi.RedshiftConfig{Database: str("d"), Host: str("rs.example.com"), Port: hogapi.Set(5439)},
+		hogapi.RedshiftConfig{Host: str("rs2.example.com")},
+	},
+	{
+		"BigQuery", hogapi.DestinationBigQuery, kinds[10].request,
+		hogapi.BigQueryConfig{DatasetID: str("d"), TableID: str("t"), UseJSONType: hogapi.Set(true)},
+		hogapi.BigQueryConfig{TableID: str("u")},
+	},
+	{
+		"Databricks", hogapi.DestinationDatabricks, kinds[12].request,
+		hogapi.DatabricksConfig{
+			HTTPPath: str("/sql"), Catalog: str("c"), Schema: str("s"), TableName: str("t"), UseVariantType: hogapi.Set(true),
+			UseAutomaticSchemaEvolution: hogapi.Set(false),
+		},
+		hogapi.DatabricksConfig{Catalog: str("c2")},
+	},
+	{
+		"Azure Blob", hogapi.DestinationAzureBlob, kinds[13].request,
+		hogapi.AzureBlobConfig{ContainerName: str("c"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("lz4"), MaxFileSizeMB: hogapi.Set(5)},
+		hogapi.AzureBlobConfig{Prefix: str("")},
+	},
+	{
+		"HTTP", hogapi.DestinationHTTP, nil,
+		hogapi.HTTPConfig{URL: str("https://us.i.posthog.com/batch/"), Token: hogapi.Set(secret("phc_the-secret"))},
+		hogapi.HTTPConfig{Token: hogapi.Set(secret("phc_the-secret-2"))},
+	},
+}
+
+// made is the destination with its integration, which is made first.
+func (d destination) made(t *testing.T, c client) hogapi.Destination {
+	t.Helper()
+	out := hogapi.Destination{Type: d.kind, Config: d.config}
+	if d.needs != nil {
+		i, err := c.Integrations.Create(t.Context(), d.needs)
+		require.NoError(t, err)
+		out.Integration = hogapi.Set(i.ID)
+	}
+	return out
+}
+
+func export(d hogapi.Destination) hogapi.BatchExportCreate {
+	return hogapi.BatchExportCreate{Name: "an export", Model: hogapi.ModelEvents, Destination: d, Interval: hogapi.IntervalHour}
+}
+
+func TestBatchExportsToEachDestination(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	for _, d := range destinations {
+		t.Run(d.name, func(t *testing.T) {
+			target := d.made(t, c)
+			e, err := c.BatchExports.Create(ctx, export(target))
+			require.NoError(t, err)
+			c.read(t, e)
+			require.NotContains(t, string(c.wire.answer), "the-secret")
+
+			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+				Destination: hogapi.Set(e.Destination.With(d.change)),
+			})
+			require.NoError(t, err)
+			c.read(t, changed)
+			require.Equal(t, target.Integration.Or(0), changed.Destination.Integration.Or(0), "the integration is kept")
+
+			same, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Name: str("renamed")})
+			require.NoError(t, err)
+			require.Equal(t, changed.Destination.Raw(), same.Destination.Raw())
+			if d.needs == nil {
+				return
+			}
+
+			if d.kind != hogapi.DestinationDatabricks && d.kind != hogapi.DestinationAzureBlob {
+				bare := target
+				bare.Integration = hogapi.Opt[int64]{}
+				_, err = c.BatchExports.Create(ctx, export(bare))
+				refusal(t, err, hogapi.ErrInvalid, 400, "Integration is required for "+string(d.kind)+" batch exports")
+			}
+			wrong := target
+			wrong.Integration = hogapi.Set(int64(4711))
+			_, err = c.BatchExports.Create(ctx, export(wrong))
+			refusal(t, err, hogapi.ErrInvalid, 400, "object does not exist")
+
+			err = c.Integrations.Delete(ctx, target.Integration.Or(0))
+			refusal(t, err, hogapi.ErrInvalid, 400, "This integration is used by batch exports: renamed")
+			require.NoError(t, c.BatchExports.Delete(ctx, e.ID))
+			require.NoError(t, c.Integrations.Delete(ctx, target.Integration.Or(0)))
+		})
+	}
+}
+
+func TestBatchExportIntegrations(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	s3 := destinations[0].made(t, c)
+	postgres := destinations[3].made(t, c)
+	redshift := destinations[4].made(t, c)
+
+	crossed := s3
+	crossed.Integration = postgres.Integration
+	_, err := c.BatchExports.Create(ctx, export(crossed))
+	refusal(t, err, hogapi.ErrInvalid, 400, "is not an AWS S3 integration (got kind='postgresql')")
+	crossed = postgres
+	crossed.Integration = s3.Integration
+	_, err = c.BatchExports.Create(ctx, export(crossed))
+	refusal(t, err, hogapi.ErrInvalid, 400, "Integration is not a PostgreSQL integration.")
+
+	e, err := c.BatchExports.Create(ctx, export(s3))
+	require.NoError(t, err)
+	other, err := c.Integrations.Create(ctx, kinds[1].request)
+	require.NoError(t, err)
+	swap := e.Destination.With(hogapi.S3Config{})
+	swap.Integration = hogapi.Set(other.ID)
+	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(swap)})
+	require.NoError(t, err)
+	require.Equal(t, other.ID, e.Destination.Integration.Or(0))
+	require.NoError(t, c.Integrations.Delete(ctx, s3.Integration.Or(0)), "nothing uses it any more")
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(postgres)})
+	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot change destination type from 'AwsS3' to 'Postgres'")
+	swap.Integration = hogapi.Null[int64]()
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(swap)})
+	refusal(t, err, hogapi.ErrInvalid, 400, "Integration is required for AwsS3 batch exports")
+
+	// Redshift that uses one must be sent it again. With does that.
+	r, err := c.BatchExports.Create(ctx, export(redshift))
+	require.NoError(t, err)
+	bare := hogapi.Destination{Type: hogapi.DestinationRedshift, Config: hogapi.RedshiftConfig{TableName: str("x")}}
+	_, err = c.BatchExports.Update(ctx, r.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(bare)})
+	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot remove the integration from a Redshift batch export")
+
+	role := destinations[5].made(t, c)
+	role.Config = hogapi.RedshiftConfig{Database: str("d")}
+	_, err = c.BatchExports.Create(ctx, export(role))
+	refusal(t, err, hogapi.ErrInvalid, 400, "A 'host' is required when using an AWS Redshift integration")
+
+	// Postgres alone takes null, which removes it.
+	p, err := c.BatchExports.Create(ctx, export(postgres))
+	require.NoError(t, err)
+	gone := p.Destination.With(hogapi.PostgresConfig{})
+	gone.Integration = hogapi.Null[int64]()
+	p, err = c.BatchExports.Update(ctx, p.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(gone)})
+	require.NoError(t, err)
+	c.read(t, p)
+	require.True(t, p.Destination.Integration.IsNull())
+
+	// An old export with its credentials in the config is changed without any.
+	for old, err := range c.BatchExports.All(ctx, nil) {
+		require.NoError(t, err)
+		if old.Name != "old inline Postgres" {
+			continue
+		}
+		to := old.Destination.With(hogapi.PostgresConfig{Port: hogapi.Set(5433)})
+		changed, err := c.BatchExports.Update(ctx, old.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(to)})
+		require.NoError(t, err)
+		c.read(t, changed)
+		require.Equal(t, 5433, changed.Destination.Config.(hogapi.PostgresConfig).Port.Or(0))
+	}
+}
+
+func TestRedshiftCopy(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	bucket, err := c.Integrations.Create(ctx, kinds[0].request)
+	require.NoError(t, err)
+	target := destinations[4].made(t, c)
+	key := hogapi.AWSCredentials{
+		AWSAccessKeyID: hogapi.Set(secret("AKIA")), AWSSecretAccessKey: hogapi.Set(secret("the-secret")),
+	}
+	for name, access := range map[string]hogapi.RedshiftCopyInputs{
+		"integrations": {
+			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Integration: bucket.ID}),
+			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Integration: bucket.ID}),
+		},
+		"role and key": {
+			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Role: role}),
+			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: key}),
+		},
+		"keys": {
+			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Credentials: key}),
+			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: key}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			access.S3Bucket, access.RegionName, access.S3KeyPrefix = str("b"), str("us-east-1"), str("/")
+			target.Config = hogapi.RedshiftConfig{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(access)}
+			e, err := c.BatchExports.Create(ctx, export(target))
+			require.NoError(t, err)
+			c.read(t, e)
+			require.NotContains(t, string(c.wire.answer), "the-secret")
+			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+				Destination: hogapi.Set(e.Destination.With(hogapi.RedshiftConfig{TableName: str("t2")})),
+			})
+			require.NoError(t, err)
+			c.read(t, changed)
+		})
+	}
+	target.Config = hogapi.RedshiftConfig{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(hogapi.RedshiftCopyInputs{
+		S3Bucket: str("b"), RegionName: str("r"), S3KeyPrefix: str("/"),
+		Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Role: role}),
+		BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Integration: target.Integration.Or(0)}),
+	})}
+	_, err = c.BatchExports.Create(ctx, export(target))
+	refusal(t, err, hogapi.ErrInvalid, 400, "'bucket_credentials' does not reference an AWS S3 integration of this project.")
+}
+
+func TestBatchExportFields(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	target := destinations[0].made(t, c)
+	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.FixedZone("", 7200))
+
+	full := export(target)
+	day, hour := 3, 5
+	full.Interval, full.OffsetDay, full.OffsetHour, full.Timezone = hogapi.IntervalWeek, &day, &hour, "Europe/Berlin"
+	full.Paused, full.StartAt, full.EndAt = true, at, at.AddDate(0, 1, 0)
+	full.Filters = []byte(`[{"key":"$browser","operator":"exact","type":"event","value":["Chrome"]}]`)
+	e, err := c.BatchExports.Create(ctx, full)
+	require.NoError(t, err)
+	c.read(t, e)
+	require.True(t, e.StartAt.Equal(at))
+	require.Equal(t, 3, *e.OffsetDay)
+
+	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+		Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(7), Timezone: hogapi.Null[string](),
+		EndAt: hogapi.Null[time.Time](), Filters: hogapi.Null[json.RawMessage](), Paused: hogapi.Set(false),
+	})
+	require.NoError(t, err)
+	c.read(t, e)
+	require.Nil(t, e.OffsetDay)
+	require.Equal(t, 7, *e.OffsetHour)
+	require.Equal(t, "UTC", e.Timezone)
+
+	query := export(target)
+	query.Model, query.HogQLQuery = hogapi.ModelHogQL, "select event as e from events where timestamp < {data_interval_end}"
+	query.HogQLModifiers, query.PrimaryKey, query.VersionKey = []byte(`{"useMaterializedViews":true}`), []string{"e"}, []string{"e"}
+	query.IncrementalMode = hogapi.IncrementalModeMerge
+	h, err := c.BatchExports.Create(ctx, query)
+	require.NoError(t, err)
+	c.read(t, h)
+	h, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdate{HogQLQuery: str("select 1 as one")})
+	require.NoError(t, err)
+	require.Equal(t, "select 1 as one", *h.HogQLQuery)
+	_, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdate{Model: hogapi.Set(hogapi.ModelEvents)})
+	refusal(t, err, hogapi.ErrInvalid, 400, "Changing models is not supported.")
+
+	p := c.ForProject(plain)
+	for name, change := range map[string]func(*hogapi.BatchExportCreate){
+		"Higher frequency batch exports are not enabled": func(e *hogapi.BatchExportCreate) { e.Interval = hogapi.IntervalEvery5Minutes },
+		"HogQL batch exports are not enabled":            func(e *hogapi.BatchExportCreate) { e.Model, e.HogQLQuery = hogapi.ModelHogQL, "select 1 as one" },
+	} {
+		refused := export(target)
+		change(&refused)
+		_, err := p.BatchExports.Create(ctx, refused)
+		refusal(t, err, hogapi.ErrForbidden, 403, name)
+	}
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{OffsetHour: hogapi.Set(1)})
+	refusedHere(t, err)
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Interval: hogapi.Set(hogapi.IntervalDay), OffsetDay: hogapi.Set(1)})
+	refusedHere(t, err)
+	long := target
+	long.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), Compression: str("zstd")}
+	_, err = c.BatchExports.Create(ctx, export(long))
+	refusedHere(t, err)
+
+	stored := target
+	stored.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("zstd")}
+	e, err = c.BatchExports.Create(ctx, export(stored))
+	require.NoError(t, err)
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+		Destination: hogapi.Set(hogapi.Destination{Type: stored.Type, Integration: stored.Integration, Config: hogapi.S3Config{FileFormat: str("JSONLines")}}),
+	})
+	refusal(t, err, hogapi.ErrInvalid, 400, "Compression zstd is not supported for file format JSONLines.")
+	stored.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("")}
+	_, err = c.BatchExports.Create(ctx, export(stored))
+	refusal(t, err, hogapi.ErrInvalid, 400, "The following inputs are empty: ['prefix']")
+
+	// These the app notes too: no client of this age should send them.
+	stored.Config = hogapi.S3Config{
+		BucketName: str("b"), Region: str("r"), Prefix: str("p"),
+		AWSAccessKeyID: hogapi.Set(secret("AKIA")), AWSSecretAccessKey: hogapi.Set(secret("the-secret")),
+	}
+	_, err = c.BatchExports.Create(ctx, export(stored))
+	refusal(t, err, hogapi.ErrInvalid, 400, "Configuration has unknown field/s: 'aws_access_key_id'")
+	require.ErrorContains(t, err, "integration")
+	require.NotContains(t, err.Error(), "the-secret")
+	stored.Type = hogapi.DestinationS3
+	_, err = c.BatchExports.Create(ctx, export(stored))
+	refusal(t, err, hogapi.ErrInvalid, 400, `"S3" is not a valid choice.`)
+	require.ErrorContains(t, err, "AwsS3")
+	require.Len(t, s.strange(t), 2)
+}

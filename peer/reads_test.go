@@ -1,0 +1,150 @@
+package peer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+func TestDashboards(t *testing.T) {
+	s := start(t)
+	c := s.client(t, reader)
+	ctx := t.Context()
+
+	page, err := c.Dashboards.List(ctx, nil)
+	require.NoError(t, err)
+	c.read(t, page)
+	require.Len(t, page.Results, 3, "without the unlisted and the deleted one")
+	require.Equal(t, "Website", *page.Results[0].Name)
+	assert.Nil(t, page.Results[0].CreatedBy.DistinctID)
+
+	for name, o := range map[string]hogapi.DashboardListOptions{
+		"Hidden":    {CreationMode: hogapi.CreationModeUnlisted},
+		"Website":   {Search: "web", Tags: []string{"team", "other"}},
+		"Generated": {Search: "GENERATED"},
+	} {
+		page, err := c.Dashboards.List(ctx, &o)
+		require.NoError(t, err)
+		c.read(t, page)
+		require.Len(t, page.Results, 1, name)
+		assert.Equal(t, name, *page.Results[0].Name)
+	}
+	page, err = c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Folder: "Unfiled/Dashboards", ExcludeGenerated: true})
+	require.NoError(t, err)
+	require.Len(t, page.Results, 1)
+	assert.Nil(t, page.Results[0].Name)
+
+	all := 0
+	for _, err := range c.Dashboards.All(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}) {
+		require.NoError(t, err)
+		all++
+	}
+	require.Equal(t, 3, all)
+
+	d, err := c.Dashboards.Get(ctx, page.Results[0].ID-1)
+	require.NoError(t, err)
+	c.read(t, d, "layout_compact_type")
+	require.Len(t, d.Tiles, 4)
+	assert.Contains(t, string(d.Tiles[0].Insight), "9007199254740993", "a large number is kept")
+	assert.Nil(t, d.Tiles[1].Insight)
+	assert.NotNil(t, d.Tiles[2].ButtonTile)
+	assert.Equal(t, "ValidationError", d.Tiles[3].Error.Type)
+	assert.NotNil(t, d.LastAccessedAt)
+
+	hidden, err := c.Dashboards.Get(ctx, 4)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.CreationModeUnlisted, hidden.CreationMode)
+
+	_, err = c.Dashboards.Get(ctx, 5)
+	refusal(t, err, hogapi.ErrNotFound, 404, "Not found.")
+	_, err = c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Search: strings.Repeat("x", 201)})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+	_, err = s.client(t, none).Dashboards.Get(ctx, 1)
+	refusal(t, err, hogapi.ErrForbidden, 403, "dashboard:read")
+	_, err = s.client(t, writer).Dashboards.List(ctx, nil)
+	refusal(t, err, hogapi.ErrForbidden, 403, "dashboard:read")
+	err = c.Do(ctx, hogapi.Request{Method: http.MethodDelete, Path: "/dashboards/1/"}, nil)
+	refusal(t, err, hogapi.ErrUnsupported, 405, "not allowed")
+}
+
+func TestIngestionWarnings(t *testing.T) {
+	s := start(t)
+	c := s.client(t, reader)
+	ctx := t.Context()
+
+	all, err := c.IngestionWarnings.List(ctx, nil)
+	require.NoError(t, err)
+	c.read(t, all)
+	require.Len(t, all, 4, "of all the time that the service keeps, not only of its last 24 hours")
+	require.Len(t, all[0].Samples, 5)
+	assert.Contains(t, string(all[0].Samples[0].Details), "9007199254740993")
+
+	for _, o := range []hogapi.IngestionWarningListOptions{
+		{Type: "event_dropped_too_old"},
+		{Category: "event", Samples: 1},
+		{Severity: hogapi.WarningSeverityInfo, Ordering: hogapi.WarningsByLastSeen},
+		{Search: "dropped", Since: time.Now().Add(-24 * time.Hour), Until: time.Now()},
+		{Since: time.Now().Add(-150 * time.Minute), Until: time.Now().Add(-90 * time.Minute), Samples: 50},
+	} {
+		some, err := c.IngestionWarnings.List(ctx, &o)
+		require.NoError(t, err)
+		c.read(t, some)
+		require.Len(t, some, 1)
+		assert.Equal(t, "event_dropped_too_old", some[0].Type)
+	}
+	none1, err := c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Category: "load"})
+	require.NoError(t, err)
+	require.Empty(t, none1)
+
+	last, err := c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Ordering: hogapi.WarningsByLastSeen})
+	require.NoError(t, err)
+	assert.Equal(t, "cannot_merge_already_identified", last[0].Type)
+
+	_, err = c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Since: time.Now().Add(time.Hour)})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+	_, err = s.client(t, none).IngestionWarnings.List(ctx, nil)
+	refusal(t, err, hogapi.ErrForbidden, 403, "ingestion_warning:read")
+}
+
+func TestAccess(t *testing.T) {
+	s := start(t)
+	ctx := t.Context()
+
+	_, err := s.client(t, "phx_unknown").Dashboards.List(ctx, nil)
+	refusal(t, err, hogapi.ErrUnauthorized, 401, "invalid")
+	c := s.client(t, admin)
+	_, err = c.ForProject("2").Dashboards.List(ctx, nil)
+	refusal(t, err, hogapi.ErrForbidden, 403, "access")
+	_, err = c.ForProject("9").Dashboards.List(ctx, nil)
+	refusal(t, err, hogapi.ErrNotFound, 404, "Project not found.")
+
+	_, err1 := c.AppMetrics.Get(ctx, "1", nil)
+	_, err2 := c.AppMetrics.ErrorDetails(ctx, "1", "AnyError", nil)
+	_, err3 := c.AppMetrics.HistoricalExports(ctx, "1")
+	_, err4 := c.AppMetrics.HistoricalExport(ctx, "1", "job")
+	for _, err := range []error{err1, err2, err3, err4} {
+		refusal(t, err, hogapi.ErrUnsupported, 404, "Endpoint not found.")
+		require.NotErrorIs(t, err, hogapi.ErrNotFound)
+	}
+	var answer *hogapi.APIError
+	require.ErrorAs(t, err1, &answer)
+	require.Contains(t, answer.Alternative, "Runs.Counts")
+
+	old := s.client(t, admin, hogapi.WithAPIPath("/api/environments"))
+	page, err := old.Dashboards.List(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}})
+	require.NoError(t, err)
+	require.Equal(t, `</api/projects/1/dashboards/>; rel="successor-version"`, old.wire.header.Get("Link"))
+	require.Contains(t, *page.Next, "/api/projects/1/")
+	all := 0
+	for _, err := range old.Dashboards.All(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}) {
+		require.NoError(t, err)
+		all++
+	}
+	require.Equal(t, 3, all)
+}

@@ -1,0 +1,159 @@
+package peer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+func TestRunsAndBackfills(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	e, err := c.BatchExports.Create(ctx, export(destinations[0].made(t, c)))
+	require.NoError(t, err)
+	require.NoError(t, c.BatchExports.Pause(ctx, e.ID))
+	_, err = c.BatchExports.Unpause(ctx, e.ID, nil)
+	require.NoError(t, err)
+
+	period, err := e.BackfillRange(firstDay, firstDay.Add(3*time.Hour))
+	require.NoError(t, err)
+	ticket, err := c.BatchExports.Backfill(ctx, e.ID, period)
+	require.NoError(t, err)
+	state, err := c.Backfills.Wait(ctx, ticket, fast)
+	require.NoError(t, err)
+	require.Len(t, state.Runs, 3)
+	require.Equal(t, 3, state.Completed)
+	require.Equal(t, hogapi.RunStatusCompleted, state.Backfill.Status)
+	b, err := c.Backfills.Get(ctx, e.ID, state.Backfill.ID)
+	require.NoError(t, err)
+	c.read(t, b)
+	backfills, err := c.Backfills.List(ctx, e.ID, nil)
+	require.NoError(t, err)
+	c.read(t, backfills)
+	err = c.Backfills.Cancel(ctx, e.ID, b.ID)
+	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a backfill that is in 'Completed' status")
+
+	page, err := c.Runs.List(ctx, e.ID, &hogapi.RunListOptions{Statuses: []hogapi.RunStatus{hogapi.RunStatusCompleted}})
+	require.NoError(t, err)
+	c.read(t, page)
+	require.Len(t, page.Results, 3)
+	require.EqualValues(t, 5<<30, *page.Results[0].BytesExported)
+	page, err = c.Runs.List(ctx, e.ID, &hogapi.RunListOptions{Start: firstDay, End: firstDay.Add(time.Hour)})
+	require.NoError(t, err)
+	require.Len(t, page.Results, 1)
+	run, err := c.Runs.Get(ctx, e.ID, page.Results[0].ID)
+	require.NoError(t, err)
+	c.read(t, run)
+	err = c.Runs.Cancel(ctx, e.ID, run.ID)
+	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a run that is in 'Completed' status")
+
+	retry, err := c.Runs.Retry(ctx, e.ID, run.ID)
+	require.NoError(t, err)
+	state, err = c.Backfills.Wait(ctx, retry, fast)
+	require.NoError(t, err)
+	require.Len(t, state.Runs, 1)
+	counts, err := c.Runs.Counts(ctx, e.ID, nil)
+	require.NoError(t, err)
+	total := 0
+	for _, day := range counts {
+		total += day.Completed()
+	}
+	require.Equal(t, 4, total)
+	_, err = c.Runs.List(ctx, uuid.New(), nil)
+	assert.NoError(t, err, "the service has no runs for an export that does not exist")
+	e, err = c.BatchExports.Get(ctx, e.ID)
+	require.NoError(t, err)
+	c.read(t, e)
+	require.Len(t, e.LatestRuns, 4)
+}
+
+func TestBackfillsThatEndOtherwise(t *testing.T) {
+	s := start(t)
+	c := s.client(t, admin)
+	ctx := t.Context()
+	target := destinations[0].made(t, c)
+
+	daily := export(target)
+	hour := 0
+	daily.Interval, daily.OffsetHour = hogapi.IntervalDay, &hour
+	e, err := c.BatchExports.Create(ctx, daily)
+	require.NoError(t, err)
+	c.read(t, e)
+	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	period, err := e.BackfillRange(from, from.AddDate(0, 0, 2))
+	require.NoError(t, err)
+	ticket, err := c.Backfills.Create(ctx, e.ID, period)
+	require.NoError(t, err)
+	state, err := c.Backfills.Wait(ctx, ticket, fast)
+	require.NoError(t, err)
+	require.Len(t, state.Runs, 2)
+
+	config := target.Config.(hogapi.S3Config)
+	config.BucketName = str("missing")
+	target.Config = config
+	e, err = c.BatchExports.Create(ctx, export(target))
+	require.NoError(t, err)
+	period, err = e.BackfillRange(from, from.Add(2*time.Hour))
+	require.NoError(t, err)
+	ticket, err = c.Backfills.Create(ctx, e.ID, period)
+	require.NoError(t, err)
+	state, err = c.Backfills.Wait(ctx, ticket, fast)
+	require.ErrorIs(t, err, hogapi.ErrRunFailed)
+	require.Equal(t, 2, state.Failed)
+	require.Contains(t, *state.Runs[0].LatestError, "NoSuchBucket")
+	failed := 0
+	for run, err := range c.Runs.Failed(ctx, e.ID, nil) {
+		require.NoError(t, err)
+		require.Equal(t, hogapi.RunStatusFailed, run.Status)
+		failed++
+	}
+	require.Equal(t, 2, failed)
+
+	ways := map[string]func(*hogapi.BackfillState) (called bool, err error){
+		"the backfill": func(state *hogapi.BackfillState) (bool, error) {
+			if state.Backfill == nil || state.Backfill.Status.IsTerminal() {
+				return false, nil
+			}
+			return true, c.Backfills.Cancel(ctx, e.ID, state.Backfill.ID)
+		},
+		"one run": func(state *hogapi.BackfillState) (bool, error) {
+			if len(state.Runs) == 0 || state.Runs[0].Status.IsTerminal() {
+				return false, nil
+			}
+			return true, c.Runs.Cancel(ctx, e.ID, state.Runs[0].ID)
+		},
+	}
+	for name, cancel := range ways {
+		ticket, err = c.Backfills.Create(ctx, e.ID, period)
+		require.NoError(t, err, name)
+		for state, err := range c.Backfills.Watch(ctx, ticket, fast) {
+			require.NoError(t, err, name)
+			called, err := cancel(state)
+			require.NoError(t, err, name)
+			if called {
+				break
+			}
+		}
+		_, err = c.Backfills.Wait(ctx, ticket, fast)
+		require.ErrorIs(t, err, hogapi.ErrRunCancelled, name)
+	}
+
+	future := hogapi.BackfillRange{Start: period.Start, End: hogapi.At(time.Now().Add(time.Hour))}
+	_, err = c.Backfills.Create(ctx, e.ID, future)
+	refusal(t, err, hogapi.ErrInvalid, 400, "is in the future")
+	_, err = c.Backfills.Create(ctx, uuid.New(), period)
+	require.ErrorIs(t, err, hogapi.ErrNotFound)
+
+	require.NoError(t, c.BatchExports.Pause(ctx, e.ID))
+	_, err = c.BatchExports.Unpause(ctx, e.ID, &hogapi.UnpauseOptions{Backfill: true})
+	require.NoError(t, err)
+	require.NoError(t, c.BatchExports.Delete(ctx, e.ID))
+	err = c.BatchExports.Delete(ctx, e.ID)
+	refusal(t, err, hogapi.ErrNotFound, 404, "Not found.")
+}
