@@ -101,7 +101,7 @@ func TestRefusedQueries(t *testing.T) {
 		}
 	}
 	w := inProcess(t) // without events too
-	w.refused(400, "invalid_input", "POST", "/query/", hogQL(from("nothing"), nil))
+	w.refused(400, "hogql_query_error", "POST", "/query/", hogQL(from("nothing"), nil))
 	w.refused(400, "invalid_input", "POST", "/query/", `{"query":{"kind":"EventsQuery"}}`)
 }
 
