@@ -45,7 +45,7 @@ func TestAProcessThatEndedContinues(t *testing.T) {
 			held := server.Ledger().Unique()
 			require.Less(t, held, events, "it was ended on the way")
 			if signal == os.Interrupt {
-				assert.Contains(t, out.String(), "the same command with -resume continues there")
+				assert.Contains(t, out.String(), "the same command with -resume continues at the place in shop.checkpoint")
 			}
 
 			second, out := start("-rate", "-1", "-resume")
