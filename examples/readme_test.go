@@ -19,15 +19,25 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// The README's code is compiled, and its first program is run: what drifts away from the package fails here.
+// The code of the README and of docs/calls.md is compiled, and the first program is run: what drifts away from the
+// package fails here.
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
+// pages are the README and the page about calls.
+func pages(t *testing.T) (text []byte) {
+	t.Helper()
+	for _, name := range []string{"../README.md", "../docs/calls.md"} {
+		page, err := os.ReadFile(name)
+		require.NoError(t, err)
+		text = append(text, page...)
+	}
+	return text
+}
+
 func blocks(t *testing.T) (program string, fragments []string) {
 	t.Helper()
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	for _, found := range goBlock.FindAllSubmatch(readme, -1) {
+	for _, found := range goBlock.FindAllSubmatch(pages(t), -1) {
 		if code := string(found[1]); strings.HasPrefix(code, "package main\n") {
 			require.Empty(t, program, "one whole program")
 			program = code
@@ -140,13 +150,11 @@ func main() {}
 	build(t, file.String())
 }
 
-// Names in the README's text and tables are those of the package.
+// Names in texts and tables are those of the package.
 func TestTheNamesOfTheREADMEExist(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
 	snapshot, err := os.ReadFile("../api/hogapi.txt")
 	require.NoError(t, err)
-	names := regexp.MustCompile(`\b(?:hogapi|client|client\.[A-Z]\w+)\.([A-Z]\w+)`).FindAllSubmatch(readme, -1)
+	names := regexp.MustCompile(`\b(?:hogapi|client|client\.[A-Z]\w+)\.([A-Z]\w+)`).FindAllSubmatch(pages(t), -1)
 	require.Greater(t, len(names), 30)
 	for _, name := range names {
 		assert.True(t, regexp.MustCompile(`\b`+string(name[1])+`\b`).Match(snapshot), "%s", name[0])
