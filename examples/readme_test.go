@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// The code of the README and of docs/calls.md is compiled, and the first program is run: what drifts away from the
-// package fails here.
+// The code of the README and of docs/calls.md is compiled, and the first program is run: what
+// drifts away from the package fails here.
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// sqlCheckpoint keeps the state of an import in a table. Each write compares the row's version with the
-// one it knows and raises it, so of two processes only one can write. The owner holds the row for a
-// minute after each write: a process that was killed gives it up in that way. An owner that was silent
-// for longer, and was replaced, fails at its next write.
+// sqlCheckpoint keeps the state of an import in a table. Each write compares the row's version with
+// the one it knows and raises it, so of two processes only one can write. The owner holds the row
+// for a minute after each write: a process that was killed gives it up in that way. An owner that
+// was silent for longer, and was replaced, fails at its next write.
 type sqlCheckpoint struct {
 	db      *sql.DB
 	id      string

@@ -1,15 +1,14 @@
 // Command import checks files of past events and sends them to the service: a program to copy.
 //
-//	import -id mixpanel-2024 -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
-//	import -id mixpanel-2024 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them in this order
-//	import -id mixpanel-2024 -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
-//	import -id mixpanel-2024-rejects -rejected mixpanel-2024.rejects.jsonl
-//	                                                               imports what was rejected and is corrected now
+//	import -id shop -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
+//	import -id shop 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them
+//	import -id shop -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
+//	import -id shop-rejects -rejected shop.rejects.jsonl  imports what was rejected, once corrected
 //
-// It keeps its place in mixpanel-2024.checkpoint, what was rejected in mixpanel-2024.rejects.jsonl, and
-// the result in mixpanel-2024.receipt.json. The exit code is 0 only if everything was imported and not
-// too much was rejected. Without keys it works with a fake of the service and keeps no place and no
-// receipt. Without files it imports invented events.
+// It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl,
+// and the result in shop.receipt.json. The exit code is 0 only if everything was imported
+// and not too much was rejected. Without keys it works with a fake of the service and keeps no
+// place and no receipt. Without files it imports invented events.
 package main
 
 import (
@@ -66,7 +65,7 @@ func parse(args []string) (s settings, err error) {
 	case s.rejected == "" && len(s.events) == 0:
 		s.id = cmp.Or(s.id, "invented") // files are written only where they are asked for
 	case s.id == "":
-		return s, errors.New("give this import a name with -id, such as -id mixpanel-2024")
+		return s, errors.New("give this import a name with -id, such as -id shop-2024")
 	default:
 		s.checkpoint, s.rejects, s.receipt = s.id+".checkpoint", s.id+".rejects.jsonl", s.id+".receipt.json"
 	}
@@ -174,7 +173,8 @@ The rejects are in %s, each with its reason. They keep their uuids, so correct t
 	import -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import once a second, with the last error while nothing gets through.
+// eachSecond prints the state of an import once a second, with the last error while nothing gets
+// through.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {

@@ -115,7 +115,8 @@ func uuidOf(t *testing.T, line []byte) string {
 	return of.UUID
 }
 
-// Too much that would be refused ends the program before anything is sent. Whoever accepts it has it imported.
+// Too much that would be refused ends the program before anything is sent. Whoever accepts it has
+// it imported.
 func TestAnotherFormatIsNotImported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.jsonl", 40)
@@ -139,7 +140,8 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
 }
 
-// What the service refuses is seen during the import only. It is an error too, with the receipt and the way back.
+// What the service refuses is seen during the import only. It is an error too, with the receipt and
+// the way back.
 func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()

@@ -33,7 +33,8 @@ type progress struct {
 	Receipt      *hogapi.Receipt
 }
 
-// importFile is the import process: an ordinary import with a checkpoint. It knows nothing of being killed.
+// importFile is the import process: an ordinary import with a checkpoint. It knows nothing of being
+// killed.
 func importFile(ctx context.Context, out io.Writer, args []string) error {
 	folder := args[0]
 	rate, err := strconv.Atoi(args[1])
@@ -57,8 +58,9 @@ func importFile(ctx context.Context, out io.Writer, args []string) error {
 
 var errKilled = errors.New("the import process was killed")
 
-// importProcess runs importFile in a process of its own and shows its progress. Once killAt events are
-// acknowledged it kills the process, which then can neither save nor say anything; -1 lets it end.
+// importProcess runs importFile in a process of its own and shows its progress. Once killAt events
+// are acknowledged it kills the process, which then can neither save nor say anything; -1 lets it
+// end.
 func (q *quickstart) importProcess(ctx context.Context, folder string, total, killAt int64) (last progress, err error) {
 	program, err := os.Executable()
 	if err != nil {

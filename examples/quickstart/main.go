@@ -1,7 +1,7 @@
-// Command quickstart shows the whole package once, in about 15 seconds: it creates a batch export and
-// backfills it, lists what there is, and imports 11,576 past events. The import is a process of its
-// own, which is killed half way and started again, and then what the service holds is compared with
-// the file: nothing is lost, and nothing is there twice.
+// Command quickstart shows the whole package once, in about 15 seconds: it creates a batch export
+// and backfills it, lists what there is, and imports 11,576 past events. The import is a process of
+// its own, which is killed half way and started again, and then what the service holds is compared
+// with the file: nothing is lost, and nothing is there twice.
 //
 // Without keys it works with a fake of the service. With keys it says what it would do, and does it
 // only with -yes: this package cannot delete events, and exports cost money.
@@ -90,7 +90,8 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 `
 
-// connect uses the keys of the environment or, if there are none, starts a fake of the service with two exports.
+// connect uses the keys of the environment or, if there are none, starts a fake of the service with
+// two exports.
 func (q *quickstart) connect() (err error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		if q.client, err = hogapi.NewClient(hogapi.FromEnv()); err == nil {

@@ -1,4 +1,5 @@
-// Command runs finds the failed runs of all exports, retries them, waits for each and prints a table.
+// Command runs finds the failed runs of all exports, retries them, waits for each and prints a
+// table.
 //
 // With the real service it only lists them unless it is given -yes: a retry exports the data again.
 // Without keys it works with a fake of the service.

@@ -1,6 +1,7 @@
-// Command s3export makes an hourly export of events to S3 in a new project and shows that it works: it
-// stores the credentials in an integration, tests the bucket, creates the export, backfills the last
-// hours and waits for their runs. A second run uses the integration and the export of the first.
+// Command s3export makes an hourly export of events to S3 in a new project and shows that it works:
+// it stores the credentials in an integration, tests the bucket, creates the export, backfills the
+// last hours and waits for their runs. A second run uses the integration and the export of the
+// first.
 //
 // Without keys it works with a fake of the service. With keys it says what it would do, and does it
 // only with -yes.
