@@ -62,6 +62,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		if id, err = downloads.Create(ctx, request); err != nil {
 			return err
 		}
+		// Only the same id continues: a new file download makes new files, with the same events again.
 		fmt.Fprintf(out, "Started. To continue after an interruption: -id %s\n", id)
 	}
 	var last hogapi.FileDownload
@@ -76,7 +77,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	for _, path := range paths {
 		fmt.Fprintln(out, path)
 	}
-	if err == nil && last.RecordsCompleted != nil {
+	if err == nil && len(paths) == 0 {
+		fmt.Fprintln(out, "There were no events in these days.")
+	} else if err == nil && last.RecordsCompleted != nil {
 		fmt.Fprintf(out, "%d records in %d files.\n", *last.RecordsCompleted, len(paths))
 	}
 	return err

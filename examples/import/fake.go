@@ -21,7 +21,7 @@ func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
 		}
 		client, err := hogapi.NewClient(hogapi.FromEnv())
 		if err == nil {
-			fmt.Fprintf(out, "Keys found: working with the real service, %v.\n\n", client)
+			fmt.Fprintf(out, "Keys found: working with %v.\n\n", client)
 		}
 		return client, nil, err
 	}

@@ -62,8 +62,10 @@ func parse(args []string) (s settings, err error) {
 	switch {
 	case s.rejected != "" && len(s.events) > 0:
 		return s, errors.New("give -rejected or files of events, not both")
+	case s.rejected == "" && len(s.events) == 0 && s.id != "":
+		return s, errors.New("name the files of the import " + s.id)
 	case s.rejected == "" && len(s.events) == 0:
-		s.id = cmp.Or(s.id, "invented") // files are written only where they are asked for
+		s.id = "invented" // files are written only where they are asked for
 	case s.id == "":
 		return s, errors.New("give this import a name with -id, such as -id shop-2024")
 	default:
@@ -109,7 +111,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	if fake != nil {
-		fmt.Fprintf(out, "\nThe fake holds %d events.\n", fake.Ledger().Unique())
+		fmt.Fprintf(out, "\nThe fake holds %d events, and ends now: nothing was sent to PostHog.\n", fake.Ledger().Unique())
 	} else if n := receipt.Acknowledged; n > 0 {
 		fmt.Fprintf(out, "\nIn some hours, this query should find %d uuids:\n\n%s\n", n, receipt.TotalQuery())
 	}
@@ -135,7 +137,10 @@ func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source
 		fmt.Fprintf(out, "Checked: %v\n\n", report)
 	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && stop.Reason == hogapi.StopTooManyRejects {
-		err = fmt.Errorf("%w\n\nNothing was sent. To import the good records all the same, add -max-reject-share 1", err)
+		err = fmt.Errorf("%w\n\nNothing was sent", err)
+		if report.Good > 0 {
+			err = fmt.Errorf("%w. To import the good records all the same, add -max-reject-share 1", err)
+		}
 	}
 	return report, err
 }
@@ -160,7 +165,7 @@ func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in 
 		(err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
 		fmt.Fprintf(out, rejectsAre, s.rejects, s.id, s.rejects)
 	}
-	if ctx.Err() != nil && s.checkpoint != "" {
+	if _, missing := os.Stat(s.checkpoint); ctx.Err() != nil && missing == nil {
 		err = fmt.Errorf("stopped; the same command with -resume continues at the place in %s: %w", s.checkpoint, err)
 	}
 	return receipt, err

@@ -23,7 +23,7 @@ func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
 	for _, want := range []string{
 		"good 10000 + refused 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
-		"The fake holds 10000 events.",
+		"The fake holds 10000 events, and ends now",
 	} {
 		assert.Contains(t, out, want)
 	}
@@ -35,7 +35,7 @@ func TestWithoutKeys(t *testing.T) {
 // What the fake has taken is not imported: no later run may continue from there.
 func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
 	t.Chdir(t.TempDir())
-	assert.Contains(t, demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40)), "The fake holds 40 events.")
+	assert.Contains(t, demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40)), "The fake holds 40 events, and ends now")
 	assert.NoFileExists(t, "shop.checkpoint")
 	assert.NoFileExists(t, "shop.receipt.json")
 }
@@ -71,7 +71,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
 	require.NoError(t, err)
-	assert.Contains(t, out, "working with the real service")
+	assert.Contains(t, out, "Keys found: working with ")
 	assert.Contains(t, out, "read 131 = good 130 + refused 1")
 	assert.Regexp(t, `(?m)^read \d+ of 131, acknowledged \d+, rejected \d, pending`, out, "progress")
 	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")

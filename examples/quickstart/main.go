@@ -95,7 +95,7 @@ Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 func (q *quickstart) connect() (err error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		if q.client, err = hogapi.NewClient(hogapi.FromEnv()); err == nil {
-			fmt.Fprintf(q.out, "Keys found: working with the real service, %v.\n\n", q.client)
+			fmt.Fprintf(q.out, "Keys found: working with %v.\n\n", q.client)
 		}
 		return err
 	}

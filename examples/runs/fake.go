@@ -20,7 +20,7 @@ func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		client, err := hogapi.NewClient(hogapi.FromEnv())
 		if err == nil {
-			fmt.Fprintf(out, "Keys found: working with the real service, %v.\n\n", client)
+			fmt.Fprintf(out, "Keys found: working with %v.\n\n", client)
 		}
 		return client, nil, err
 	}

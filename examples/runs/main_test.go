@@ -30,7 +30,7 @@ func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 	server := failing()
 	out, err := demotest.RunAt(t, server, nil, run)
 	require.NoError(t, err)
-	assert.Contains(t, out, "working with the real service")
+	assert.Contains(t, out, "Keys found: working with ")
 	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
 	assert.Empty(t, server.Calls(hogapi.OpRunsRetry))
 }

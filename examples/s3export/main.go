@@ -164,10 +164,17 @@ func (s *setup) export(ctx context.Context, create hogapi.BatchExportCreate) (*h
 		if err != nil {
 			return nil, err
 		}
-		if found.Name == s.name {
-			fmt.Fprintf(s.out, "   found %s\n", found.ID)
-			return &found, nil
+		if found.Name != s.name {
+			continue
 		}
+		config, _ := found.Destination.Config.(hogapi.S3Config)
+		bucket, _ := config.BucketName.Get()
+		if bucket != s.bucket || found.Interval != create.Interval || found.Paused {
+			return nil, fmt.Errorf("the export %q is another one (bucket %q, every %s, paused: %t): choose a -name",
+				s.name, bucket, found.Interval, found.Paused)
+		}
+		fmt.Fprintf(s.out, "   found %s\n", found.ID)
+		return &found, nil
 	}
 	made, err := s.client.BatchExports.Create(ctx, create)
 	if err != nil {

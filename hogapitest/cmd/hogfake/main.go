@@ -47,7 +47,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	era, ok := ages[strings.ToUpper(*age)]
 	if !ok || flags.NArg() > 0 {
-		return fmt.Errorf("the age %q is unknown, or there is an argument too much: want -age E1, E2, E3 or E4, and no other arguments", *age)
+		return fmt.Errorf("want -age E1, E2, E3 or E4 (not %q), and no other arguments (not %q)", *age, flags.Args())
 	}
 	fake := hogapitest.New(hogapitest.WithEra(era))
 	if !*empty {
