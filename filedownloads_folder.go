@@ -30,7 +30,10 @@ var extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
 // Until then its name ends in ".part".
 //
 // After an error or a crash, call DownloadAll again: files that are there are not downloaded again,
-// and a ".part" file is continued where it was last synced (its size is in a ".part.size" file). The paths of the files that are whole are returned with every error.
+// and a ".part" file is continued where it was last synced (its size is in a ".part.size" file). The
+// paths of the files that are whole are returned with every error. What stands under one of these
+// names and is not a regular file, such as a symbolic link, is an error.
+//
 // Two calls for one file download and one folder do not run at the same time: the second one gets
 // [ErrHeld]. A file download that is not over, or has not completed, is an error, as with
 // [FileDownloadsService.Wait]; for one without data there are no paths and no error.
@@ -109,13 +112,18 @@ func (d folderDownload) lock(folder string, id uuid.UUID) (unlock func(), err er
 
 // file downloads one file, unless it is there.
 func (d folderDownload) file(ctx context.Context, id, file uuid.UUID, path string, options []CallOption) error {
+	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
+		if err := d.fs.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {
+			return fmt.Errorf("hogapi: %s is in the way: %w; move it away", name, err)
+		}
+	}
 	if there, err := d.fs.OpenFile(path, os.O_RDONLY, 0); err == nil {
 		// The call that renamed it may have been killed before it synced the folder.
 		return errors.Join(there.Close(), d.fs.SyncFolder(filepath.Dir(path)))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("hogapi: the file cannot be opened: %w", err)
 	}
-	part, err := d.openPart(path + ".part")
+	part, err := d.openPart(path + partEnding)
 	if err != nil {
 		return fmt.Errorf("hogapi: the file cannot be written: %w", err)
 	}
@@ -148,14 +156,16 @@ type part struct {
 	at, synced int64
 }
 
-func (p *part) sizePath() string { return p.path + ".size" }
+const (
+	partEnding = ".part"
+	sizeEnding = ".size"
+)
+
+func (p *part) sizePath() string { return p.path + sizeEnding }
 
 // openPart opens what an earlier call has left, or a new file.
 func (d folderDownload) openPart(path string) (*part, error) {
 	p := &part{folderDownload: d, path: path}
-	if err := d.fs.Inspect(path); err != nil {
-		return nil, err
-	}
 	saved, err := durable.Read(d.fs, p.sizePath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
