@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -276,12 +277,21 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	switch {
 	case resp.Uncompressed:
 		return 0, 0, errors.New("the HTTP client's transport decompresses answers: files must be stored as they are")
+	case isEncoded(resp.Header):
+		return 0, 0, errors.New("the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
 	case size < 0:
 		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
 	}
 	return t.at - from, end, t.identify(resp, size)
+}
+
+// isEncoded reports a body that is not the bytes of the file themselves.
+func isEncoded(h http.Header) bool {
+	return slices.ContainsFunc(h.Values("Content-Encoding"), func(encoding string) bool {
+		return encoding != "" && !strings.EqualFold(encoding, "identity")
+	})
 }
 
 // identify compares size and ETag with those of earlier attempts: all bytes must be of one file.

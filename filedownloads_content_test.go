@@ -109,6 +109,7 @@ func TestDownloadsResumeWhereTheyWere(t *testing.T) {
 		"the URL has expired":             {[]step{answers(403, "<Error/>"), cutAt(7, file, nil), answers(403, "<Error/>"), file}, 0, []string{"", "", "bytes=7-", "bytes=7-"}},
 		"storage is busy":                 {[]step{answers(503, "SlowDown"), file}, 0, []string{"", ""}},
 		"no answer":                       {[]step{fails(errCut), file}, 0, []string{"", ""}},
+		"an encoding that is none":        {[]step{answers(200, testContent, "Content-Encoding", "Identity")}, 0, []string{""}},
 		"a part only": {[]step{func(r *http.Request) (*http.Response, error) {
 			return answer(r, 206, testContent[:5], "Content-Range", "bytes 0-4/20"), nil
 		}, file}, 0, []string{"", "bytes=5-"}},
@@ -154,6 +155,9 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
 		"200 for a shorter one": {answers(200, "0123"), 5, "shorter than Offset", 5, 1},
 		"decompressed":          {uncompressed, 0, "decompresses", 0, 1},
+		"compressed":            {answers(200, "gz", "Content-Encoding", "gzip"), 0, "another encoding", 0, 1},
+		"a part, compressed":    {answers(206, "56", "Content-Encoding", "br", "Content-Range", "bytes 5-6/20"), 5, "another encoding", 5, 1},
+		"compressed twice":      {twiceEncoded, 0, "another encoding", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -189,6 +193,12 @@ func longer1(r *http.Request) (*http.Response, error) {
 func uncompressed(r *http.Request) (*http.Response, error) {
 	resp, _ := file(r)
 	resp.Uncompressed = true
+	return resp, nil
+}
+
+func twiceEncoded(r *http.Request) (*http.Response, error) {
+	resp, _ := file(r)
+	resp.Header["Content-Encoding"] = []string{"identity", "gzip"}
 	return resp, nil
 }
 
