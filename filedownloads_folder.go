@@ -82,6 +82,9 @@ func (d folderDownload) run(
 	defer unlock()
 	for _, file := range download.Files {
 		path := filepath.Join(folder, file.String()+o.Extension)
+	if n := download.RecordsCompleted; n != nil && *n > 0 && len(download.Files) == 0 {
+		return nil, errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
+	}
 		if err := d.file(ctx, id, file, path, options); err != nil {
 			return paths, err
 		}

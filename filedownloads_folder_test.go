@@ -108,6 +108,8 @@ func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
 	paths, err := all(`{"status":"Completed","files":[],"records_completed":0}`)
 	require.NoError(t, err)
 	assert.Empty(t, paths)
+	_, err = all(`{"status":"Completed","files":[],"records_completed":3}`)
+	require.ErrorContains(t, err, "has 3 records and lists no files")
 }
 
 func TestDownloadAllHasOneOwner(t *testing.T) {

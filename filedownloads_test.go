@@ -139,7 +139,10 @@ func TestFileDownloadStates(t *testing.T) {
 	d, err = get(`{"status":"Failed","error":"broken"}`)
 	require.NoError(t, err)
 	assert.Equal(t, &FileDownload{ID: downloadA, Status: RunStatusFailed, Error: new("broken")}, d)
-	for _, body := range []string{`{}`, `{"status":"Completed"}`, `{"status":""}`} {
+	for _, body := range []string{
+		`{}`, `{"status":"Completed"}`, `{"status":""}`,
+		`{"status":"Completed","files":[null]}`, `{"status":"Completed","files":["00000000-0000-0000-0000-000000000000"]}`,
+	} {
 		_, err = get(body)
 		var undecoded *DecodeError
 		require.ErrorAs(t, err, &undecoded, body)
