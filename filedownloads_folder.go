@@ -19,10 +19,15 @@ import (
 
 // FolderOptions say how the files of a file download are named.
 type FolderOptions struct {
-	Extension string // that each name ends with, such as [FileOptions.Extension] gives; default none
+	// Extension is what each name ends with, such as [FileOptions.Extension] gives; default none. It
+	// cannot end in .part, .part.size, .tmp or .lock.
+	Extension string
 }
 
-var extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
+var (
+	extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
+	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|lock)$`)
+)
 
 // DownloadAll downloads all files of a completed file download into a folder, which it makes where
 // it is missing, and returns their paths in the order of FileDownload.Files. A file is named by its
@@ -64,6 +69,8 @@ func (d folderDownload) run(
 		return nil, bad("folder", "", "the name of a folder")
 	case !extensionForm.MatchString(o.Extension):
 		return nil, bad("Extension", o.Extension, `an extension such as ".parquet" or ".jsonl.gz"`)
+	case ownEnding.MatchString(o.Extension):
+		return nil, bad("Extension", o.Extension, "another ending: DownloadAll uses this one for its own files")
 	}
 	download, err := d.service.Get(ctx, id, options...)
 	if err != nil {
@@ -75,6 +82,9 @@ func (d folderDownload) run(
 	if err := download.ended(); err != nil {
 		return nil, err
 	}
+	if n := download.RecordsCompleted; n != nil && *n > 0 && len(download.Files) == 0 {
+		return nil, errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
+	}
 	unlock, err := d.lock(folder, id)
 	if err != nil {
 		return nil, err
@@ -82,9 +92,6 @@ func (d folderDownload) run(
 	defer unlock()
 	for _, file := range download.Files {
 		path := filepath.Join(folder, file.String()+o.Extension)
-	if n := download.RecordsCompleted; n != nil && *n > 0 && len(download.Files) == 0 {
-		return nil, errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
-	}
 		if err := d.file(ctx, id, file, path, options); err != nil {
 			return paths, err
 		}

@@ -116,7 +116,7 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 	requireInputError(t, err, "Offset")
 	_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "", nil)
 	requireInputError(t, err, "folder")
-	for _, bad := range []string{"parquet", "./x", "..", ".a/b"} {
+	for _, bad := range []string{"parquet", "./x", "..", ".a/b", ".part", ".PART", ".gz.part", ".part.size", ".lock", ".tmp", ".part.size.tmp"} {
 		_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "x", &FolderOptions{Extension: bad})
 		requireInputError(t, err, "Extension")
 	}
