@@ -143,23 +143,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 		return err
 	}
 	t.attempts++
-	err = t.read(ctx, where)
-	if p, ok := errors.AsType[passing](err); ok {
-		return passing{redactError(p.error, secretsOf(where))}
-	}
-	return err
-}
-
-// secretsOf are the parts of a signed URL that sign it, for errors of transports that quote it.
-func secretsOf(where *url.URL) (secrets []string) {
-	for _, values := range where.Query() {
-		for _, value := range values {
-			if len(value) >= 2*leastSecret {
-				secrets = append(secrets, value)
-			}
-		}
-	}
-	return secrets
+	return t.read(ctx, where)
 }
 
 // storageURL is the signed URL that the service has answered with.
@@ -198,7 +182,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	}
 	resp, err := t.client.core.storage().RoundTrip(req)
 	if err != nil || resp == nil {
-		return passing{fmt.Errorf("no answer from the storage: %w", tryError(ctx, cmp.Or(noURL(err), errNoAnswer)))}
+		return passing{fmt.Errorf("no answer from the storage: %w", storageError(ctx, cmp.Or(err, errNoAnswer)))}
 	}
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
@@ -223,7 +207,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 			err = io.ErrUnexpectedEOF
 		}
 		if place < end && err != nil {
-			return passing{fmt.Errorf("the file was cut off: %w", tryError(ctx, err))}
+			return passing{fmt.Errorf("the file was cut off: %w", storageError(ctx, err))}
 		}
 	}
 	idle.Reset(limit)
