@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -155,7 +156,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"another part":          {answers(206, "xx", "Content-Range", "bytes 7-8/20"), 5, "which part", 5, 1},
 		"less than it names":    {answers(206, "56", "Content-Range", "bytes 5-19/20"), 5, "more or less", 5, 4},
 		"a part without range":  {answers(206, "xx"), 5, "which part", 5, 1},
-		"416 without a size":    {answers(416, ""), 5, "as many bytes as Offset says", 5, 1},
+		"416 without a size":    {answers(416, ""), 5, "nothing after so many bytes", 5, 1},
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
 		"200 for a shorter one": {answers(200, "0123"), 5, "shorter than Offset", 5, 1},
 		"decompressed":          {uncompressed, 0, "decompresses", 0, 1},
@@ -218,6 +219,53 @@ func TestADownloadIsOfOneFile(t *testing.T) {
 	require.ErrorContains(t, err, "the file has changed")
 	_, _, err = download(t, &storage{steps: []step{cutAt(7, file, nil), other()}}, 0)
 	require.NoError(t, err, "no ETag is no other one")
+}
+
+// What a DownloadError carries is enough to notice in a later call that the file is another one.
+func TestAResumeIsOfTheSameFile(t *testing.T) {
+	var got strings.Builder
+	client := newFakeClient(t, &storage{steps: []step{cutAt(7, file, nil)}}, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, nil)
+	var failed *DownloadError
+	require.ErrorAs(t, err, &failed)
+	require.NotErrorIs(t, err, ErrFileChanged)
+	o := DownloadOptions{Offset: failed.Offset, Size: failed.Size, ETag: failed.ETag}
+	assert.Equal(t, DownloadOptions{Offset: 7, Size: 20, ETag: `"1"`}, o)
+
+	resume := func(o DownloadOptions, s step) error {
+		var rest strings.Builder
+		_, err := newFakeClient(t, &storage{steps: []step{s}}).FileDownloads.Download(t.Context(), downloadA, fileA, &rest, &o)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFileChanged)
+			require.ErrorContains(t, err, "start again at Offset 0, in an empty writer")
+			require.NotContains(t, err.Error(), "resume")
+			assert.Empty(t, rest.String())
+		}
+		return err
+	}
+	require.NoError(t, resume(o, file))
+	require.NoError(t, resume(o, whole))
+	require.Error(t, resume(o, fileOf(`"2"`, testContent)))
+	require.Error(t, resume(o, fileOf(`"1"`, testContent+"x")))
+	require.Error(t, resume(o, fileOf(`"1"`, "0")), "a 416 with the size")
+	require.Error(t, resume(o, answers(416, "")))
+	o = DownloadOptions{Offset: 20, Size: 20, ETag: `"1"`}
+	require.NoError(t, resume(o, file), "nothing is missing, which is checked")
+	require.Error(t, resume(o, fileOf(`"2"`, testContent)))
+	o = DownloadOptions{Size: 20, ETag: `"1"`}
+	require.NoError(t, resume(o, fileOf(`"2"`, "x")), "there is nothing that it could be mixed with")
+}
+
+// fileOf is file with another ETag and content.
+func fileOf(etag, content string) step {
+	return func(r *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		w.Header().Set("ETag", etag)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+		resp := w.Result()
+		resp.Request = r
+		return resp, nil
+	}
 }
 
 func requireNoSignature(t *testing.T, err error) {

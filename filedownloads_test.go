@@ -114,6 +114,8 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 	requireInputError(t, err, "w")
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: -1})
 	requireInputError(t, err, "Offset")
+	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: 5, Size: 4})
+	requireInputError(t, err, "Size")
 	_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "", nil)
 	requireInputError(t, err, "folder")
 	for _, bad := range []string{"parquet", "./x", "..", ".a/b", ".part", ".PART", ".gz.part", ".part.size", ".lock", ".tmp", ".part.size.tmp"} {
