@@ -56,7 +56,7 @@ func ExampleFileDownloadsService_Download() {
 	var content strings.Builder
 	size, err := client.FileDownloads.Download(ctx, id, download.Files[0], &content, nil)
 	if failed, ok := errors.AsType[*hogapi.DownloadError](err); ok {
-		log.Fatalf("resume with DownloadOptions{Offset: %d}: %v", failed.Offset, err)
+		log.Fatalf("resume with DownloadOptions{Offset: %d, Size: %d, ETag: %q}: %v", failed.Offset, failed.Size, failed.ETag, err)
 	}
 	fmt.Println(size, content.String())
 	// Output: 21 {"event":"signed up"}

@@ -94,12 +94,15 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
 		o.status = resp.StatusCode
 		if x.isRedirected(o.status) {
-			x.takeLocation()
+			*x.location = resp.Header.Get("Location")
 		} else if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
 			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
 			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
 			o.code, o.isOwn = x.problem.Code, x.problem.isOwn()
+		}
+		if x.location != nil {
+			x.hideLocation()
 		}
 	}
 	x.mayHave = x.mayHave || x.last.try > 0 && x.verdict.mayHave
@@ -113,14 +116,6 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 // isRedirected reports whether a status is the redirect that the call wants.
 func (x *exchange) isRedirected(status int) bool {
 	return x.location != nil && status == http.StatusFound
-}
-
-// takeLocation moves the place that the answer leads to out of it: that place may be a secret.
-func (x *exchange) takeLocation() {
-	*x.location = x.answer.Header.Get("Location")
-	header := x.answer.Header.Clone()
-	header.Set("Location", redacted)
-	x.answer.Header, x.answer.Body = header, nil
 }
 
 func (x *exchange) hasSucceeded() bool {

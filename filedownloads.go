@@ -39,6 +39,9 @@ func (s *fileDownloadState) complete() error {
 	if s.Status == RunStatusCompleted && s.Files == nil {
 		return errors.New("it is completed and lists no files")
 	}
+	if slices.Contains(s.Files, uuid.Nil) {
+		return errors.New("it lists a file without an id")
+	}
 	return hasText(string(s.Status), "status")
 }
 

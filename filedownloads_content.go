@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,20 +16,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// DownloadOptions say where a download begins.
+// ErrFileChanged is a file that is not, or not any more, the one that the writer has a part of.
+var ErrFileChanged = errors.New("hogapi: the file has changed since its download began")
+
+// DownloadOptions say where a download begins: take them from the [*DownloadError] of the earlier
+// call.
 type DownloadOptions struct {
-	// Offset is how many bytes of the file the writer has already, from an earlier call.
+	// Offset is how many bytes of the file the writer has already.
 	Offset int64
+
+	// Size and ETag say which file these bytes are of. If the storage has another one, the error
+	// is ErrFileChanged. Without them that is not noticed. With Offset 0 they are not used.
+	Size int64  // 0 or less if it is not known
+	ETag string // "" if it is not known
 }
 
 // DownloadError is a file that was not downloaded whole. The writer has the first Offset bytes of
-// it: to resume, call Download again with DownloadOptions.Offset set to that.
+// it: to resume, call Download again with the Offset, Size and ETag of the error. If it is
+// [ErrFileChanged], start again at Offset 0, in an empty writer.
 type DownloadError struct {
 	File     uuid.UUID
-	Offset   int64 // bytes that the writer has, those of earlier calls included
-	Size     int64 // of the file; -1 if it is not known
-	Attempts int   // requests for the file
-	Err      error // the cause, without URLs
+	Offset   int64  // bytes that the writer has, those of earlier calls included
+	Size     int64  // of the file; -1 if it is not known
+	ETag     string // of the file; "" if it is not known
+	Attempts int    // requests for the file
+	Err      error  // the cause, without URLs
 }
 
 func (e *DownloadError) Error() string {
@@ -36,8 +48,11 @@ func (e *DownloadError) Error() string {
 	if e.Size >= 0 {
 		size = strconv.FormatInt(e.Size, 10)
 	}
-	return fmt.Sprintf("hogapi: %s: file %s: %s; the writer has %d of %s bytes: resume at that Offset",
-		OpFileDownloadsDownload, e.File, within(OpFileDownloadsDownload, e.Err), e.Offset, size)
+	next := fmt.Sprintf("the writer has %d of %s bytes: resume at that Offset", e.Offset, size)
+	if errors.Is(e.Err, ErrFileChanged) {
+		next = "start again at Offset 0, in an empty writer"
+	}
+	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", OpFileDownloadsDownload, e.File, within(OpFileDownloadsDownload, e.Err), next)
 }
 
 // Unwrap returns the cause.
@@ -58,22 +73,37 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 func (s *FileDownloadsService) Download(
 	ctx context.Context, id, file uuid.UUID, w io.Writer, o *DownloadOptions, options ...CallOption,
 ) (size int64, err error) {
-	offset := orDefault(o).Offset
-	r := endpointByID(OpFileDownloadsDownload, id, file)
+	bad := func(field, value, want string) error {
+		return &InputError{Op: OpFileDownloadsDownload, Field: field, Value: value, Want: want}
+	}
+	from := orDefault(o)
 	switch {
 	case w == nil:
-		return 0, &InputError{Op: r.op.name, Field: "w", Value: "nil", Want: "a writer"}
-	case offset < 0:
-		return 0, &InputError{Op: r.op.name, Field: "Offset", Value: strconv.FormatInt(offset, 10), Want: "0 or more"}
+		return 0, bad("w", "nil", "a writer")
+	case from.Offset < 0:
+		return 0, bad("Offset", strconv.FormatInt(from.Offset, 10), "0 or more")
+	case from.Size > 0 && from.Size < from.Offset:
+		return 0, bad("Size", strconv.FormatInt(from.Size, 10), "not less than Offset")
 	}
-	t := &transfer{client: s.client, request: r, options: options, w: w, at: offset, size: -1}
+	t := s.transfer(id, file, w, from, options)
 	if err := t.run(ctx); err != nil {
-		if _, isInput := errors.AsType[*InputError](err); isInput {
-			return 0, err
-		}
-		return 0, &DownloadError{File: file, Offset: t.at, Size: t.size, Attempts: t.attempts, Err: err}
+		return 0, err
 	}
 	return t.size, nil
+}
+
+func (s *FileDownloadsService) transfer(id, file uuid.UUID, w io.Writer, from DownloadOptions, options []CallOption) *transfer {
+	t := &transfer{
+		client: s.client, request: endpointByID(OpFileDownloadsDownload, id, file), options: options,
+		file: file, w: w, at: from.Offset, size: -1,
+	}
+	if from.Offset > 0 {
+		t.etag = from.ETag
+		if from.Size > 0 {
+			t.size = from.Size
+		}
+	}
+	return t
 }
 
 // transfer is one file on its way, over all attempts.
@@ -81,6 +111,7 @@ type transfer struct {
 	client  *Client
 	request request
 	options []CallOption
+	file    uuid.UUID
 	w       io.Writer
 
 	at, size int64  // written; -1 until it is known
@@ -93,7 +124,17 @@ type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
+// run is an [*InputError], or a [*DownloadError] unless the file is whole.
 func (t *transfer) run(ctx context.Context) error {
+	err := t.try(ctx)
+	if _, isInput := errors.AsType[*InputError](err); isInput || err == nil {
+		return err
+	}
+	return &DownloadError{File: t.file, Offset: t.at, Size: t.size, ETag: t.etag, Attempts: t.attempts, Err: err}
+}
+
+// try makes attempts until the file is whole, or none can help.
+func (t *transfer) try(ctx context.Context) error {
 	for failures := 0; ; {
 		before := t.at
 		err := t.attempt(ctx)
@@ -142,23 +183,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 		return err
 	}
 	t.attempts++
-	err = t.read(ctx, where)
-	if p, ok := errors.AsType[passing](err); ok {
-		return passing{redactError(p.error, secretsOf(where))}
-	}
-	return err
-}
-
-// secretsOf are the parts of a signed URL that sign it, for errors of transports that quote it.
-func secretsOf(where *url.URL) (secrets []string) {
-	for _, values := range where.Query() {
-		for _, value := range values {
-			if len(value) >= 2*leastSecret {
-				secrets = append(secrets, value)
-			}
-		}
-	}
-	return secrets
+	return t.read(ctx, where)
 }
 
 // storageURL is the signed URL that the service has answered with.
@@ -190,14 +215,14 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	}
 	req.Header.Set("Accept-Encoding", "identity") // without it net/http would decompress .gz files
 	if from := t.at; from > 0 {
-		if t.size < 0 { // w may have it all, and not every storage answers a range after the end with the size
+		if t.size < 0 || from == t.size { // w may have it all, and not every storage answers a range after the end with the size
 			from--
 		}
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
 	resp, err := t.client.core.storage().RoundTrip(req)
 	if err != nil || resp == nil {
-		return passing{fmt.Errorf("no answer from the storage: %w", tryError(ctx, cmp.Or(noURL(err), errNoAnswer)))}
+		return passing{fmt.Errorf("no answer from the storage: %w", storageError(ctx, cmp.Or(err, errNoAnswer)))}
 	}
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
@@ -222,12 +247,12 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 			err = io.ErrUnexpectedEOF
 		}
 		if place < end && err != nil {
-			return passing{fmt.Errorf("the file was cut off: %w", tryError(ctx, err))}
+			return passing{fmt.Errorf("the file was cut off: %w", storageError(ctx, err))}
 		}
 	}
 	idle.Reset(limit)
 	if n, _ := resp.Body.Read(buffer[:1]); n > 0 {
-		return errors.New("the storage sent more than it announced: start again at Offset 0, in an empty writer")
+		return fmt.Errorf("%w: the storage sent more than it announced", ErrFileChanged)
 	}
 	if t.at < t.size {
 		return passing{errors.New("the storage sent a part only")}
@@ -269,13 +294,15 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 		if size, ok := parseUnsatisfied(contentRange); ok && t.at > size {
 			return 0, 0, t.identify(resp, size)
 		}
-		return 0, 0, errors.New("the storage refuses to send the rest of the file: does the file have as many bytes as Offset says?")
+		return 0, 0, fmt.Errorf("%w: the storage has nothing after so many bytes", ErrFileChanged)
 	default:
 		return 0, 0, storageStatus(resp.StatusCode)
 	}
 	switch {
 	case resp.Uncompressed:
 		return 0, 0, errors.New("the HTTP client's transport decompresses answers: files must be stored as they are")
+	case isEncoded(resp.Header):
+		return 0, 0, errors.New("the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
 	case size < 0:
@@ -284,14 +311,26 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	return t.at - from, end, t.identify(resp, size)
 }
 
+// isEncoded reports a body that is not the bytes of the file themselves.
+func isEncoded(h http.Header) bool {
+	return slices.ContainsFunc(h.Values("Content-Encoding"), func(encoding string) bool {
+		return encoding != "" && !strings.EqualFold(encoding, "identity")
+	})
+}
+
 // identify compares size and ETag with those of earlier attempts: all bytes must be of one file.
 func (t *transfer) identify(resp *http.Response, size int64) error {
 	etag := resp.Header.Get("ETag")
 	switch {
-	case t.size >= 0 && t.size != size || t.etag != "" && etag != "" && etag != t.etag:
-		return errors.New("the file has changed since the download began: start again at Offset 0, in an empty writer")
+	case t.at == 0: // whatever it was before
+		t.size, t.etag = size, etag
+		return nil
+	case t.size >= 0 && t.size != size:
+		return fmt.Errorf("%w: it has %d bytes and had %d", ErrFileChanged, size, t.size)
+	case t.etag != "" && etag != "" && etag != t.etag:
+		return fmt.Errorf("%w: its ETag is another one", ErrFileChanged)
 	case t.at > size:
-		return fmt.Errorf("the file is shorter than Offset: it has %d bytes", size)
+		return fmt.Errorf("%w: it is shorter than Offset, it has %d bytes", ErrFileChanged, size)
 	}
 	t.size, t.etag = size, cmp.Or(t.etag, etag)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,7 @@ const (
 // step; the last one again and again.
 type storage struct {
 	steps    []step
+	service  step // in place of the redirect
 	location string
 	ranges   []string // asked for, one each request
 	urls     int      // that were signed
@@ -36,6 +38,9 @@ type storage struct {
 func (s *storage) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host == "us.posthog.com" {
 		s.urls++
+		if s.service != nil {
+			return s.service(r)
+		}
 		if s.location == "" {
 			s.location = testLocation
 		}
@@ -109,6 +114,7 @@ func TestDownloadsResumeWhereTheyWere(t *testing.T) {
 		"the URL has expired":             {[]step{answers(403, "<Error/>"), cutAt(7, file, nil), answers(403, "<Error/>"), file}, 0, []string{"", "", "bytes=7-", "bytes=7-"}},
 		"storage is busy":                 {[]step{answers(503, "SlowDown"), file}, 0, []string{"", ""}},
 		"no answer":                       {[]step{fails(errCut), file}, 0, []string{"", ""}},
+		"an encoding that is none":        {[]step{answers(200, testContent, "Content-Encoding", "Identity")}, 0, []string{""}},
 		"a part only": {[]step{func(r *http.Request) (*http.Response, error) {
 			return answer(r, 206, testContent[:5], "Content-Range", "bytes 0-4/20"), nil
 		}, file}, 0, []string{"", "bytes=5-"}},
@@ -150,10 +156,13 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"another part":          {answers(206, "xx", "Content-Range", "bytes 7-8/20"), 5, "which part", 5, 1},
 		"less than it names":    {answers(206, "56", "Content-Range", "bytes 5-19/20"), 5, "more or less", 5, 4},
 		"a part without range":  {answers(206, "xx"), 5, "which part", 5, 1},
-		"416 without a size":    {answers(416, ""), 5, "as many bytes as Offset says", 5, 1},
+		"416 without a size":    {answers(416, ""), 5, "nothing after so many bytes", 5, 1},
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
 		"200 for a shorter one": {answers(200, "0123"), 5, "shorter than Offset", 5, 1},
 		"decompressed":          {uncompressed, 0, "decompresses", 0, 1},
+		"compressed":            {answers(200, "gz", "Content-Encoding", "gzip"), 0, "another encoding", 0, 1},
+		"a part, compressed":    {answers(206, "56", "Content-Encoding", "br", "Content-Range", "bytes 5-6/20"), 5, "another encoding", 5, 1},
+		"compressed twice":      {twiceEncoded, 0, "another encoding", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -192,6 +201,12 @@ func uncompressed(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+func twiceEncoded(r *http.Request) (*http.Response, error) {
+	resp, _ := file(r)
+	resp.Header["Content-Encoding"] = []string{"identity", "gzip"}
+	return resp, nil
+}
+
 func TestADownloadIsOfOneFile(t *testing.T) {
 	other := func(headers ...string) step {
 		return func(r *http.Request) (*http.Response, error) {
@@ -204,6 +219,53 @@ func TestADownloadIsOfOneFile(t *testing.T) {
 	require.ErrorContains(t, err, "the file has changed")
 	_, _, err = download(t, &storage{steps: []step{cutAt(7, file, nil), other()}}, 0)
 	require.NoError(t, err, "no ETag is no other one")
+}
+
+// What a DownloadError carries is enough to notice in a later call that the file is another one.
+func TestAResumeIsOfTheSameFile(t *testing.T) {
+	var got strings.Builder
+	client := newFakeClient(t, &storage{steps: []step{cutAt(7, file, nil)}}, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+	_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, nil)
+	var failed *DownloadError
+	require.ErrorAs(t, err, &failed)
+	require.NotErrorIs(t, err, ErrFileChanged)
+	o := DownloadOptions{Offset: failed.Offset, Size: failed.Size, ETag: failed.ETag}
+	assert.Equal(t, DownloadOptions{Offset: 7, Size: 20, ETag: `"1"`}, o)
+
+	resume := func(o DownloadOptions, s step) error {
+		var rest strings.Builder
+		_, err := newFakeClient(t, &storage{steps: []step{s}}).FileDownloads.Download(t.Context(), downloadA, fileA, &rest, &o)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFileChanged)
+			require.ErrorContains(t, err, "start again at Offset 0, in an empty writer")
+			require.NotContains(t, err.Error(), "resume")
+			assert.Empty(t, rest.String())
+		}
+		return err
+	}
+	require.NoError(t, resume(o, file))
+	require.NoError(t, resume(o, whole))
+	require.Error(t, resume(o, fileOf(`"2"`, testContent)))
+	require.Error(t, resume(o, fileOf(`"1"`, testContent+"x")))
+	require.Error(t, resume(o, fileOf(`"1"`, "0")), "a 416 with the size")
+	require.Error(t, resume(o, answers(416, "")))
+	o = DownloadOptions{Offset: 20, Size: 20, ETag: `"1"`}
+	require.NoError(t, resume(o, file), "nothing is missing, which is checked")
+	require.Error(t, resume(o, fileOf(`"2"`, testContent)))
+	o = DownloadOptions{Size: 20, ETag: `"1"`}
+	require.NoError(t, resume(o, fileOf(`"2"`, "x")), "there is nothing that it could be mixed with")
+}
+
+// fileOf is file with another ETag and content.
+func fileOf(etag, content string) step {
+	return func(r *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		w.Header().Set("ETag", etag)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+		resp := w.Result()
+		resp.Request = r
+		return resp, nil
+	}
 }
 
 func requireNoSignature(t *testing.T, err error) {

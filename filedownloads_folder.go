@@ -1,8 +1,8 @@
 package hogapi
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -19,10 +18,15 @@ import (
 
 // FolderOptions say how the files of a file download are named.
 type FolderOptions struct {
-	Extension string // that each name ends with, such as [FileOptions.Extension] gives; default none
+	// Extension is what each name ends with, such as [FileOptions.Extension] gives; default none. It
+	// cannot end in .part, .part.size, .tmp or .lock.
+	Extension string
 }
 
-var extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
+var (
+	extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
+	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|lock)$`)
+)
 
 // DownloadAll downloads all files of a completed file download into a folder, which it makes where
 // it is missing, and returns their paths in the order of FileDownload.Files. A file is named by its
@@ -30,9 +34,14 @@ var extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
 // Until then its name ends in ".part".
 //
 // After an error or a crash, call DownloadAll again: files that are there are not downloaded again,
-// and a ".part" file is continued where it was last synced (its size is in a ".part.size" file). The paths of the files that are whole are returned with every error.
+// and a ".part" file is continued where it was last synced. How far that is, and the size and ETag of
+// the file, are in a ".part.size" file: if the storage has another file now, it is started again. The
+// paths of the files that are whole are returned with every error. What stands under one of these
+// names and is not a regular file, such as a symbolic link, is an error.
+//
 // Two calls for one file download and one folder do not run at the same time: the second one gets
-// [ErrHeld]. A file download that is not over, or has not completed, is an error, as with
+// [ErrHeld]. Two file downloads can be in one folder as long as the service gives each file an id of
+// its own: that a service with equal ids does no harm is not promised. A file download that is not over, or has not completed, is an error, as with
 // [FileDownloadsService.Wait]; for one without data there are no paths and no error.
 //
 // It calls [FileDownloadsService.Get] once and [FileDownloadsService.Download] for each file.
@@ -61,6 +70,8 @@ func (d folderDownload) run(
 		return nil, bad("folder", "", "the name of a folder")
 	case !extensionForm.MatchString(o.Extension):
 		return nil, bad("Extension", o.Extension, `an extension such as ".parquet" or ".jsonl.gz"`)
+	case ownEnding.MatchString(o.Extension):
+		return nil, bad("Extension", o.Extension, "another ending: DownloadAll uses this one for its own files")
 	}
 	download, err := d.service.Get(ctx, id, options...)
 	if err != nil {
@@ -71,6 +82,9 @@ func (d folderDownload) run(
 	}
 	if err := download.ended(); err != nil {
 		return nil, err
+	}
+	if n := download.RecordsCompleted; n != nil && *n > 0 && len(download.Files) == 0 {
+		return nil, errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
 	}
 	unlock, err := d.lock(folder, id)
 	if err != nil {
@@ -109,19 +123,26 @@ func (d folderDownload) lock(folder string, id uuid.UUID) (unlock func(), err er
 
 // file downloads one file, unless it is there.
 func (d folderDownload) file(ctx context.Context, id, file uuid.UUID, path string, options []CallOption) error {
+	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
+		if err := d.fs.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {
+			return fmt.Errorf("hogapi: %s is in the way: %w; move it away", name, err)
+		}
+	}
 	if there, err := d.fs.OpenFile(path, os.O_RDONLY, 0); err == nil {
 		// The call that renamed it may have been killed before it synced the folder.
 		return errors.Join(there.Close(), d.fs.SyncFolder(filepath.Dir(path)))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("hogapi: the file cannot be opened: %w", err)
 	}
-	part, err := d.openPart(path + ".part")
+	part, err := d.openPart(path + partEnding)
 	if err != nil {
 		return fmt.Errorf("hogapi: the file cannot be written: %w", err)
 	}
-	_, err = d.service.Download(ctx, id, file, part, &DownloadOptions{Offset: part.at}, options...)
+	err = part.fill(ctx, id, file, options)
+	if errors.Is(err, ErrFileChanged) { // what an earlier call has left is of another one
+		err = part.fill(ctx, id, file, options)
+	}
 	if err != nil {
-		_ = part.keep() // for the next call; without it, that call has to repeat more
 		_ = part.Close()
 		return err
 	}
@@ -144,18 +165,29 @@ type part struct {
 	durable.File
 	folderDownload
 
-	path       string
-	at, synced int64
+	path     string
+	at       int64
+	kept     partState // what the second file says
+	transfer *transfer // that writes to it
 }
 
-func (p *part) sizePath() string { return p.path + ".size" }
+// partState is how much of a part is certainly on disk, and which file it is a part of.
+type partState struct {
+	Synced int64  `json:"synced"`
+	Size   int64  `json:"size"`
+	ETag   string `json:"etag"`
+}
+
+const (
+	partEnding = ".part"
+	sizeEnding = ".size"
+)
+
+func (p *part) sizePath() string { return p.path + sizeEnding }
 
 // openPart opens what an earlier call has left, or a new file.
 func (d folderDownload) openPart(path string) (*part, error) {
 	p := &part{folderDownload: d, path: path}
-	if err := d.fs.Inspect(path); err != nil {
-		return nil, err
-	}
 	saved, err := durable.Read(d.fs, p.sizePath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -164,16 +196,15 @@ func (d folderDownload) openPart(path string) (*part, error) {
 		return nil, err
 	}
 	length, err := p.Seek(0, io.SeekEnd)
-	if n, ok := parseCount(string(saved)); ok && n <= length {
-		p.at, p.synced = n, n
-	} else if err == nil {
+	var state partState
+	isState := json.Unmarshal(saved, &state) == nil && 0 < state.Synced && state.Synced <= min(length, state.Size)
+	switch {
+	case err != nil:
+	case isState:
+		p.kept = state
+		err = p.cut(state.Synced)
+	default:
 		err = p.forget()
-	}
-	if err == nil {
-		err = p.Truncate(p.at)
-	}
-	if err == nil {
-		_, err = p.Seek(p.at, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -181,20 +212,49 @@ func (d folderDownload) openPart(path string) (*part, error) {
 	return p, nil
 }
 
-// forget removes the size of an earlier file, before a new one has other content.
-func (p *part) forget() error {
-	err := p.fs.Remove(p.sizePath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// fill downloads what is missing. If the file has changed, nothing of it remains.
+func (p *part) fill(ctx context.Context, id, file uuid.UUID, options []CallOption) error {
+	p.transfer = p.service.transfer(id, file, p, DownloadOptions{Offset: p.at, Size: p.kept.Size, ETag: p.kept.ETag}, options)
+	err := p.transfer.run(ctx)
+	switch {
+	case errors.Is(err, ErrFileChanged):
+		if problem := p.forget(); problem != nil {
+			return fmt.Errorf("hogapi: the file cannot be written: %w", problem)
+		}
+	case err != nil:
+		_ = p.keep() // for the next call; without it, that call has to repeat more
 	}
-	return cmp.Or(err, p.fs.SyncFolder(filepath.Dir(p.path)))
+	return err
+}
+
+// cut makes a part end after n bytes.
+func (p *part) cut(n int64) error {
+	p.at = n
+	if err := p.Truncate(n); err != nil {
+		return err
+	}
+	_, err := p.Seek(n, io.SeekStart)
+	return err
+}
+
+// forget empties a part. Its second file is removed first, and durably.
+func (p *part) forget() error {
+	p.kept = partState{}
+	err := p.fs.Remove(p.sizePath())
+	if err == nil {
+		err = p.fs.SyncFolder(filepath.Dir(p.path))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return p.cut(0)
 }
 
 // Write is that of the file, with a sync now and then.
 func (p *part) Write(b []byte) (int, error) {
 	n, err := p.File.Write(b)
 	p.at += int64(n)
-	if err == nil && p.at-p.synced >= p.syncEvery {
+	if err == nil && p.at-p.kept.Synced >= p.syncEvery {
 		err = p.keep()
 	}
 	return n, err
@@ -202,15 +262,19 @@ func (p *part) Write(b []byte) (int, error) {
 
 // keep makes what has been written so far certain.
 func (p *part) keep() error {
-	if p.at == p.synced {
+	if p.at == p.kept.Synced {
 		return nil
 	}
 	if err := p.Sync(); err != nil {
 		return err
 	}
-	if err := durable.Replace(p.fs, p.sizePath(), strconv.AppendInt(nil, p.at, 10)); err != nil {
-		return err
+	state := partState{Synced: p.at, Size: p.transfer.size, ETag: p.transfer.etag}
+	content, err := json.Marshal(state)
+	if err == nil {
+		err = durable.Replace(p.fs, p.sizePath(), content)
 	}
-	p.synced = p.at
-	return nil
+	if err == nil {
+		p.kept = state
+	}
+	return err
 }

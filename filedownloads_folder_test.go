@@ -47,7 +47,7 @@ func TestDownloadAllWritesWholeFiles(t *testing.T) {
 	paths, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{one, other}, paths)
-	assert.Equal(t, []string{"bytes=6-", ""}, s.ranges, "what was there is kept, and one byte of it read again")
+	assert.Equal(t, []string{"bytes=7-", ""}, s.ranges, "what was there is kept")
 	assert.Equal(t, paths, filesIn(t, folder))
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
@@ -75,7 +75,13 @@ func TestDownloadAllTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 		"no size":            {".part": "garbage"},
 		"a size that is bad": {".part": "garbage", ".part.size": "x"},
 		"too short":          {".part": "012", ".part.size": "7"},
-		"longer than synced": {".part": "0123garbage", ".part.size": "4"},
+		"of an unknown file": {".part": "0123garbage", ".part.size": "4"},
+		"longer than synced": {".part": "0123garbage", ".part.size": `{"synced":4,"size":20,"etag":"\"1\""}`},
+		"longer than whole":  {".part": "0123garbage", ".part.size": `{"synced":4,"size":3,"etag":"\"1\""}`},
+		"of another version": {".part": "garbage", ".part.size": `{"synced":7,"size":20,"etag":"\"0\""}`},
+		"of another size":    {".part": "garbage", ".part.size": `{"synced":7,"size":19,"etag":"\"1\""}`},
+		"of a larger one":    {".part": "0123456789abcdefghijXYZ", ".part.size": `{"synced":23,"size":30}`},
+		"a negative count":   {".part": "garbage", ".part.size": `{"synced":-7,"size":20}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -90,6 +96,45 @@ func TestDownloadAllTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 			assert.Equal(t, paths, filesIn(t, folder))
 		})
 	}
+}
+
+// Each call begins a changed file again, once; what a call leaves is of one version.
+func TestDownloadAllMixesNoVersions(t *testing.T) {
+	folder := t.TempDir()
+	all := func(steps ...step) ([]string, *storage, error) {
+		s := &storage{steps: steps}
+		client := newFakeClient(t, downloads(s.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+		paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+		return paths, s, err
+	}
+	_, _, err := all(cutAt(7, file, nil), fails(errCut))
+	require.Error(t, err)
+	one, two := fileOf(`"1"`, strings.Repeat("B", 20)), fileOf(`"2"`, strings.Repeat("C", 20))
+	_, s, err := all(two, cutAt(3, two, nil), fails(errCut))
+	require.Error(t, err)
+	assert.Equal(t, []string{"bytes=7-", ""}, s.ranges[:2])
+	_, s, err = all(cutAt(5, one, nil), cutAt(4, one, nil), two)
+	require.Error(t, err)
+	assert.Equal(t, []string{"bytes=3-", ""}, s.ranges[:2])
+	paths, _, err := all(two, two, two)
+	require.NoError(t, err)
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, strings.Repeat("C", 20), string(content))
+	}
+}
+
+func TestDownloadAllGivesUpOnAFileThatAlwaysChanges(t *testing.T) {
+	folder, n := t.TempDir(), 0
+	changes := func(r *http.Request) (*http.Response, error) {
+		n++
+		return cutAt(3, fileOf(fmt.Sprintf("%q", fmt.Sprint(n)), testContent), nil)(r)
+	}
+	_, err := newFakeClient(t, downloads(changes)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+	require.ErrorIs(t, err, ErrFileChanged)
+	assert.Equal(t, 4, n, "two tries, each of which saw two versions")
+	assert.Equal(t, []string{filepath.Join(folder, fileA.String()+".part")}, filesIn(t, folder), "with no size: it is not continued")
 }
 
 func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
@@ -108,6 +153,8 @@ func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
 	paths, err := all(`{"status":"Completed","files":[],"records_completed":0}`)
 	require.NoError(t, err)
 	assert.Empty(t, paths)
+	_, err = all(`{"status":"Completed","files":[],"records_completed":3}`)
+	require.ErrorContains(t, err, "has 3 records and lists no files")
 }
 
 func TestDownloadAllHasOneOwner(t *testing.T) {

@@ -114,9 +114,11 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 	requireInputError(t, err, "w")
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: -1})
 	requireInputError(t, err, "Offset")
+	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: 5, Size: 4})
+	requireInputError(t, err, "Size")
 	_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "", nil)
 	requireInputError(t, err, "folder")
-	for _, bad := range []string{"parquet", "./x", "..", ".a/b"} {
+	for _, bad := range []string{"parquet", "./x", "..", ".a/b", ".part", ".PART", ".gz.part", ".part.size", ".lock", ".tmp", ".part.size.tmp"} {
 		_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "x", &FolderOptions{Extension: bad})
 		requireInputError(t, err, "Extension")
 	}
@@ -139,7 +141,10 @@ func TestFileDownloadStates(t *testing.T) {
 	d, err = get(`{"status":"Failed","error":"broken"}`)
 	require.NoError(t, err)
 	assert.Equal(t, &FileDownload{ID: downloadA, Status: RunStatusFailed, Error: new("broken")}, d)
-	for _, body := range []string{`{}`, `{"status":"Completed"}`, `{"status":""}`} {
+	for _, body := range []string{
+		`{}`, `{"status":"Completed"}`, `{"status":""}`,
+		`{"status":"Completed","files":[null]}`, `{"status":"Completed","files":["00000000-0000-0000-0000-000000000000"]}`,
+	} {
 		_, err = get(body)
 		var undecoded *DecodeError
 		require.ErrorAs(t, err, &undecoded, body)

@@ -30,8 +30,8 @@ type FS interface {
 	MakeFolder(name string) error
 	// SyncFolder makes durable which files a folder holds.
 	SyncFolder(name string) error
-	// Inspect refuses a name that leads to something else than a regular file, or to one that has further
-	// names. A file that is not there is fine.
+	// Inspect refuses a name of something else than a regular file, such as a symbolic link, and a file that
+	// has further names. A file that is not there is fine.
 	Inspect(name string) error
 	// Lock makes the caller the one owner of a name until it closes the lock or its process ends.
 	Lock(name string) (Lock, error)

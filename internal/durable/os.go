@@ -114,7 +114,7 @@ func (OS) SyncFolder(name string) error {
 
 // Inspect implements FS.
 func (OS) Inspect(name string) error {
-	info, err := os.Stat(name)
+	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
