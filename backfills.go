@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Backfill is the service's record of a backfill or of a run's retry. Servers of the age of
@@ -117,7 +119,7 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 
 func (o BackfillListOptions) check() error {
 	if !isKnown(o.Ordering, backfillOrderings) {
-		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: unlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
+		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: mask.UnlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
 	}
 	return nil
 }

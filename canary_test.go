@@ -27,6 +27,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // canaries are the secrets of these tests in every form that a verb or an encoder can give them.
@@ -311,7 +313,7 @@ func TestKeyAtTheCutOfABody(t *testing.T) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		for _, kept := range [][]byte{api.Body(), reply.Body} {
-			require.NotContains(t, string(kept), testPersonalKey[:leastOfKey])
+			require.NotContains(t, string(kept), testPersonalKey[:mask.LeastOfKey])
 		}
 	}
 }

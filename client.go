@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for
@@ -113,7 +115,7 @@ func newProjectClient(c *core, project string) *Client {
 // key, so an import needs a client made with that key. A malformed id is reported by the calls, as
 // an [*InputError].
 func (c *Client) ForProject(id string) *Client {
-	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))
+	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
 
 // Project returns the project's id.
@@ -184,7 +186,7 @@ func (o *operation) checkCustom() error {
 		}
 	default:
 		return &InputError{
-			Op: o.name, Field: "Method", Value: unlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE",
+			Op: o.name, Field: "Method", Value: mask.UnlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE",
 		}
 	}
 	if o.replay > ReplayNever {
@@ -195,10 +197,10 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) || hasKey(segment) {
+		if !slashed || !isPathSegment(segment) || mask.HasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
 			return &InputError{
-				Op: o.name, Field: "Path", Value: unlessKey(shown), Want: `a path below the project such as "/insights/", ` +
+				Op: o.name, Field: "Path", Value: mask.UnlessKey(shown), Want: `a path below the project such as "/insights/", ` +
 					`of letters, digits, '_', '@' and '-'; the query goes into Query`,
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
@@ -270,7 +272,7 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string {
-	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, clean(fmt.Sprint(e.Err)))
+	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, mask.Clean(fmt.Sprint(e.Err)))
 	if !e.Sent {
 		text += " (nothing was sent)"
 	}

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // What the service says in a 404 that is not about the thing asked for.
@@ -46,13 +47,13 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 	case isPage(contentType, trimmed):
 		return errorBody{isForeign: true}
 	case trimmed[0] != '{':
-		return errorBody{Detail: clean(string(trimmed)), isForeign: !json.Valid(trimmed)}
+		return errorBody{Detail: mask.Clean(string(trimmed)), isForeign: !json.Valid(trimmed)}
 	case json.Unmarshal(trimmed, &raw) != nil:
 		return errorBody{isForeign: true}
 	}
 	return errorBody{
-		Type: clean(jsonText(raw.Type)), Code: clean(jsonText(raw.Code)),
-		Attr: clean(jsonText(raw.Attr)), Detail: clean(jsonText(raw.Detail)),
+		Type: mask.Clean(jsonText(raw.Type)), Code: mask.Clean(jsonText(raw.Code)),
+		Attr: mask.Clean(jsonText(raw.Attr)), Detail: mask.Clean(jsonText(raw.Detail)),
 	}
 }
 
@@ -83,19 +84,4 @@ func jsonText(raw json.RawMessage) string {
 		return s
 	}
 	return string(raw)
-}
-
-// clean makes foreign text safe for one line of a log: no control characters, bounded.
-func clean(s string) string {
-	const most = 500
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
@@ -85,7 +87,7 @@ func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	x.tries++
 	o := outcome{
-		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), x.keys), unsent: x.report.unsent,
+		try: x.tries, replay: x.op.replay, err: mask.Error(noURL(err), x.keys), unsent: x.report.unsent,
 		answered: x.report.answered, canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
 	}
 	x.answer = nil
@@ -97,7 +99,7 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 			x.takeLocation()
 		} else if !isSuccess(o.status) {
 			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
-			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
+			x.answer.Header, x.answer.Body = mask.Header(resp.Header, x.keys), mask.Bytes(body, x.keys)
 			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
 			o.code, o.isOwn = x.problem.Code, x.problem.isOwn()
 		}
@@ -245,7 +247,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
 		if x.op.name != OpDo { // whose answer is the caller's, as it came
-			body = redactWhole(body, x.apiKeys)
+			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)
 	}
@@ -258,11 +260,11 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
 	if !errors.Is(err, errAnswerTooBig) { // which says nothing of the answer's own
-		err = errors.New(clean(redactText(brief(err), x.keys)))
+		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
-		Err: err, body: redact(body[:min(len(body), maxErrorBody)], x.keys),
+		Err: err, body: mask.Bytes(body[:min(len(body), maxErrorBody)], x.keys),
 	}, false)
 }
 
@@ -275,7 +277,7 @@ func cutJSON(body []byte) bool {
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "X-Correlation-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {
-			return clean(id)
+			return mask.Clean(id)
 		}
 	}
 	return ""

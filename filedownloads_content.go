@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // DownloadOptions say where a download begins.
@@ -144,7 +146,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 	t.attempts++
 	err = t.read(ctx, where)
 	if p, ok := errors.AsType[passing](err); ok {
-		return passing{redactError(p.error, secretsOf(where))}
+		return passing{mask.Error(p.error, secretsOf(where))}
 	}
 	return err
 }
@@ -153,7 +155,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 func secretsOf(where *url.URL) (secrets []string) {
 	for _, values := range where.Query() {
 		for _, value := range values {
-			if len(value) >= 2*leastSecret {
+			if len(value) >= 2*mask.LeastSecret {
 				secrets = append(secrets, value)
 			}
 		}

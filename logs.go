@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // LogEntry is one line of the log of an export or a run.
@@ -132,7 +134,7 @@ func (o LogOptions) check(op Op) error {
 	for _, level := range o.Levels {
 		if level == "" || strings.Contains(string(level), ",") {
 			return &InputError{
-				Op: op, Field: "Levels", Value: unlessKey(string(level)), Want: "one level per element, such as ERROR",
+				Op: op, Field: "Levels", Value: mask.UnlessKey(string(level)), Want: "one level per element, such as ERROR",
 			}
 		}
 		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Region is one of the two cloud regions. It sets the origins of the API and of capture.
@@ -67,7 +69,7 @@ type config struct {
 }
 
 func (c *config) problem(field, value, want string) {
-	c.problems = append(c.problems, &InputError{Field: field, Value: unlessKey(value), Want: want})
+	c.problems = append(c.problems, &InputError{Field: field, Value: mask.UnlessKey(value), Want: want})
 }
 
 // WithRegion selects a cloud region.
@@ -191,7 +193,7 @@ func WithApplication(name, version string) Option {
 		if version != "" {
 			app += "/" + version
 		}
-		if name == "" || !isVisibleASCII(app) || hasKey(app) {
+		if name == "" || !isVisibleASCII(app) || mask.HasKey(app) {
 			c.problem("application", app, "a name and version of visible ASCII without blanks, not a key")
 			return
 		}
@@ -299,7 +301,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
 	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
-		if !isPathSegment(segment) || hasKey(segment) {
+		if !isPathSegment(segment) || mask.HasKey(segment) {
 			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
 			break
 		}

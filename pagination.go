@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen
@@ -79,7 +81,7 @@ func (o CursorOptions) check(op Op) error {
 
 // start is the cursor to start with, taken out of a link where one was given.
 func (o CursorOptions) start() (string, error) {
-	if hasKey(o.Cursor) {
+	if mask.HasKey(o.Cursor) {
 		return "", errors.New("this holds an API key")
 	}
 	if strings.Contains(o.Cursor, "?") {

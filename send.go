@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // captureReply is the outcome of one request to the capture origin.
@@ -61,13 +62,13 @@ func (c *core) capturePost(ctx context.Context, op operation, open func() io.Rea
 		err = fmt.Errorf("the connection was closed without an answer: %w", err)
 	}
 	if err != nil {
-		r.err = redactError(err, keys)
+		r.err = mask.Error(err, keys)
 		return r
 	}
 	defer resp.Body.Close()
 	r.status, r.header = resp.StatusCode, resp.Header
 	r.body, r.err = io.ReadAll(resp.Body) // in memory
-	r.body = redact(r.body, keys)
+	r.body = mask.Bytes(r.body, keys)
 	return r
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Sentinels for errors.Is: how a run or a backfill ended that did not export everything.
@@ -109,11 +111,11 @@ func (r *Run) endedBadly() bool {
 
 // ending is how a run ended.
 func (r *Run) ending() string {
-	text := fmt.Sprintf("run %s ended as %s", r.ID, clean(string(r.Status)))
+	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
 	if r.Status == RunStatusCompleted {
 		text = fmt.Sprintf("run %s completed, but %d records failed", r.ID, countOr(r.RecordsFailed))
 	}
-	if latest := clean(deref(r.LatestError)); latest != "" {
+	if latest := mask.Clean(deref(r.LatestError)); latest != "" {
 		text += ": " + latest
 	}
 	return text
