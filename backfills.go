@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -82,7 +83,7 @@ func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, 
 // have is another error.
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound && api.Detail == noEndpoint
+	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
 }
 
 // BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -155,7 +156,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return err
 	}
 	if out != nil || cfg.reply != nil {
-		x.plan.mostBytes = maxAnswer
+		x.plan.MostBytes = httptry.MaxAnswer
 	}
 	x.location = r.location
 	x.send(ctx, httpReq)
@@ -190,14 +191,13 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.timeout = max(c.core.tryLimits.api, r.leastTry)
+	x.plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
-		return nil, nil, x.transportError(contextError(ctx), false)
+		return nil, nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	planned := context.WithValue(ctx, tryPlanKey{}, &x.plan)
-	httpReq, err := retryablehttp.NewRequestWithContext(planned, r.op.method, target.String(), body)
+	httpReq, err := retryablehttp.NewRequestWithContext(x.plan.In(ctx), r.op.method, target.String(), body)
 	if err != nil {
-		return nil, nil, x.transportError(noURL(err), false)
+		return nil, nil, x.transportError(httptry.NoURL(err), false)
 	}
 	key, err := c.core.personalKey(ctx)
 	if err != nil {

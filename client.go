@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -44,15 +45,13 @@ type core struct {
 	projectKey  func() string
 	userAgent   string
 
-	http      func() *http.Client      // for the API: each try passes through a tryTransport
-	ingest    func() *http.Client      // for capture: the same, without redirects
-	storage   func() http.RoundTripper // for signed URLs: the user's transport as it is
-	tryLimits tryLimits
-	retry     RetryPolicy
-	budget    *retryBudget
-	logger    *slog.Logger
-	hooks     Hooks
-	now       func() time.Time
+	clients  httptry.Clients
+	timeouts httptry.Timeouts
+	retry    httptry.Policy
+	budget   *httptry.Budget
+	logger   *slog.Logger
+	hooks    Hooks
+	now      func() time.Time
 
 	project string // that the project API key belongs to, as far as it is known
 }
@@ -84,16 +83,15 @@ func NewClient(options ...Option) (*Client, error) {
 		personalKey: cfg.personalKey,
 		projectKey:  cfg.projectKey,
 		userAgent:   userAgent(cfg.app),
-		tryLimits:   newTryLimits(&cfg),
-		retry:       cfg.retry,
-		budget:      newRetryBudget(),
+		clients:     httptry.NewClients(cfg.httpClient, cfg.pace),
+		timeouts:    httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient),
+		retry:       httptry.Policy(cfg.retry),
+		budget:      httptry.NewBudget(),
 		logger:      cfg.logger,
 		hooks:       cfg.hooks,
 		now:         cfg.clock,
 		project:     cfg.project,
 	}
-	c.http, c.ingest = newHTTPClients(&cfg)
-	c.storage = func() http.RoundTripper { return c.http().Transport.(*tryTransport).base }
 	return newProjectClient(c, cfg.project), nil
 }
 

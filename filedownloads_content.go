@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -117,7 +118,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if failures >= policy.MaxTries {
 			return again.error
 		}
-		if !sleep(ctx, jitter(policy.BaseDelay, policy.MaxDelay, failures, randomUnit())) {
+		if !sleep(ctx, httptry.Jitter(policy.BaseDelay, policy.MaxDelay, failures, httptry.Random())) {
 			return t.ended(ctx, again.error)
 		}
 	}
@@ -128,7 +129,7 @@ func (t *transfer) ended(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	return fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
+	return fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 }
 
 // attempt asks for a URL and reads from it what is missing.
@@ -182,8 +183,8 @@ func (c *Client) storageURL(location string) (*url.URL, error) {
 func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := t.client.core.tryLimits.api
-	idle := time.AfterFunc(limit, func() { cancel(errTryTimeout) })
+	limit := t.client.core.timeouts.API
+	idle := time.AfterFunc(limit, func() { cancel(httptry.ErrTimeout) })
 	defer idle.Stop()
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
@@ -197,9 +198,9 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 		}
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
-	resp, err := t.client.core.storage().RoundTrip(req)
+	resp, err := t.client.core.clients.Base().RoundTrip(req)
 	if err != nil || resp == nil {
-		return passing{fmt.Errorf("no answer from the storage: %w", tryError(ctx, cmp.Or(noURL(err), errNoAnswer)))}
+		return passing{fmt.Errorf("no answer from the storage: %w", httptry.Cause(ctx, cmp.Or(httptry.NoURL(err), httptry.ErrNoAnswer)))}
 	}
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
@@ -224,7 +225,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 			err = io.ErrUnexpectedEOF
 		}
 		if place < end && err != nil {
-			return passing{fmt.Errorf("the file was cut off: %w", tryError(ctx, err))}
+			return passing{fmt.Errorf("the file was cut off: %w", httptry.Cause(ctx, err))}
 		}
 	}
 	idle.Reset(limit)
@@ -302,7 +303,7 @@ func (t *transfer) identify(resp *http.Response, size int64) error {
 // storageStatus is the error of a storage that sends no file. A signature that has expired is a 403.
 func storageStatus(status int) error {
 	err := fmt.Errorf("the storage answered %d %s", status, http.StatusText(status))
-	if isTransientStatus(status) || status == http.StatusForbidden {
+	if httptry.IsTransientStatus(status) || status == http.StatusForbidden {
 		return passing{err}
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -93,10 +94,7 @@ func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
 		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if p.Results, err = listOf[LogEntry](ctx, d); err == nil {
-		err = atEnd(d)
-	}
+	p.Results, err = httptry.List(ctx, body, isComplete[LogEntry])
 	return err
 }
 

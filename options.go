@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -331,4 +332,43 @@ const wantProject = `the project's id, a number, or "@current"`
 
 func isProjectID(s string) bool {
 	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
+}
+
+// RetryPolicy says how management calls are retried. Zero fields take the default.
+// Which failures are retried is not a setting: it follows from the operation. A connection that the
+// server closes while it takes a request costs a try too, so without retries a read can fail there.
+type RetryPolicy struct {
+	MaxTries      int           // the first included; default 4, at most 100; 1 turns retries off
+	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one; default 250 ms
+	MaxDelay      time.Duration // upper end of any wait; default 30 s
+	MaxRetryAfter time.Duration // a longer Retry-After is an error at once; default 60 s
+}
+
+const mostTries = 100
+
+func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
+	if p.MaxTries < 0 || p.MaxTries > mostTries {
+		c.problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if d.value < 0 {
+			c.problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
+		}
+	}
+	if p.MaxTries == 0 {
+		p.MaxTries = 4
+	}
+	if p.BaseDelay == 0 {
+		p.BaseDelay = 250 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = 30 * time.Second
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = time.Minute
+	}
+	return p
 }

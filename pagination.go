@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -62,7 +63,7 @@ type CursorOptions struct {
 const defaultMaxPages = 10_000
 
 func (o ListOptions) check(op Op) error {
-	if o.Limit > maxRows {
+	if o.Limit > httptry.MaxRows {
 		return &InputError{
 			Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default",
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -311,10 +312,10 @@ func tooLongAWait(what string, err error) error {
 // canPass reports whether the same read may succeed later.
 func canPass(err error) bool {
 	if api, ok := errors.AsType[*APIError](err); ok {
-		return isTransientStatus(api.StatusCode)
+		return httptry.IsTransientStatus(api.StatusCode)
 	}
 	transport, ok := errors.AsType[*TransportError](err)
-	return ok && !isPermanent(transport.Err)
+	return ok && !httptry.IsPermanent(transport.Err)
 }
 
 // sleep waits, or reports false when the context has ended.
@@ -327,4 +328,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+func deref(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
 }
