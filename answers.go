@@ -133,8 +133,8 @@ func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
 	return delivery.Stop, StopNotService
 }
 
-// words is an answer as an error: the status, and the beginning of its text without keys. Of JSON only
-// the service's own explanation is shown: the rest may repeat the events.
+// words is an answer as an error: the status, and the beginning of its text without keys. Of
+// JSON only the service's own explanation is shown: the rest may repeat the events.
 func (r captureAnswer) words() error {
 	const most = 200
 	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")

@@ -66,8 +66,8 @@ func allComplete[T any](rows []T) error {
 	return nil
 }
 
-// rowsOf reads the list of an answer that is an object, and the other members that are asked for. Each
-// row must be complete.
+// rowsOf reads the list of an answer that is an object, and the other members that are asked
+// for. Each row must be complete.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
 	return httptry.Rows(ctx, body, list, others, isComplete[T])
 }

@@ -85,6 +85,16 @@ func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 
 // checkRetry is called after every try; it records the outcome and decides.
 func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	x.mayHave = x.mayHave || x.verdict.MayHave
+	x.last = x.outcome(ctx, resp, err)
+	x.verdict = x.core.retry.Decide(x.last)
+	x.settleBudget()
+	x.observeTry(ctx)
+	return x.verdict.Retry, nil
+}
+
+// outcome is what a try has shown. It keeps the answer, of a failure without the keys.
+func (x *exchange) outcome(ctx context.Context, resp *http.Response, err error) httptry.Outcome {
 	x.tries++
 	x.facts = x.plan.TakeFacts()
 	o := httptry.Outcome{
@@ -92,22 +102,20 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 		Answered: x.facts.Answered, Canceled: ctx.Err() != nil, TimeLeft: timeLeft(ctx), Random: httptry.Random(),
 	}
 	x.answer = nil
-	if resp != nil && err == nil {
-		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: httptry.BodyOf(resp)}
-		o.Status = resp.StatusCode
-		if x.isRedirected(o.Status) {
-			x.takeLocation()
-		} else if !httptry.IsSuccess(o.Status) {
-			o.RetryAfter = httptry.ParseRetryAfter(resp.Header, x.core.now())
-			x.readProblem()
-			o.Code, o.IsOwn = x.problem.Code, x.problem.IsOwn()
-		}
+	if resp == nil || err != nil {
+		return o
 	}
-	x.mayHave = x.mayHave || x.last.Try > 0 && x.verdict.MayHave
-	x.last, x.verdict = o, x.core.retry.Decide(o)
-	x.settleBudget()
-	x.observeTry(ctx)
-	return x.verdict.Retry, nil
+	x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: httptry.BodyOf(resp)}
+	o.Status = resp.StatusCode
+	switch {
+	case x.isRedirected(o.Status):
+		x.takeLocation()
+	case !httptry.IsSuccess(o.Status):
+		o.RetryAfter = httptry.ParseRetryAfter(resp.Header, x.core.now())
+		x.readProblem()
+		o.Code, o.IsOwn = x.problem.Code, x.problem.IsOwn()
+	}
+	return o
 }
 
 // readProblem reads what an answer says that is no success, and keeps the keys out of it.

@@ -19,9 +19,11 @@ import (
 // maxWord is the most bytes of a capture answer, which is a word; each lane may hold one.
 const maxWord = 64 << 10
 
-// capturePost makes one request to the capture origin. What is sent again, and when, is for the lanes
-// to say.
-func (c *core) capturePost(ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool) captureAnswer {
+// capturePost makes one request to the capture origin. What is sent again, and when, is for the
+// lanes to say.
+func (c *core) capturePost(
+	ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool,
+) captureAnswer {
 	target := *c.capture
 	target.Path += op.path
 	timeout := c.timeouts.Capture
@@ -75,8 +77,8 @@ func (p *pipeline) settled(seqs []uint64) {
 	p.committer.signal()
 }
 
-// mostRefused is how many events in a row, each sent alone, may be answered 400 with none accepted in
-// between: what refuses everything is not the service.
+// mostRefused is how many events in a row, each sent alone, may be answered 400 with none
+// accepted in between: what refuses everything is not the service.
 const mostRefused = 100
 
 // refused is told of an event that the service has refused alone.
@@ -86,7 +88,8 @@ func (p *pipeline) refused(seq uint64, wire []byte, a delivery.Answer) error {
 		reason = ReasonAnswer413
 	}
 	if reason == ReasonAnswer400 && p.refusedOnly.Add(1) >= mostRefused {
-		return &StopError{Reason: StopRefused, Status: a.Status, Err: fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)}
+		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
+		return &StopError{Reason: StopRefused, Status: a.Status, Err: err}
 	}
 	event := slices.Clone(wire)
 	p.budget.Hold(len(event))
@@ -158,7 +161,8 @@ func (p *pipeline) preflight() {
 			p.sender.Failing(r.Err)
 		}
 		p.ledger.Count(string(WarnKeyUnchecked), 1)
-		p.core.logger.WarnContext(p.sending, "hogapi: the project key could not be checked", "status", r.Status, "error", r.Err)
+		const text = "hogapi: the project key could not be checked"
+		p.core.logger.WarnContext(p.sending, text, "status", r.Status, "error", r.Err)
 	}
 }
 

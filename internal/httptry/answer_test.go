@@ -33,7 +33,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is read of an answer, and what the facts say of a success that was carried out but cannot be read.
+// What is read of an answer, and what the facts say of a success that was carried out but
+// cannot be read.
 func TestReadAnswer(t *testing.T) {
 	cut := func(body string) io.Reader {
 		return io.MultiReader(strings.NewReader(body), errReader{io.ErrUnexpectedEOF})
@@ -99,7 +100,8 @@ func TestBodiesAreBounded(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		resp, err := do(t, func(r *http.Request) (*http.Response, error) { return bodied(503, trickle{r.Context()})(r) }, &Plan{Timeout: time.Minute})
+		slow := func(r *http.Request) (*http.Response, error) { return bodied(503, trickle{r.Context()})(r) }
+		resp, err := do(t, slow, &Plan{Timeout: time.Minute})
 		require.NoError(t, err)
 		require.Equal(t, 503, resp.StatusCode)
 		require.InDelta(t, ErrorBodyTime, time.Since(start), float64(50*time.Millisecond))
@@ -133,7 +135,8 @@ func TestSparseAnswer(t *testing.T) {
 
 func TestIsCut(t *testing.T) {
 	for body, want := range map[string]bool{
-		"": false, "Ok": false, "{}": false, " [1] ": false, "{": true, ` {"a":1`: true, "[1": true, "{}{}": true, `"a`: false,
+		"": false, "Ok": false, "{}": false, " [1] ": false, `"a`: false,
+		"{": true, ` {"a":1`: true, "[1": true, "{}{}": true,
 	} {
 		require.Equal(t, want, IsCut([]byte(body)), body)
 	}

@@ -18,8 +18,8 @@ const (
 // Timeouts are the time limits of one try (T8).
 type Timeouts struct{ API, Capture time.Duration }
 
-// NewTimeouts returns the limits of a caller who sets one for a try, if it is not 0, and has a client
-// with a timeout, if it is not nil.
+// NewTimeouts returns the limits of a caller who sets one for a try, if it is not 0, and has a
+// client with a timeout, if it is not nil.
 func NewTimeouts(try time.Duration, own *http.Client) Timeouts {
 	t := Timeouts{API: DefaultAPI, Capture: DefaultCapture}
 	if try > 0 {

@@ -21,8 +21,8 @@ const (
 	NotEnabled = "not enabled for this team."
 )
 
-// Codes of the service's 429s. The last two say that too much runs at the same time, rather than that
-// calls come too fast.
+// Codes of the service's 429s. The last two say that too much runs at the same time, rather
+// than that calls come too fast.
 const (
 	codeThrottled            = "throttled"
 	CodeTooManyBackfills     = "too_many_concurrent_backfills"

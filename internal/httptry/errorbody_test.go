@@ -15,7 +15,10 @@ func TestParseErrorBody(t *testing.T) {
 		isOwn             bool
 	}{
 		{"", "", ErrorBody{}, false},
-		{"", `{"type":"validation_error","code":"required","detail":"Wanted.","attr":"name"}`, ErrorBody{"validation_error", "required", "Wanted.", "name", false}, true},
+		{
+			"", `{"type":"validation_error","code":"required","detail":"Wanted.","attr":"name"}`,
+			ErrorBody{"validation_error", "required", "Wanted.", "name", false}, true,
+		},
 		{html, `{"code":"required"}`, ErrorBody{Code: "required"}, true},
 		{"", `{"message":"slow down"}`, ErrorBody{}, false},
 		{"", `{"detail":{"a":["b"]},"code":null,"attr":7}`, ErrorBody{Detail: `{"a":["b"]}`, Attr: "7"}, false},

@@ -11,7 +11,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Request is a request that is written once. What is sent again, and when, is for the caller to say.
+// Request is a request that is written once. What is sent again, and when, is for the caller to
+// say.
 type Request struct {
 	Plan
 

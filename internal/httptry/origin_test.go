@@ -41,7 +41,8 @@ func (r *redirects) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestRedirects(t *testing.T) {
 	for to, same := range map[string]bool{
 		"/place/": true, "https://home.test/place/": true, "HTTPS://HOME.TEST:443/place/": true,
-		"http://home.test/place/": false, "https://other.test/place/": false, "https://user:word@home.test/place/": false, "": false, "https://home.test:x/": false,
+		"http://home.test/place/": false, "https://other.test/place/": false, "https://user:word@home.test/place/": false,
+		"https://home.test:x/": false, "": false,
 	} {
 		for _, status := range []int{300, 301, 302, 303, 307, 308} {
 			base, plan := &redirects{status: status, to: to}, Plan{}
@@ -65,7 +66,8 @@ func TestRedirects(t *testing.T) {
 // The client for events follows nothing, not even within its origin: its key is in the body.
 func TestCaptureFollowsNoRedirect(t *testing.T) {
 	base := &redirects{status: 307, to: "/place/"}
-	resp, err := NewClients(&http.Client{Transport: base}, nil).Capture().Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory
+	client := NewClients(&http.Client{Transport: base}, nil).Capture()
+	resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory
 	require.NoError(t, err)
 	require.Equal(t, 307, resp.StatusCode)
 	require.Len(t, base.seen, 1)
@@ -74,7 +76,8 @@ func TestCaptureFollowsNoRedirect(t *testing.T) {
 // A circle of redirects ends.
 func TestRedirectCircle(t *testing.T) {
 	base := &redirects{status: 308, to: "/things/"}
-	resp, err := NewClients(&http.Client{Transport: base}, nil).API().Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory
+	client := NewClients(&http.Client{Transport: base}, nil).API()
+	resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory
 	require.NoError(t, err)
 	require.Equal(t, 308, resp.StatusCode)
 	require.Len(t, base.seen, 1+MaxRedirects)

@@ -14,7 +14,9 @@ import (
 )
 
 // defaults is the policy of a caller who sets none.
-var defaults = Policy{MaxTries: 4, BaseDelay: 250 * time.Millisecond, MaxDelay: 30 * time.Second, MaxRetryAfter: time.Minute}
+var defaults = Policy{
+	MaxTries: 4, BaseDelay: 250 * time.Millisecond, MaxDelay: 30 * time.Second, MaxRetryAfter: time.Minute,
+}
 
 // The decision, for a call that may be repeated and for one that may not.
 func TestDecide(t *testing.T) {
@@ -118,7 +120,9 @@ func TestIsPermanent(t *testing.T) {
 	} {
 		require.True(t, IsPermanent(fmt.Errorf("wrapped: %w", err)), err)
 	}
-	for _, err := range []error{errors.New("connection reset"), &net.DNSError{Err: "timeout", IsTimeout: true}, timeoutError{}, errReset} {
+	for _, err := range []error{
+		errors.New("connection reset"), &net.DNSError{Err: "timeout", IsTimeout: true}, timeoutError{}, errReset,
+	} {
 		require.False(t, IsPermanent(err), err)
 	}
 }

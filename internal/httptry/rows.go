@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// MaxRows is the most rows of one page. The service itself gives 500 at most where it is not asked for
-// more.
+// MaxRows is the most rows of one page. The service itself gives 500 at most where it is not
+// asked for more.
 const MaxRows = 10_000
 
-// Rows reads an answer that is an object: the rows of its list, each of which must pass check, and the
-// other members that are asked for. An answer without the list is not an empty one: taken for the end,
-// it would cut a walk short.
+// Rows reads an answer that is an object: the rows of its list, each of which must pass check,
+// and the other members that are asked for. An answer without the list is not an empty one:
+// taken for the end, it would cut a walk short.
 func Rows[T any](
 	ctx context.Context, body []byte, list string, others map[string]any, check func(*T) error,
 ) (rows []T, err error) {

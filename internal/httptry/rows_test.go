@@ -51,7 +51,9 @@ func TestList(t *testing.T) {
 	rows, err := List(t.Context(), []byte(` [{"id":1},{"id":2}] `), checkRow)
 	require.NoError(t, err)
 	require.Equal(t, []row{{1}, {2}}, rows)
-	for body, says := range map[string]string{`{}`: "no list", `[{}]`: "row 0", `[{"id":1}] []`: "more after its end", `[{"id":1}`: "EOF"} {
+	for body, says := range map[string]string{
+		`{}`: "no list", `[{}]`: "row 0", `[{"id":1}] []`: "more after its end", `[{"id":1}`: "EOF",
+	} {
 		_, err := List(t.Context(), []byte(body), checkRow)
 		require.ErrorContains(t, err, says, body)
 	}

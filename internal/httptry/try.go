@@ -1,6 +1,7 @@
-// Package httptry makes one try of an HTTP request: within one origin, bounded in time and size, with
-// its answer read to the end, and with what is known about a failure, above all whether anything was
-// sent. From small values it also decides whether and when another try follows.
+// Package httptry makes one try of an HTTP request: within one origin, bounded in time and
+// size, with its answer read to the end, and with what is known about a failure, above all
+// whether anything was sent. From small values it also decides whether and when another try
+// follows.
 //
 // The package knows no operation and no error type of the client: its caller makes those of what it
 // returns.
@@ -51,10 +52,10 @@ func (p *Plan) TakeFacts() Facts {
 	return *facts
 }
 
-// transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches whether
-// anything was written, and reads the whole answer. What it returns holds no connection, so nothing
-// can leak, trickle or be cut off later (T8, T9, T11, T13). It has no CloseIdleConnections on purpose
-// (T7).
+// transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches
+// whether anything was written, and reads the whole answer. What it returns holds no
+// connection, so nothing can leak, trickle or be cut off later (T8, T9, T11, T13). It has no
+// CloseIdleConnections on purpose (T7).
 type transport struct {
 	base http.RoundTripper
 	pace *rate.Limiter

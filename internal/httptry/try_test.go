@@ -70,9 +70,14 @@ func do(t *testing.T, base roundTrip, plan *Plan) (*http.Response, error) {
 // Whatever builds a request, it is let out to its own origin only, and only as a try of a plan.
 func TestOriginIsGuarded(t *testing.T) {
 	sent := 0
-	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { sent++; return nil, errCut })}, nil)
+	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		sent++
+		return nil, errCut
+	})}, nil)
 	for _, client := range []*http.Client{clients.API(), clients.Capture()} {
-		for _, target := range []string{"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/"} {
+		for _, target := range []string{
+			"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/",
+		} {
 			var plan Plan
 			_, err := client.Do(planned(t, &plan, target)) //nolint:bodyclose // there is none
 			require.ErrorIs(t, err, ErrForeignOrigin, target)
@@ -105,7 +110,7 @@ func TestMark(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A try that the host does not answer ends with its limit, as a timeout and not as the caller's deadline.
+// A try that the host does not answer ends with its limit: a timeout, not the caller's deadline.
 func TestTimeLimitOfATry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, plan := time.Now(), Plan{Timeout: 3 * time.Second}
@@ -145,7 +150,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// A transport that repeats a request by itself is stopped: whether it is repeated is not for it to say.
+// A transport that repeats a request by itself is stopped: whether it is repeated is not for it
+// to say.
 func TestTransportMayNotRepeat(t *testing.T) {
 	var again bool
 	_, err := do(t, func(r *http.Request) (*http.Response, error) {

@@ -18,7 +18,8 @@ const (
 	weighEvery = 64 << 10  // bytes between two looks at the context
 )
 
-// Weigh refuses a body that would take too much memory if it were decoded into out. It ends with ctx.
+// Weigh refuses a body that would take too much memory if it were decoded into out. It ends
+// with ctx.
 func Weigh(ctx context.Context, body []byte, out any) error {
 	return footprintOf(reflect.TypeOf(out)).weigh(ctx, body)
 }

@@ -62,12 +62,12 @@ func looksSecret(name string) bool {
 	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
 
-// LeastSecret is how long a credential must be to be looked for: shorter texts are a part of too many
-// words.
+// LeastSecret is how long a credential must be to be looked for: shorter texts are a part of
+// too many words.
 const LeastSecret = 4
 
-// Credentials are the credentials in a JSON body, by the names of their keys. Each line of one, such
-// as of a private key, is looked for by itself.
+// Credentials are the credentials in a JSON body, by the names of their keys. Each line of one,
+// such as of a private key, is looked for by itself.
 func Credentials(body []byte) []string {
 	var value any
 	if json.Unmarshal(body, &value) != nil {

@@ -41,7 +41,10 @@ func TestBytes(t *testing.T) {
 	require.Equal(t, Redacted+" aXb", Text("a.b aXb", []string{"a.b"}), "a key is not a pattern")
 	require.Equal(t, "plain", Text("plain", []string{""}))
 	secret := "p+/\"ä\n\\s=="
-	for _, said := range []string{secret, `p+\/\"ä\n\\s==`, `p\u002b\u002F\u0022\u00e4\u000a\u005cs==`, url.QueryEscape(secret), url.PathEscape(secret)} {
+	for _, said := range []string{
+		secret, `p+\/\"ä\n\\s==`, `p\u002b\u002F\u0022\u00e4\u000a\u005cs==`,
+		url.QueryEscape(secret), url.PathEscape(secret),
+	} {
 		require.Equal(t, "a "+Redacted+" b", Text("a "+said+" b", []string{secret}), said)
 	}
 	for cut := range len(testPersonalKey) {
@@ -53,10 +56,11 @@ func TestBytes(t *testing.T) {
 // Of an answer that is used only whole keys are taken out, and no words that a test has for a key.
 func TestWhole(t *testing.T) {
 	keys := []string{testPersonalKey, "monkey"}
+	half := `{"a":"` + testPersonalKey[:len(testPersonalKey)-1] + `"}`
 	for text, want := range map[string]string{
-		`{"a":"` + testPersonalKey + `"}`:                          `{"a":"` + Redacted + `"}`,
-		`{"a":"` + escaped(testPersonalKey) + `"}`:                 `{"a":"` + Redacted + `"}`,
-		`{"a":"` + testPersonalKey[:len(testPersonalKey)-1] + `"}`: `{"a":"` + testPersonalKey[:len(testPersonalKey)-1] + `"}`,
+		`{"a":"` + testPersonalKey + `"}`:          `{"a":"` + Redacted + `"}`,
+		`{"a":"` + escaped(testPersonalKey) + `"}`: `{"a":"` + Redacted + `"}`,
+		half:             half,
 		`{"a":"monkey"}`: `{"a":"monkey"}`,
 	} {
 		require.Equal(t, want, string(Whole([]byte(text), keys)))

@@ -1,6 +1,6 @@
-// Package mask keeps keys and credentials out of what is printed: the keys that a server repeats in its
-// answer, the values of JSON keys that look like credentials, and texts that may be a key given in the
-// wrong place. It also makes foreign texts short and fit for one line.
+// Package mask keeps keys and credentials out of what is printed: the keys that a server
+// repeats in its answer, the values of JSON keys that look like credentials, and texts that may
+// be a key given in the wrong place. It also makes foreign texts short and fit for one line.
 package mask
 
 import (

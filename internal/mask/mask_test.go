@@ -24,10 +24,14 @@ func TestClean(t *testing.T) {
 
 // What may be a key is not repeated: one with a prefix, and a long run of letters and digits.
 func TestUnlessKey(t *testing.T) {
-	for _, text := range []string{"", "12345", "@current", "/api/projects", strings.Repeat("a", 32), strings.Repeat("a-", 100)} {
+	for _, text := range []string{
+		"", "12345", "@current", "/api/projects", strings.Repeat("a", 32), strings.Repeat("a-", 100),
+	} {
 		require.Equal(t, text, UnlessKey(text))
 	}
-	for _, text := range []string{testPersonalKey, "phx_", "PHC_x", "a phs_b", "pha_", strings.Repeat("a", 33), "0123456789abcdefghijklmnopqrstuvw_xyz"} {
+	for _, text := range []string{
+		testPersonalKey, "phx_", "PHC_x", "a phs_b", "pha_", strings.Repeat("a", 33), "0123456789abcdefghijklmnopqrstuvw_xyz",
+	} {
 		require.Empty(t, UnlessKey(text), text)
 	}
 	require.True(t, HasKey("x"+testProjectKey))
@@ -39,7 +43,7 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, "phx_abc", Keys("phx_abc"), "too short")
 }
 
-// The values of keys that look like credentials do not print, at any depth, however the keys are spelled.
+// The values of keys that look like credentials do not print, at any depth and in any spelling.
 func TestJSON(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"a":1,"b":[{"Private-Key":"x"}]}`:        `{"a":1,"b":[{"Private-Key":"` + Redacted + `"}]}`,
@@ -56,8 +60,9 @@ func TestJSON(t *testing.T) {
 
 // Credentials are found by the names of their keys, line by line, the longest first.
 func TestCredentials(t *testing.T) {
-	body := `{"name":"n","config":{"password":"hunter22","private_key":"-----BEGIN-----\nabcdefghijklm\n","secret":{"a":["deep one"]},"token":"abc"}}`
-	require.ElementsMatch(t, []string{"-----BEGIN-----", "abcdefghijklm", "hunter22", "deep one"}, Credentials([]byte(body)))
-	require.Equal(t, "-----BEGIN-----", Credentials([]byte(body))[0])
+	found := Credentials([]byte(`{"name":"n","config":{"password":"hunter22","private_key":"-----BEGIN-----\nabcdefghijklm\n",
+		"secret":{"a":["deep one"]},"token":"abc"}}`))
+	require.ElementsMatch(t, []string{"-----BEGIN-----", "abcdefghijklm", "hunter22", "deep one"}, found)
+	require.Equal(t, "-----BEGIN-----", found[0])
 	require.Empty(t, Credentials([]byte(`{"password":`)))
 }
