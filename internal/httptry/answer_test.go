@@ -59,7 +59,7 @@ func TestReadAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Plan{MostBytes: tt.most}
-			resp, err := do(t, tt.base, &plan)
+			_, err := do(t, tt.base, &plan)
 			facts := plan.TakeFacts()
 			require.Equal(t, tt.answered, facts.Answered)
 			require.False(t, facts.Unsent)
@@ -68,10 +68,6 @@ func TestReadAnswer(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			defer resp.Body.Close()
-			read, err := io.ReadAll(resp.Body)
-			require.NoError(t, err)
-			require.Equal(t, string(read), string(BodyOf(resp)))
 		})
 	}
 }
@@ -93,17 +89,17 @@ func TestBodiesAreBounded(t *testing.T) {
 	require.EqualValues(t, MaxAnswer+1, endless.read)
 
 	endless.read = 0
-	resp, err := do(t, bodied(400, &endless), &Plan{MostBytes: MaxAnswer})
+	a, err := do(t, bodied(400, &endless), &Plan{MostBytes: MaxAnswer})
 	require.NoError(t, err)
-	require.Len(t, BodyOf(resp), MaxErrorBody)
+	require.Len(t, a.Body, MaxErrorBody)
 	require.EqualValues(t, MaxErrorBody+1, endless.read)
 
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		slow := func(r *http.Request) (*http.Response, error) { return bodied(503, trickle{r.Context()})(r) }
-		resp, err := do(t, slow, &Plan{Timeout: time.Minute})
+		a, err := do(t, slow, &Plan{Timeout: time.Minute})
 		require.NoError(t, err)
-		require.Equal(t, 503, resp.StatusCode)
+		require.Equal(t, 503, a.Status)
 		require.InDelta(t, ErrorBodyTime, time.Since(start), float64(50*time.Millisecond))
 	})
 }
@@ -125,12 +121,12 @@ func (b trickle) Read(p []byte) (int, error) {
 
 // A transport may leave the body out, and give a Location that is not a URL: it is not shown.
 func TestSparseAnswer(t *testing.T) {
-	resp, err := do(t, func(*http.Request) (*http.Response, error) {
+	a, err := do(t, func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 302, Header: http.Header{"Location": {"http://[::1/secret"}}}, nil
 	}, new(Plan))
 	require.NoError(t, err)
-	require.Empty(t, BodyOf(resp))
-	require.Empty(t, resp.Header.Get("Location"))
+	require.Empty(t, a.Body)
+	require.Empty(t, a.Header.Get("Location"))
 }
 
 func TestIsCut(t *testing.T) {

@@ -38,7 +38,7 @@ func (r *redirects) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Only a 307 or 308 within the origin is followed, and with the key.
-func TestRedirects(t *testing.T) {
+func TestFollowSameOrigin(t *testing.T) {
 	for to, same := range map[string]bool{
 		"/place/": true, "https://home.test/place/": true, "HTTPS://HOME.TEST:443/place/": true,
 		"http://home.test/place/": false, "https://other.test/place/": false, "https://user:word@home.test/place/": false,
@@ -74,7 +74,7 @@ func TestCaptureFollowsNoRedirect(t *testing.T) {
 }
 
 // A circle of redirects ends.
-func TestRedirectCircle(t *testing.T) {
+func TestFollowedRedirectsEnd(t *testing.T) {
 	base := &redirects{status: 308, to: "/things/"}
 	client := NewClients(&http.Client{Transport: base}, nil).API()
 	resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory

@@ -61,14 +61,21 @@ func planned(t *testing.T, plan *Plan, target string) *http.Request {
 }
 
 // do sends a request of a plan to a transport, by the client of the API.
-func do(t *testing.T, base roundTrip, plan *Plan) (*http.Response, error) {
+func do(t *testing.T, base roundTrip, plan *Plan) (Answer, error) {
 	clients := NewClients(&http.Client{Transport: base}, nil)
-	resp, err := clients.API().Do(planned(t, plan, home)) //nolint:bodyclose // it is in memory
-	return resp, NoURL(err)
+	resp, err := clients.API().Do(planned(t, plan, home))
+	if err != nil {
+		return Answer{}, NoURL(err)
+	}
+	defer resp.Body.Close()
+	read, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, string(read), string(BodyOf(resp)))
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: read}, nil
 }
 
 // Whatever builds a request, it is let out to its own origin only, and only as a try of a plan.
-func TestOriginIsGuarded(t *testing.T) {
+func TestTransportGuardsTheOrigin(t *testing.T) {
 	sent := 0
 	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		sent++

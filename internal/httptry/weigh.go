@@ -12,6 +12,7 @@ import (
 // A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an
 // answer is weighed before it is decoded.
 
+// What an answer may become.
 const (
 	MaxDecoded = 128 << 20 // bytes of memory that an answer may become, by estimate
 	maxDepth   = 10_000    // of JSON, as in encoding/json
