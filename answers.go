@@ -11,34 +11,39 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
 const longestRefusal = 4 << 10
 
+// captureAnswer is the outcome of one request to the capture origin.
+type captureAnswer httptry.Answer
+
 // judge is the whole policy for capture answers; it does no I/O. answered says whether the host has
 // answered before: until then, what no repetition can fix stops at once.
-func (r captureReply) judge(answered bool) delivery.Answer {
-	a := delivery.Answer{Status: r.status, Err: r.err, Unsent: r.err != nil && r.unsent, Stale: r.err != nil && r.stale}
+func (r captureAnswer) judge(answered bool) delivery.Answer {
+	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	stop := func(reason StopReason) delivery.Answer {
 		a.Verdict = delivery.Stop
-		a.Stop = &StopError{Reason: reason, Status: r.status, Err: a.Err}
+		a.Stop = &StopError{Reason: reason, Status: r.Status, Err: a.Err}
 		return a
 	}
-	if r.err != nil {
-		reason := unreachable(r.err)
+	if r.Err != nil {
+		reason := unreachable(r.Err)
 		switch {
-		case errors.Is(r.err, errForeignOrigin), errors.Is(r.err, errAnswerTooBig):
+		case errors.Is(r.Err, httptry.ErrForeignOrigin), errors.Is(r.Err, httptry.ErrTooBig):
 			return stop(StopNotService)
 		case reason != "" && !answered:
 			return stop(reason)
 		}
 		return a // waits
 	}
-	if isSuccess(r.status) {
+	if httptry.IsSuccess(r.Status) {
 		var reason StopReason
-		if a.Verdict, reason = judgeSuccess(r.body); a.Verdict == delivery.Stop {
+		if a.Verdict, reason = judgeSuccess(r.Body); a.Verdict == delivery.Stop {
 			a.Err = r.words()
 			return stop(reason)
 		}
@@ -46,21 +51,21 @@ func (r captureReply) judge(answered bool) delivery.Answer {
 	}
 	a.Err = r.words()
 	switch {
-	case r.status >= 300 && r.status < 400:
+	case r.Status >= 300 && r.Status < 400:
 		return stop(StopRedirect)
-	case r.status == http.StatusBadRequest, r.status == http.StatusRequestEntityTooLarge:
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge:
 		if r.isForeign() {
-			if r.status == http.StatusRequestEntityTooLarge {
+			if r.Status == http.StatusRequestEntityTooLarge {
 				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
 			}
 			return stop(StopNotService)
 		}
-		a.Verdict, a.TooLarge = delivery.Split, r.status == http.StatusRequestEntityTooLarge
+		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
 		return a
-	case isTransientStatus(r.status), r.status >= 500 && r.status != http.StatusNotImplemented:
+	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
 		return a // waits
 	}
-	switch r.status {
+	switch r.Status {
 	case http.StatusUnauthorized:
 		return stop(StopUnauthorized)
 	case http.StatusPaymentRequired:
@@ -74,8 +79,8 @@ func (r captureReply) judge(answered bool) delivery.Answer {
 }
 
 // isForeign reports a refusal that the service cannot have written.
-func (r captureReply) isForeign() bool {
-	return len(r.body) > longestRefusal || isPage(r.header.Get("Content-Type"), bytes.TrimSpace(r.body))
+func (r captureAnswer) isForeign() bool {
+	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
 }
 
 // unreachable is the reason for an error that shows a wrong URL or a wrong set-up, or "".
@@ -90,7 +95,7 @@ func unreachable(err error) StopReason {
 		return ""
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &badRecord):
 		return StopWrongScheme
-	case isPermanent(err):
+	case httptry.IsPermanent(err):
 		return StopCertificate
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
 		return StopTLS
@@ -101,7 +106,7 @@ func unreachable(err error) StopReason {
 // judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key
 // that is there twice is neither: of two answers in one nobody knows which one counts.
 func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
-	if cutJSON(body) {
+	if httptry.IsCut(body) {
 		return delivery.Wait, "" // its end is lost: the same events may be sent again
 	}
 	var word, quota string
@@ -128,21 +133,21 @@ func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
 	return delivery.Stop, StopNotService
 }
 
-// words is an answer as an error: the status, and the beginning of its text without keys. Of JSON only
-// the service's own explanation is shown: the rest may repeat the events.
-func (r captureReply) words() error {
+// words is an answer as an error: the status, and the beginning of its text without keys. Of
+// JSON only the service's own explanation is shown: the rest may repeat the events.
+func (r captureAnswer) words() error {
 	const most = 200
-	text, contentType := bytes.TrimSpace(r.body), r.header.Get("Content-Type")
-	switch said := parseErrorBody(contentType, text); {
+	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
+	switch said := httptry.ParseErrorBody(contentType, text); {
 	case len(text) == 0:
-		return fmt.Errorf("the server answered %d without a text", r.status)
-	case isPage(contentType, text):
-		return fmt.Errorf("the server answered %d with a page of HTML", r.status)
+		return fmt.Errorf("the server answered %d without a text", r.Status)
+	case httptry.IsPage(contentType, text):
+		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
 	case said.Detail != "":
 		text = []byte(said.Detail)
 	case text[0] == '{' || text[0] == '[':
-		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.status, len(text))
+		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(text))
 	}
-	said := aKey.ReplaceAllString(string(text), redacted)
-	return fmt.Errorf("the server answered %d: %s", r.status, clean(said[:min(len(said), most)]))
+	said := mask.Keys(string(text))
+	return fmt.Errorf("the server answered %d: %s", r.Status, mask.Clean(said[:min(len(said), most)]))
 }

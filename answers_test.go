@@ -14,11 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // judged is what an answer means, and why it stops.
-func judged(r captureReply, answered bool) (delivery.Verdict, StopReason) {
+func judged(r captureAnswer, answered bool) (delivery.Verdict, StopReason) {
 	a := r.judge(answered)
 	if stop, ok := errors.AsType[*StopError](a.Stop); ok {
 		return a.Verdict, stop.Reason
@@ -65,7 +66,7 @@ func TestJudgeSuccess(t *testing.T) {
 		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, StopNotService},
 		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, StopNotService},
 	} {
-		verdict, reason := judged(captureReply{status: tt.status, body: []byte(tt.body)}, true)
+		verdict, reason := judged(captureAnswer{Status: tt.status, Body: []byte(tt.body)}, true)
 		assert.Equal(t, tt.verdict, verdict, "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.reason, reason, "%d %s", tt.status, tt.body)
 	}
@@ -83,15 +84,15 @@ func FuzzCaptureAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
 		if status < 200 || status > 999 { // of no final answer: the try has failed
-			err := []error{io.ErrUnexpectedEOF, errForeignOrigin, fmt.Errorf("%w", errAnswerTooBig), &net.DNSError{IsNotFound: true}, errTryTimeout}[status%5]
-			verdict, reason := judged(captureReply{err: err}, true)
-			stops := errors.Is(err, errForeignOrigin) || errors.Is(err, errAnswerTooBig)
+			err := []error{io.ErrUnexpectedEOF, httptry.ErrForeignOrigin, fmt.Errorf("%w", httptry.ErrTooBig), &net.DNSError{IsNotFound: true}, httptry.ErrTimeout}[status%5]
+			verdict, reason := judged(captureAnswer{Err: err}, true)
+			stops := errors.Is(err, httptry.ErrForeignOrigin) || errors.Is(err, httptry.ErrTooBig)
 			require.Equal(t, stops, verdict == delivery.Stop)
 			require.Equal(t, stops, reason == StopNotService)
 			require.Equal(t, !stops, verdict == delivery.Wait)
 			return
 		}
-		verdict, reason := judged(captureReply{status: int(status), body: body}, true)
+		verdict, reason := judged(captureAnswer{Status: int(status), Body: body}, true)
 		require.Equal(t, verdict == delivery.Stop, reason != "")
 		refusal := delivery.Split
 		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Backfill is the service's record of a backfill or of a run's retry. Servers of the age of
@@ -80,7 +83,7 @@ func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, 
 // have is another error.
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound && api.Detail == noEndpoint
+	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
 }
 
 // BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.
@@ -117,7 +120,7 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 
 func (o BackfillListOptions) check() error {
 	if !isKnown(o.Ordering, backfillOrderings) {
-		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: unlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
+		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: mask.UnlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
 	}
 	return nil
 }

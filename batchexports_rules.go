@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // What is refused before it is sent, since every server that knows the fields refuses it, fails at
@@ -123,5 +125,5 @@ func withReplacement(err error, d Destination) error {
 // holdsCredentials reports whether the config has credentials of its own.
 func (d Destination) holdsCredentials() bool {
 	config, err := encodeConfig(d.Config, true)
-	return err == nil && len(credentialsIn(config)) > 0
+	return err == nil && len(mask.Credentials(config)) > 0
 }

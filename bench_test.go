@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // exportJSON is an export as the service sends it, with two runs.
@@ -53,7 +55,7 @@ func pageServer(tb testing.TB, pages, pageSize int, latency time.Duration, item 
 		}
 		bodies[p] = fmt.Sprintf(`{"count":%d,"next":%s,"previous":null,"results":[%s]}`, pages*pageSize, next, strings.Join(items, ","))
 	}
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	tb.Cleanup(transport.CloseIdleConnections)
 	return newFakeClient(tb, transport, WithRegion(""), WithBaseURL(server.URL)), &http.Client{Transport: transport}, base
 }

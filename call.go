@@ -17,6 +17,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // CallOption changes one call.
@@ -153,7 +156,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return err
 	}
 	if out != nil || cfg.reply != nil {
-		x.plan.mostBytes = maxAnswer
+		x.plan.MostBytes = httptry.MaxAnswer
 	}
 	x.location = r.location
 	x.send(ctx, httpReq)
@@ -188,14 +191,13 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.timeout = max(c.core.tryLimits.api, r.leastTry)
+	x.plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
-		return nil, nil, x.transportError(contextError(ctx), false)
+		return nil, nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	planned := context.WithValue(ctx, tryPlanKey{}, &x.plan)
-	httpReq, err := retryablehttp.NewRequestWithContext(planned, r.op.method, target.String(), body)
+	httpReq, err := retryablehttp.NewRequestWithContext(x.plan.In(ctx), r.op.method, target.String(), body)
 	if err != nil {
-		return nil, nil, x.transportError(noURL(err), false)
+		return nil, nil, x.transportError(httptry.NoURL(err), false)
 	}
 	key, err := c.core.personalKey(ctx)
 	if err != nil {
@@ -207,7 +209,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	}
 	x.addKey(key)
 	if text, ok := body.([]byte); ok {
-		x.keys = append(x.keys, credentialsIn(text)...)
+		x.keys = append(x.keys, mask.Credentials(text)...)
 	}
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
 		return nil, nil, err
@@ -224,7 +226,7 @@ func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, 
 	}
 	if !isProjectID(c.project) {
 		return nil, &InputError{
-			Op: r.op.name, Field: "project", Value: unlessKey(c.project), Want: wantProject + ": WithProject or ForProject",
+			Op: r.op.name, Field: "project", Value: mask.UnlessKey(c.project), Want: wantProject + ": WithProject or ForProject",
 		}
 	}
 	path, err := r.op.expand(r.ids)
@@ -262,7 +264,7 @@ func encodeBody(op Op, body any) (any, error) {
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
-		return nil, &InputError{Op: op, Field: "body", Want: "a value that can be marshalled: " + clean(err.Error())}
+		return nil, &InputError{Op: op, Field: "body", Want: "a value that can be marshalled: " + mask.Clean(err.Error())}
 	}
 	if string(b) == "null" {
 		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
@@ -309,7 +311,7 @@ func headerProblem(name string, values []string) string {
 func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
 	for name, values := range extra {
 		if want := headerProblem(name, values); want != "" {
-			return &InputError{Op: op, Field: "header", Value: unlessKey(name), Want: want}
+			return &InputError{Op: op, Field: "header", Value: mask.UnlessKey(name), Want: want}
 		}
 		h[name] = values
 	}

@@ -27,6 +27,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // canaries are the secrets of these tests in every form that a verb or an encoder can give them.
@@ -190,7 +193,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 			var out struct{ At time.Time }
 			err := create(ctx, client, WithReply(&reply))
 			roots = append(roots, err)
-			if !isSuccess(reply.StatusCode) { // a success is handed over as it came
+			if !httptry.IsSuccess(reply.StatusCode) { // a success is handed over as it came
 				roots = append(roots, reply)
 			}
 			roots = append(roots, client.Do(ctx, Request{Method: "GET", Path: "/x/"}, &out))
@@ -204,12 +207,12 @@ func TestNothingPrintsASecret(t *testing.T) {
 	roots = append(roots, failedCapture(t, echoBody, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
 	roots = append(roots, failedCapture(t, echoBody, options(), nil)...)
 	roots = append(roots, failedCapture(t, roundTrip(fails(errors.New("malformed answer: "+testProjectKey))), options(), nil)...)
-	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.http(), client.core.ingest())
+	roots = append(roots, WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey), good(), client.core.clients.API(), client.core.clients.Capture())
 	for _, bad := range [][]Option{good(WithPersonalAPIKey(testProjectKey)), good(WithProjectAPIKey(testPersonalKey)), good(WithProject(testProjectKey))} {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
+	roots = append(roots, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	for kind, read := range configReaders {
 		config, err := read([]byte(`{}`))
 		require.NoError(t, err)
@@ -305,13 +308,13 @@ func echoes() map[string]step {
 // A key that the limit of an error's body cuts in two does not show its first half.
 func TestKeyAtTheCutOfABody(t *testing.T) {
 	for shift := range len(testPersonalKey) + 2 {
-		body := strings.Repeat("x", maxErrorBody-shift) + testPersonalKey
+		body := strings.Repeat("x", httptry.MaxErrorBody-shift) + testPersonalKey
 		var reply Reply
 		err := create(t.Context(), newFakeClient(t, newScript(answers(400, body))), WithReply(&reply))
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		for _, kept := range [][]byte{api.Body(), reply.Body} {
-			require.NotContains(t, string(kept), testPersonalKey[:leastOfKey])
+			require.NotContains(t, string(kept), testPersonalKey[:mask.LeastOfKey])
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // CheckReport says what an import would send, and what it would refuse.
@@ -283,13 +284,13 @@ func (r CheckReport) String() string {
 			if !e.Position.IsZero() {
 				place = e.Position.String() + " "
 			}
-			fmt.Fprintf(&b, "\n  %s%s", place, clean(e.Text))
+			fmt.Fprintf(&b, "\n  %s%s", place, mask.Clean(e.Text))
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {
 		fmt.Fprintf(&b, "\nrefused, %s: %d", printable(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
-			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(clean(e.Text), eventRefused+onOneLine(string(reason))+": "))
+			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+onOneLine(string(reason))+": "))
 		}
 	}
 	for _, why := range sortedKeys(r.Skips) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until
@@ -79,7 +80,7 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 	}
 	switch {
 	case err != nil:
-		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
+		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+mask.Clean(err.Error()))
 	case s.Import != importID:
 		return nil, unfitState("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
 	case s.Target != "" && s.Target != target:

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for
@@ -42,15 +45,13 @@ type core struct {
 	projectKey  func() string
 	userAgent   string
 
-	http      func() *http.Client      // for the API: each try passes through a tryTransport
-	ingest    func() *http.Client      // for capture: the same, without redirects
-	storage   func() http.RoundTripper // for signed URLs: the user's transport as it is
-	tryLimits tryLimits
-	retry     RetryPolicy
-	budget    *retryBudget
-	logger    *slog.Logger
-	hooks     Hooks
-	now       func() time.Time
+	clients  httptry.Clients
+	timeouts httptry.Timeouts
+	retry    httptry.Policy
+	budget   *httptry.Budget
+	logger   *slog.Logger
+	hooks    Hooks
+	now      func() time.Time
 
 	project string // that the project API key belongs to, as far as it is known
 }
@@ -82,16 +83,15 @@ func NewClient(options ...Option) (*Client, error) {
 		personalKey: cfg.personalKey,
 		projectKey:  cfg.projectKey,
 		userAgent:   userAgent(cfg.app),
-		tryLimits:   newTryLimits(&cfg),
-		retry:       cfg.retry,
-		budget:      newRetryBudget(),
+		clients:     httptry.NewClients(cfg.httpClient, cfg.pace),
+		timeouts:    httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient),
+		retry:       httptry.Policy(cfg.retry),
+		budget:      httptry.NewBudget(),
 		logger:      cfg.logger,
 		hooks:       cfg.hooks,
 		now:         cfg.clock,
 		project:     cfg.project,
 	}
-	c.http, c.ingest = newHTTPClients(&cfg)
-	c.storage = func() http.RoundTripper { return c.http().Transport.(*tryTransport).base }
 	return newProjectClient(c, cfg.project), nil
 }
 
@@ -113,7 +113,7 @@ func newProjectClient(c *core, project string) *Client {
 // key, so an import needs a client made with that key. A malformed id is reported by the calls, as
 // an [*InputError].
 func (c *Client) ForProject(id string) *Client {
-	return newProjectClient(c.core, unlessKey(strings.TrimSpace(id)))
+	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
 
 // Project returns the project's id.
@@ -184,7 +184,7 @@ func (o *operation) checkCustom() error {
 		}
 	default:
 		return &InputError{
-			Op: o.name, Field: "Method", Value: unlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE",
+			Op: o.name, Field: "Method", Value: mask.UnlessKey(o.method), Want: "GET, HEAD, POST, PUT, PATCH or DELETE",
 		}
 	}
 	if o.replay > ReplayNever {
@@ -195,10 +195,10 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) || hasKey(segment) {
+		if !slashed || !isPathSegment(segment) || mask.HasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
 			return &InputError{
-				Op: o.name, Field: "Path", Value: unlessKey(shown), Want: `a path below the project such as "/insights/", ` +
+				Op: o.name, Field: "Path", Value: mask.UnlessKey(shown), Want: `a path below the project such as "/insights/", ` +
 					`of letters, digits, '_', '@' and '-'; the query goes into Query`,
 			}
 		}

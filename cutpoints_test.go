@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // cutPoint is where a ledgerServer ends the connection of a POST.
@@ -155,7 +157,7 @@ func TestNothingIsCarriedOutTwice(t *testing.T) {
 	for cut, want := range cuts {
 		t.Run(string(cut), func(t *testing.T) {
 			server := newLedgerServer(t, cut)
-			transport := defaultTransport()
+			transport := httptry.DefaultTransport()
 			transport.MaxIdleConnsPerHost = workers
 			t.Cleanup(transport.CloseIdleConnections)
 			if cut == cutDial {
@@ -230,7 +232,7 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 				_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
 			}
 		}
-		transport := defaultTransport()
+		transport := httptry.DefaultTransport()
 		transport.Proxy = nil
 		transport.DisableKeepAlives = true
 		transport.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"reflect"
 	"runtime"
 	"sort"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // last is the last error of a walk.
@@ -171,8 +172,7 @@ func TestFootprintBoundsMemory(t *testing.T) {
 				}
 			}
 			first := func(n int) []byte { return append(body[:len(tt.begin)+n*size:len(tt.begin)+n*size], tt.end...) }
-			of := footprintOf(reflect.TypeOf(tt.out))
-			refused := sort.Search((len(body)-len(tt.begin))/size, func(n int) bool { return of.check(t.Context(), first(n+1)) != nil })
+			refused := sort.Search((len(body)-len(tt.begin))/size, func(n int) bool { return httptry.Weigh(t.Context(), first(n+1), tt.out) != nil })
 			text := first(refused)
 			body = nil
 			var before, after runtime.MemStats
@@ -182,7 +182,7 @@ func TestFootprintBoundsMemory(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			took := after.TotalAlloc - before.TotalAlloc
 			t.Logf("%d members, %d KiB of text, %d MiB of memory, %v", refused, len(text)>>10, took>>20, time.Since(begin).Round(time.Millisecond))
-			require.LessOrEqual(t, took, uint64(4*maxDecoded))
+			require.LessOrEqual(t, took, uint64(4*httptry.MaxDecoded))
 		})
 	}
 }

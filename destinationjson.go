@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // How destinations become JSON and come back. Configs go both ways through their own fields and
@@ -100,7 +104,7 @@ func reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	return ": " + clean(err.Error())
+	return ": " + mask.Clean(err.Error())
 }
 
 // configValues are the config keys with a known set of values.
@@ -230,7 +234,7 @@ func encodeConfig(config any, reveal bool) ([]byte, error) {
 			return nil, fmt.Errorf("%s has a field of its own and cannot be in Extra", name)
 		}
 		if !reveal {
-			value = redactKey(name, value)
+			value = mask.Member(name, value)
 		}
 		out[name] = value
 	}
@@ -340,3 +344,51 @@ func (a *RedshiftBucketAccess) UnmarshalJSON(b []byte) error {
 
 func (c AWSCredentials) wireJSON() ([]byte, error)     { return encodeConfig(c, true) }
 func (c RedshiftCopyInputs) wireJSON() ([]byte, error) { return encodeConfig(c, true) }
+
+func (c RawConfig) encode(reveal bool) []byte {
+	if reveal {
+		return c
+	}
+	return mask.JSON(json.RawMessage(c))
+}
+
+// MarshalJSON writes the config with credentials redacted.
+func (c RawConfig) MarshalJSON() ([]byte, error) { return c.encode(false), nil }
+
+// UnmarshalJSON keeps the bytes.
+func (c *RawConfig) UnmarshalJSON(b []byte) error {
+	*c = slices.Clone(b)
+	return nil
+}
+
+// String is the config with credentials redacted.
+func (c RawConfig) String() string { return string(c.encode(false)) }
+
+// Format writes String under every verb.
+func (c RawConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue is String for slog.
+func (c RawConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+func (e ExtraKeys) encode() []byte {
+	if len(e) == 0 {
+		return []byte("{}")
+	}
+	b, err := json.Marshal(map[string]json.RawMessage(e))
+	if err != nil {
+		return []byte(redacted)
+	}
+	return mask.JSON(b)
+}
+
+// MarshalJSON writes the keys with credentials redacted.
+func (e ExtraKeys) MarshalJSON() ([]byte, error) { return e.encode(), nil }
+
+// String is the keys as JSON with credentials redacted.
+func (e ExtraKeys) String() string { return string(e.encode()) }
+
+// Format writes String under every verb.
+func (e ExtraKeys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
+
+// LogValue is String for slog.
+func (e ExtraKeys) LogValue() slog.Value { return slog.StringValue(e.String()) }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Destination is where an export writes to. On read the service leaves credentials out.
@@ -288,7 +290,7 @@ func (d Destination) check(op Op) error {
 		return &InputError{Op: op, Field: "Destination.Config", Want: "a config such as S3Config{…} or RawConfig; the service needs it with the type"}
 	}
 	if !d.Config.fits(d.Type) {
-		return &InputError{Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config), Want: "the config type of " + unlessKey(string(d.Type)) + ", or RawConfig"}
+		return &InputError{Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config), Want: "the config type of " + mask.UnlessKey(string(d.Type)) + ", or RawConfig"}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // DestinationTest is what the tests of a destination have found, step by step.
@@ -103,7 +105,7 @@ func (s *BatchExportsService) TestDestination(
 	read := endpoint(OpBatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
 	if err == nil && len(test.Steps) == 0 || hasNoTest(err) {
-		return nil, errorf("%s: %v: %s", OpBatchExportsTest, ErrNoDestinationTest, unlessKey(string(export.Destination.Type)))
+		return nil, errorf("%s: %v: %s", OpBatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
@@ -54,7 +57,6 @@ var (
 var (
 	errPageLimit    = errors.New("the page limit is reached; raise MaxPages or continue here")
 	errRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
-	errTryTimeout   = errors.New("the service did not answer within the time allowed for one try")
 	errStarved      = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
 )
 
@@ -126,7 +128,7 @@ func (e *APIError) hint() string {
 		return e.unsupportedHint()
 	case e.Alternative != "":
 		return "instead: " + e.Alternative
-	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, notEnabled):
+	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, httptry.NotEnabled):
 		return "the feature is not enabled for this project: ask PostHog's support"
 	case s == http.StatusForbidden && e.scope != "":
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
@@ -134,9 +136,9 @@ func (e *APIError) hint() string {
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
 	case s == http.StatusNotFound && e.ids > 1:
 		return "two ids were given: are they swapped, or of another project?"
-	case s == http.StatusTooManyRequests && e.Code == codeTooManyBackfills:
+	case s == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyBackfills:
 		return "wait until a running backfill has ended, or cancel one"
-	case s == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads:
+	case s == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyFileDownloads:
 		return "wait until a running file download has ended, or cancel one"
 	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
 		return "the service asks to wait " + e.RetryAfter.String()
@@ -153,11 +155,11 @@ func (e *APIError) isUnsupported() bool {
 	switch e.StatusCode {
 	case http.StatusNotFound:
 		// Where there is no route of this name, the service takes "test" for the id of an export.
-		return e.Detail == noEndpoint || e.Op == OpBatchExportsTest && e.Code != "" && e.Detail != noProject
+		return e.Detail == httptry.NoEndpoint || e.Op == OpBatchExportsTest && e.Code != "" && e.Detail != httptry.NoProject
 	case http.StatusMethodNotAllowed:
 		return e.Type != "" || e.Code != "" // not a proxy's
 	case http.StatusForbidden:
-		return strings.Contains(strings.ToLower(e.Detail), noKeyCan)
+		return strings.Contains(strings.ToLower(e.Detail), httptry.NoKeyCan)
 	}
 	return false
 }
@@ -197,21 +199,15 @@ func (e *APIError) Is(target error) bool {
 	case ErrQuota:
 		return e.StatusCode == http.StatusPaymentRequired
 	case ErrTooManyBackfills:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyBackfills
+		return e.StatusCode == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyBackfills
 	case ErrTooManyFileDownloads:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code == codeTooManyFileDownloads
+		return e.StatusCode == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyFileDownloads
 	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests && !isFull(e.Code)
+		return e.StatusCode == http.StatusTooManyRequests && !httptry.IsFull(e.Code)
 	case ErrServer:
 		return e.StatusCode >= 500
 	}
 	return false
-}
-
-// isFull reports whether a 429 says that too much runs at the same time, rather than that calls
-// come too fast.
-func isFull(code string) bool {
-	return code == codeTooManyBackfills || code == codeTooManyFileDownloads
 }
 
 // LogValue groups the fields for slog.
@@ -270,7 +266,7 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string {
-	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, clean(fmt.Sprint(e.Err)))
+	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, mask.Clean(fmt.Sprint(e.Err)))
 	if !e.Sent {
 		text += " (nothing was sent)"
 	}
@@ -299,7 +295,7 @@ func (e *DecodeError) Body() []byte { return e.body }
 
 func (e *DecodeError) Error() string {
 	hint := "is the base URL the service's?"
-	if errors.Is(e.Err, errAnswerTooBig) {
+	if errors.Is(e.Err, httptry.ErrTooBig) {
 		hint = "ask for less, for example with a smaller Limit"
 	}
 	const text = "hogapi: %s: the answer (status %d) cannot be understood: %v; %s"

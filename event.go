@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Event is one past event.
@@ -106,7 +108,7 @@ func (ev *Event) skipped() (reason string, yes bool) {
 	if !yes {
 		return "", false
 	}
-	return clean(cmp.Or(skip.Reason, "no reason given")), true
+	return mask.Clean(cmp.Or(skip.Reason, "no reason given")), true
 }
 
 // Position is a place in a source: for a file its base name and a byte offset, for a table the key of

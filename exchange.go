@@ -3,7 +3,6 @@ package hogapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
@@ -20,32 +22,32 @@ type exchange struct {
 	core    *core
 	op      operation
 	ids     int
-	plan    tryPlan
+	plan    httptry.Plan
+	account httptry.Account
 	keys    []string // what no error and no kept body may show
 	apiKeys []string // of them: the client's own, which no answer may show either
 	started time.Time
 
 	tries   int
-	report  tryReport
-	last    outcome // of the newest try
-	verdict verdict
-	paid    int       // budget tokens of the newest retry
-	mayHave bool      // an earlier try of this call may have taken effect
-	answer  *Reply    // of the newest try; nil where none came
-	problem errorBody // what it says, where it is no success
+	facts   httptry.Facts   // of the newest try
+	last    httptry.Outcome // of the newest try
+	verdict httptry.Verdict
+	starved bool              // the retry budget is used up
+	mayHave bool              // an earlier try of this call may have taken effect
+	answer  *Reply            // of the newest try; nil where none came
+	problem httptry.ErrorBody // what it says, where it is no success
 
 	location *string // of the call's request
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), report: tryReport{unsent: true}}
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), account: httptry.Account{Budget: c.budget}}
 	if c.projectKey != nil {
 		x.addKey(c.projectKey())
 	}
-	x.plan = tryPlan{
-		origin: originOf(target),
-		begin:  func() CallInfo { return x.info(x.tries + 1) },
-		report: func(r tryReport) { x.report = r },
+	x.plan = httptry.Plan{
+		Origin: httptry.OriginOf(target),
+		Mark:   func(ctx context.Context) context.Context { return x.info(x.tries + 1).in(ctx) },
 	}
 	return x
 }
@@ -62,18 +64,18 @@ func (x *exchange) info(try int) CallInfo {
 // send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
 func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 	client := retryablehttp.Client{
-		HTTPClient:   x.core.http(),
+		HTTPClient:   x.core.clients.API(),
 		Logger:       nil, // the default logs whole URLs to stderr (T10)
 		RetryMax:     mostTries,
 		CheckRetry:   x.checkRetry,
-		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.verdict.wait },
+		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.verdict.Wait },
 		ErrorHandler: func(resp *http.Response, err error, _ int) (*http.Response, error) { return resp, err },
 	}
 	resp, err := client.Do(req)
 	if ctx.Err() != nil && err != nil {
-		x.last.canceled = true // during a try, or during the wait for the next one
-		if x.verdict.retry {
-			x.core.budget.give(x.paid) // for a retry that never began
+		x.last.Canceled = true // during a try, or during the wait for the next one
+		if x.verdict.Retry {
+			x.account.Refund() // the retry never began
 		}
 	}
 	if resp != nil {
@@ -83,34 +85,47 @@ func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
 
 // checkRetry is called after every try; it records the outcome and decides.
 func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
-	x.tries++
-	o := outcome{
-		try: x.tries, replay: x.op.replay, err: redactError(noURL(err), x.keys), unsent: x.report.unsent,
-		answered: x.report.answered, canceled: ctx.Err() != nil, timeLeft: timeLeft(ctx), random: randomUnit(),
-	}
-	x.answer = nil
-	if resp != nil && err == nil {
-		body := bodyOf(resp)
-		x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: body}
-		o.status = resp.StatusCode
-		if x.isRedirected(o.status) {
-			*x.location = resp.Header.Get("Location")
-		} else if !isSuccess(o.status) {
-			o.retryAfter = parseRetryAfter(resp.Header, x.core.now())
-			x.answer.Header, x.answer.Body = redactHeader(resp.Header, x.keys), redact(body, x.keys)
-			x.problem = parseErrorBody(resp.Header.Get("Content-Type"), x.answer.Body)
-			o.code, o.isOwn = x.problem.Code, x.problem.isOwn()
-		}
-		if x.location != nil {
-			x.hideLocation()
-		}
-	}
-	x.mayHave = x.mayHave || x.last.try > 0 && x.verdict.mayHave
-	x.last, x.verdict = o, x.core.retry.decide(o)
+	x.mayHave = x.mayHave || x.verdict.MayHave
+	x.last = x.outcome(ctx, resp, err)
+	x.verdict = x.core.retry.Decide(x.last)
 	x.settleBudget()
 	x.observeTry(ctx)
-	x.report = tryReport{unsent: true} // until the next try's transport says otherwise
-	return x.verdict.retry, nil
+	return x.verdict.Retry, nil
+}
+
+// outcome is what a try has shown. It keeps the answer, of a failure without the keys.
+func (x *exchange) outcome(ctx context.Context, resp *http.Response, err error) httptry.Outcome {
+	x.tries++
+	x.facts = x.plan.TakeFacts()
+	o := httptry.Outcome{
+		Try: x.tries, Once: x.op.replay == ReplayNever, Err: mask.Error(httptry.NoURL(err), x.keys), Unsent: x.facts.Unsent,
+		Answered: x.facts.Answered, Canceled: ctx.Err() != nil, TimeLeft: timeLeft(ctx), Random: httptry.Random(),
+	}
+	x.answer = nil
+	if resp == nil || err != nil {
+		return o
+	}
+	x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: httptry.BodyOf(resp)}
+	o.Status = resp.StatusCode
+	switch {
+	case x.isRedirected(o.Status):
+		*x.location = resp.Header.Get("Location")
+	case !httptry.IsSuccess(o.Status):
+		o.RetryAfter = httptry.ParseRetryAfter(resp.Header, x.core.now())
+		x.readProblem()
+		o.Code, o.IsOwn = x.problem.Code, x.problem.IsOwn()
+	}
+	if x.location != nil {
+		x.hideLocation()
+	}
+	return o
+}
+
+// readProblem reads what an answer says that is no success, and keeps the keys out of it.
+func (x *exchange) readProblem() {
+	header, body := x.answer.Header, x.answer.Body
+	x.answer.Header, x.answer.Body = mask.Header(header, x.keys), mask.Bytes(body, x.keys)
+	x.problem = httptry.ParseErrorBody(header.Get("Content-Type"), x.answer.Body)
 }
 
 // isRedirected reports whether a status is the redirect that the call wants.
@@ -119,24 +134,17 @@ func (x *exchange) isRedirected(status int) bool {
 }
 
 func (x *exchange) hasSucceeded() bool {
-	return x.last.err == nil && (isSuccess(x.last.status) || x.isRedirected(x.last.status))
+	return x.last.Err == nil && (httptry.IsSuccess(x.last.Status) || x.isRedirected(x.last.Status))
 }
 
 // settleBudget takes the cost of a retry from the budget, or gives back for a success.
 func (x *exchange) settleBudget() {
-	if x.hasSucceeded() {
-		x.core.budget.give(max(x.paid, 1))
-		return
+	switch {
+	case x.hasSucceeded():
+		x.account.Succeed()
+	case x.verdict.Retry && !x.account.Pay(x.verdict):
+		x.verdict.Retry, x.starved = false, true
 	}
-	if !x.verdict.retry {
-		return
-	}
-	x.paid = budgetRetry
-	if x.verdict.silent {
-		x.paid = budgetSilent
-	}
-	x.verdict.retry = x.core.budget.take(x.paid)
-	x.verdict.starved = !x.verdict.retry
 }
 
 func timeLeft(ctx context.Context) time.Duration {
@@ -155,8 +163,8 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 		return nil // an earlier try, whose answer was lost, has deleted it
 	}
 	err := x.failure(ctx)
-	if x.verdict.mayHave {
-		err = x.unlessRepeatable(err, x.last.saysDone())
+	if x.verdict.MayHave {
+		err = x.unlessRepeatable(err, x.last.SaysDone())
 	}
 	return err
 }
@@ -176,28 +184,28 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 // that lacks the project or the endpoint, say nothing about it.
 func (x *exchange) saysGone() bool {
 	said := x.problem
-	return x.last.status == http.StatusNotFound && said.Code == "not_found" &&
-		said.Detail != noEndpoint && said.Detail != noProject
+	return x.last.Status == http.StatusNotFound && said.Code == "not_found" &&
+		said.Detail != httptry.NoEndpoint && said.Detail != httptry.NoProject
 }
 
 // failure is the newest try's error, joined by why there is no further try where that is not the
 // answer's own fault.
 func (x *exchange) failure(ctx context.Context) error {
 	var err error
-	if x.last.status != 0 {
+	if x.last.Status != 0 {
 		err = x.apiError()
 	} else {
-		err = x.transportError(x.last.err, !x.last.unsent)
+		err = x.transportError(x.last.Err, !x.last.Unsent)
 	}
 	switch {
-	case x.last.canceled:
+	case x.last.Canceled:
 		if !errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
-			err = fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
+			err = fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 		}
-	case x.verdict.starved:
+	case x.starved:
 		err = fmt.Errorf("%w (not tried again: %w)", err, errStarved)
-	case x.verdict.tooLong:
-		wait := x.verdict.wait.Round(time.Millisecond)
+	case x.verdict.TooLong:
+		wait := x.verdict.Wait.Round(time.Millisecond)
 		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, wait, context.DeadlineExceeded)
 	}
 	return err
@@ -208,8 +216,8 @@ func (x *exchange) apiError() *APIError {
 	err := &APIError{
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
-		RequestID: requestID(a.Header), RetryAfter: x.last.retryAfter, Attempts: x.tries,
-		scope: x.op.scope, ids: x.ids, isForeign: text.isForeign, body: a.Body,
+		RequestID: httptry.RequestID(a.Header), RetryAfter: x.last.RetryAfter, Attempts: x.tries,
+		scope: x.op.scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
 	}
 	if err.isUnsupported() {
 		err.Alternative = alternatives[x.op.name]
@@ -227,7 +235,7 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 // repeated of unknown outcome.
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.answer.Body)
-	page := isPage(x.answer.Header.Get("Content-Type"), body)
+	page := httptry.IsPage(x.answer.Header.Get("Content-Type"), body)
 	if out == nil && (x.op.name == OpDo || !page) {
 		return nil
 	}
@@ -240,7 +248,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
 		if x.op.name != OpDo { // whose answer is the caller's, as it came
-			body = redactWhole(body, x.apiKeys)
+			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)
 	}
@@ -248,32 +256,17 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		x.last.canceled = true
-		err = fmt.Errorf("the answer was not read to its end: %w", contextError(ctx))
+		x.last.Canceled = true
+		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
-	if !errors.Is(err, errAnswerTooBig) { // which says nothing of the answer's own
-		err = errors.New(clean(redactText(brief(err), x.keys)))
+	if !errors.Is(err, httptry.ErrTooBig) { // which says nothing of the answer's own
+		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
 		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
-		Err: err, body: redact(body[:min(len(body), maxErrorBody)], x.keys),
+		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.keys),
 	}, false)
-}
-
-// cutJSON reports a JSON text that ends too early.
-func cutJSON(body []byte) bool {
-	body = bytes.TrimSpace(body)
-	return len(body) > 0 && (body[0] == '{' || body[0] == '[') && !json.Valid(body)
-}
-
-func requestID(h http.Header) string {
-	for _, name := range []string{"X-Request-Id", "X-Correlation-Id", "Cf-Ray"} {
-		if id := h.Get(name); id != "" {
-			return clean(id)
-		}
-	}
-	return ""
 }
 
 // reply is the newest answer, or an empty one where none came.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // Answers that do not prove that nothing was done leave a call that must not be repeated of unknown outcome.
@@ -52,7 +54,7 @@ func TestSeeOtherMeansDone(t *testing.T) {
 
 // A success whose body is cut was carried out, and only its answer cannot be read. A page that is cut is not the service's word.
 func TestSuccessThatIsCut(t *testing.T) {
-	huge := answers(201, `{"id":"`+strings.Repeat("x", maxAnswer)+`"}`)
+	huge := answers(201, `{"id":"`+strings.Repeat("x", httptry.MaxAnswer)+`"}`)
 	for name, tt := range map[string]struct {
 		answered step
 		done     bool
@@ -100,7 +102,7 @@ func TestSpentBudgetIsNamed(t *testing.T) {
 			client := newFakeClient(t, newScript(failure))
 			err := get(t.Context(), client)
 			require.NotContains(t, err.Error(), "budget", name)
-			for client.core.budget.take(1) {
+			for client.core.budget.Take(1) {
 			}
 			err = get(t.Context(), client)
 			require.ErrorContains(t, err, "retry budget is used up", name)
@@ -125,7 +127,7 @@ func TestSuccessesDoNotSwellTheBudget(t *testing.T) {
 		for range calls {
 			require.ErrorIs(t, get(t.Context(), client), ErrServer)
 		}
-		require.LessOrEqual(t, s.tries.Load(), int64(calls+budgetSize/budgetRetry), "tries")
+		require.LessOrEqual(t, s.tries.Load(), int64(calls+httptry.BudgetSize/httptry.CostOfRetry), "tries")
 	})
 }
 

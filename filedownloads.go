@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // FileDownload is an export on demand: one run that writes files which the service keeps for a
@@ -138,7 +140,7 @@ const longestDownload = 7 * 24 * time.Hour
 
 func (r FileDownloadRequest) check(op Op) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
+		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
 	}
 	if err := checkSpelling(op, "Model", r.Model, models); err != nil {
 		return err
@@ -277,7 +279,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 	}
 	return &OutcomeUnknownError{
 		Op: r.op.name, Method: r.op.method, Route: r.op.path, Attempts: 1,
-		Err: fmt.Errorf("the service accepted the call, but the status is still %s", clean(string(after.Status))),
+		Err: fmt.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status))),
 	}
 }
 

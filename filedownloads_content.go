@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // ErrFileChanged is a file that is not, or not any more, the one that the writer has a part of.
@@ -156,7 +158,7 @@ func (t *transfer) try(ctx context.Context) error {
 		if failures >= policy.MaxTries {
 			return again.error
 		}
-		if !sleep(ctx, jitter(policy.BaseDelay, policy.MaxDelay, failures, randomUnit())) {
+		if !sleep(ctx, httptry.Jitter(policy.BaseDelay, policy.MaxDelay, failures, httptry.Random())) {
 			return t.ended(ctx, again.error)
 		}
 	}
@@ -167,7 +169,7 @@ func (t *transfer) ended(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	return fmt.Errorf("%w (the call was ended: %w)", err, contextError(ctx))
+	return fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 }
 
 // attempt asks for a URL and reads from it what is missing.
@@ -205,8 +207,8 @@ func (c *Client) storageURL(location string) (*url.URL, error) {
 func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := t.client.core.tryLimits.api
-	idle := time.AfterFunc(limit, func() { cancel(errTryTimeout) })
+	limit := t.client.core.timeouts.API
+	idle := time.AfterFunc(limit, func() { cancel(httptry.ErrTimeout) })
 	defer idle.Stop()
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
@@ -220,9 +222,9 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 		}
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
-	resp, err := t.client.core.storage().RoundTrip(req)
+	resp, err := t.client.core.clients.Base().RoundTrip(req)
 	if err != nil || resp == nil {
-		return passing{fmt.Errorf("no answer from the storage: %w", storageError(ctx, cmp.Or(err, errNoAnswer)))}
+		return passing{fmt.Errorf("no answer from the storage: %w", storageError(ctx, cmp.Or(err, httptry.ErrNoAnswer)))}
 	}
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
@@ -339,7 +341,7 @@ func (t *transfer) identify(resp *http.Response, size int64) error {
 // storageStatus is the error of a storage that sends no file. A signature that has expired is a 403.
 func storageStatus(status int) error {
 	err := fmt.Errorf("the storage answered %d %s", status, http.StatusText(status))
-	if isTransientStatus(status) || status == http.StatusForbidden {
+	if httptry.IsTransientStatus(status) || status == http.StatusForbidden {
 		return passing{err}
 	}
 	return err

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 const (
@@ -378,7 +380,7 @@ func TestADownloadThatStallsIsTriedAgain(t *testing.T) {
 		assert.InDelta(t, 20+9*18, time.Since(began).Seconds(), 2, "two time limits, then 17 bytes and the end at 9 s each")
 
 		_, _, err = download(t, &storage{steps: []step{hangs}}, 0, WithTryTimeout(time.Second))
-		require.ErrorIs(t, err, errTryTimeout)
+		require.ErrorIs(t, err, httptry.ErrTimeout)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

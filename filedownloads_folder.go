@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // FolderOptions say how the files of a file download are named.
@@ -63,7 +64,7 @@ func (d folderDownload) run(
 	ctx context.Context, id uuid.UUID, folder string, o FolderOptions, options []CallOption,
 ) (paths []string, err error) {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: OpFileDownloadsDownload, Field: field, Value: unlessKey(value), Want: want}
+		return &InputError{Op: OpFileDownloadsDownload, Field: field, Value: mask.UnlessKey(value), Want: want}
 	}
 	switch {
 	case folder == "":

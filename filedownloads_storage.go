@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // hideLocation takes out of an answer, whatever its status, what can be the place that it leads to:
@@ -23,9 +25,9 @@ func (x *exchange) hideLocation() {
 		a.Header = a.Header.Clone()
 		a.Header.Set("Location", redacted)
 	}
-	hasFailed := !isSuccess(a.StatusCode) && !x.isRedirected(a.StatusCode)
-	if !hasFailed || !x.problem.isOwn() || holdsURL(a.Body) {
-		a.Body, x.problem = nil, errorBody{isForeign: x.problem.isForeign}
+	hasFailed := !httptry.IsSuccess(a.StatusCode) && !x.isRedirected(a.StatusCode)
+	if !hasFailed || !x.problem.IsOwn() || holdsURL(a.Body) {
+		a.Body, x.problem = nil, httptry.ErrorBody{IsForeign: x.problem.IsForeign}
 	}
 }
 
@@ -52,7 +54,7 @@ func storageError(ctx context.Context, err error) error {
 	)
 	switch {
 	case ctx.Err() != nil:
-		return tryError(ctx, contextError(ctx))
+		return httptry.Cause(ctx, httptry.ContextError(ctx))
 	case errors.As(err, &name) && name.IsNotFound:
 		return errors.New("the name of its host was not found")
 	case errors.As(err, &name):
@@ -69,8 +71,8 @@ func storageError(ctx context.Context, err error) error {
 		return errors.New("it does not speak HTTP")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("the connection ended: %w", io.ErrUnexpectedEOF)
-	case errors.Is(err, errNoAnswer):
-		return errNoAnswer
+	case errors.Is(err, httptry.ErrNoAnswer):
+		return httptry.ErrNoAnswer
 	}
 	return errors.New("the connection failed")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // BackfillState is how far a backfill or a retry has come.
@@ -115,7 +117,7 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 		first := &s.Runs[slices.IndexFunc(s.Runs, func(r Run) bool { return r.endedBadly() })]
 		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: %s", s.Failed, len(s.Runs), first.ending())
 	case row != nil && row.Status != RunStatusCompleted:
-		e.reason, e.err = "it ended as "+clean(string(row.Status)), row.Status.sentinel()
+		e.reason, e.err = "it ended as "+mask.Clean(string(row.Status)), row.Status.sentinel()
 	case len(s.Runs) > 0 && row == nil && s.Progress < 1:
 		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
 			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))

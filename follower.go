@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // mostIntervals is how many intervals of a backfill are followed: each is held with its newest run.
@@ -176,7 +178,7 @@ func (f *follower) locateDates(ctx context.Context) error {
 	}
 	zone, err := time.LoadLocation(export.Timezone)
 	if err != nil {
-		return fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", clean(export.Timezone), export.ID)
+		return fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
 	}
 	hour := orDefault(export.OffsetHour)
 	f.whole = &span{end: beginOfDay(f.ticket.EndAt, hour, zone)}

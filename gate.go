@@ -2,12 +2,13 @@ package hogapi
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Reason says why an event is refused before it is sent, or was rejected by the service.
@@ -112,16 +113,13 @@ func (e *EventError) Unwrap() error { return e.Err }
 // Is matches ErrInvalid.
 func (e *EventError) Is(target error) bool { return target == ErrInvalid }
 
-// aKey is what a key of the service looks like.
-var aKey = regexp.MustCompile(`ph[a-z]_[A-Za-z0-9_-]{4,}`)
-
 // shown is a refused value for an error: cut, on one line, and without keys.
 func shown(value string) string {
 	const most = 64
 	if len(value) > 4*most {
 		value = value[:4*most]
 	}
-	value = clean(aKey.ReplaceAllString(value, redacted))
+	value = mask.Clean(mask.Keys(value))
 	if n := utf8.RuneCountInString(value); n > most {
 		value = string([]rune(value)[:most]) + "…"
 	}

@@ -34,6 +34,8 @@ type CallInfo struct {
 
 type callInfoKey struct{}
 
+func (i CallInfo) in(ctx context.Context) context.Context { return context.WithValue(ctx, callInfoKey{}, i) }
+
 // CallInfoFrom returns the call that the request with this context belongs to.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
@@ -88,20 +90,20 @@ type CheckpointEvent struct {
 // observeTry tells logger and hooks of one try, and of the retry that follows.
 func (x *exchange) observeTry(ctx context.Context) {
 	c, info := x.core, x.info(x.tries)
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.last.err, slog.Int("status", x.last.status), slog.Duration("duration", x.report.duration))
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.last.Err, slog.Int("status", x.last.Status), slog.Duration("duration", x.facts.Duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryEvent{CallInfo: info, StatusCode: x.last.status, Err: x.last.err, Duration: x.report.duration})
+		c.hooks.OnTry(ctx, TryEvent{CallInfo: info, StatusCode: x.last.Status, Err: x.last.Err, Duration: x.facts.Duration})
 	})
-	if !x.verdict.retry {
+	if !x.verdict.Retry {
 		return
 	}
 	reason := "no answer"
-	if x.last.status != 0 {
-		reason = fmt.Sprintf("status %d", x.last.status)
+	if x.last.Status != 0 {
+		reason = fmt.Sprintf("status %d", x.last.Status)
 	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.verdict.wait))
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.verdict.Wait))
 	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryEvent{CallInfo: info, StatusCode: x.last.status, Reason: reason, Wait: x.verdict.wait})
+		c.hooks.OnRetry(ctx, RetryEvent{CallInfo: info, StatusCode: x.last.Status, Reason: reason, Wait: x.verdict.Wait})
 	})
 }
 
@@ -109,14 +111,14 @@ func (x *exchange) observeResult(ctx context.Context, err error) {
 	c, info := x.core, x.info(x.tries)
 	took := time.Since(x.started)
 	level := slog.LevelError
-	if x.last.canceled && errors.Is(ctx.Err(), context.Canceled) {
+	if x.last.Canceled && errors.Is(ctx.Err(), context.Canceled) {
 		level = slog.LevelDebug // the caller's wish, as when a walk with prefetch is broken off
 	}
 	if err != nil {
-		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.last.status), slog.Duration("duration", took))
+		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.last.Status), slog.Duration("duration", took))
 	}
 	c.hook(ctx, c.hooks.OnResult != nil, func() {
-		c.hooks.OnResult(ctx, ResultEvent{CallInfo: info, StatusCode: x.last.status, Err: err, Duration: took})
+		c.hooks.OnResult(ctx, ResultEvent{CallInfo: info, StatusCode: x.last.Status, Err: err, Duration: took})
 	})
 }
 

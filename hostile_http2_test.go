@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // HTTP/2 has more ways to break off than a closed connection. The frames are written by hand, as no server would.
@@ -177,7 +179,7 @@ func resets() map[string]*http2Server {
 
 // client is one that trusts the server and speaks HTTP/2 to it.
 func (s *http2Server) client(t *testing.T, options ...Option) *Client {
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	if s.plain {
 		transport.Protocols = new(http.Protocols)
 		transport.Protocols.SetUnencryptedHTTP2(true)
@@ -283,7 +285,7 @@ func TestHTTP2ResetIsWaitedOut(t *testing.T) {
 		begin := time.Now()
 		require.NoError(t, get(t.Context(), server.client(t, WithTryTimeout(time.Minute), WithRetryPolicy(RetryPolicy{}))), name)
 		require.EqualValues(t, 3, server.taken.Load(), name)
-		require.GreaterOrEqual(t, time.Since(begin), 2*minDelay, name)
+		require.GreaterOrEqual(t, time.Since(begin), 2*httptry.MinDelay, name)
 	}
 }
 
@@ -295,7 +297,7 @@ func TestOldTLSGetsNoEvents(t *testing.T) {
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	server.StartTLS()
 	defer server.Close()
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	transport.TLSClientConfig.RootCAs = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL(server.URL), WithTryTimeout(hostileTry))
 	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{MaxTries: 1}})

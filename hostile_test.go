@@ -20,6 +20,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // What a hostile server can do to a call and to an import: each must end, with one typed error, in bounded memory, and no event
@@ -178,7 +180,7 @@ func manyHeaders(w io.Writer) {
 const hostileTry = 250 * time.Millisecond
 
 func hostileClient(t *testing.T, url string, options ...Option) *Client {
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	t.Cleanup(transport.CloseIdleConnections)
 	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(url), WithTryTimeout(hostileTry), WithRetryPolicy(RetryPolicy{MaxTries: 1})}, options...)...)
 }
@@ -271,10 +273,10 @@ func TestHostileServersAndMemory(t *testing.T) {
 		growth := heapGrowth(func() {
 			err := client.Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
 			require.Error(t, err)
-			require.Equal(t, isBody, errors.Is(err, errAnswerTooBig), "%v", err)
+			require.Equal(t, isBody, errors.Is(err, httptry.ErrTooBig), "%v", err)
 		})
 		t.Logf("%s: a call: %d KiB", name, growth>>10)
-		require.LessOrEqual(t, growth, int64(2*maxAnswer), name)
+		require.LessOrEqual(t, growth, int64(2*httptry.MaxAnswer), name)
 
 		growth = heapGrowth(func() {
 			capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 16, MaxTries: 1, Linger: time.Millisecond}})
@@ -288,7 +290,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 			require.Error(t, err)
 		})
 		t.Logf("%s: 16 lanes: %d KiB", name, growth>>10)
-		require.LessOrEqual(t, growth, int64(maxAnswer), name)
+		require.LessOrEqual(t, growth, int64(httptry.MaxAnswer), name)
 	}
 }
 

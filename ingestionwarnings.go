@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // IngestionWarning says that events of one kind were dropped or changed while they were taken in.
@@ -99,7 +101,7 @@ func (o IngestionWarningListOptions) check(op Op) error {
 		}
 	}
 	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
+		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
 	}
 	switch {
 	case o.Ordering != "" && !isKnown(o.Ordering, warningOrderings):

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // Keys that a server repeats in a success, in any field, are in nothing that is decoded, so in no error that is made of it.
@@ -302,7 +304,7 @@ func TestUndecodableAnswerKeepsNoKey(t *testing.T) {
 		}
 		decode, ok := errors.AsType[*DecodeError](err)
 		require.True(t, ok)
-		require.LessOrEqual(t, len(decode.Body()), maxErrorBody)
+		require.LessOrEqual(t, len(decode.Body()), httptry.MaxErrorBody)
 		require.Less(t, len(err.Error()), 1000)
 		requireNoKeyInside(t, "the error", err)
 	}

@@ -16,6 +16,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // LogEntry is one line of the log of an export or a run.
@@ -91,10 +94,7 @@ func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
 		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if p.Results, err = listOf[LogEntry](ctx, d); err == nil {
-		err = atEnd(d)
-	}
+	p.Results, err = httptry.List(ctx, body, isComplete[LogEntry])
 	return err
 }
 
@@ -132,7 +132,7 @@ func (o LogOptions) check(op Op) error {
 	for _, level := range o.Levels {
 		if level == "" || strings.Contains(string(level), ",") {
 			return &InputError{
-				Op: op, Field: "Levels", Value: unlessKey(string(level)), Want: "one level per element, such as ERROR",
+				Op: op, Field: "Levels", Value: mask.UnlessKey(string(level)), Want: "one level per element, such as ERROR",
 			}
 		}
 		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Op names an operation in errors, hooks and logs, for example "batch_exports.get".
@@ -206,8 +208,8 @@ func (o operation) expand(ids []string) (string, error) {
 		if o.name == OpAppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
 			fits, want = isOneSegment, "an id as HistoricalExports returns it"
 		}
-		if !fits(id) || hasKey(id) {
-			return "", &InputError{Op: o.name, Field: name, Value: unlessKey(id), Want: want}
+		if !fits(id) || mask.HasKey(id) {
+			return "", &InputError{Op: o.name, Field: name, Value: mask.UnlessKey(id), Want: want}
 		}
 		b.WriteString(before)
 		b.WriteString(url.PathEscape(id))

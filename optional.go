@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Opt is an optional field of a request with three states: absent (the zero value, not sent), null, and a value.
@@ -110,7 +112,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 }
 
 // redacted is what a secret prints as, everywhere.
-const redacted = "[redacted]"
+const redacted = mask.Redacted
 
 // Secret holds a credential of a destination. It prints as "[redacted]" in fmt, slog and JSON, at any depth; only the
 // body of a request carries the text.

@@ -8,10 +8,13 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Region is one of the two cloud regions. It sets the origins of the API and of capture.
@@ -67,7 +70,7 @@ type config struct {
 }
 
 func (c *config) problem(field, value, want string) {
-	c.problems = append(c.problems, &InputError{Field: field, Value: unlessKey(value), Want: want})
+	c.problems = append(c.problems, &InputError{Field: field, Value: mask.UnlessKey(value), Want: want})
 }
 
 // WithRegion selects a cloud region.
@@ -191,7 +194,7 @@ func WithApplication(name, version string) Option {
 		if version != "" {
 			app += "/" + version
 		}
-		if name == "" || !isVisibleASCII(app) || hasKey(app) {
+		if name == "" || !isVisibleASCII(app) || mask.HasKey(app) {
 			c.problem("application", app, "a name and version of visible ASCII without blanks, not a key")
 			return
 		}
@@ -299,7 +302,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
 	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
-		if !isPathSegment(segment) || hasKey(segment) {
+		if !isPathSegment(segment) || mask.HasKey(segment) {
 			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
 			break
 		}
@@ -329,4 +332,43 @@ const wantProject = `the project's id, a number, or "@current"`
 
 func isProjectID(s string) bool {
 	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
+}
+
+// RetryPolicy says how management calls are retried. Zero fields take the default.
+// Which failures are retried is not a setting: it follows from the operation. A connection that the
+// server closes while it takes a request costs a try too, so without retries a read can fail there.
+type RetryPolicy struct {
+	MaxTries      int           // the first included; default 4, at most 100; 1 turns retries off
+	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one; default 250 ms
+	MaxDelay      time.Duration // upper end of any wait; default 30 s
+	MaxRetryAfter time.Duration // a longer Retry-After is an error at once; default 60 s
+}
+
+const mostTries = 100
+
+func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
+	if p.MaxTries < 0 || p.MaxTries > mostTries {
+		c.problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if d.value < 0 {
+			c.problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
+		}
+	}
+	if p.MaxTries == 0 {
+		p.MaxTries = 4
+	}
+	if p.BaseDelay == 0 {
+		p.BaseDelay = 250 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = 30 * time.Second
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = time.Minute
+	}
+	return p
 }

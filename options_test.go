@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // good is what a client needs; further options come after it.
@@ -240,7 +242,7 @@ func TestPathPrefix(t *testing.T) {
 		_, _ = io.WriteString(w, `{}`)
 	}))
 	defer server.Close()
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	defer transport.CloseIdleConnections()
 	for _, options := range [][]Option{
 		{WithBaseURL(server.URL + "/behind/a/proxy/")},

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // endpoints are the two checked origins of a client, without trailing slashes.
@@ -48,7 +50,7 @@ func (c *config) parseOrigin(field, text string) *url.URL {
 	}
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
 	switch {
-	case hasKey(text):
+	case mask.HasKey(text):
 		c.problem(field, "", "a URL without a key")
 	case err != nil || u.Host == "" || u.Hostname() == "":
 		c.problem(field, "", `an absolute URL such as "https://posthog.example.com"`)
@@ -66,7 +68,7 @@ func (c *config) parseOrigin(field, text string) *url.URL {
 		end := apiPart.FindString(u.Path)
 		u.Path = strings.TrimSuffix(u.Path, end)
 		c.problem(field, "", fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)",
-			unlessKey(u.String()), unlessKey(end)))
+			mask.UnlessKey(u.String()), mask.UnlessKey(end)))
 	default:
 		return u
 	}

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen
@@ -60,7 +63,7 @@ type CursorOptions struct {
 const defaultMaxPages = 10_000
 
 func (o ListOptions) check(op Op) error {
-	if o.Limit > maxRows {
+	if o.Limit > httptry.MaxRows {
 		return &InputError{
 			Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default",
 		}
@@ -79,7 +82,7 @@ func (o CursorOptions) check(op Op) error {
 
 // start is the cursor to start with, taken out of a link where one was given.
 func (o CursorOptions) start() (string, error) {
-	if hasKey(o.Cursor) {
+	if mask.HasKey(o.Cursor) {
 		return "", errors.New("this holds an API key")
 	}
 	if strings.Contains(o.Cursor, "?") {

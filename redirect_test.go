@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // recorder is a server that keeps everything that reaches it, as text.
@@ -50,7 +52,7 @@ func (r *recorder) take() []string {
 
 // namedHosts makes every host name lead to one of two servers: home.test to the first, all others to the second.
 func namedHosts(t *testing.T, home, other *recorder) *http.Transport {
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address == "home.test:80" {
@@ -134,19 +136,6 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// The client for events follows nothing, not even within its origin: its key is in the body.
-func TestCaptureFollowsNoRedirect(t *testing.T) {
-	s := newScript(answers(307, "", "Location", "/batch/"))
-	client := newFakeClient(t, s)
-	req, err := http.NewRequestWithContext(contextOfTry(t, client), http.MethodPost, "https://us.i.posthog.com/batch/", strings.NewReader("x"))
-	require.NoError(t, err)
-	resp, err := client.core.ingest().Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	require.Equal(t, 307, resp.StatusCode)
-	require.EqualValues(t, 1, s.tries.Load())
-}
-
 // An import sends its events nowhere else, whatever the code and the place, and stops.
 func TestImportFollowsNoRedirect(t *testing.T) {
 	var status int
@@ -203,8 +192,8 @@ func TestFuzzedPlacesStayAtHome(t *testing.T) {
 		case status != 200:
 			require.Error(t, create(t.Context(), client))
 			answered := client.core.capturePost(t.Context(), captureOperation, event, 2, false)
-			require.NoError(t, answered.err)
-			require.Equal(t, status, answered.status)
+			require.NoError(t, answered.Err)
+			require.Equal(t, status, answered.Status)
 		case i%7 == 5:
 			_, _ = collect(walkers["offset"](t.Context(), client, walkOptions{maxPages: 2}))
 		default:
@@ -259,53 +248,12 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 	require.Positive(t, accepted)
 }
 
-// contextOfTry is the context of a request to the capture origin.
-func contextOfTry(t *testing.T, client *Client) context.Context {
-	plan := &tryPlan{
-		origin: originOf(client.core.capture), timeout: defaultCapture,
-		begin: func() CallInfo { return CallInfo{} }, report: func(tryReport) {},
-	}
-	return context.WithValue(t.Context(), tryPlanKey{}, plan)
-}
-
 // A circle of redirects ends.
 func TestRedirectCircle(t *testing.T) {
 	s := newScript(answers(308, "", "Location", "/api/projects/12345/things/"))
 	err := get(t.Context(), newFakeClient(t, s))
 	require.ErrorContains(t, err, "redirects are not followed")
-	require.EqualValues(t, 1+maxRedirects, s.tries.Load())
-}
-
-// Whatever builds a request, the transport lets it out to its own origin only, and only as a try of a call.
-func TestTransportGuardsTheOrigin(t *testing.T) {
-	s := newScript(answers(200, "{}"))
-	client := newFakeClient(t, s)
-	for target, ctx := range map[string]context.Context{
-		"https://us.posthog.com/":         contextOfTry(t, client),
-		"https://eu.i.posthog.com/batch/": contextOfTry(t, client),
-		"http://us.i.posthog.com/batch/":  contextOfTry(t, client),
-		"https://us.i.posthog.com/batch/": t.Context(),
-	} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader("x"))
-		require.NoError(t, err)
-		_, err = client.core.ingest().Do(req) //nolint:bodyclose // there is none
-		require.ErrorIs(t, err, errForeignOrigin)
-	}
-	require.Zero(t, s.tries.Load())
-}
-
-func TestOriginOf(t *testing.T) {
-	for text, want := range map[string]string{
-		"https://Host/x":    "https://host:443",
-		"http://host":       "http://host:80",
-		"HTTPS://host:8443": "https://host:8443",
-		"http://[::1]:9/":   "http://[::1]:9",
-		"http://[::1]/":     "http://[::1]:80",
-	} {
-		u, err := url.Parse(text)
-		require.NoError(t, err)
-		require.Equal(t, want, originOf(u))
-	}
+	require.EqualValues(t, 1+httptry.MaxRedirects, s.tries.Load())
 }
 
 // FuzzLocation: whatever a redirect says, nothing leaves the origin, and the call ends.
@@ -321,7 +269,7 @@ func FuzzLocation(f *testing.F) {
 		status, tries := 300+int(code%100), 0
 		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 			tries++
-			require.Equal(t, "https://us.posthog.com:443", originOf(r.URL))
+			require.Equal(t, "https://us.posthog.com:443", httptry.OriginOf(r.URL))
 			require.Equal(t, "us.posthog.com", r.URL.Host)
 			require.Equal(t, "Bearer "+testPersonalKey, r.Header.Get("Authorization"))
 			return answer(r, status, "", "Location", to), nil
@@ -330,7 +278,7 @@ func FuzzLocation(f *testing.F) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		require.Equal(t, status, api.StatusCode)
-		require.LessOrEqual(t, tries, 1+maxRedirects)
+		require.LessOrEqual(t, tries, 1+httptry.MaxRedirects)
 		require.NotContains(t, err.Error(), "evil")
 	})
 }

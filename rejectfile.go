@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
@@ -160,16 +161,16 @@ const rejectKey = "$reject"
 // line is the reject as a line of JSON without its newline.
 func (r Reject) line(enc *jsonb.Encoder, by rejectedBy) ([]byte, error) {
 	note := rejectNote{
-		Status: r.Status, Position: r.Position, Origin: r.origin, Where: clean(r.Where), LeftOut: r.leftOut,
+		Status: r.Status, Position: r.Position, Origin: r.origin, Where: mask.Clean(r.Where), LeftOut: r.leftOut,
 		Import: by.importID, IsMapped: by.isMapped,
 	}
 	if e := r.Err; e != nil {
-		note.Reason, note.Field, note.Value, note.Want = e.Reason, clean(e.Field), clean(e.Value), clean(e.Want)
+		note.Reason, note.Field, note.Value, note.Want = e.Reason, mask.Clean(e.Field), mask.Clean(e.Value), mask.Clean(e.Want)
 		if e.Err != nil {
-			note.Detail = clean(bare(e.Err).Error())
+			note.Detail = mask.Clean(bare(e.Err).Error())
 		}
 		for _, other := range e.Also {
-			note.Also = append(note.Also, clean(other.fault()))
+			note.Also = append(note.Also, mask.Clean(other.fault()))
 		}
 	}
 	if utf8.Valid(r.Raw) {

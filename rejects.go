@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Reject is an event that was refused by the gate or the service, or a record that made no event. It is
@@ -100,7 +101,7 @@ func describe(ev *Event) *description {
 func (d *description) member(within, key string, value any) bool {
 	line, err := appendMember(&d.json, d.line, key, value)
 	if err != nil {
-		d.leftOut = append(d.leftOut, within+clean(key))
+		d.leftOut = append(d.leftOut, within+mask.Clean(key))
 		return false
 	}
 	d.line = line

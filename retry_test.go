@@ -2,9 +2,7 @@ package hogapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // T1: go-retryablehttp repeats every method: one create became five.
@@ -129,119 +129,14 @@ func TestTrapT04EveryFormOfRetryAfterIsObeyed(t *testing.T) {
 	}
 }
 
-// Without a Date of the service, dates are measured by the client's clock, the injected one.
-func TestRetryAfterDateWithoutDate(t *testing.T) {
-	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	h := http.Header{"Retry-After": {"Mon, 04 May 2026 03:02:31 GMT"}}
-	require.Equal(t, 30*time.Second, parseRetryAfter(h, now))
-	require.Zero(t, parseRetryAfter(h, now.Add(time.Hour)))
-}
-
-// The longest of several values counts.
-func TestRetryAfterTwice(t *testing.T) {
-	h := http.Header{"Retry-After": {"1", "x", "3", "2"}}
-	require.Equal(t, 3*time.Second, parseRetryAfter(h, time.Now()))
-}
-
-// hostileRetryAfter are values that no service should send.
-var hostileRetryAfter = []string{
-	"", " ", "\t", "-1", "-0", "-0.5", "+5", "+0", "0", "00", "0.0", "0.", ".0", ".", "..", "1.2.3", "1,5", "1;2", "1 2", "5 seconds", "5s", "1m", "PT5S",
-	"0x10", "0b1", "1e3", "1E3", "1e-3", "1e400", "1_000", "inf", "Inf", "+Inf", "-Inf", "Infinity", "nan", "NaN", "-NaN", "null", "true", "{}", "[5]", `"5"`,
-	"٣", "５", "1\x00", "\x005", "5\r\n", "0.0000000001", "0.000000001", "0.9999999999", "59.9999999999", "60.0000001",
-	"9223372036", "9223372036.854775807", "9223372037", "18446744074", "18446744073.709551616", "9223372036854775807", "18446744073709551616",
-	strings.Repeat("9", 400), "0." + strings.Repeat("0", 400) + "1", strings.Repeat("0", 400) + "5", strings.Repeat(".", 400),
-	"Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Fri, 31 Dec 10000 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT",
-	"Sat, 01 Jan 2000 00:00:09", "Sat, 01 Jan 2000 00:00:09 PST", "Sat, 32 Jan 2000 00:00:09 GMT", "Sat, 01 Jan 2000 24:00:00 GMT", "2000-01-01T00:00:09Z",
-	"Saturday, 01-Jan-69 00:00:09 GMT", "946684809", "1e1 GMT", "tomorrow",
-}
-
-// Whatever the service says, a wait is never below the floor nor above the cap, and the calls end.
-func TestHostileRetryAfter(t *testing.T) {
-	require.GreaterOrEqual(t, len(hostileRetryAfter), 60)
-	for _, value := range hostileRetryAfter {
-		t.Run(fmt.Sprintf("%.30q", value), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newScript(answers(503, "", "Retry-After", value, "Date", "Sat, 01 Jan 2000 00:00:00 GMT"))
-				require.ErrorIs(t, get(t.Context(), newFakeClient(t, s)), ErrServer)
-				for _, wait := range s.waits() {
-					require.GreaterOrEqual(t, wait, minDelay)
-					require.LessOrEqual(t, wait, time.Minute)
-				}
-			})
-		})
-	}
-}
-
-// FuzzRetryAfter compares with a slower reading of the header that cannot overflow.
-func FuzzRetryAfter(f *testing.F) {
-	for _, value := range hostileRetryAfter {
-		f.Add(value, "Sat, 01 Jan 2000 00:00:00 GMT", int64(0), 0.5)
-		f.Add(value, value, int64(24*time.Hour), 0.0)
-	}
-	policy := RetryPolicy{}.withDefaults(&config{})
-	f.Fuzz(func(t *testing.T, value, date string, skew int64, random float64) {
-		now := time.Unix(946684800, 0).Add(time.Duration(skew))
-		h := http.Header{"Retry-After": {value}, "Date": {date}}
-		got := parseRetryAfter(h, now)
-		require.GreaterOrEqual(t, got, time.Duration(0))
-		require.InDelta(t, oracleRetryAfter(value, date, now), got.Seconds(), 1e-6+1e-12*got.Seconds())
-		if !(random >= 0 && random < 1) {
-			random = 0.25
-		}
-		v := policy.decide(outcome{try: 1, status: 429, retryAfter: got, timeLeft: math.MaxInt64, random: random})
-		require.Equal(t, got > policy.MaxRetryAfter, v.overCap)
-		require.Equal(t, !v.overCap, v.retry)
-		if v.retry {
-			require.GreaterOrEqual(t, v.wait, max(got, minDelay))
-			require.LessOrEqual(t, v.wait, policy.MaxRetryAfter)
-		}
-	})
-}
-
-// oracleRetryAfter reads seconds digit by digit and dates as whole seconds, and saturates.
-func oracleRetryAfter(value, date string, now time.Time) float64 {
-	value = strings.TrimSpace(value)
-	whole, fraction, _ := strings.Cut(value, ".")
-	isNumber := len(whole)+len(fraction) > 0
-	seconds, unit := 0.0, 0.1
-	for _, r := range whole {
-		isNumber = isNumber && '0' <= r && r <= '9'
-		seconds = seconds*10 + float64(r-'0')
-	}
-	for _, r := range fraction {
-		isNumber = isNumber && '0' <= r && r <= '9'
-		seconds += unit * float64(r-'0')
-		unit /= 10
-	}
-	if !isNumber {
-		at, err := http.ParseTime(value)
-		if err != nil {
-			return 0
-		}
-		if d, err := http.ParseTime(date); err == nil {
-			now = d
-		}
-		seconds = float64(at.Unix()-now.Unix()) - float64(now.Nanosecond())/1e9
-	}
-	return min(max(seconds, 0), float64(math.MaxInt64)/1e9)
-}
-
 // T5: the jitter functions of go-retryablehttp went over the longest wait that was set.
 func TestTrapT05WaitsStayBetweenFloorAndCap(t *testing.T) {
-	policy := RetryPolicy{BaseDelay: time.Second, MaxDelay: 30 * time.Second}
-	for try := 1; try <= 200; try++ {
-		for _, random := range []float64{0, 0.25, 0.5, 0.75, math.Nextafter(1, 0)} {
-			wait := policy.delay(outcome{try: try, random: random})
-			require.GreaterOrEqual(t, wait, minDelay)
-			require.LessOrEqual(t, wait, min(policy.BaseDelay<<min(try-1, 10), policy.MaxDelay))
-		}
-	}
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(answers(503, ""))
 		require.Error(t, get(t.Context(), newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 100, BaseDelay: time.Hour, MaxDelay: 2 * time.Second}))))
 		require.EqualValues(t, 100, s.tries.Load())
 		require.LessOrEqual(t, slices.Max(s.waits()), 2*time.Second)
-		require.GreaterOrEqual(t, slices.Min(s.waits()), minDelay)
+		require.GreaterOrEqual(t, slices.Min(s.waits()), httptry.MinDelay)
 	})
 }
 
@@ -299,10 +194,18 @@ func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
 				for range 500 {
 					require.NoError(t, get(t.Context(), client))
 				}
-				require.Equal(t, budgetSize, client.core.budget.tokens, "full capacity is back")
+				require.Equal(t, httptry.BudgetSize, tokens(client), "full capacity is back")
 			})
 		})
 	}
+}
+
+// tokens takes all that the retry budget of a client holds.
+func tokens(client *Client) (n int) {
+	for client.core.budget.Take(1) {
+		n++
+	}
+	return n
 }
 
 // A retry that succeeds costs nothing, and neither does one that the caller does not wait for.
@@ -312,7 +215,7 @@ func TestBudgetIsForStormsOnly(t *testing.T) {
 		for range 1000 {
 			client := newFakeClient(t, newScript(busy, ok))
 			require.NoError(t, get(t.Context(), client))
-			require.Equal(t, budgetSize, client.core.budget.tokens)
+			require.Equal(t, httptry.BudgetSize, tokens(client))
 		}
 		client := newFakeClient(t, newScript(busy))
 		for range 1000 {
@@ -322,28 +225,8 @@ func TestBudgetIsForStormsOnly(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, ErrServer)
 		}
-		require.Equal(t, budgetSize, client.core.budget.tokens)
+		require.Equal(t, httptry.BudgetSize, tokens(client))
 	})
-}
-
-// The waits of many clients must not meet. Without jitter all of them would fall into one window.
-func TestJitterSpreadsTheFirstRetry(t *testing.T) {
-	const clients, width = 1000, 10 * time.Millisecond
-	policy := RetryPolicy{}.withDefaults(&config{})
-	busiest := func(random func() float64) float64 {
-		windows := map[time.Duration]int{}
-		for range clients {
-			windows[policy.delay(outcome{try: 1, random: random()})/width]++
-		}
-		most := 0
-		for _, n := range windows {
-			most = max(most, n)
-		}
-		mean := clients / (float64(policy.BaseDelay-minDelay) / float64(width))
-		return float64(most) / mean
-	}
-	require.LessOrEqual(t, busiest(randomUnit), 3.0)
-	require.Greater(t, busiest(func() float64 { return 0.5 }), 3.0, "the measure sees a lack of jitter")
 }
 
 // Tries, waits and classes of calls that may be repeated.
@@ -390,5 +273,4 @@ func TestPermanentTransportErrors(t *testing.T) {
 		require.ErrorIs(t, err, cause)
 		require.EqualValues(t, 1, s.tries.Load(), cause)
 	}
-	require.False(t, isPermanent(errors.New("connection reset")))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Run is one execution of a batch export over an interval of data.
@@ -119,7 +121,7 @@ const (
 // check refuses what the service would silently ignore or answer with an empty list.
 func (o RunListOptions) check(op Op) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: unlessKey(value), Want: want}
+		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
 	}
 	for _, s := range o.Statuses {
 		if err := checkSpelling(op, "Statuses", s, runStatuses); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // requireNoKeys demands that neither a text nor what %+v shows of an error's parts holds a key.
@@ -128,7 +130,7 @@ func TestCredentialsEchoedInATextAreInNoError(t *testing.T) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		require.Contains(t, string(api.Body()), redacted)
-		require.NotContains(t, string(api.Body())+err.Error(), credential[:leastOfKey])
+		require.NotContains(t, string(api.Body())+err.Error(), credential[:mask.LeastOfKey])
 	}
 }
 
@@ -143,6 +145,47 @@ func escapes(s string) string {
 	var b strings.Builder
 	for _, c := range utf16.Encode([]rune(s)) {
 		fmt.Fprintf(&b, `\u%04x`, c)
+	}
+	return b.String()
+}
+
+// Hiding keys costs little, whatever a server sends: long bodies and many headers that look like the beginning of an escaped key.
+// A call whose context ends is over soon after.
+func TestHidingKeysIsCheap(t *testing.T) {
+	const size = 1 << 20
+	for name, begins := range map[string]string{"escapes": `\u00`, "percents": "%70%68", "half keys": testPersonalKey[:mask.LeastOfKey-1], "keys": testPersonalKey} {
+		many := make([]string, size/64)
+		for i := range many {
+			many[i] = strings.Repeat(begins, 64)[:64]
+		}
+		for _, status := range []int{200, 400} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			begin := time.Now()
+			var reply Reply
+			client := newFakeClient(t, newScript(func(r *http.Request) (*http.Response, error) {
+				resp := answer(r, status, `"`+strings.Repeat(begins, size/len(begins))+`"`)
+				resp.Header["X-Many"] = many
+				resp.Header["X-Request-Id"] = many
+				return resp, nil
+			}))
+			for _, err := range client.BatchExports.All(ctx, nil, WithReply(&reply)) {
+				require.Error(t, err)
+			}
+			cancel()
+			require.Less(t, time.Since(begin), 3*time.Second, "%s, %d", name, status) // on a busy machine
+			if status != 200 {
+				require.LessOrEqual(t, len(fmt.Sprint(reply.Header)), mask.MostHeader+mask.MostHeader/8)
+				require.NotContains(t, fmt.Sprint(reply), testPersonalKey[:mask.LeastOfKey])
+			}
+		}
+	}
+}
+
+// escaped writes every character as a JSON escape.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, `\u%04X`, s[i])
 	}
 	return b.String()
 }

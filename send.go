@@ -13,62 +13,34 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// captureReply is the outcome of one request to the capture origin.
-type captureReply struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error // there is no answer
-	unsent bool  // provably nothing was written
-	stale  bool  // a connection that had been kept ended under the request
-}
+// maxWord is the most bytes of a capture answer, which is a word; each lane may hold one.
+const maxWord = 64 << 10
 
-// capturePost makes one request to the capture origin. It is written once: what is sent again, and
-// when, is for the lanes to say.
-func (c *core) capturePost(ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool) (r captureReply) {
+// capturePost makes one request to the capture origin. What is sent again, and when, is for the
+// lanes to say.
+func (c *core) capturePost(
+	ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool,
+) captureAnswer {
 	target := *c.capture
 	target.Path += op.path
+	timeout := c.timeouts.Capture
 	if op.name == OpPreflight {
 		target.RawQuery = "v=2"
-	}
-	timeout := c.tryLimits.capture
-	if op.name == OpPreflight {
 		timeout = min(timeout, preflightTime)
 	}
 	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
-	r.unsent = true // unless the transport reports otherwise
-	plan := &tryPlan{
-		origin: originOf(&target), timeout: timeout, mostBytes: maxWord,
-		begin: func() CallInfo { return info }, report: func(t tryReport) { r.unsent, r.stale = t.unsent, t.stale },
-	}
-	keys := []string{c.projectKey()}
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, tryPlanKey{}, plan), op.method, target.String(), open())
-	if err != nil {
-		r.err = noURL(err)
-		return r
-	}
-	req.ContentLength = size
-	req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", c.userAgent)
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {c.userAgent}}
 	if zipped {
-		req.Header.Set("Content-Encoding", "gzip")
+		header.Set("Content-Encoding", "gzip")
 	}
-	resp, err := c.ingest().Do(req)
-	if err = noURL(err); errors.Is(err, io.EOF) {
-		err = fmt.Errorf("the connection was closed without an answer: %w", err)
-	}
-	if err != nil {
-		r.err = redactError(err, keys)
-		return r
-	}
-	defer resp.Body.Close()
-	r.status, r.header = resp.StatusCode, resp.Header
-	r.body, r.err = io.ReadAll(resp.Body) // in memory
-	r.body = redact(r.body, keys)
-	return r
+	return captureAnswer(httptry.Once(ctx, c.clients.Capture(), httptry.Request{
+		Plan:   httptry.Plan{Timeout: timeout, MostBytes: maxWord, Mark: info.in},
+		Method: op.method, URL: &target, Header: header,
+		Open: open, Size: size, Keys: []string{c.projectKey()},
+	}))
 }
 
 // post makes one try of a batch.
@@ -76,14 +48,14 @@ func (p *pipeline) post(body *delivery.Body) delivery.Answer {
 	start := time.Now()
 	r := p.core.capturePost(p.posting, captureOperation, body.Open, int64(body.Size), body.Gzip)
 	answered := p.answered.Load()
-	if r.status != 0 {
+	if r.Status != 0 {
 		p.answered.Store(true)
 	}
 	a := r.judge(answered)
 	a.Unreached = a.Unsent && !answered
 	a.Duration = time.Since(start)
-	if r.err == nil {
-		a.RetryAfter = parseRetryAfter(r.header, p.core.now())
+	if r.Err == nil {
+		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.core.now())
 	}
 	return a
 }
@@ -105,8 +77,8 @@ func (p *pipeline) settled(seqs []uint64) {
 	p.committer.signal()
 }
 
-// mostRefused is how many events in a row, each sent alone, may be answered 400 with none accepted in
-// between: what refuses everything is not the service.
+// mostRefused is how many events in a row, each sent alone, may be answered 400 with none
+// accepted in between: what refuses everything is not the service.
 const mostRefused = 100
 
 // refused is told of an event that the service has refused alone.
@@ -116,7 +88,8 @@ func (p *pipeline) refused(seq uint64, wire []byte, a delivery.Answer) error {
 		reason = ReasonAnswer413
 	}
 	if reason == ReasonAnswer400 && p.refusedOnly.Add(1) >= mostRefused {
-		return &StopError{Reason: StopRefused, Status: a.Status, Err: fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)}
+		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
+		return &StopError{Reason: StopRefused, Status: a.Status, Err: err}
 	}
 	event := slices.Clone(wire)
 	p.budget.Hold(len(event))
@@ -172,23 +145,24 @@ func (p *pipeline) preflight() {
 	body := `{"api_key":"` + p.core.projectKey() + `","distinct_id":"hogapi-preflight"}`
 	open := func() io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
 	r := p.core.capturePost(p.posting, preflightOperation, open, int64(len(body)), false)
-	if r.err == nil {
+	if r.Err == nil {
 		p.answered.Store(true)
 	}
 	switch {
-	case r.err == nil && r.status == http.StatusUnauthorized:
-		p.stop(&StopError{Reason: StopWrongKey, Status: r.status, Err: r.words()})
-	case r.err == nil && isSuccess(r.status):
+	case r.Err == nil && r.Status == http.StatusUnauthorized:
+		p.stop(&StopError{Reason: StopWrongKey, Status: r.Status, Err: r.words()})
+	case r.Err == nil && httptry.IsSuccess(r.Status):
 	case p.sending.Err() == nil:
-		if reason := unreachable(r.err); reason != "" {
-			p.stop(&StopError{Reason: reason, Err: r.err})
+		if reason := unreachable(r.Err); reason != "" {
+			p.stop(&StopError{Reason: reason, Err: r.Err})
 			return
 		}
-		if r.err != nil {
-			p.sender.Failing(r.err)
+		if r.Err != nil {
+			p.sender.Failing(r.Err)
 		}
 		p.ledger.Count(string(WarnKeyUnchecked), 1)
-		p.core.logger.WarnContext(p.sending, "hogapi: the project key could not be checked", "status", r.status, "error", r.err)
+		const text = "hogapi: the project key could not be checked"
+		p.core.logger.WarnContext(p.sending, text, "status", r.Status, "error", r.Err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // staleServer answers one request on each connection. The next one finds the connection closed, or on its first bytes, or once
@@ -87,7 +89,7 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel() // it waits before each second read
 	n := longer(8, 2000)
 	server := newStaleServer(t, `{"status":"Ok"}`)
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	var batches, reads int64 // one lane: one at a time
 	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL("http://"+server.address), WithHooks(Hooks{
 		OnBatch: func(BatchEvent) { batches++ },

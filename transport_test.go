@@ -3,7 +3,6 @@ package hogapi
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -22,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // newServedClient is a client of a real server on loopback, below a path prefix: an absolute path would miss it.
@@ -31,7 +32,7 @@ func newServedClient(t testing.TB, handler http.Handler, options ...Option) (*Cl
 	server := httptest.NewUnstartedServer(http.StripPrefix("/below", handler))
 	server.Start()
 	t.Cleanup(server.Close)
-	transport := defaultTransport()
+	transport := httptry.DefaultTransport()
 	t.Cleanup(transport.CloseIdleConnections)
 	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(server.URL + "/below/")}, options...)...), transport
 }
@@ -108,11 +109,11 @@ func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
 		require.True(t, timeout.Timeout())
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller set none")
 		require.EqualValues(t, 4, s.tries.Load())
-		require.Less(t, time.Since(start), 4*defaultTry+3*30*time.Second)
+		require.Less(t, time.Since(start), 4*httptry.DefaultAPI+3*30*time.Second)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		require.ErrorIs(t, create(t.Context(), newFakeClient(t, newScript(hangs), WithTryTimeout(2*time.Second))), errTryTimeout)
+		require.ErrorIs(t, create(t.Context(), newFakeClient(t, newScript(hangs), WithTryTimeout(2*time.Second))), httptry.ErrTimeout)
 		require.Equal(t, 2*time.Second, time.Since(start))
 	})
 }
@@ -126,7 +127,7 @@ func TestSilentSocketIsGivenUp(t *testing.T) {
 	require.InDelta(t, 150*time.Millisecond, quickest(5, func() {
 		err := create(t.Context(), client)
 		require.ErrorIs(t, err, ErrOutcomeUnknown)
-		require.ErrorIs(t, err, errTryTimeout)
+		require.ErrorIs(t, err, httptry.ErrTimeout)
 	}), float64(50*time.Millisecond))
 }
 
@@ -194,7 +195,7 @@ func TestTrickledErrorBodyOverSockets(t *testing.T) {
 		}
 	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 	took := quickest(3, func() { require.ErrorIs(t, get(t.Context(), client), ErrServer) })
-	require.InDelta(t, errorBodyTime+50*time.Millisecond, took, float64(50*time.Millisecond))
+	require.InDelta(t, httptry.ErrorBodyTime+50*time.Millisecond, took, float64(50*time.Millisecond))
 }
 
 // T11: with a handler of one's own for errors the last body stays open, and its connection with it.
@@ -328,7 +329,7 @@ func TestRedirectsAreWithinOneTry(t *testing.T) {
 		})
 		start := time.Now()
 		err := create(t.Context(), newFakeClient(t, s, WithTryTimeout(10*time.Second)))
-		require.ErrorIs(t, err, errTryTimeout)
+		require.ErrorIs(t, err, httptry.ErrTimeout)
 		require.Equal(t, 10*time.Second, time.Since(start))
 		require.EqualValues(t, 3, s.tries.Load())
 
@@ -342,7 +343,7 @@ func TestRedirectsAreWithinOneTry(t *testing.T) {
 
 // Answers are bounded: a bomb is an error, and an error's body is cut.
 func TestAnswersAreBounded(t *testing.T) {
-	const size = 10 * maxAnswer
+	const size = 10 * httptry.MaxAnswer
 	body := io.LimitedReader{R: zeros{}}
 	huge := func(status int) step {
 		return func(r *http.Request) (*http.Response, error) {
@@ -354,17 +355,17 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	s := newScript(huge(200))
 	err := newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
-	require.ErrorIs(t, err, errAnswerTooBig)
+	require.ErrorIs(t, err, httptry.ErrTooBig)
 	require.EqualValues(t, 1, s.tries.Load())
-	require.EqualValues(t, maxAnswer+1, size-body.N, "bytes read")
+	require.EqualValues(t, httptry.MaxAnswer+1, size-body.N, "bytes read")
 
 	var reply Reply
 	err = create(t.Context(), newFakeClient(t, newScript(huge(400))), WithReply(&reply))
 	var api *APIError
 	require.ErrorAs(t, err, &api)
-	require.Len(t, api.Body(), maxErrorBody)
-	require.Len(t, reply.Body, maxErrorBody)
-	require.EqualValues(t, maxErrorBody+1, size-body.N, "bytes read")
+	require.Len(t, api.Body(), httptry.MaxErrorBody)
+	require.Len(t, reply.Body, httptry.MaxErrorBody)
+	require.EqualValues(t, httptry.MaxErrorBody+1, size-body.N, "bytes read")
 }
 
 // A server that speaks nothing newer than TLS 1.1 is not spoken to.
@@ -374,7 +375,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		server.StartTLS()
-		client := newFakeClient(t, defaultTransport(), WithRegion(""), WithBaseURL(server.URL), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+		client := newFakeClient(t, httptry.DefaultTransport(), WithRegion(""), WithBaseURL(server.URL), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 		err := create(t.Context(), client)
 		require.ErrorContains(t, err, says)
 		require.NotErrorIs(t, err, ErrOutcomeUnknown, "nothing but the handshake was sent")
@@ -389,29 +390,6 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Only what provably was not sent counts as unsent.
-func TestUnsentNeedsAProof(t *testing.T) {
-	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
-	for name, tt := range map[string]struct {
-		watch  func(*writeWatch)
-		err    error
-		unsent bool
-	}{
-		"no trace, some error":         {func(*writeWatch) {}, errCut, false},
-		"no trace, could not dial":     {func(*writeWatch) {}, dial, true},
-		"no trace, a read failed":      {func(*writeWatch) {}, &net.OpError{Op: "read", Err: errCut}, false},
-		"asked for a connection":       {func(w *writeWatch) { w.asked.Store(true) }, errCut, true},
-		"got one":                      {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, errCut, false},
-		"got one, then could not dial": {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, dial, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var w writeWatch
-			tt.watch(&w)
-			require.Equal(t, tt.unsent, w.unsent(tt.err))
-		})
-	}
-}
-
 // Transports for tests leave things out that net/http's own fills in.
 func TestSparseTransport(t *testing.T) {
 	require.NoError(t, create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
@@ -420,7 +398,7 @@ func TestSparseTransport(t *testing.T) {
 	err := create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 		return nil, nil //nolint:nilnil // what is tested
 	})))
-	require.ErrorIs(t, err, errNoAnswer)
+	require.ErrorIs(t, err, httptry.ErrNoAnswer)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 }
 
@@ -480,7 +458,7 @@ func TestRefusedConnectionIsUnsent(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	client := newFakeClient(t, defaultTransport(), WithRegion(""), WithBaseURL("http://"+address), WithRetryPolicy(RetryPolicy{MaxTries: 2}))
+	client := newFakeClient(t, httptry.DefaultTransport(), WithRegion(""), WithBaseURL("http://"+address), WithRetryPolicy(RetryPolicy{MaxTries: 2}))
 	err = create(t.Context(), client)
 	var transport *TransportError
 	require.ErrorAs(t, err, &transport)

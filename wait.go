@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Sentinels for errors.Is: how a run or a backfill ended that did not export everything.
@@ -109,11 +112,11 @@ func (r *Run) endedBadly() bool {
 
 // ending is how a run ended.
 func (r *Run) ending() string {
-	text := fmt.Sprintf("run %s ended as %s", r.ID, clean(string(r.Status)))
+	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
 	if r.Status == RunStatusCompleted {
 		text = fmt.Sprintf("run %s completed, but %d records failed", r.ID, countOr(r.RecordsFailed))
 	}
-	if latest := clean(deref(r.LatestError)); latest != "" {
+	if latest := mask.Clean(deref(r.LatestError)); latest != "" {
 		text += ": " + latest
 	}
 	return text
@@ -309,10 +312,10 @@ func tooLongAWait(what string, err error) error {
 // canPass reports whether the same read may succeed later.
 func canPass(err error) bool {
 	if api, ok := errors.AsType[*APIError](err); ok {
-		return isTransientStatus(api.StatusCode)
+		return httptry.IsTransientStatus(api.StatusCode)
 	}
 	transport, ok := errors.AsType[*TransportError](err)
-	return ok && !isPermanent(transport.Err)
+	return ok && !httptry.IsPermanent(transport.Err)
 }
 
 // sleep waits, or reports false when the context has ended.
@@ -325,4 +328,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+func deref(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
 }

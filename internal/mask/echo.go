@@ -1,4 +1,4 @@
-package hogapi
+package mask
 
 import (
 	"bytes"
@@ -9,29 +9,28 @@ import (
 	"unicode/utf8"
 )
 
-// What a server echoes of a request must not print its keys.
-
+// What is hidden, and how much is kept.
 const (
-	leastOfKey = 8        // so many first characters of a key are worth hiding
+	LeastOfKey = 8        // so many first characters of a key are worth hiding
 	leastWhole = 16       // a shorter key is a word of a test, which a good answer may hold too
-	mostHeader = 64 << 10 // bytes of the header that are kept of a failed call
+	MostHeader = 64 << 10 // bytes of the header that are kept of a failed call
 	mostText   = 4 << 10  // bytes of an error's text that are kept
 )
 
-// redact returns text without the keys that a server may have echoed in it: whole or cut short, as
+// Bytes returns text without the keys that a server may have echoed in it: whole or cut short, as
 // they are or escaped as JSON and URLs do. It reads the text once.
-func redact(text []byte, keys []string) []byte {
-	return redactEchoes(text, keys, func(key string) int { return min(len(key), leastOfKey) })
+func Bytes(text []byte, keys []string) []byte {
+	return withoutEchoes(text, keys, func(key string) int { return min(len(key), LeastOfKey) })
 }
 
-// redactWhole is redact for an answer that is used: only whole keys are taken out of it.
-func redactWhole(text []byte, keys []string) []byte {
+// Whole is Bytes for an answer that is used: only whole keys are taken out of it.
+func Whole(text []byte, keys []string) []byte {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < leastWhole })
-	return redactEchoes(text, keys, func(key string) int { return len(key) })
+	return withoutEchoes(text, keys, func(key string) int { return len(key) })
 }
 
-func redactEchoes(text []byte, keys []string, least func(key string) int) []byte {
-	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), leastOfKey)])) }
+func withoutEchoes(text []byte, keys []string, least func(key string) int) []byte {
+	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), LeastOfKey)])) }
 	if !bytes.ContainsAny(text, `%\`) && !slices.ContainsFunc(keys, mayEcho) {
 		return text // as nearly always
 	}
@@ -50,7 +49,7 @@ func redactEchoes(text []byte, keys []string, least func(key string) int) []byte
 		}
 		for _, key := range keys {
 			if matched, size := echo(text[i:], key); matched > 0 && matched >= least(key) {
-				out = append(append(out, text[kept:i]...), redacted...)
+				out = append(append(out, text[kept:i]...), Redacted...)
 				kept = i + size
 				i = kept - 1
 				break
@@ -119,75 +118,37 @@ func hexadecimal(digits []byte) (c rune, ok bool) {
 	return c, true
 }
 
-func redactText(s string, keys []string) string { return string(redact([]byte(s), keys)) }
+// Text is Bytes for a string.
+func Text(s string, keys []string) string { return string(Bytes([]byte(s), keys)) }
 
-// redactHeader is what is kept of the header of a failed call: no keys, and not more than a header
+// Header is what is kept of the header of a failed call: no keys, and not more than a header
 // needs.
-func redactHeader(h http.Header, keys []string) http.Header {
-	kept, left := http.Header{}, mostHeader
+func Header(h http.Header, keys []string) http.Header {
+	kept, left := http.Header{}, MostHeader
 	for name, values := range h {
 		shown := name
 		if len(name) <= left {
-			shown = redactText(name, keys)
+			shown = Text(name, keys)
 		}
 		for _, value := range values {
 			if size := len(name) + len(value); size <= left {
 				left -= size
-				kept[shown] = append(kept[shown], redactText(value, keys))
+				kept[shown] = append(kept[shown], Text(value, keys))
 			}
 		}
 	}
 	return kept
 }
 
-// redactError does the same for a transport's error, which may quote a malformed answer. What it
+// Error is Bytes for the text of a transport's error, which may quote a malformed answer. What it
 // wraps is then lost.
-func redactError(err error, keys []string) error {
+func Error(err error, keys []string) error {
 	if err == nil {
 		return nil
 	}
 	whole := err.Error()
-	if text := redactText(brief(err), keys); text != whole {
+	if text := Text(Brief(err), keys); text != whole {
 		return errors.New(text)
 	}
 	return err
-}
-
-// brief is the beginning of an error's text. It may end within a character.
-func brief(err error) string {
-	text := err.Error()
-	return text[:min(len(text), mostText)]
-}
-
-// hasKey reports whether a text holds an API key by its prefix.
-func hasKey(s string) bool {
-	s = strings.ToLower(s) // POSTHOG_REGION is read so
-	for _, prefix := range []string{"phx_", "phc_", "phs_", "pha_"} {
-		if strings.Contains(s, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// unlessKey returns a text that is about to be printed, or nothing where it may be a key that was
-// given in the wrong place: older ones have no prefix, but more letters and digits in a row than an
-// id has.
-func unlessKey(s string) string {
-	const longest = 32
-	run := 0
-	for i := range len(s) {
-		if c := s[i]; c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
-			run++
-		} else {
-			run = 0
-		}
-		if run > longest {
-			return ""
-		}
-	}
-	if hasKey(s) {
-		return ""
-	}
-	return s
 }

@@ -1,0 +1,39 @@
+package httptry
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call pays for each retry and gets back what the last one cost; a success at once adds a token.
+func TestAccount(t *testing.T) {
+	b := NewBudget()
+	failing := Account{Budget: b}
+	for range 3 {
+		require.True(t, failing.Pay(Verdict{Retry: true}))
+	}
+	require.True(t, failing.Pay(Verdict{Retry: true, Silent: true}))
+	require.Equal(t, BudgetSize-3*CostOfRetry-costSilent, b.tokens)
+	failing.Succeed()
+	require.Equal(t, BudgetSize-3*CostOfRetry, b.tokens)
+
+	require.True(t, failing.Pay(Verdict{Retry: true}))
+	failing.Refund()
+	require.Equal(t, BudgetSize-3*CostOfRetry, b.tokens)
+
+	for range BudgetSize {
+		(&Account{Budget: b}).Succeed()
+	}
+	require.Equal(t, BudgetSize, b.tokens, "no more than at the beginning")
+}
+
+func TestBudgetEnds(t *testing.T) {
+	b := NewBudget()
+	a := Account{Budget: b}
+	for range BudgetSize / CostOfRetry {
+		require.True(t, a.Pay(Verdict{Retry: true}))
+	}
+	require.False(t, a.Pay(Verdict{Retry: true}))
+	require.Zero(t, b.tokens)
+}

@@ -1,0 +1,82 @@
+package httptry
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+)
+
+// Why a try has no answer that can be used.
+var (
+	ErrForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
+	ErrNoAnswer      = errors.New("the HTTP client's transport returned neither an answer nor an error")
+	ErrTooBig        = errors.New("the answer is too large")
+	ErrTimeout       = errors.New("the service did not answer within the time allowed for one try")
+
+	errPace     = errors.New("the pace set by WithPace does not allow a call before the deadline")
+	errReset    = errors.New("the connection ended after the request was written, without an answer")
+	errNotFinal = errors.New("the answer has a status below 200, which is not final")
+)
+
+// IsPermanent reports transport errors that a repetition does not change.
+func IsPermanent(err error) bool {
+	var (
+		unknownHost *net.DNSError
+		badCert     *tls.CertificateVerificationError
+		badName     x509.HostnameError
+		badIssuer   x509.UnknownAuthorityError
+	)
+	return errors.Is(err, ErrForeignOrigin) || errors.Is(err, ErrTooBig) || errors.Is(err, errPace) ||
+		errors.As(err, &unknownHost) && unknownHost.IsNotFound ||
+		errors.As(err, &badCert) || errors.As(err, &badName) || errors.As(err, &badIssuer)
+}
+
+// Cause names what ended a try. Its own time limit, which net/http reports as a plain deadline,
+// stays a timeout by net.Error. It is not a context.DeadlineExceeded: the caller's deadline has not
+// passed.
+func Cause(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrTimeout):
+		return timeoutError{}
+	case errors.Is(cause, errReset):
+		return errReset
+	}
+	return err
+}
+
+type timeoutError struct{}
+
+func (timeoutError) Error() string   { return ErrTimeout.Error() }
+func (timeoutError) Timeout() bool   { return true }
+func (timeoutError) Temporary() bool { return true }
+func (timeoutError) Unwrap() error   { return ErrTimeout }
+
+// paceError makes the limiter's refusal of a hopeless wait a deadline error.
+func paceError(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ContextError(ctx)
+	}
+	return fmt.Errorf("%w: %w", errPace, context.DeadlineExceeded)
+}
+
+// ContextError says why a context has ended: its error, and the cause where one was given.
+func ContextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// NoURL takes the URL out of an error of net/http (T10).
+func NoURL(err error) error {
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	return err
+}

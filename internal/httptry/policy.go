@@ -1,0 +1,135 @@
+package httptry
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// Policy bounds the tries of a call.
+type Policy struct {
+	MaxTries      int           // the first included
+	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one
+	MaxDelay      time.Duration // upper end of any wait
+	MaxRetryAfter time.Duration // a longer Retry-After ends the call at once
+}
+
+// MinDelay is the floor of every wait.
+const MinDelay = 100 * time.Millisecond
+
+// Outcome is what one try has shown: all that the decision needs, and no I/O.
+type Outcome struct {
+	Try        int           // from 1
+	Once       bool          // the call acts again each time that it is carried out
+	Status     int           // 0: no answer
+	IsOwn      bool          // the answer is an error in the management API's own JSON
+	Code       string        // the service's error code
+	Err        error         // why there is no usable answer
+	Answered   int           // status of a success whose body could not be read; 0 for none
+	Unsent     bool          // provably nothing of the request was written
+	RetryAfter time.Duration // what the service asks for
+	TimeLeft   time.Duration // until the caller's deadline
+	Canceled   bool          // the caller's context has ended
+	Random     float64       // in [0, 1)
+}
+
+// Verdict is what follows from an Outcome.
+type Verdict struct {
+	Retry   bool
+	Wait    time.Duration // before the next try
+	TooLong bool          // the wait would not end before the caller's deadline
+	MayHave bool          // the call may have taken effect although it failed
+	Silent  bool          // no answer within the time for one try
+}
+
+// Decide is the whole policy.
+func (p Policy) Decide(o Outcome) Verdict {
+	v := Verdict{MayHave: o.mayHaveActed(), Silent: errors.Is(o.Err, ErrTimeout)}
+	if o.Err == nil && IsSuccess(o.Status) || o.Canceled || !o.isTransient() {
+		return v
+	}
+	if o.Once && v.MayHave {
+		return v
+	}
+	if o.Once && o.Status != 0 && !o.wasThrottled() {
+		return v
+	}
+	v.Wait = p.delay(o)
+	switch {
+	case o.RetryAfter > p.MaxRetryAfter:
+	case o.Try >= p.MaxTries:
+	case v.Wait >= o.TimeLeft:
+		v.TooLong = true
+	default:
+		v.Retry = true
+	}
+	return v
+}
+
+// mayHaveActed reports whether the service may have carried out the call although it failed. A 303
+// says that it did, and a proxy can answer any status after the service has acted, unless the
+// status says otherwise: 307, 308 and a 4xx do, except 408, and 429 where it is not the service's
+// own.
+func (o Outcome) mayHaveActed() bool {
+	switch s := o.Status; {
+	case o.Err != nil:
+		return !o.Unsent
+	case s == http.StatusTooManyRequests:
+		return !o.IsOwn
+	case s >= 300 && s < 400:
+		return s != http.StatusTemporaryRedirect && s != http.StatusPermanentRedirect
+	default:
+		return s == http.StatusRequestTimeout || s >= 500
+	}
+}
+
+// SaysDone reports whether the service said that it carried out the call, although its answer
+// cannot be read.
+func (o Outcome) SaysDone() bool { return o.Answered != 0 || o.Status == http.StatusSeeOther }
+
+// wasThrottled reports the one refusal that proves that nothing was done and that the same call may
+// be sent again.
+func (o Outcome) wasThrottled() bool {
+	return o.Status == http.StatusTooManyRequests && o.Code == codeThrottled
+}
+
+// isTransient reports whether the same call may succeed later.
+func (o Outcome) isTransient() bool {
+	if o.Err != nil {
+		return !IsPermanent(o.Err)
+	}
+	return IsTransientStatus(o.Status) && !IsFull(o.Code)
+}
+
+// IsTransientStatus reports whether the same call may meet another status later.
+func IsTransientStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// delay is the wait before the next try: what the service asks for, else full jitter above the
+// floor (T2, T3, T5).
+func (p Policy) delay(o Outcome) time.Duration {
+	if o.RetryAfter > 0 {
+		return max(o.RetryAfter, MinDelay)
+	}
+	return Jitter(p.BaseDelay, p.MaxDelay, o.Try, o.Random)
+}
+
+// Jitter spreads the n-th wait evenly between the floor and base doubled n-1 times, at most limit.
+func Jitter(base, limit time.Duration, n int, random float64) time.Duration {
+	step := limit
+	if shift := n - 1; shift < 62 && base <= limit>>shift {
+		step = base << shift
+	}
+	step = max(step, MinDelay)
+	return MinDelay + time.Duration(random*float64(step-MinDelay))
+}
+
+// Random is a fresh [Outcome.Random].
+func Random() float64 { return rand.Float64() } //nolint:gosec // jitter needs no secrecy

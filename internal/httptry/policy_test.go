@@ -1,0 +1,128 @@
+package httptry
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// defaults is the policy of a caller who sets none.
+var defaults = Policy{
+	MaxTries: 4, BaseDelay: 250 * time.Millisecond, MaxDelay: 30 * time.Second, MaxRetryAfter: time.Minute,
+}
+
+// The decision, for a call that may be repeated and for one that may not.
+func TestDecide(t *testing.T) {
+	cut := errors.New("the connection was cut")
+	type want struct {
+		retry, once bool // without and with Outcome.Once
+		mayHave     bool
+	}
+	for name, tt := range map[string]struct {
+		seen Outcome
+		want want
+	}{
+		"success":                     {Outcome{Status: 204}, want{}},
+		"cut off":                     {Outcome{Err: cut}, want{retry: true, mayHave: true}},
+		"cut off, unsent":             {Outcome{Err: cut, Unsent: true}, want{retry: true, once: true}},
+		"success that was cut":        {Outcome{Err: cut, Answered: 201}, want{retry: true, mayHave: true}},
+		"silent":                      {Outcome{Err: timeoutError{}}, want{retry: true, mayHave: true}},
+		"too big":                     {Outcome{Err: ErrTooBig, Answered: 200}, want{mayHave: true}},
+		"another origin":              {Outcome{Err: ErrForeignOrigin, Unsent: true}, want{}},
+		"throttled":                   {Outcome{Status: 429, IsOwn: true, Code: "throttled"}, want{retry: true, once: true}},
+		"too many backfills":          {Outcome{Status: 429, IsOwn: true, Code: CodeTooManyBackfills}, want{}},
+		"too many file downloads":     {Outcome{Status: 429, IsOwn: true, Code: CodeTooManyFileDownloads}, want{}},
+		"429 of its own, other words": {Outcome{Status: 429, IsOwn: true, Code: "x"}, want{retry: true}},
+		"429 of a proxy":              {Outcome{Status: 429}, want{retry: true, mayHave: true}},
+		"invalid":                     {Outcome{Status: 400, IsOwn: true}, want{}},
+		"not found":                   {Outcome{Status: 404}, want{}},
+		"request timeout":             {Outcome{Status: 408}, want{retry: true, mayHave: true}},
+		"failed":                      {Outcome{Status: 500}, want{retry: true, mayHave: true}},
+		"not implemented":             {Outcome{Status: 501}, want{mayHave: true}},
+		"unavailable":                 {Outcome{Status: 503, RetryAfter: time.Minute}, want{retry: true, mayHave: true}},
+		"unavailable for long":        {Outcome{Status: 503, RetryAfter: time.Minute + 1}, want{mayHave: true}},
+		"elsewhere":                   {Outcome{Status: 302}, want{mayHave: true}},
+		"done, see other":             {Outcome{Status: 303}, want{mayHave: true}},
+		"elsewhere, unchanged":        {Outcome{Status: 307}, want{}},
+		"cancelled":                   {Outcome{Status: 503, Canceled: true}, want{mayHave: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, once := range []bool{false, true} {
+				o := tt.seen
+				o.Try, o.TimeLeft, o.Once = 1, math.MaxInt64, once
+				wanted := tt.want.retry && (!once || tt.want.once)
+				v := defaults.Decide(o)
+				require.Equal(t, wanted, v.Retry, "once: %v", once)
+				require.Equal(t, tt.want.mayHave, v.MayHave)
+				require.Equal(t, errors.Is(o.Err, ErrTimeout), v.Silent)
+				if !wanted {
+					continue
+				}
+				require.GreaterOrEqual(t, v.Wait, max(MinDelay, o.RetryAfter))
+				o.Try = defaults.MaxTries
+				require.False(t, defaults.Decide(o).Retry, "tries")
+				o.Try, o.TimeLeft = 1, v.Wait
+				v = defaults.Decide(o)
+				require.True(t, v.TooLong)
+				require.False(t, v.Retry, "deadline")
+			}
+		})
+	}
+}
+
+// T5: the jitter functions of go-retryablehttp went over the longest wait that was set.
+func TestWaitsStayBetweenFloorAndCap(t *testing.T) {
+	policy := Policy{BaseDelay: time.Second, MaxDelay: 30 * time.Second}
+	for try := 1; try <= 200; try++ {
+		for _, random := range []float64{0, 0.25, 0.5, 0.75, math.Nextafter(1, 0)} {
+			wait := policy.delay(Outcome{Try: try, Random: random})
+			require.GreaterOrEqual(t, wait, MinDelay)
+			require.LessOrEqual(t, wait, min(policy.BaseDelay<<min(try-1, 10), policy.MaxDelay))
+		}
+	}
+	for _, random := range []float64{0, 0.5, math.Nextafter(1, 0)} {
+		require.Equal(t, MinDelay, Jitter(time.Millisecond, time.Millisecond, 1, random), "the floor is above the cap")
+	}
+}
+
+// The waits of many clients must not meet. Without jitter all of them would fall into one window.
+func TestJitterSpreadsTheFirstRetry(t *testing.T) {
+	const clients, width = 1000, 10 * time.Millisecond
+	busiest := func(random func() float64) float64 {
+		windows := map[time.Duration]int{}
+		for range clients {
+			windows[defaults.delay(Outcome{Try: 1, Random: random()})/width]++
+		}
+		most := 0
+		for _, n := range windows {
+			most = max(most, n)
+		}
+		mean := clients / (float64(defaults.BaseDelay-MinDelay) / float64(width))
+		return float64(most) / mean
+	}
+	require.LessOrEqual(t, busiest(Random), 3.0)
+	require.Greater(t, busiest(func() float64 { return 0.5 }), 3.0, "the measure sees a lack of jitter")
+}
+
+func TestIsPermanent(t *testing.T) {
+	for _, err := range []error{
+		ErrForeignOrigin, ErrTooBig, errPace,
+		&net.DNSError{Err: "no such host", IsNotFound: true},
+		&tls.CertificateVerificationError{Err: errors.New("expired")},
+		x509.HostnameError{Certificate: &x509.Certificate{}, Host: "host"}, x509.UnknownAuthorityError{},
+	} {
+		require.True(t, IsPermanent(fmt.Errorf("wrapped: %w", err)), err)
+	}
+	for _, err := range []error{
+		errors.New("connection reset"), &net.DNSError{Err: "timeout", IsTimeout: true}, timeoutError{}, errReset,
+	} {
+		require.False(t, IsPermanent(err), err)
+	}
+}

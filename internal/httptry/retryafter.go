@@ -1,0 +1,45 @@
+package httptry
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured
+// against the answer's own Date so that a wrong clock here does not matter (T3, T4). It never
+// returns a negative wait or one that has overflowed; 0 means none.
+func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
+	var longest time.Duration
+	for _, value := range h.Values("Retry-After") {
+		longest = max(longest, parseOne(strings.TrimSpace(value), h, now))
+	}
+	return longest
+}
+
+func parseOne(value string, h http.Header, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	if strings.Trim(value, "0123456789.") == "" {
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0
+		}
+		if seconds >= math.MaxInt64/float64(time.Second) {
+			return math.MaxInt64
+		}
+		return time.Duration(math.Round(seconds * float64(time.Second)))
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return max(at.Sub(now), 0)
+}

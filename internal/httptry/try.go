@@ -1,0 +1,119 @@
+// Package httptry makes one try of an HTTP request: within one origin, bounded in time and
+// size, with its answer read to the end, and with what is known about a failure, above all
+// whether anything was sent. From small values it also decides whether and when another try
+// follows.
+//
+// The package knows no operation and no error type of the client: its caller makes those of what it
+// returns.
+package httptry
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Plan is what a call sets for its tries. It is for one try at a time.
+type Plan struct {
+	Origin    string        // of all requests: see [OriginOf]
+	Timeout   time.Duration // of one try, with the redirects that it follows
+	MostBytes int64         // of a success's body, which must then be whole; 0 where the status is enough
+
+	// Mark adds to a request's context what the caller's transport may look for there. It may be nil.
+	Mark func(context.Context) context.Context
+
+	spent time.Duration // of the timeout, by the requests before a redirect
+	facts *Facts        // of the newest try
+}
+
+// Facts is what a try has shown in addition to its answer.
+type Facts struct {
+	Unsent   bool // provably nothing of the request was written
+	Stale    bool // a connection that had been kept ended under the request
+	Answered int  // status of a success whose body could not be read; 0 for none
+	Duration time.Duration
+}
+
+type planKey struct{}
+
+// In returns the context of the requests of a plan.
+func (p *Plan) In(ctx context.Context) context.Context { return context.WithValue(ctx, planKey{}, p) }
+
+// TakeFacts returns the facts of the newest try, once. A try without any was not sent.
+func (p *Plan) TakeFacts() Facts {
+	facts := p.facts
+	p.facts = nil
+	if facts == nil {
+		return Facts{Unsent: true}
+	}
+	return *facts
+}
+
+// transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches
+// whether anything was written, and reads the whole answer. What it returns holds no
+// connection, so nothing can leak, trickle or be cut off later (T8, T9, T11, T13). It has no
+// CloseIdleConnections on purpose (T7).
+type transport struct {
+	base http.RoundTripper
+	pace *rate.Limiter
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	plan, ok := ctx.Value(planKey{}).(*Plan)
+	if !ok || OriginOf(req.URL) != plan.Origin {
+		closeBody(req) // not reported: the tries before it were, and this one is unsent unless reported
+		return nil, ErrForeignOrigin
+	}
+	if t.pace != nil {
+		if err := t.pace.Wait(ctx); err != nil {
+			closeBody(req)
+			return nil, paceError(ctx)
+		}
+	}
+	if req.Response == nil { // not a redirect
+		plan.spent = 0
+	}
+	if plan.spent >= plan.Timeout {
+		closeBody(req)
+		return nil, timeoutError{}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, plan.Timeout-plan.spent, ErrTimeout)
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	watch := writeWatch{replayed: func() { end(errReset) }}
+	ctx = httptrace.WithClientTrace(ctx, watch.trace())
+	if plan.Mark != nil {
+		ctx = plan.Mark(ctx)
+	}
+	start := time.Now()
+	resp, err := t.base.RoundTrip(watch.once(req.WithContext(ctx)))
+	if err == nil && resp == nil {
+		err = ErrNoAnswer
+	}
+	answered := 0
+	if err == nil {
+		dropBadLocation(resp, req.URL)
+		answered, err = readAnswer(cancel, resp, plan.MostBytes)
+	}
+	took := time.Since(start)
+	plan.spent += took
+	plan.facts = &Facts{
+		Unsent: err != nil && watch.unsent(err), Stale: err != nil && ctx.Err() == nil && watch.reused.Load(),
+		Answered: answered, Duration: took,
+	}
+	if err != nil {
+		return nil, Cause(ctx, err)
+	}
+	return resp, nil
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}

@@ -1,0 +1,220 @@
+package httptry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
+)
+
+var errCut = errors.New("the connection was cut")
+
+// roundTrip is a transport that is a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// answers gives one answer to every request; headers are pairs of name and value.
+func answers(status int, body string, headers ...string) roundTrip {
+	return func(r *http.Request) (*http.Response, error) {
+		h := http.Header{}
+		for i := 0; i+1 < len(headers); i += 2 {
+			h.Set(headers[i], headers[i+1])
+		}
+		return &http.Response{
+			StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
+			ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)), Request: r,
+		}, nil
+	}
+}
+
+func fails(err error) roundTrip {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// hangs gives no answer until the try is ended.
+func hangs(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+const home = "https://home.test/things/"
+
+// planned is a request to home with a plan, which is completed.
+func planned(t *testing.T, plan *Plan, target string) *http.Request {
+	plan.Origin = "https://home.test:443"
+	if plan.Timeout == 0 {
+		plan.Timeout = time.Second
+	}
+	r, err := http.NewRequestWithContext(plan.In(t.Context()), http.MethodPost, target, strings.NewReader("x"))
+	require.NoError(t, err)
+	return r
+}
+
+// do sends a request of a plan to a transport, by the client of the API.
+func do(t *testing.T, base roundTrip, plan *Plan) (Answer, error) {
+	clients := NewClients(&http.Client{Transport: base}, nil)
+	resp, err := clients.API().Do(planned(t, plan, home))
+	if err != nil {
+		return Answer{}, NoURL(err)
+	}
+	defer resp.Body.Close()
+	read, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, string(read), string(BodyOf(resp)))
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: read}, nil
+}
+
+// Whatever builds a request, it is let out to its own origin only, and only as a try of a plan.
+func TestTransportGuardsTheOrigin(t *testing.T) {
+	sent := 0
+	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		sent++
+		return nil, errCut
+	})}, nil)
+	for _, client := range []*http.Client{clients.API(), clients.Capture()} {
+		for _, target := range []string{
+			"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/",
+		} {
+			var plan Plan
+			_, err := client.Do(planned(t, &plan, target)) //nolint:bodyclose // there is none
+			require.ErrorIs(t, err, ErrForeignOrigin, target)
+			require.True(t, plan.TakeFacts().Unsent)
+		}
+		r := planned(t, new(Plan), home).WithContext(t.Context())
+		_, err := client.Do(r) //nolint:bodyclose // there is none
+		require.ErrorIs(t, err, ErrForeignOrigin, "no plan")
+	}
+	require.Zero(t, sent)
+}
+
+// The facts of a try are taken once. The next try has none until it was made.
+func TestFactsAreTakenOnce(t *testing.T) {
+	var plan Plan
+	require.Equal(t, Facts{Unsent: true}, plan.TakeFacts())
+	_, err := do(t, fails(errCut), &plan)
+	require.ErrorIs(t, err, errCut)
+	require.False(t, plan.TakeFacts().Unsent, "a transport that does not trace may have sent anything")
+	require.True(t, plan.TakeFacts().Unsent)
+}
+
+func TestMark(t *testing.T) {
+	type key struct{}
+	plan := Plan{Mark: func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, "marked") }}
+	_, err := do(t, func(r *http.Request) (*http.Response, error) {
+		require.Equal(t, "marked", r.Context().Value(key{}))
+		return answers(200, "")(r)
+	}, &plan)
+	require.NoError(t, err)
+}
+
+// A try that the host does not answer ends with its limit: a timeout, not the caller's deadline.
+func TestTimeLimitOfATry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, plan := time.Now(), Plan{Timeout: 3 * time.Second}
+		_, err := do(t, hangs, &plan)
+		require.ErrorIs(t, err, ErrTimeout)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		timeout, ok := errors.AsType[timeoutError](err)
+		require.True(t, ok)
+		require.True(t, timeout.Timeout())
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.Equal(t, 3*time.Second, plan.TakeFacts().Duration)
+	})
+}
+
+// The wait for the pace is not part of a try, and one without hope is not begun.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clients := NewClients(&http.Client{Transport: answers(200, "")}, rate.NewLimiter(1, 1))
+		send := func(ctx context.Context, client *http.Client) error {
+			plan := Plan{Timeout: 100 * time.Millisecond}
+			r := planned(t, &plan, home)
+			_, err := client.Do(r.WithContext(plan.In(ctx))) //nolint:bodyclose // it is in memory
+			return NoURL(err)
+		}
+		start := time.Now()
+		for range 3 {
+			require.NoError(t, send(t.Context(), clients.API()))
+			require.NoError(t, send(t.Context(), clients.Capture()), "it has no pace")
+		}
+		require.Equal(t, 2*time.Second, time.Since(start))
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		err := send(ctx, clients.API())
+		require.ErrorIs(t, err, errPace)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 2*time.Second, time.Since(start))
+	})
+}
+
+// A transport that repeats a request by itself is stopped: whether it is repeated is not for it
+// to say.
+func TestTransportMayNotRepeat(t *testing.T) {
+	var again bool
+	_, err := do(t, func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn("")
+		trace.GotConn(httptrace.GotConnInfo{})
+		trace.WroteHeaders()
+		_, err := r.GetBody()
+		require.ErrorIs(t, err, errReset)
+		trace.GotConn(httptrace.GotConnInfo{})
+		again = r.Context().Err() == nil
+		return hangs(r)
+	}, new(Plan))
+	require.ErrorIs(t, err, errReset)
+	require.False(t, again)
+}
+
+// Of a connection that had been kept and ended under the request the facts say so.
+func TestStaleConnection(t *testing.T) {
+	for _, reused := range []bool{false, true} {
+		var plan Plan
+		_, err := do(t, func(r *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Reused: reused})
+			return nil, errCut
+		}, &plan)
+		require.ErrorIs(t, err, errCut)
+		facts := plan.TakeFacts()
+		require.Equal(t, reused, facts.Stale)
+		require.False(t, facts.Unsent)
+	}
+}
+
+func TestNewTimeouts(t *testing.T) {
+	for _, tt := range []struct{ try, own, api, capture time.Duration }{
+		{0, 0, DefaultAPI, DefaultCapture},
+		{time.Second, 0, time.Second, time.Second},
+		{0, 45 * time.Second, DefaultAPI, 45 * time.Second},
+		{2 * time.Minute, time.Minute, time.Minute, time.Minute},
+	} {
+		require.Equal(t, Timeouts{tt.api, tt.capture}, NewTimeouts(tt.try, &http.Client{Timeout: tt.own}))
+	}
+	require.Equal(t, Timeouts{DefaultAPI, DefaultCapture}, NewTimeouts(0, nil))
+}
+
+func TestContextError(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCut)
+	require.ErrorIs(t, ContextError(ctx), context.Canceled)
+	require.ErrorIs(t, ContextError(ctx), errCut)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	require.Equal(t, context.Canceled, ContextError(ctx))
+}
+
+func TestNoURL(t *testing.T) {
+	require.NoError(t, NoURL(nil))
+	inner := &url.Error{Op: "Get", URL: home, Err: errCut}
+	require.Equal(t, errCut, NoURL(&url.Error{Op: "Get", URL: home, Err: inner}))
+}

@@ -1,0 +1,58 @@
+package httptry
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// writeWatch knows from the transport's trace whether a request can have reached the network. It
+// also ends a try that the transport repeats by itself: net/http does so on another connection
+// after a GOAWAY, a refused stream or a connection that was closed, even for a create, and without
+// end. Whether and when a request is repeated is for the replay class and the retry policy to say.
+type writeWatch struct {
+	asked, got, wrote atomic.Bool
+	reused            atomic.Bool // the connection had served another request before
+	replayed          func()
+}
+
+func (w *writeWatch) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			if w.wrote.Load() {
+				w.replayed()
+			}
+			w.got.Store(true)
+			w.reused.Store(c.Reused)
+		},
+		WroteHeaders: func() { w.wrote.Store(true) },
+	}
+}
+
+// once keeps the transport from writing a body a second time: once the header has been written
+// there is no other copy of it.
+func (w *writeWatch) once(req *http.Request) *http.Request {
+	if open := req.GetBody; open != nil {
+		req.GetBody = func() (io.ReadCloser, error) {
+			if w.wrote.Load() {
+				return nil, errReset
+			}
+			return open()
+		}
+	}
+	return req
+}
+
+// unsent demands a positive proof: the transport traces and never got a connection, or says that it
+// could not dial. A transport that does not trace and fails otherwise may have sent anything.
+func (w *writeWatch) unsent(err error) bool {
+	if w.got.Load() {
+		return false
+	}
+	var op *net.OpError
+	return w.asked.Load() || errors.As(err, &op) && op.Op == "dial"
+}

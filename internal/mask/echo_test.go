@@ -1,0 +1,98 @@
+package mask
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	testPersonalKey = "phx_CanaryPersonalKey0123456789"
+	testProjectKey  = "phc_CanaryProjectKey0123456789"
+)
+
+// A server that echoes a key is not helped to print it, wherever the echo is cut.
+func TestBytes(t *testing.T) {
+	keys := []string{testPersonalKey, testProjectKey}
+	for _, tt := range [][2]string{
+		{"", ""},
+		{"plain", "plain"},
+		{testPersonalKey, Redacted},
+		{"a" + testPersonalKey + testProjectKey + "b", "a" + Redacted + Redacted + "b"},
+		{"cut " + testPersonalKey[:len(testPersonalKey)-1], "cut " + Redacted},
+		{"cut " + testProjectKey[:LeastOfKey], "cut " + Redacted},
+		{"cut " + testProjectKey[:LeastOfKey-1], "cut " + testProjectKey[:LeastOfKey-1]},
+		{"phx_", "phx_"},
+		{`{"a":{"b":"` + escaped(testPersonalKey) + `"}}`, `{"a":{"b":"` + Redacted + `"}}`},
+		{"x" + escaped(testProjectKey[:LeastOfKey]), "x" + Redacted},
+		{strings.ToUpper(escaped("_")), strings.ToUpper(escaped("_"))},
+		{`p\u0068` + testPersonalKey[2:] + "!", Redacted + "!"},
+	} {
+		in := []byte(tt[0])
+		require.Equal(t, tt[1], string(Bytes(in, keys)))
+		require.Equal(t, tt[0], string(in), "what was given is not changed")
+	}
+	require.Equal(t, Redacted+" aXb", Text("a.b aXb", []string{"a.b"}), "a key is not a pattern")
+	require.Equal(t, "plain", Text("plain", []string{""}))
+	secret := "p+/\"ä\n\\s=="
+	for _, said := range []string{
+		secret, `p+\/\"ä\n\\s==`, `p\u002b\u002F\u0022\u00e4\u000a\u005cs==`,
+		url.QueryEscape(secret), url.PathEscape(secret),
+	} {
+		require.Equal(t, "a "+Redacted+" b", Text("a "+said+" b", []string{secret}), said)
+	}
+	for cut := range len(testPersonalKey) {
+		body := bytes.Repeat([]byte(testPersonalKey), 3)[:2*len(testPersonalKey)+cut]
+		require.NotContains(t, string(Bytes(body, keys)), testPersonalKey[:LeastOfKey])
+	}
+}
+
+// Of an answer that is used only whole keys are taken out, and no words that a test has for a key.
+func TestWhole(t *testing.T) {
+	keys := []string{testPersonalKey, "monkey"}
+	half := `{"a":"` + testPersonalKey[:len(testPersonalKey)-1] + `"}`
+	for text, want := range map[string]string{
+		`{"a":"` + testPersonalKey + `"}`:          `{"a":"` + Redacted + `"}`,
+		`{"a":"` + escaped(testPersonalKey) + `"}`: `{"a":"` + Redacted + `"}`,
+		half:             half,
+		`{"a":"monkey"}`: `{"a":"monkey"}`,
+	} {
+		require.Equal(t, want, string(Whole([]byte(text), keys)))
+	}
+}
+
+// Of a header everything is hidden that a text hides, names too, and a large one is cut.
+func TestHeader(t *testing.T) {
+	keys := []string{testPersonalKey}
+	kept := Header(http.Header{"X-A": {"a " + testPersonalKey, "b"}, testPersonalKey: {"c"}}, keys)
+	require.Equal(t, http.Header{"X-A": {"a " + Redacted, "b"}, Redacted: {"c"}}, kept)
+	kept = Header(http.Header{"X-A": {strings.Repeat("x", MostHeader), "b"}}, keys)
+	require.Equal(t, http.Header{"X-A": {"b"}}, kept)
+}
+
+// An error that shows nothing stays the same error; one that does keeps its text only.
+func TestError(t *testing.T) {
+	require.NoError(t, Error(nil, nil))
+	plain := errors.New("cut off")
+	require.Same(t, plain, Error(plain, []string{testPersonalKey}))
+	showing := fmt.Errorf("malformed answer %q: %w", testPersonalKey, plain)
+	hidden := Error(showing, []string{testPersonalKey})
+	require.NotErrorIs(t, hidden, plain)
+	require.EqualError(t, hidden, `malformed answer "`+Redacted+`": cut off`)
+	require.Len(t, Error(errors.New(strings.Repeat("x", 1<<20)), nil).Error(), mostText)
+}
+
+// escaped writes every character as a JSON escape.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, `\u%04X`, s[i])
+	}
+	return b.String()
+}
