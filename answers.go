@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
@@ -143,6 +144,6 @@ func (r captureReply) words() error {
 	case text[0] == '{' || text[0] == '[':
 		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.status, len(text))
 	}
-	said := aKey.ReplaceAllString(string(text), redacted)
+	said := wire.HideKeys(string(text))
 	return fmt.Errorf("the server answered %d: %s", r.status, clean(said[:min(len(said), most)]))
 }

@@ -1,4 +1,4 @@
-package hogapi
+package wire_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
 // FuzzEvent: encoding/json reads from the wire exactly the event that was given, in both forms of its properties, or the event is
@@ -30,7 +32,7 @@ func FuzzEvent(f *testing.F) {
 	f.Add("a\xff", " ", []byte(`{}`), int64(-62135596800), int64(0), []byte(nil), uint8(1))
 	f.Add(strings.Repeat("\u00e4", 201), "null", []byte(`{"$import_job_id":null}`), int64(253402300800), int64(-1), bytes.Repeat([]byte{0xff}, 16), uint8(2))
 	f.Fuzz(func(t *testing.T, name, person string, properties []byte, seconds, nanos int64, id []byte, policy uint8) {
-		ev := Event{Name: name, DistinctID: person, Timestamp: time.Unix(seconds, nanos), RawProperties: properties, Set: map[string]any{"set": name}}
+		ev := wire.Fields{Name: name, DistinctID: person, Timestamp: time.Unix(seconds, nanos), RawProperties: properties, Set: map[string]any{"set": name}}
 		copy(ev.UUID[:], id)
 		if len(properties) == 0 {
 			ev.RawProperties = nil
@@ -38,89 +40,89 @@ func FuzzEvent(f *testing.F) {
 		if policy&4 == 0 {
 			ev.Set = nil
 		}
-		e := testEncoder(GateOptions{SetPolicy: SetPolicy(policy % 3)})
-		out, refusal := e.encode(&ev)
+		e := testEncoder(wire.Rules{SetPolicy: wire.SetPolicy(policy % 3)})
+		out, refusal := e.Encode(&ev)
 		if refusal != nil {
-			require.True(t, hasFault(&ev, SetPolicy(policy%3)), "%v: %+v", refusal, ev)
+			require.True(t, hasFault(&ev, wire.SetPolicy(policy%3)), "%v: %+v", refusal, ev)
 			return
 		}
-		wire := string(out.wire)
-		checkWire(t, &ev, out, SetPolicy(policy%3))
-		again, refusal := testEncoder(GateOptions{SetPolicy: SetPolicy(policy % 3)}).encode(&ev)
+		sent := string(out.Wire)
+		checkWire(t, &ev, out, wire.SetPolicy(policy%3))
+		again, refusal := testEncoder(wire.Rules{SetPolicy: wire.SetPolicy(policy % 3)}).Encode(&ev)
 		require.Nil(t, refusal)
-		require.Equal(t, wire, string(again.wire), "the same on every send")
+		require.Equal(t, sent, string(again.Wire), "the same on every send")
 		if ev.RawProperties != nil {
 			decoder := json.NewDecoder(bytes.NewReader(properties))
 			decoder.UseNumber()
 			require.NoError(t, decoder.Decode(&ev.Properties))
 			ev.RawProperties = nil
-			asMap, refusal := e.encode(&ev)
+			asMap, refusal := e.Encode(&ev)
 			require.Nil(t, refusal)
-			require.Equal(t, loose(t, []byte(wire)), loose(t, asMap.wire), "as a map")
+			require.Equal(t, loose(t, []byte(sent)), loose(t, asMap.Wire), "as a map")
 		}
 	})
 }
 
 // checkWire compares the wire with the event.
-func checkWire(t *testing.T, ev *Event, out encoded, policy SetPolicy) {
+func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.SetPolicy) {
 	t.Helper()
-	var wire struct {
+	var sent struct {
 		UUID       uuid.UUID
 		Event      string
 		Timestamp  time.Time
 		DistinctID string `json:"distinct_id"`
 		Properties map[string]any
 	}
-	d := json.NewDecoder(bytes.NewReader(out.wire))
+	d := json.NewDecoder(bytes.NewReader(out.Wire))
 	d.UseNumber()
 	d.DisallowUnknownFields()
-	require.NoError(t, d.Decode(&wire))
-	require.Equal(t, ev.UUID, wire.UUID)
-	require.Equal(t, ev.Name, wire.Event)
-	require.True(t, ev.Timestamp.Equal(wire.Timestamp))
-	require.True(t, strings.Contains(string(out.wire), `Z","distinct_id":`), "in UTC")
+	require.NoError(t, d.Decode(&sent))
+	require.Equal(t, f.UUID, sent.UUID)
+	require.Equal(t, f.Name, sent.Event)
+	require.True(t, f.Timestamp.Equal(sent.Timestamp))
+	require.True(t, strings.Contains(string(out.Wire), `Z","distinct_id":`), "in UTC")
 	want := map[string]any{}
-	if ev.RawProperties != nil {
-		want, _ = loose(t, ev.RawProperties).(map[string]any)
+	if f.RawProperties != nil {
+		want, _ = loose(t, f.RawProperties).(map[string]any)
 	}
-	if ev.DistinctID != "" {
-		require.Equal(t, ev.DistinctID, wire.DistinctID)
+	if f.DistinctID != "" {
+		require.Equal(t, f.DistinctID, sent.DistinctID)
 	}
-	stamps := map[string]any{"$lib": libraryName, "$lib_version": libraryVersion(), "$geoip_disable": true, "$import_job_id": "golden", "distinct_id": wire.DistinctID}
+	stamps := map[string]any{"$lib": "hogapi-go", "$lib_version": wiretest.Version, "$geoip_disable": true, "$import_job_id": "golden", "distinct_id": sent.DistinctID}
 	for key, value := range stamps {
 		if _, own := want[key]; !own {
 			want[key] = value
 		}
 	}
-	if policy == SetKeep && ev.Set != nil {
-		want["$set"] = ev.Set
+	if policy == wire.SetKeep && f.Set != nil {
+		want["$set"] = f.Set
 	}
-	if policy != SetKeep { // the policy has tests of its own
+	if policy != wire.SetKeep { // the policy has tests of its own
 		for _, key := range []string{"$set", "$set_once"} {
 			delete(want, key)
-			delete(wire.Properties, key)
+			delete(sent.Properties, key)
 		}
 	}
-	require.Equal(t, want, wire.Properties)
+	require.Equal(t, want, sent.Properties)
 }
 
 // hasFault knows the causes of a refusal, seen without the gate's code. It need not tell them apart.
-func hasFault(ev *Event, policy SetPolicy) bool {
-	year := ev.Timestamp.UTC().Year()
+func hasFault(f *wire.Fields, policy wire.SetPolicy) bool {
+	year := f.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
-	case slices.Contains([]string{"", "$performance_event", "$$heatmap", "$$client_ingestion_warning"}, ev.Name) || len(utf16.Encode([]rune(ev.Name))) > 200 || !utf8.ValidString(ev.Name):
+	case slices.Contains([]string{"", "$performance_event", "$$heatmap", "$$client_ingestion_warning"}, f.Name) || len(utf16.Encode([]rune(f.Name))) > 200 || !utf8.ValidString(f.Name):
 		return true
-	case ev.Timestamp.IsZero() || year < 1900 || year > 2299 || testNow.Sub(ev.Timestamp) < 48*time.Hour:
+	case f.Timestamp.IsZero() || year < 1900 || year > 2299 || wiretest.Now.Sub(f.Timestamp) < 48*time.Hour:
 		return true
-	case ev.UUID != uuid.Nil && ev.UUID[8]&0xc0 != 0x80:
+	case f.UUID != uuid.Nil && f.UUID[8]&0xc0 != 0x80:
 		return true
-	case runes(ev.DistinctID) > 200 || !utf8.ValidString(ev.DistinctID) || len(ev.RawProperties) > 400_000:
+	case runes(f.DistinctID) > 200 || !utf8.ValidString(f.DistinctID) || len(f.RawProperties) > 400_000:
 		return true
 	}
 	members := map[string]json.RawMessage{}
-	if ev.RawProperties != nil {
-		if jsonb.Object(ev.RawProperties, nil) != nil || json.Unmarshal(ev.RawProperties, &members) != nil { // which have oracles of their own
+	if f.RawProperties != nil {
+		if jsonb.Object(f.RawProperties, nil) != nil || json.Unmarshal(f.RawProperties, &members) != nil { // which have oracles of their own
 			return true
 		}
 	}
@@ -133,7 +135,7 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 			return true
 		}
 	}
-	id := ev.DistinctID
+	id := f.DistinctID
 	if id == "" {
 		id = text
 	}
@@ -143,10 +145,19 @@ func hasFault(ev *Event, policy SetPolicy) bool {
 	for key, value := range members {
 		switch key {
 		case "$set", "$set_once", "$process_person_profile", "$cookieless_mode":
-			if value[0] != '{' || ev.Set != nil || policy == SetToSetOnce {
+			if value[0] != '{' || f.Set != nil || policy == wire.SetToSetOnce {
 				return true
 			}
 		}
 	}
-	return ev.Name == eventAlias || ev.Name == eventMerge || ev.Name == eventGroupIdentify
+	return f.Name == wire.EventAlias || f.Name == "$merge_dangerously" || f.Name == wire.EventGroupIdentify
+}
+
+// loose is a JSON text as encoding/json reads it, with numbers as they are.
+func loose(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&v))
+	return v
 }
