@@ -30,8 +30,8 @@ func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
-	if refusal := ev.fault(); refusal != nil {
-		return wire.Encoded{}, refusal
+	if ev.bad != nil || ev.needsMapping {
+		return wire.Encoded{}, ev.unreadable()
 	}
 	fields := ev.fields()
 	if e.trusting {

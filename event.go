@@ -58,15 +58,11 @@ func (ev *Event) refused(r *wire.Refusal) *EventError {
 	return e
 }
 
-// fault is why the event is refused whatever its fields are, or nil.
-func (ev *Event) fault() (refusal *EventError) {
-	switch {
-	case ev.bad != nil:
+// unreadable is why there is no event in the record.
+func (ev *Event) unreadable() *EventError {
+	refusal := &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
+	if ev.bad != nil {
 		refusal = ev.bad.refusal()
-	case ev.needsMapping:
-		refusal = &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
-	default:
-		return nil
 	}
 	refusal.Position, refusal.Where = ev.Position, ev.where()
 	return refusal

@@ -261,14 +261,17 @@ type lineParser struct {
 func newLineParser() *lineParser { return &lineParser{wire: wire.NewLineParser(checkCorrected)} }
 
 // parse makes the event of a record, which is valid until the next call.
-func (p *lineParser) parse(text []byte) (Event, error) {
+func (p *lineParser) parse(text []byte, ev *Event) error {
 	f, err := p.wire.Parse(text)
-	if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
-		err = newEventError(refusal)
+	if err == nil {
+		ev.Name, ev.DistinctID, ev.Timestamp, ev.RawProperties, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.RawProperties, f.UUID
+		ev.noted = f.Noted
+		return nil
 	}
-	return Event{
-		Name: f.Name, DistinctID: f.DistinctID, Timestamp: f.Timestamp, RawProperties: f.RawProperties, UUID: f.UUID, noted: f.Noted,
-	}, err
+	if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
+		return newEventError(refusal)
+	}
+	return err
 }
 
 // events implements lineFunc.
@@ -287,9 +290,8 @@ func (p *lineParser) event(l lines.Line) Event {
 }
 
 // eventOf is the event of a record, or a bad one.
-func (p *lineParser) eventOf(text []byte) Event {
-	ev, fault := p.parse(text)
-	if fault != nil {
+func (p *lineParser) eventOf(text []byte) (ev Event) {
+	if fault := p.parse(text, &ev); fault != nil {
 		ev = BadEvent(Position{}, text, fault)
 		ev.UUID = wire.OwnUUID(text)
 	}

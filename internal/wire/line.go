@@ -16,6 +16,7 @@ import (
 // LineParser reads events in the form of lines. It is not safe for concurrent use.
 type LineParser struct {
 	reject  func(note []byte, isEmpty bool) error
+	fields  Fields // see Parse
 	line    lineFields
 	visit   jsonb.Visitor // of line, bound once
 	noted   Reserved      // among the properties
@@ -73,44 +74,49 @@ func (l *lineFields) visit(key, value []byte) {
 	}
 }
 
-// Parse reads the event of a line. Its raw parts are valid until the next call. The error says what a
-// corrected line needs, and is a *Refusal where it has a reason of its own.
-func (p *LineParser) Parse(text []byte) (f Fields, err error) {
+// Parse reads the event of a line, which is valid until the next call. The error says what a corrected
+// line needs, and is a *Refusal where it has a reason of its own.
+func (p *LineParser) Parse(text []byte) (*Fields, error) {
+	p.fields = Fields{}
+	return &p.fields, p.parse(text, &p.fields)
+}
+
+func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	p.line = lineFields{}
 	p.noted.reset()
 	if p.noted.fault, err = jsonb.ObjectWithin(text, p.visit, "properties", p.note); err != nil {
 		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
-			return f, errors.New("want one JSON object a line" + Hint(text))
+			return errors.New("want one JSON object a line" + Hint(text))
 		}
-		return f, fmt.Errorf("%w%s", err, Hint(text))
+		return fmt.Errorf("%w%s", err, Hint(text))
 	}
 	l := &p.line
 	if l.unknown != "" {
-		return f, fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, $set and $set_once only", l.unknown)
+		return fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, $set and $set_once only", l.unknown)
 	}
 	if l.reject != nil {
 		if err := p.reject(l.reject, l.isEmpty()); err != nil {
-			return f, err
+			return err
 		}
 	}
 	if f.Name, err = p.text("event", l.event, &p.names); err != nil {
-		return f, err
+		return err
 	}
 	if f.DistinctID, err = p.distinctID(); err != nil {
-		return f, err
+		return err
 	}
 	if f.UUID, err = p.uuid(); err != nil {
-		return f, err
+		return err
 	}
 	if l.timestamp != nil {
 		if f.Timestamp, err = p.timestamp(); err != nil {
-			return f, err
+			return err
 		}
 	}
 	if f.RawProperties, err = p.properties(); err == nil && l.properties != nil && l.set == nil && l.setOnce == nil {
 		f.Noted = &p.noted
 	}
-	return f, err
+	return err
 }
 
 // timestamp reads the time, which the zero time is not: an event without one is another fault.

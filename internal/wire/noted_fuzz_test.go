@@ -27,9 +27,9 @@ func FuzzNotedProperties(f *testing.F) {
 			if err != nil {
 				return
 			}
-			got, gotRefusal := trusting.Encode(&fields)
+			got, gotRefusal := trusting.Encode(fields)
 			fields.Noted = nil
-			want, wantRefusal := doubting.Encode(&fields)
+			want, wantRefusal := doubting.Encode(fields)
 			require.Equal(t, wantRefusal, gotRefusal)
 			require.Equal(t, string(want.Wire), string(got.Wire))
 			require.Equal(t, want.Warnings, got.Warnings)

@@ -108,7 +108,7 @@ func testSentAt(t *testing.T) {
 		}
 		require.NoError(t, err)
 		f.UUID = wiretest.Event().UUID
-		sent := encodedBy(t, wire.ProtocolBatch, wire.Rules{}, f)
+		sent := encodedBy(t, wire.ProtocolBatch, wire.Rules{}, *f)
 		assert.NotContains(t, sent, "sent_at")
 		assert.Contains(t, sent, `"timestamp":"2024-05-01T12:30:00Z"`)
 	}
@@ -168,7 +168,7 @@ func testCanonicalUUID(t *testing.T) {
 		f, err := newParser().Parse([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","uuid":"` + form + `"}`))
 		require.Equal(t, good, err == nil, form)
 		if good {
-			assert.Contains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, f), `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"`)
+			assert.Contains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, *f), `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"`)
 		}
 	}
 }
