@@ -25,7 +25,8 @@ func newStamps(importID string) wire.Stamps {
 	return wire.NewStamps("hogapi-go", libraryVersion(), importID)
 }
 
-// trust spares the second reading of raw properties where no code of the user stands between the source and the encoder.
+// trust spares the second reading of raw properties where no code of the user is between the source
+// and the encoder.
 func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.

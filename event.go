@@ -43,8 +43,8 @@ type Event struct {
 // fields are what the event's bytes are made of.
 func (ev *Event) fields() wire.Fields {
 	return wire.Fields{
-		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, Properties: ev.Properties, RawProperties: ev.RawProperties,
-		Set: ev.Set, SetOnce: ev.SetOnce, UUID: ev.UUID,
+		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
+		Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
 	}
 }
 

@@ -264,8 +264,8 @@ func newLineParser() *lineParser { return &lineParser{wire: wire.NewLineParser(c
 func (p *lineParser) parse(text []byte, ev *Event) error {
 	f, err := p.wire.Parse(text)
 	if err == nil {
-		ev.Name, ev.DistinctID, ev.Timestamp, ev.RawProperties, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.RawProperties, f.UUID
-		ev.noted = f.Noted
+		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
+		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
 		return nil
 	}
 	if refusal, ok := errors.AsType[*wire.Refusal](err); ok {

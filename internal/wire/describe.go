@@ -12,8 +12,8 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Description is a refused event in the form of a line, so that it can be corrected and imported again. It holds no value that
-// differs from the event's: what JSON cannot hold is named instead.
+// Description is a refused event in the form of a line, so that it can be corrected and imported
+// again. It holds no value that differs from the event's: what JSON cannot hold is named instead.
 type Description struct {
 	Line    []byte
 	Raw     []byte   // properties that are not JSON

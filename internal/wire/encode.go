@@ -112,7 +112,7 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 		e.props, err = e.json.AppendVisited(e.props[:0], f.Properties, e.visitMember)
 		members = e.props
 	case f.Properties != nil:
-		return nil, &Refusal{Reason: ReasonBadProperties, Field: "properties", Want: "either Properties or RawProperties, not both"}
+		return nil, refuse(ReasonBadProperties, "properties", "", "either Properties or RawProperties, not both")
 	case f.Noted != nil:
 		e.seen, err = f.Noted, f.Noted.fault
 	default:
@@ -143,7 +143,8 @@ func inner(object []byte) []byte {
 	return bytes.TrimSpace(object[1 : len(object)-1])
 }
 
-// person settles the distinct id: the field, or the property where the field is empty. Two that differ are refused.
+// person settles the distinct id: the field, or the property where the field is empty. Two that
+// differ are refused.
 func (e *Encoder) person(given string) (string, *Refusal) {
 	raw := e.seen.distinctID
 	if len(raw) == 0 {
@@ -151,13 +152,13 @@ func (e *Encoder) person(given string) (string, *Refusal) {
 	}
 	text, ok := distinctIDText(raw)
 	if !ok {
-		return "", &Refusal{Reason: ReasonNoDistinctID, Field: "properties.distinct_id", Value: Shown(string(raw)), Want: "a text, or a whole number"}
+		return "", refuse(ReasonNoDistinctID, "properties.distinct_id", string(raw), "a text, or a whole number")
 	}
 	if given == "" {
 		given = text
 	}
 	if given != text {
-		return "", &Refusal{Reason: ReasonTwoDistinctIDs, Field: "properties.distinct_id", Value: Shown(text), Want: "the same id as in the event itself"}
+		return "", refuse(ReasonTwoDistinctIDs, "properties.distinct_id", text, "the same id as in the event itself")
 	}
 	return given, e.gate.distinctID(given)
 }
@@ -221,7 +222,9 @@ func (e *Encoder) appendStamps(b []byte) []byte {
 	if e.gate.rules.Protocol == ProtocolV1 && len(s.lib) > 0 && s.facts&hasImportLib == 0 { // capture v1 overwrites $lib
 		b = append(append(b, `,"$import_lib":`...), s.lib...)
 	}
-	for _, stamp := range []struct{ own, ours []byte }{{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob}} {
+	for _, stamp := range []struct{ own, ours []byte }{
+		{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob},
+	} {
 		if len(stamp.own) == 0 {
 			b = append(b, stamp.ours...)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// FuzzEvent: encoding/json reads from the wire exactly the event that was given, in both forms of its properties, or the event is
-// refused for a cause that can be seen without the gate.
+// FuzzEvent: encoding/json reads from the wire exactly the event that was given, in both forms of
+// its properties, or the event is refused for a cause that can be seen without the gate.
 func FuzzEvent(f *testing.F) {
 	for _, properties := range []string{
 		`{}`, `{"a":1.50,"b":[null,true,"\u00e9\/"],"c":{"d":-0.0}}`, `{"distinct_id":"p","$lib":"own"}`, `{"distinct_id":12345678901234567890}`, `{"distinct_id":"other"}`,
@@ -106,7 +106,7 @@ func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.SetPo
 	require.Equal(t, want, sent.Properties)
 }
 
-// hasFault knows the causes of a refusal, seen without the gate's code. It need not tell them apart.
+// hasFault knows the causes of a refusal, seen without the gate's code. It need not distinguish them.
 func hasFault(f *wire.Fields, policy wire.SetPolicy) bool {
 	year := f.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString

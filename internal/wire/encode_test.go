@@ -76,7 +76,7 @@ func TestGateRefuses(t *testing.T) {
 		"not a number":             {props("x", math.NaN()), wire.ReasonBadNumber},
 		"infinite":                 {props("x", math.Inf(-1)), wire.ReasonBadNumber},
 		"infinite deep inside":     {props("x", []any{map[string]any{"y": math.Inf(1)}}), wire.ReasonBadNumber},
-		"no JSON number":           {props("x", json.Number("1x")), wire.ReasonBadNumber},
+		"not a JSON number":        {props("x", json.Number("1x")), wire.ReasonBadNumber},
 		"raw beyond a float":       {raw(`{"x":1e400}`), wire.ReasonBadNumber},
 		"bad text":                 {props("x", "\xff"), wire.ReasonBadUTF8},
 		"bad key":                  {props("\xff", 1), wire.ReasonBadUTF8},
@@ -88,7 +88,7 @@ func TestGateRefuses(t *testing.T) {
 		"raw no object":            {raw(`[1]`), wire.ReasonBadProperties},
 		"raw null":                 {raw(`null`), wire.ReasonBadProperties},
 		"raw empty":                {raw(``), wire.ReasonBadProperties},
-		"raw no JSON":              {raw(`{"x":}`), wire.ReasonBadProperties},
+		"raw but not JSON":         {raw(`{"x":}`), wire.ReasonBadProperties},
 		"raw more than one":        {raw(`{}{}`), wire.ReasonBadProperties},
 		"raw too deep":             {raw(`{"x":` + strings.Repeat("[", 120) + strings.Repeat("]", 120) + `}`), wire.ReasonBadProperties},
 		"raw double key":           {raw(`{"x":1,"x":2}`), wire.ReasonBadProperties},
@@ -171,7 +171,7 @@ func TestGateWarns(t *testing.T) {
 	out, refusal := testEncoder(wire.Rules{}).Encode(&f)
 	require.Nil(t, refusal)
 	assert.Equal(t, []string{"group_identify_name"}, warningsOf(out))
-	assert.Contains(t, string(out.Wire), `"event":"$group_identify"`, "sent as the specification spells it")
+	assert.Contains(t, string(out.Wire), `"event":"$group_identify"`, "sent as it is spelled")
 }
 
 func TestSetPolicy(t *testing.T) {
@@ -210,7 +210,7 @@ func TestSetPolicy(t *testing.T) {
 	assert.Equal(t, pro, got["$set"], "an identity event keeps what it is for")
 }
 
-// A later release of this package gives the same contents the same uuids: its stamps are none of the event's content.
+// A later release gives the same contents the same uuids: stamps are not part of the content.
 func TestContentIdentityOutlivesARelease(t *testing.T) {
 	t.Parallel()
 	ids := map[uuid.UUID]bool{}

@@ -18,8 +18,8 @@ const (
 	defaultMinAge = 48 * time.Hour
 )
 
-// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, in releases before July 2026 at least
-// (ClickHouse/ClickHouse#107907).
+// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, at least in releases
+// before July 2026 (ClickHouse/ClickHouse#107907).
 var (
 	storedFrom  = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -57,8 +57,8 @@ type Rules struct {
 	Now                   func() time.Time
 }
 
-// Gate refuses what the service would drop, change or fail on, and warns of what it treats in a way of
-// its own: the rules of docs/historical-import.md. It is safe for concurrent use.
+// Gate refuses what the service would drop, change or fail on, and warns of what it treats in a way
+// of its own: the rules of docs/historical-import.md. It is safe for concurrent use.
 type Gate struct {
 	rules      Rules // with their defaults
 	groupTypes groupTypes
@@ -80,9 +80,10 @@ func (g *Gate) name(s string) *Refusal {
 	case len(s) <= MaxName:
 		return nil
 	case lengthUTF16(s) > MaxName:
-		return &Refusal{Reason: ReasonTooLong, Field: "event", Value: Shown(s), Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
+		return refuse(ReasonTooLong, "event", s,
+			"at most 200 characters, counted in UTF-16 as the service does: it cuts the rest")
 	case g.rules.Protocol == ProtocolV1:
-		return &Refusal{Reason: ReasonTooLong, Field: "event", Value: Shown(s), Want: "at most 200 bytes: the service drops the event"}
+		return refuse(ReasonTooLong, "event", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil
 }
@@ -91,17 +92,19 @@ func (g *Gate) name(s string) *Refusal {
 func (g *Gate) distinctID(s string) *Refusal {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return &Refusal{Reason: ReasonNoDistinctID, Field: "distinct_id", Value: Shown(s), Want: "the id of a person, not blank"}
+		return refuse(ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
 	case strings.IndexByte(s, 0) >= 0:
-		return &Refusal{Reason: ReasonNUL, Field: "distinct_id", Value: Shown(s), Want: "no NUL: the service puts another character in its place"}
+		return refuse(ReasonNUL, "distinct_id", s, "no NUL: the service puts another character in its place")
 	case s == cookielessID:
-		return &Refusal{Reason: ReasonCookieless, Field: "distinct_id", Value: s, Want: "the id of a person: cookieless events cannot be imported"}
+		return refuse(ReasonCookieless, "distinct_id", s,
+			"the id of a person: cookieless events cannot be imported")
 	case len(s) <= MaxName:
 		return nil
 	case utf8.RuneCountInString(s) > MaxName:
-		return &Refusal{Reason: ReasonTooLong, Field: "distinct_id", Value: Shown(s), Want: "at most 200 characters: the service cuts the rest, which merges persons"}
+		return refuse(ReasonTooLong, "distinct_id", s,
+			"at most 200 characters: the service cuts the rest, which merges persons")
 	case g.rules.Protocol == ProtocolV1:
-		return &Refusal{Reason: ReasonTooLong, Field: "distinct_id", Value: Shown(s), Want: "at most 200 bytes: the service drops the event"}
+		return refuse(ReasonTooLong, "distinct_id", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil
 }
@@ -131,7 +134,8 @@ func (g *Gate) timestamp(t time.Time) *Refusal {
 	case age < 0:
 		return bad(ReasonFuture, "a time in the past")
 	case age < g.rules.MinAge:
-		return bad(ReasonTooYoung, fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.rules.MinAge))
+		return bad(ReasonTooYoung, fmt.Sprintf(
+			"an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.rules.MinAge))
 	}
 	return nil
 }
@@ -150,14 +154,16 @@ func (g *Gate) size(wire []byte) *Refusal {
 	if n <= MaxEventBytes {
 		return nil
 	}
-	return &Refusal{Reason: ReasonTooLarge, Field: "event", Want: fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n)}
+	return refuse(ReasonTooLarge, "event", "",
+		fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n))
 }
 
 // checkKept refuses the events that the service takes and does not keep as events.
 func checkKept(name string) *Refusal {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
-		return &Refusal{Reason: ReasonDropped, Field: "event", Value: name, Want: "another name: the service accepts these silently and keeps no event of them"}
+		return refuse(ReasonDropped, "event", name,
+			"another name: the service accepts these silently and keeps no event of them")
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func sizeAsCounted(t *testing.T, sent []byte) int {
 	return text.Len() - len("\"\"\n") + 1024
 }
 
-// Blanks between the values of raw properties are sent as they are, so they count: an event that is just over the limit because of
-// them is refused, and one byte less is sent.
+// Blanks between the values of raw properties are sent as they are, so they count: an event that is
+// just over the limit because of them is refused, and one byte less is sent.
 func TestGateCountsRawBlanks(t *testing.T) {
 	for name, blank := range map[string]string{"newlines": "\n", "tabs": "\t", "CR": "\r", "spaces": " ", "indented": "\n\t\t", "quotes": `"q":"\\", `} {
 		t.Run(name, func(t *testing.T) {

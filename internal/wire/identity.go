@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Origin is the place that an event's uuid is derived from, such as a file and an offset in it. It is
-// zero where an event has none.
+// Origin is the place that an event's uuid is derived from, such as a file and an offset in it. It
+// is zero where an event has none.
 type Origin struct {
 	Key    string
 	Offset int64
@@ -31,10 +31,11 @@ type Identity struct {
 // hogapiSpace is the namespace of all import ids.
 var hogapiSpace = uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 
-// NewIdentity is that of an import, which has no id where importID is empty. Above 0, contentIDs is how
-// many different contents give a uuid to events without an origin.
+// NewIdentity is that of an import, which has no id where importID is empty. Above 0, contentIDs is
+// how many different contents give a uuid to events without an origin.
 func NewIdentity(importID string, contentIDs int) *Identity {
-	d := &Identity{space: sha1.Sum(append(hogapiSpace[:], importID...)), named: importID != "", most: contentIDs} //nolint:gosec // see the import of this package
+	space := sha1.Sum(append(hogapiSpace[:], importID...)) //nolint:gosec // as RFC 9562 says
+	d := &Identity{space: space, named: importID != "", most: contentIDs}
 	if contentIDs > 0 {
 		d.contents = make(map[[16]byte]uint64)
 	}
@@ -50,15 +51,15 @@ func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
 	case id != uuid.Nil || d.contents != nil && at.isZero():
 		return nil
 	case at.isZero():
-		return &Refusal{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, a position in the source, or GateOptions.ContentIDs"}
+		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, a position in the source, or GateOptions.ContentIDs")
 	case !d.named:
-		return &Refusal{Reason: ReasonNoIdentity, Field: "uuid", Want: "a uuid, or an ID for the import"}
+		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
 	}
 	return nil
 }
 
-// Assign gives the n-th event at an origin, which has passed Check, the uuid that it lacks. For events
-// without an origin one goroutine at a time may call it.
+// Assign gives the n-th event at an origin, which has passed Check, the uuid that it lacks. For
+// events without an origin one goroutine at a time may call it.
 func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	if out.UUID != uuid.Nil {
 		return nil
@@ -66,7 +67,8 @@ func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	if at.isZero() {
 		id, known := d.ofContent(out.Wire[:out.stamps.from], out.Wire[out.stamps.to:])
 		if !known {
-			return &Refusal{Reason: ReasonIdentityFull, Field: "uuid", Want: fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most)}
+			return refuse(ReasonIdentityFull, "uuid", "",
+				fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most))
 		}
 		out.UUID = id
 	} else {
@@ -109,7 +111,7 @@ func (d *Identity) At(p Origin, n uint64) uuid.UUID {
 // ofContent is the uuid of an event without a position: its content, which comes in parts, and how
 // often that came before.
 func (d *Identity) ofContent(content ...[]byte) (id uuid.UUID, known bool) {
-	h := sha1.New() //nolint:gosec // see the import of this package
+	h := sha1.New() //nolint:gosec // as RFC 9562 says
 	for _, part := range content {
 		h.Write(part)
 	}
@@ -126,7 +128,7 @@ func (d *Identity) ofContent(content ...[]byte) (id uuid.UUID, known bool) {
 }
 
 func version5(b []byte) (id uuid.UUID) {
-	sum := sha1.Sum(b) //nolint:gosec // see the import of this package
+	sum := sha1.Sum(b) //nolint:gosec // as RFC 9562 says
 	copy(id[:], sum[:])
 	id[6] = id[6]&0x0f | 0x50
 	id[8] = id[8]&0x3f | 0x80
@@ -140,11 +142,13 @@ func WantImportID(id string) (want string) {
 	case strings.ContainsFunc(id, invisible) || len(id) > MaxName:
 		return "at most 200 visible ASCII characters without blanks"
 	case looksTyped.MatchString(id):
-		return "an id that the service takes for a text when it counts events by it, not for a number, a date or a truth value, such as hogapi-" + id
+		return "an id that the service takes for a text when it counts events by it, " +
+			"not for a number, a date or a truth value, such as hogapi-" + id
 	}
 	return ""
 }
 
 // looksTyped finds values of $import_job_id for which the service guesses another type than text. A
 // query for them would then find nothing.
-var looksTyped = regexp.MustCompile(`(?i)^(true|false|[+-]?[0-9.]+(e[+-]?[0-9]+)?|([0-9]{4}[/-][0-9]{2}[/-][0-9]{2}|[0-9]{2}[/-][0-9]{2}[/-][0-9]{4})(t[0-9:.z+-]+)?)$`)
+var looksTyped = regexp.MustCompile(`(?i)^(true|false|[+-]?[0-9.]+(e[+-]?[0-9]+)?|` +
+	`([0-9]{4}[/-][0-9]{2}[/-][0-9]{2}|[0-9]{2}[/-][0-9]{2}[/-][0-9]{4})(t[0-9:.z+-]+)?)$`)

@@ -2,8 +2,8 @@ package wire
 
 import "hash/maphash"
 
-// interner keeps texts that come again and again, so that they are made once. It is a table of fixed size: a new text takes the
-// place of another.
+// interner keeps texts that come again and again, so that they are made once. It is a table of fixed
+// size: a new text takes the place of another.
 type interner struct {
 	seed  maphash.Seed
 	table []string // its length is a power of two

@@ -27,8 +27,8 @@ type LineParser struct {
 	merged  []byte // properties with $set and $set_once
 }
 
-// NewLineParser makes a parser. It calls reject with the value of "$reject" in a line of a reject file,
-// and says whether the line has no other key of an event; an error of it is that of the line.
+// NewLineParser makes a parser. For each line that has "$reject" it calls reject with the value and
+// with whether the line has nothing of an event. The error of reject is that of the line.
 func NewLineParser(reject func(note []byte, isEmpty bool) error) *LineParser {
 	p := &LineParser{reject: reject, names: newInterner(1 << 8), ids: newInterner(1 << 14)}
 	p.visit, p.note = p.line.visit, p.noted.noteRaw
@@ -74,8 +74,8 @@ func (l *lineFields) visit(key, value []byte) {
 	}
 }
 
-// Parse reads the event of a line, which is valid until the next call. The error says what a corrected
-// line needs, and is a *Refusal where it has a reason of its own.
+// Parse reads the event of a line, which is valid until the next call. The error says what a
+// corrected line needs, and is a *Refusal where it has a reason of its own.
 func (p *LineParser) Parse(text []byte) (*Fields, error) {
 	p.fields = Fields{}
 	return &p.fields, p.parse(text, &p.fields)
@@ -92,7 +92,8 @@ func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	}
 	l := &p.line
 	if l.unknown != "" {
-		return fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, $set and $set_once only", l.unknown)
+		return fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, "+
+			"$set and $set_once only", l.unknown)
 	}
 	if l.reject != nil {
 		if err := p.reject(l.reject, l.isEmpty()); err != nil {
@@ -179,7 +180,8 @@ func (p *LineParser) uuid() (uuid.UUID, error) {
 	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", Shown(string(raw)))
 }
 
-// properties are the line's own, with $set and $set_once moved into them: the service takes them there as well.
+// properties are the line's own, with $set and $set_once moved into them, where the service takes
+// them as well.
 func (p *LineParser) properties() (json.RawMessage, error) {
 	l := &p.line
 	for _, member := range []struct {
@@ -224,7 +226,8 @@ func (l *lineFields) isEmpty() bool {
 func Hint(text []byte) string {
 	first := bytes.TrimLeft(text, " \t")
 	switch {
-	case bytes.Contains(text, []byte("}\r{")), len(text) > 0 && bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte{'\n'})+1:
+	case bytes.Contains(text, []byte("}\r{")),
+		len(text) > 0 && bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte{'\n'})+1:
 		return "; its lines end with CR alone: convert them to LF"
 	case len(first) == 0:
 		return ""

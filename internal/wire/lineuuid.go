@@ -17,11 +17,12 @@ func parseUUID(text []byte) (id uuid.UUID, ok bool) {
 	return id, err == nil && id != uuid.Nil
 }
 
-// OwnUUID is the uuid of a record that made no event, as far as its text can be read: mended here or in the source, it shall be one and
-// the same event. It is nil where there is none that the gate would take. It is also nil where there are two, as in a line that was
-// written into another: nobody can tell which of them the mended event will have.
+// OwnUUID is the uuid of a record that made no event, as far as its text can be read. Wherever the
+// record is corrected, it must become one and the same event. OwnUUID is nil where the text has no
+// uuid that the gate would take. It is also nil where the text has two, as in a line that was
+// written into another: which one the corrected event will have is unknown.
 func OwnUUID(text []byte) (own uuid.UUID) {
-	d := json.NewDecoder(bytes.NewReader(text)) // reads on behind most of what makes a line bad
+	d := json.NewDecoder(bytes.NewReader(text)) // reads on after most of what makes a line bad
 	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return uuid.Nil
 	}
@@ -44,7 +45,8 @@ func OwnUUID(text []byte) (own uuid.UUID) {
 		}
 		own = id
 	}
-	// The rest may be another record, written into this one. Unless the object has its end, its last value may be that record as well.
+	// The rest may be another record, written into this one. Unless the object is closed, its last
+	// value may be that record as well.
 	unread := text[begun:]
 	if end, _ := d.Token(); end == json.Delim('}') {
 		unread = text[d.InputOffset():]

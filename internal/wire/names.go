@@ -24,7 +24,7 @@ func isMerge(name string) bool {
 	return name == EventIdentify || name == EventAlias || name == eventMerge
 }
 
-// isIdentity reports whether events of this name are for the properties of persons or groups, or for merges.
+// isIdentity reports whether events of this name are there to change persons or groups.
 func isIdentity(name string) bool {
 	return isMerge(name) || name == EventGroupIdentify || name == "$set"
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// What a source notes while it reads a line stands for a second reading of the properties, whatever they are.
+// What is noted while a line is read stands for a second reading of the properties, whatever they are.
 func FuzzNotedProperties(f *testing.F) {
 	for _, properties := range []string{
 		`{}`, `null`, `{"a":1}`, ` { "distinct_id" : "ann" , "$lib":"web"}`, `{"a":1,"a":2}`, `{"$set":{"x":1},"$set_once":{}}`, `{"\u0024set":1}`,

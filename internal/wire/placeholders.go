@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// suspectIDs are what capture v1 takes for no person, by their length, with blanks around them or not and in any case.
+// suspectIDs are what capture v1 takes for no person, by their length: in any case, with blanks
+// around them or not.
 var suspectIDs = func() (byLength [64][]string) {
 	for _, id := range []string{
-		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest", "id", "nan", "none",
+		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
+		"id", "nan", "none",
 		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]",
 		"00000000-0000-0000-0000-000000000000",
 	} {
@@ -23,11 +25,12 @@ func isSuspectID(id string) bool {
 		return isPlaceholder(id)
 	}
 	id = strings.TrimSpace(id)
-	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], func(suspect string) bool { return strings.EqualFold(id, suspect) })
+	isSame := func(suspect string) bool { return strings.EqualFold(id, suspect) }
+	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], isSame)
 }
 
-// isPlaceholder reports whether the service refuses to merge a person of this id. It compares some ids in
-// any case and some exactly, also in quotes, and trims none.
+// isPlaceholder reports whether the service refuses to merge a person of this id. It compares some
+// ids in any case and some exactly, also in quotes, and trims none.
 func isPlaceholder(id string) bool {
 	if strings.TrimSpace(id) == "" {
 		return true
@@ -36,7 +39,8 @@ func isPlaceholder(id string) bool {
 		id = id[1:last]
 	}
 	switch strings.ToLower(id) {
-	case "anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false":
+	case "anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email",
+		"undefined", "true", "false":
 		return true
 	}
 	switch id {

@@ -34,7 +34,8 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 		}
 	})
 	if err == nil && renames && taken {
-		err = errors.New(renamedPath + " and " + previousPath + " are both there: rename one, since Gate.Heatmaps makes the first of the second")
+		err = errors.New(renamedPath + " and " + previousPath +
+			" are both there: rename one, since Gate.Heatmaps makes the first of the second")
 	}
 	if err == nil && policy == SetToSetOnce {
 		var once []byte
@@ -95,7 +96,7 @@ func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal)
 		return b, nil
 	}
 	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
-		return nil, &Refusal{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "$set and $set_once each either in the event's fields or in its properties"}
+		return nil, badReserved("$set", "$set and $set_once each either in the event's fields or in its properties")
 	}
 	if e.gate.rules.SetPolicy == SetToSetOnce {
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {

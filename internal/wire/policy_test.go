@@ -11,7 +11,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// personForms are the places where an event can have $set and $set_once. Each has both, with one key that is in both.
+// personForms are the places where an event can have $set and $set_once. Each has both, with one key
+// that is in both.
 var personForms = map[string]func(*wire.Fields){
 	"in the fields": func(e *wire.Fields) {
 		e.Set, e.SetOnce = map[string]any{"plan": "pro", "n": 1}, map[string]any{"plan": "free", "first": true}
@@ -43,7 +44,8 @@ func personProperties(t *testing.T, policy wire.SetPolicy, f wire.Fields) (set, 
 	return sent.Properties["$set"], sent.Properties["$set_once"], sent.Properties["a"]
 }
 
-// An event may have $set and $set_once, wherever it has them. wire.SetToSetOnce makes one $set_once of both, in which $set wins.
+// An event may have $set and $set_once, wherever it has them. SetToSetOnce makes one $set_once of
+// both, in which $set wins.
 func TestSetPolicyOfBoth(t *testing.T) {
 	for name, form := range personForms {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +105,8 @@ func TestSetPolicyOfOne(t *testing.T) {
 	}
 }
 
-// What is given in two places is refused under each policy that sends it: nobody can tell which one was meant.
+// What is given in two places is refused under each policy that sends it: which one was meant is
+// unknown.
 func TestSetPolicyOfDoubles(t *testing.T) {
 	for key, change := range map[string]func(*wire.Fields){
 		"$set":      func(e *wire.Fields) { e.Set = map[string]any{"b": 1} },

@@ -1,6 +1,7 @@
 package wire
 
-// Reserved is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
+// Reserved is what an event's own properties say that matters to the gate, as raw JSON. A member is
+// empty where the property is absent.
 type Reserved struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce  []byte
 	processProfile, cookieless, groupType, groupKey, groupSet []byte

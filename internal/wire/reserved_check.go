@@ -8,8 +8,8 @@ import (
 
 const maxGroupKey = 400 // UTF-16 units
 
-// checkReserved refuses values of special properties for which the service drops the event or the whole
-// batch, or stores the event without its effect.
+// checkReserved refuses values of reserved properties for which the service drops the event or the
+// whole batch, or stores the event without its effect.
 func (e *Encoder) checkReserved(name, person string) *Refusal {
 	s := e.seen
 	switch {

@@ -74,7 +74,8 @@ var otherTests = map[string]func(*testing.T){
 	},
 }
 
-// Each rule of the gate has its effect on the events that it is for, with each protocol, and none on those that are nearly such.
+// Each rule of the gate has its effect on the events that it is for, with each protocol, and none on
+// those that are nearly such.
 func TestGateRules(t *testing.T) {
 	t.Parallel()
 	for i, rule := range wiretest.Rules {
@@ -159,7 +160,7 @@ func testGroupTypes(t *testing.T) {
 	assert.Empty(t, find(wiretest.As("$groupidentify", `{"$group_type":"e","$group_key":"1"}`)))
 }
 
-// G31: a uuid goes out in its canonical form, whatever its form in the source. What is none is refused.
+// G31: a uuid goes out in its canonical form, whatever its form in the source. Other texts are refused.
 func testCanonicalUUID(t *testing.T) {
 	for form, good := range map[string]bool{
 		"461FC531-6209-5996-B1B1-A8AA997A6516": true, "461fc53162095996b1b1a8aa997a6516": true, "{461fc531-6209-5996-b1b1-a8aa997a6516}": true,

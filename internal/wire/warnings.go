@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Warnings are those about one event, by their bits. They are small, since there is one set for each
+// Warnings are those about one event, by their bits. The set is small, since there is one for each
 // event in flight.
 type Warnings uint32
 
@@ -47,7 +47,8 @@ const (
 var names = [...]string{
 	"suspect_distinct_id", "group_identify_name", "time_runs_backwards", "heatmap_data", "heatmap_stripped", "ai_event",
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
-	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid", "own_import_job_id",
+	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid",
+	"own_import_job_id",
 	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib",
 }
 
@@ -122,7 +123,8 @@ func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	} else if s.hasHeatmap() {
 		w |= heatmap
 	}
-	if len(s.importJob) > 0 && len(e.stamps.importJob) > 0 && !bytes.HasSuffix(e.stamps.importJob, append([]byte{':'}, s.importJob...)) {
+	ours := e.stamps.importJob
+	if len(s.importJob) > 0 && len(ours) > 0 && !bytes.HasSuffix(ours, append([]byte{':'}, s.importJob...)) {
 		w |= ownJobID
 	}
 	if len(s.lib) > 0 && e.gate.rules.Protocol == ProtocolUnknown {

@@ -29,8 +29,8 @@ type Fields struct {
 	Noted *Reserved
 }
 
-// Encoded is an event as it is sent, except for a uuid that is derived once the event is accepted. Its
-// bytes are valid until its encoder is used again.
+// Encoded is an event as it is sent, except for a uuid that is derived once the event is accepted.
+// Its bytes are valid until its encoder is used again.
 type Encoded struct {
 	Wire     []byte
 	UUID     uuid.UUID // nil: to be derived
@@ -91,6 +91,11 @@ const (
 	ReasonDangerousMerge = "dangerous_merge"
 	ReasonCookieless     = "cookieless"
 )
+
+// refuse makes a refusal that shows a value.
+func refuse(reason, field, value, want string) *Refusal {
+	return &Refusal{Reason: reason, Field: field, Value: Shown(value), Want: want}
+}
 
 // joinRefusals is the first refusal with the others.
 func joinRefusals(all ...*Refusal) (first *Refusal) {

@@ -24,8 +24,8 @@ func (e Effects) on(p wire.Protocol, of Effect) Effects {
 	return e
 }
 
-// Rule is one rule of the gate, with events that it is for and events that are nearly such. A rule that
-// is not about a single event has none.
+// Rule is one rule of the gate, with events that it is for and events that are nearly such. A rule
+// that is not about a single event has none.
 type Rule struct {
 	ID           string
 	Want         Effects

@@ -1,5 +1,5 @@
-// Package wiretest has an event, an encoder and the table of the gate's rules, for the tests of package
-// wire and of those who use it.
+// Package wiretest has an event, an encoder and the table of the gate's rules, for the tests of
+// package wire and of its users.
 package wiretest
 
 import (
