@@ -25,12 +25,7 @@ func lock(name string) (Lock, error) {
 type lockFile struct{ *os.File }
 
 // Check implements Lock.
-func (l *lockFile) Check() error {
-	if !isStill(l.Name(), l.File) {
-		return ErrLockLost
-	}
-	return nil
-}
+func (l *lockFile) Check() error { return checkStill(l.Name(), l.File) }
 
 func names(fs.FileInfo) int { return 1 }
 

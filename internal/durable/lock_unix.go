@@ -25,10 +25,14 @@ func lock(name string) (Lock, error) {
 			f.Close()
 			return nil, err
 		}
-		if isStill(name, f) {
+		err = checkStill(name, f)
+		if err == nil {
 			return heldFile{f}, nil
 		}
 		f.Close()
+		if !errors.Is(err, ErrLockLost) {
+			return nil, err
+		}
 	}
 	return nil, ErrLockLost
 }
@@ -37,12 +41,7 @@ func lock(name string) (Lock, error) {
 type heldFile struct{ *os.File }
 
 // Check implements Lock.
-func (f heldFile) Check() error {
-	if !isStill(f.Name(), f.File) {
-		return ErrLockLost
-	}
-	return nil
-}
+func (f heldFile) Check() error { return checkStill(f.Name(), f.File) }
 
 // Close gives the lock back before it closes the file: a program that is being started at this moment
 // has a copy of the descriptor, and would hold the lock a little longer.

@@ -131,12 +131,21 @@ func (OS) Inspect(name string) error {
 // Lock implements FS. The file remains: to remove it would let two owners lock two files of one name.
 func (OS) Lock(name string) (Lock, error) { return lock(name) }
 
-// isStill reports whether a name leads to an open file, and not by a link.
-func isStill(name string, f *os.File) bool {
+// checkStill returns ErrLockLost where a name does not lead to an open file, or only by a link, and any other error of looking.
+func checkStill(name string, f *os.File) error {
 	at, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrLockLost
+	}
 	if err != nil {
-		return false
+		return err
 	}
 	held, err := f.Stat()
-	return err == nil && os.SameFile(at, held)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(at, held) {
+		return ErrLockLost
+	}
+	return nil
 }
