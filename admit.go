@@ -10,11 +10,41 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/wire"
 )
+
+// encoder makes the bytes of events. It is not safe for concurrent use.
+type encoder struct {
+	*wire.Encoder
+
+	trusting bool // events come straight from a source that notes the reserved properties while it reads
+}
+
+// newStamps are what this library adds to the events of an import.
+func newStamps(importID string) wire.Stamps {
+	return wire.NewStamps("hogapi-go", libraryVersion(), importID)
+}
+
+// trust spares the second reading of raw properties where no code of the user is between the source
+// and the encoder.
+func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
+
+// encode checks an event and makes its bytes, or says why it is refused.
+func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
+	if ev.bad != nil || ev.needsMapping {
+		return wire.Encoded{}, ev.unreadable()
+	}
+	fields := ev.fields()
+	if e.trusting {
+		fields.Noted = ev.noted
+	}
+	out, refusal := e.Encode(&fields)
+	return out, ev.refused(refusal)
+}
 
 // offered is an event on its way in. It is sent, rejected or skipped.
 type offered struct {
-	out    encoded
+	out    wire.Encoded
 	reject *Reject
 	skip   string
 	name   string
@@ -33,13 +63,13 @@ func (p *pipeline) offer(enc *encoder, ev *Event) (offered, *EventError) {
 	}
 	var refusal *EventError
 	if o.out, refusal = enc.encode(ev); refusal == nil {
-		refusal = p.identity.check(ev)
+		refusal = ev.refused(p.identity.Check(ev.UUID, wire.Origin(ev.origin())))
 	}
 	if refusal != nil {
 		o.turnDown(newReject(ev, refusal))
 		return o, refusal
 	}
-	o.size += len(o.out.wire)
+	o.size += len(o.out.Wire)
 	return o, nil
 }
 
@@ -68,7 +98,7 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 			return p.notTaken(refusal)
 		}
 		if len(events) > 1 {
-			o.out.wire = slices.Clone(o.out.wire)
+			o.out.Wire = slices.Clone(o.out.Wire)
 		}
 		record = append(record, o)
 		more.Bytes += o.size
@@ -132,22 +162,26 @@ func (p *pipeline) identify(record []offered) *EventError {
 // assign gives an event the uuid that it lacks. It returns a refusal where there is no handler that
 // could take it. The caller holds the admission lock.
 func (p *pipeline) assign(o *offered) *EventError {
-	n := p.numbers.next(o.origin)
+	n := p.numbers.Next(wire.Origin(o.origin))
 	switch {
 	case o.skip != "":
 		return nil
 	case o.reject != nil:
-		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.named {
-			o.reject.UUID = p.identity.at(o.origin, n)
+		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.Named() {
+			o.reject.UUID = p.identity.At(wire.Origin(o.origin), n)
 		}
 		return nil
 	}
-	refusal := p.identity.assign(&o.out, n)
-	if refusal == nil || p.rejects == nil {
+	fault := p.identity.Assign(&o.out, wire.Origin(o.origin), n)
+	if fault == nil {
+		return nil
+	}
+	refusal := newEventError(fault)
+	if p.rejects == nil {
 		return refusal
 	}
 	p.budget.Hold(-o.size)
-	o.turnDown(&Reject{Event: slices.Clone(o.out.wire), Position: o.place, Err: refusal, time: o.out.time})
+	o.turnDown(&Reject{Event: slices.Clone(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
 	p.budget.Hold(o.size)
 	return nil
 }
@@ -166,10 +200,10 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 	default:
 		out := &o.out
 		p.begin.Do(func() { go p.preflight() })
-		e.ID, e.Time, e.Warnings = out.id, out.time, uint32(out.warn)
+		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
 		seq := p.ledger.Take(e)
-		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.wire, Time: out.time, Key: out.person}) {
-			p.ledger.Warn(seq, uint32(backwards))
+		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}) {
+			p.ledger.Warn(seq, uint32(wire.Backwards))
 		}
 		return e.Held
 	}
@@ -179,8 +213,8 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 
 // rowName is the name of a rejected event in the receipt's table, which must be valid UTF-8.
 func rowName(name string) string {
-	if len(name) > maxNameLength {
-		name = name[:maxNameLength]
+	if len(name) > wire.MaxName {
+		name = name[:wire.MaxName]
 	}
 	return strings.ToValidUTF8(name, "\uFFFD")
 }

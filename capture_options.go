@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Unpaced is the rate that sends as fast as the service answers.
@@ -73,7 +74,7 @@ const (
 // limits are the settings that delivery needs.
 func (s *deliverySettings) limits() delivery.Limits {
 	return delivery.Limits{
-		Lanes: s.Lanes, BatchItems: s.MaxBatchEvents, MostBatchItems: s.mostBatch, BatchBytes: s.MaxBatchBytes, LeastBatchBytes: maxEventBytes,
+		Lanes: s.Lanes, BatchItems: s.MaxBatchEvents, MostBatchItems: s.mostBatch, BatchBytes: s.MaxBatchBytes, LeastBatchBytes: wire.MaxEventBytes,
 		BatchSpan: s.MaxBatchSpan, Linger: s.Linger, Rate: s.rate, NoProgress: s.NoProgress, FirstAnswer: s.FirstAnswer,
 		MaxTries: s.MaxTries, NoCompression: s.NoCompression,
 	}
@@ -138,8 +139,16 @@ func (o CaptureOptions) check(c *core, project string) error {
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
 		}),
 		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
-		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, maxEventBytes, mostBatchBytes), // one event of the largest size always fits
-		bounded("Delivery.MaxBytes", d.MaxBytes, maxEventBytes, math.MaxInt))
+		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
+}
+
+// checkImportID checks that an id can be sent as it is, with every event.
+func checkImportID(field, id string) error {
+	if want := wire.WantImportID(id); want != "" {
+		return &InputError{Op: OpImport, Field: field, Value: id, Want: want}
+	}
+	return nil
 }
 
 // bounded checks a number that is not left to its default.

@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // CheckReport says what an import would send, and what it would refuse.
@@ -111,8 +112,9 @@ type checker struct {
 	report   CheckReport
 	refused  error // the first refusal
 	encoder  *encoder
-	identity *identity
-	numbers  numbering
+	identity *wire.Identity
+	numbers  wire.Numbering
+	seed     maphash.Seed
 	days     *ledger.Counter
 	persons  estimate.Distinct
 	uuids    map[uint64]uint32 // what the first event of each uuid is
@@ -124,11 +126,13 @@ type checker struct {
 }
 
 func newChecker(o ImportOptions) *checker {
+	seed, gate := maphash.MakeSeed(), wire.NewGate(o.Gate.rules(wire.ProtocolUnknown, time.Now))
 	return &checker{
 		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		encoder:  newEncoder(newGate(o.Gate, protocolUnknown, time.Now), newStamps(o.ID), maphash.MakeSeed()),
-		identity: newIdentity(o.ID, o.Gate.ContentIDs),
+		encoder:  &encoder{Encoder: wire.NewEncoder(gate, newStamps(o.ID), seed)},
+		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
 		days:     ledger.NewCounter(),
+		seed:     seed,
 		uuids:    map[uint64]uint32{},
 	}
 }
@@ -145,7 +149,8 @@ func (c *checker) judge(limits rejectLimits) error {
 
 func (c *checker) add(ev *Event) {
 	c.report.Read++
-	n := c.numbers.next(ev.origin())
+	origin := wire.Origin(ev.origin())
+	n := c.numbers.Next(origin)
 	if why, skipped := ev.skipped(); skipped {
 		c.report.Skipped++
 		ledger.AddTo(c.report.Skips, why, 1)
@@ -153,10 +158,10 @@ func (c *checker) add(ev *Event) {
 	}
 	out, refusal := c.encoder.encode(ev)
 	if refusal == nil {
-		refusal = c.identity.check(ev)
+		refusal = ev.refused(c.identity.Check(ev.UUID, origin))
 	}
 	if refusal == nil {
-		refusal = c.identity.assign(&out, n)
+		refusal = ev.refused(c.identity.Assign(&out, origin, n))
 	}
 	if refusal != nil {
 		c.report.Refused++
@@ -172,15 +177,15 @@ func (c *checker) add(ev *Event) {
 		return
 	}
 	c.report.Good++
-	c.report.Bytes += int64(len(out.wire))
-	c.report.Largest = max(c.report.Largest, len(out.wire))
-	c.days.Count(out.name, out.time)
-	c.persons.Add(out.person)
-	for w := range out.warn.all {
-		note(c.report.Warnings, w, ev.Position, "")
+	c.report.Bytes += int64(len(out.Wire))
+	c.report.Largest = max(c.report.Largest, len(out.Wire))
+	c.days.Count(ev.Name, out.Time)
+	c.persons.Add(out.Person)
+	for name := range out.Warnings.All {
+		note(c.report.Warnings, Warning(name), ev.Position, "")
 	}
-	c.addUUID(&out)
-	c.addTime(&out)
+	c.addUUID(ev, &out)
+	c.addTime(ev.Position, out.Time)
 }
 
 // note adds to one finding of a map.
@@ -190,17 +195,17 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 	findings[key] = f
 }
 
-func (c *checker) addUUID(out *encoded) {
-	mark := binary.BigEndian.Uint64(out.id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.id[8:])
-	is := uint32(maphash.Comparable(c.encoder.seed, struct {
+func (c *checker) addUUID(ev *Event, out *wire.Encoded) {
+	mark := binary.BigEndian.Uint64(out.UUID[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.UUID[8:])
+	is := uint32(maphash.Comparable(c.seed, struct {
 		name   string
 		person uint64
 		day    int64
-	}{out.name, out.person, out.time.Truncate(24 * time.Hour).Unix()}))
+	}{ev.Name, out.Person, out.Time.Truncate(24 * time.Hour).Unix()}))
 	if was, double := c.uuids[mark]; double {
-		c.report.DoubleUUIDs.add(out.pos, out.id.String())
+		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
 		if was != is {
-			note(c.report.Warnings, WarnUUIDConflict, out.pos, out.id.String())
+			note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
 		}
 		return
 	}
@@ -211,28 +216,28 @@ func (c *checker) addUUID(out *encoded) {
 	c.uuids[mark] = is
 }
 
-func (c *checker) addTime(out *encoded) {
+func (c *checker) addTime(place Position, at time.Time) {
 	r := &c.report
-	if r.Oldest.IsZero() || out.time.Before(r.Oldest) {
-		r.Oldest = out.time
+	if r.Oldest.IsZero() || at.Before(r.Oldest) {
+		r.Oldest = at
 	}
-	if out.time.After(r.Newest) {
-		r.Newest = out.time
+	if at.After(r.Newest) {
+		r.Newest = at
 	}
-	if jump := c.last.Sub(out.time); jump > 0 && !c.last.IsZero() {
-		r.Backwards.add(out.pos, jump.String())
+	if jump := c.last.Sub(at); jump > 0 && !c.last.IsZero() {
+		r.Backwards.add(place, jump.String())
 		r.LargestJump = max(r.LargestJump, jump)
 	}
-	c.last = out.time
+	c.last = at
 	s := &c.span
 	if s.events == 0 {
-		s.oldest, s.newest = out.time, out.time
+		s.oldest, s.newest = at, at
 	}
-	if out.time.Before(s.oldest) {
-		s.oldest = out.time
+	if at.Before(s.oldest) {
+		s.oldest = at
 	}
-	if out.time.After(s.newest) {
-		s.newest = out.time
+	if at.After(s.newest) {
+		s.newest = at
 	}
 	if s.events++; s.events == spanOfCheck {
 		c.endSpan()

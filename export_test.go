@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // What external tests see of the inside.
@@ -64,11 +65,13 @@ func LaneOf(c *Capture, ev Event) int {
 	if refusal != nil {
 		panic(refusal)
 	}
-	return int(out.person % uint64(c.line.set.Lanes))
+	return int(out.Person % uint64(c.line.set.Lanes))
 }
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
-func UUIDAt(p Position, importID string) uuid.UUID { return newIdentity(importID, 0).at(p, 0) }
+func UUIDAt(p Position, importID string) uuid.UUID {
+	return wire.NewIdentity(importID, 0).At(wire.Origin(p), 0)
+}
 
 // SavedState is the receipt and the place that a checkpoint holds.
 func SavedState(state []byte) (Receipt, Position, error) {

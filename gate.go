@@ -5,10 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Reason says why an event is refused before it is sent, or was rejected by the service.
@@ -42,21 +40,6 @@ const (
 	ReasonAnswer413      Reason = "answer_413"       // too large for the service, sent alone
 )
 
-// Limits of the gate.
-const (
-	maxNameLength = 200     // characters of a name or a distinct id
-	maxEventBytes = 900_000 // as the service counts
-	eventEnvelope = 1 << 10 // what the service adds around an event
-	defaultMinAge = 48 * time.Hour
-)
-
-// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, in releases before July 2026 at least
-// (ClickHouse/ClickHouse#107907).
-var (
-	storedFrom  = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
-	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
-)
-
 // EventError is an event that is refused or was rejected.
 type EventError struct {
 	Reason   Reason
@@ -68,6 +51,15 @@ type EventError struct {
 	Err      error    // what the source, the encoder or the service said; may be nil
 
 	Also []*EventError // further faults that the gate found in the event: correct them too
+}
+
+// newEventError is a refusal as a caller sees it, without its place.
+func newEventError(r *wire.Refusal) *EventError {
+	e := &EventError{Reason: Reason(r.Reason), Field: r.Field, Value: r.Value, Want: r.Want, Err: r.Err}
+	for _, other := range r.Also {
+		e.Also = append(e.Also, newEventError(other))
+	}
+	return e
 }
 
 const eventRefused = "event refused: "
@@ -112,19 +104,6 @@ func (e *EventError) Unwrap() error { return e.Err }
 
 // Is matches ErrInvalid.
 func (e *EventError) Is(target error) bool { return target == ErrInvalid }
-
-// shown is a refused value for an error: cut, on one line, and without keys.
-func shown(value string) string {
-	const most = 64
-	if len(value) > 4*most {
-		value = value[:4*most]
-	}
-	value = mask.Clean(mask.Keys(value))
-	if n := utf8.RuneCountInString(value); n > most {
-		value = string([]rune(value)[:most]) + "…"
-	}
-	return value
-}
 
 // GateOptions say what is refused before it is sent. Their zero value is right for the service.
 type GateOptions struct {
@@ -183,110 +162,10 @@ func (o GateOptions) check(op Op) error {
 	return nil
 }
 
-// protocol is how an import sends its events. It decides which rules of the gate apply.
-type protocol uint8
-
-const (
-	protocolUnknown protocol = iota // of a Check: what capture v1 alone drops or changes is a warning
-	protocolBatch                   // POST /batch/
-	protocolV1                      // capture v1
-)
-
-// gate refuses what the service would drop, change or fail on, and warns of what it treats in a way of
-// its own: the rules of docs/historical-import.md. It is safe for concurrent use.
-type gate struct {
-	options    GateOptions // with their defaults
-	protocol   protocol
-	now        func() time.Time
-	groupTypes groupTypes
-}
-
-func newGate(o GateOptions, p protocol, now func() time.Time) *gate {
-	if o.MinAge == 0 {
-		o.MinAge = defaultMinAge
+// rules are those that the options ask for.
+func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
+	return wire.Rules{
+		MinAge: o.MinAge, SetPolicy: wire.SetPolicy(o.SetPolicy), StripHeatmaps: o.Heatmaps == HeatmapStrip,
+		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,
 	}
-	return &gate{options: o, protocol: p, now: now}
-}
-
-// name checks an event's name.
-func (g *gate) name(s string) *EventError {
-	switch {
-	case s == "":
-		return &EventError{Reason: ReasonNoName, Field: "event", Want: "a name"}
-	case len(s) <= maxNameLength:
-		return nil
-	case lengthUTF16(s) > maxNameLength:
-		return &EventError{Reason: ReasonTooLong, Field: "event", Value: shown(s), Want: "at most 200 characters, counted in UTF-16 as the service does: it cuts the rest"}
-	case g.protocol == protocolV1:
-		return &EventError{Reason: ReasonTooLong, Field: "event", Value: shown(s), Want: "at most 200 bytes: the service drops the event"}
-	}
-	return nil
-}
-
-// distinctID checks an event's person.
-func (g *gate) distinctID(s string) *EventError {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return &EventError{Reason: ReasonNoDistinctID, Field: "distinct_id", Value: shown(s), Want: "the id of a person, not blank"}
-	case strings.IndexByte(s, 0) >= 0:
-		return &EventError{Reason: ReasonNUL, Field: "distinct_id", Value: shown(s), Want: "no NUL: the service puts another character in its place"}
-	case s == cookielessID:
-		return &EventError{Reason: ReasonCookieless, Field: "distinct_id", Value: s, Want: "the id of a person: cookieless events cannot be imported"}
-	case len(s) <= maxNameLength:
-		return nil
-	case utf8.RuneCountInString(s) > maxNameLength:
-		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Value: shown(s), Want: "at most 200 characters: the service cuts the rest, which merges persons"}
-	case g.protocol == protocolV1:
-		return &EventError{Reason: ReasonTooLong, Field: "distinct_id", Value: shown(s), Want: "at most 200 bytes: the service drops the event"}
-	}
-	return nil
-}
-
-func lengthUTF16(s string) (n int) {
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
-
-// timestamp checks an event's time against the clock.
-func (g *gate) timestamp(t time.Time) *EventError {
-	if t.IsZero() {
-		return &EventError{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
-	}
-	bad := func(reason Reason, want string) *EventError {
-		return &EventError{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
-	}
-	if t.Before(storedFrom) || !t.Before(storedUntil) {
-		return bad(ReasonBadTimestamp, wantStored)
-	}
-	if g.options.MinAge < 0 {
-		return nil
-	}
-	switch age := g.now().Sub(t); {
-	case age < 0:
-		return bad(ReasonFuture, "a time in the past")
-	case age < g.options.MinAge:
-		return bad(ReasonTooYoung, fmt.Sprintf("an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.options.MinAge))
-	}
-	return nil
-}
-
-const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
-
-// size checks an encoded event as the service counts it: as text inside another JSON text.
-func (g *gate) size(wire []byte) *EventError {
-	if 2*len(wire)+eventEnvelope <= maxEventBytes {
-		return nil
-	}
-	n := len(wire) + eventEnvelope
-	for _, c := range wire {
-		if c == '"' || c == '\\' || c < 0x20 { // of these, JSON has \n, \r and \t
-			n++
-		}
-	}
-	if n <= maxEventBytes {
-		return nil
-	}
-	return &EventError{Reason: ReasonTooLarge, Field: "event", Want: fmt.Sprintf("at most %d bytes, it has %d as the service counts", maxEventBytes, n)}
 }

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the
@@ -261,6 +262,28 @@ func (w *linesWalk) file(path string, at Position) bool {
 	}
 }
 
+// lineParser makes events of lines. It is not safe for concurrent use.
+type lineParser struct {
+	wire *wire.LineParser
+	made [1]Event // see events
+}
+
+func newLineParser() *lineParser { return &lineParser{wire: wire.NewLineParser(checkCorrected)} }
+
+// parse makes the event of a record, which is valid until the next call.
+func (p *lineParser) parse(text []byte, ev *Event) error {
+	f, err := p.wire.Parse(text)
+	if err == nil {
+		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
+		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
+		return nil
+	}
+	if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
+		return newEventError(refusal)
+	}
+	return err
+}
+
 // events implements lineFunc.
 func (p *lineParser) events(l lines.Line) []Event {
 	p.made[0] = p.event(l)
@@ -269,19 +292,18 @@ func (p *lineParser) events(l lines.Line) []Event {
 
 func (p *lineParser) event(l lines.Line) Event {
 	if l.Long {
-		ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, hint(l.Text)))
-		ev.UUID = ownUUID(l.Text)
+		ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
+		ev.UUID = wire.OwnUUID(l.Text)
 		return ev
 	}
 	return p.eventOf(l.Text)
 }
 
 // eventOf is the event of a record, or a bad one.
-func (p *lineParser) eventOf(text []byte) Event {
-	ev, fault := p.parse(text)
-	if fault != nil {
+func (p *lineParser) eventOf(text []byte) (ev Event) {
+	if fault := p.parse(text, &ev); fault != nil {
 		ev = BadEvent(Position{}, text, fault)
-		ev.UUID = ownUUID(text)
+		ev.UUID = wire.OwnUUID(text)
 	}
 	ev.record = text
 	return ev
@@ -308,24 +330,6 @@ func (w *linesWalk) compare(f *openLines) (known bool) {
 
 func isBlank(text []byte) bool {
 	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
-}
-
-// hint says what a text looks like that is not one JSON object a line.
-func hint(text []byte) string {
-	first := bytes.TrimLeft(text, " \t")
-	switch {
-	case bytes.Contains(text, []byte("}\r{")), len(text) > 0 && bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte{'\n'})+1:
-		return "; its lines end with CR alone: convert them to LF"
-	case len(first) == 0:
-		return ""
-	case first[0] == '[':
-		return "; this looks like one JSON array: write each element on a line of its own (jq -c '.[]')"
-	case len(bytes.TrimSpace(first)) == 1 && first[0] == '{':
-		return "; this looks like indented JSON: write each object on one line (jq -c .)"
-	case first[0] != '{' && bytes.ContainsAny(first, ",;\t") && !json.Valid(first):
-		return "; this looks like CSV: convert it to JSON lines"
-	}
-	return ""
 }
 
 // fileSource is a source of files.

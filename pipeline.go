@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // pipeline takes events at one end and settles them at the other: events are encoded, admitted to
@@ -20,8 +21,8 @@ type pipeline struct {
 	rejects   RejectHandler // may be nil
 	encoders  sync.Pool
 	admission sync.Mutex // makes the order of the ledger and that of the lanes the same
-	identity  *identity
-	numbers   numbering
+	identity  *wire.Identity
+	numbers   wire.Numbering
 	ledger    *ledger.Ledger[Position, *Reject]
 	budget    *delivery.Budget
 	sender    *delivery.Sender
@@ -65,7 +66,7 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	}
 	p := &pipeline{
 		core: c.core, set: set, rejects: o.Rejects, ledger: books,
-		identity: newIdentity(o.ID, o.Gate.ContentIDs),
+		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
 		budget:   delivery.NewBudget(delivery.Held{Events: set.MaxInFlight, Bytes: set.MaxBytes}),
 		ready:    make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -73,8 +74,8 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	p.sending, p.stop = context.WithCancelCause(p.posting)
 	context.AfterFunc(p.sending, func() { time.AfterFunc(patience, p.abort) }) // requests under way may end, for a moment
 	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
-	seed, marks, gate := maphash.MakeSeed(), newStamps(o.ID), newGate(o.Gate, protocolBatch, c.core.now)
-	p.encoders.New = func() any { return newEncoder(gate, marks, seed) }
+	seed, marks, gate := maphash.MakeSeed(), newStamps(o.ID), wire.NewGate(o.Gate.rules(wire.ProtocolBatch, c.core.now))
+	p.encoders.New = func() any { return &encoder{Encoder: wire.NewEncoder(gate, marks, seed)} }
 	p.committer = newCommitter(p, o, in)
 	p.sender = delivery.New(p.sending, delivery.Config{
 		Limits: set.limits(), Prefix: set.prefix, Suffix: []byte("]}"), Budget: p.budget, Ready: p.ready, Stop: p.stop,
@@ -87,10 +88,7 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 
 // ledger is that of the run before, or a new one.
 func (in importState) ledger() (*ledger.Ledger[Position, *Reject], error) {
-	names := make([]string, len(eventWarnings))
-	for i, w := range eventWarnings {
-		names[i] = string(w)
-	}
+	names := wire.WarningNames()
 	if in.resumed == nil {
 		return ledger.New[Position, *Reject](names...), nil
 	}

@@ -38,7 +38,7 @@ func byHand(q hogapi.Query) any { return map[string]any{"kind": "HogQLQuery", "q
 // others, those that were sent twice once.
 func TestReceiptQueries(t *testing.T) {
 	t.Parallel()
-	const n, id = 90, `it's{start_at}\'--`
+	const n, id = 90, `it's{start_at}'--`
 	source := altered(numbered(n), func(ev *hogapi.Event) {
 		i := int(ev.Position.Offset)
 		ev.Timestamp = time.Date(2023, 11, 28, 22, 30, 0, 0, time.FixedZone("", -2*3600)).Add(time.Duration(i) * 19 * time.Hour)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // RejectedRecords is a source of what is in a reject file: each rejected record once, with the uuid and
@@ -129,7 +130,7 @@ func (n *rejectNote) uuidOf(reject, own uuid.UUID, i int) uuid.UUID {
 	case own != uuid.Nil && own != reject:
 		return own
 	case n.Import != "" && !n.Origin.IsZero():
-		return newIdentity(n.Import, 0).at(n.Origin, uint64(i))
+		return wire.NewIdentity(n.Import, 0).At(wire.Origin(n.Origin), uint64(i))
 	}
 	return uuid.Nil
 }

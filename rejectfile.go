@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
@@ -155,8 +156,19 @@ func (n *rejectNote) raw() []byte {
 	return n.RawBase64
 }
 
-// rejectKey is the key of a line that an import ignores.
-const rejectKey = "$reject"
+// checkCorrected refuses a line of a reject file that still lacks something. Other values of "$reject"
+// are not of this package.
+func checkCorrected(raw []byte, isEmpty bool) error {
+	var note rejectNote
+	ours := json.Unmarshal(raw, &note) == nil
+	if ours && len(note.LeftOut) > 0 {
+		return errors.New("a reject that lacks what $reject names as left_out: add that and remove $reject")
+	}
+	if ours && isEmpty {
+		return errors.New("a rejected record that made no event: write the event in the line and remove $reject, or read the file with RejectedRecords")
+	}
+	return nil
+}
 
 // line is the reject as a line of JSON without its newline.
 func (r Reject) line(enc *jsonb.Encoder, by rejectedBy) ([]byte, error) {
@@ -182,7 +194,7 @@ func (r Reject) line(enc *jsonb.Encoder, by rejectedBy) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err = appendMember(enc, line, rejectKey, note)
+	line, err = wire.AppendMember(enc, line, wire.RejectKey, note)
 	return append(line, '}'), err
 }
 
@@ -193,7 +205,7 @@ func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 		if r.UUID == uuid.Nil {
 			return []byte{'{'}, nil
 		}
-		return appendMember(enc, []byte{'{'}, "uuid", r.UUID.String())
+		return wire.AppendMember(enc, []byte{'{'}, "uuid", r.UUID.String())
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Event); err != nil {
@@ -203,5 +215,5 @@ func (r Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	if r.UUID == uuid.Nil || bytes.HasPrefix(line, []byte(`{"uuid":`)) {
 		return line, nil
 	}
-	return appendMember(enc, line, "uuid", r.UUID.String())
+	return wire.AppendMember(enc, line, "uuid", r.UUID.String())
 }

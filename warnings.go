@@ -68,50 +68,6 @@ var advice = map[Warning]string{
 	WarnLib:            "capture v1 overwrites $lib; it is kept as $import_lib there",
 }
 
-// warningSet holds the warnings about one event, by their bits. It is small, since there is one for
-// each event in flight.
-type warningSet uint32
-
-const (
-	suspectID warningSet = 1 << iota
-	groupIdentify
-	backwards
-	heatmap
-	heatmapStripped
-	aiEvent
-	exceptionEvent
-	flagCalled
-	selfMerge
-	groupKeyNumber
-	manyGroupTypes
-	groupUnchanged
-	idBlanks
-	longName
-	uuidTime
-	sessionType
-	sessionID
-	ownJobID
-	unset
-	setIgnored
-	longID
-	ownLib
-)
-
-// eventWarnings are those that a set can hold, in the order of their bits.
-var eventWarnings = [...]Warning{
-	WarnSuspectID, WarnGroupIdentify, WarnBackwards, WarnHeatmap, WarnHeatmapStrip, WarnAIEvent, WarnException, WarnFlagCalled,
-	WarnSelfMerge, WarnGroupKeyNumber, WarnGroupTypes, WarnGroupUnchanged, WarnIDBlanks, WarnLongName, WarnUUIDTime,
-	WarnSessionType, WarnSessionID, WarnOwnJobID, WarnUnset, WarnSetIgnored, WarnLongID, WarnLib,
-}
-
-func (s warningSet) all(yield func(Warning) bool) {
-	for i, w := range eventWarnings {
-		if s&(1<<i) != 0 && !yield(w) {
-			return
-		}
-	}
-}
-
 // inBrackets is the advice for the line of a report that has the warning's count.
 func (w Warning) inBrackets() string {
 	if w.Advice() == "" {

@@ -1,4 +1,4 @@
-package hogapi
+package wire
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 )
 
 // rewrite changes the properties as the policies for person properties and for heatmaps say.
-func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
-	policy, s := e.gate.options.SetPolicy, e.seen
-	if len(s.set)+len(s.setOnce) == 0 || policy == SetStrip && isIdentityEvent(ev.Name) {
+func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
+	policy, s := e.gate.rules.SetPolicy, e.seen
+	if len(s.set)+len(s.setOnce) == 0 || policy == SetStrip && isIdentity(f.Name) {
 		policy = SetKeep
 	}
-	strips := e.gate.options.Heatmaps == HeatmapStrip && s.hasHeatmap()
+	strips := e.gate.rules.StripHeatmaps && s.hasHeatmap()
 	if policy == SetKeep && !strips {
 		return members, nil
 	}
@@ -34,11 +34,12 @@ func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
 		}
 	})
 	if err == nil && renames && taken {
-		err = errors.New(renamedPath + " and " + previousPath + " are both there: rename one, since Gate.Heatmaps makes the first of the second")
+		err = errors.New(renamedPath + " and " + previousPath +
+			" are both there: rename one, since Gate.Heatmaps makes the first of the second")
 	}
 	if err == nil && policy == SetToSetOnce {
 		var once []byte
-		if once, err = e.mergedOnce(ev); err == nil {
+		if once, err = e.mergedOnce(f); err == nil {
 			out = appendRawMember(out, []byte("$set_once"), once)
 		}
 	}
@@ -48,12 +49,12 @@ func (e *encoder) rewrite(ev *Event, members []byte) ([]byte, error) {
 
 // mergedOnce is the event's $set and $set_once as one object, where one of them at least is in the
 // properties. A key that is in both has the value of $set, which is the newer one.
-func (e *encoder) mergedOnce(ev *Event) ([]byte, error) {
+func (e *Encoder) mergedOnce(f *Fields) ([]byte, error) {
 	var objects [][]byte
 	for _, of := range []struct {
 		raw   []byte
 		field map[string]any
-	}{{e.seen.set, ev.Set}, {e.seen.setOnce, ev.SetOnce}} {
+	}{{e.seen.set, f.Set}, {e.seen.setOnce, f.SetOnce}} {
 		if len(of.raw) == 0 {
 			object, err := e.json.AppendMembers([]byte{'{'}, of.field)
 			if err != nil {
@@ -89,19 +90,19 @@ func appendRawMember(out, key, value []byte) []byte {
 }
 
 // appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
-func (e *encoder) appendPersonProperties(b []byte, ev *Event) ([]byte, *EventError) {
-	set, once := ev.Set, ev.SetOnce
-	if e.gate.options.SetPolicy == SetStrip && !isIdentityEvent(ev.Name) {
+func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal) {
+	set, once := f.Set, f.SetOnce
+	if e.gate.rules.SetPolicy == SetStrip && !isIdentity(f.Name) {
 		return b, nil
 	}
 	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
-		return nil, &EventError{Reason: ReasonBadSpecial, Field: "properties.$set", Want: "$set and $set_once each either in the event's fields or in its properties"}
+		return nil, badReserved("$set", "$set and $set_once each either in the event's fields or in its properties")
 	}
-	if e.gate.options.SetPolicy == SetToSetOnce {
+	if e.gate.rules.SetPolicy == SetToSetOnce {
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
 			return b, nil // merged into the properties: see rewrite
 		}
-		set, once = nil, mergeOnce(ev.SetOnce, ev.Set)
+		set, once = nil, mergeOnce(f.SetOnce, f.Set)
 	}
 	for _, more := range []struct {
 		begin  string

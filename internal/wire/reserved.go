@@ -1,7 +1,8 @@
-package hogapi
+package wire
 
-// special is what an event's own properties say that matters to the gate, as raw JSON; empty where absent.
-type special struct {
+// Reserved is what an event's own properties say that matters to the gate, as raw JSON. A member is
+// empty where the property is absent.
+type Reserved struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce  []byte
 	processProfile, cookieless, groupType, groupKey, groupSet []byte
 	groups, alias, anonID                                     []byte
@@ -25,19 +26,19 @@ const (
 )
 
 // hasHeatmap reports whether the service makes heatmap rows of the event.
-func (s *special) hasHeatmap() bool {
+func (s *Reserved) hasHeatmap() bool {
 	const path = hasPreviousPath | hasCurrentURL
 	return s.facts&hasHeatmapData != 0 || s.facts&path == path
 }
 
 // note notes one top-level property of a map.
-func (s *special) note(key string, value []byte) { noteSpecial(s, key, value) }
+func (s *Reserved) note(key string, value []byte) { noteReserved(s, key, value) }
 
 // noteRaw notes one top-level property of a raw object.
-func (s *special) noteRaw(key, value []byte) { noteSpecial(s, key, value) }
+func (s *Reserved) noteRaw(key, value []byte) { noteReserved(s, key, value) }
 
-// noteSpecial notes a property if it is a special one.
-func noteSpecial[T string | []byte](s *special, key T, value []byte) {
+// noteReserved notes a property if it is a special one.
+func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // the first letter of nearly all others
 		return
 	}
@@ -50,7 +51,7 @@ func noteSpecial[T string | []byte](s *special, key T, value []byte) {
 }
 
 // field is where a property's value is noted, or nil.
-func field[T string | []byte](s *special, key T) *[]byte {
+func field[T string | []byte](s *Reserved, key T) *[]byte {
 	switch string(key) {
 	case "distinct_id":
 		return &s.distinctID
@@ -122,7 +123,7 @@ func sessionFacts(value []byte) facts {
 }
 
 // reset forgets the values and keeps their room.
-func (s *special) reset() {
+func (s *Reserved) reset() {
 	s.fault, s.facts = nil, 0
 	if !s.noted {
 		return

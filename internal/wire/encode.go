@@ -1,0 +1,263 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"hash/maphash"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// The wire form begins with the uuid, so that it can be written in later.
+const (
+	uuidOffset = len(`{"uuid":"`)
+	uuidLength = 36
+	wireBegin  = `{"uuid":"00000000-0000-0000-0000-000000000000","event":`
+)
+
+// Encoder turns events into bytes. Not safe for concurrent use.
+type Encoder struct {
+	gate   *Gate
+	json   jsonb.Encoder
+	seed   maphash.Seed
+	stamps Stamps
+	added  stretch   // where the event at hand has them
+	seen   *Reserved // of the event at hand
+	own    Reserved
+	visit  jsonb.Visitor // of own, bound once
+
+	visitMember func(key string, value []byte) // the same, for maps
+	warn        Warnings
+	visitGroup  jsonb.Visitor // of $groups, bound once
+	groupWarn   Warnings      // what it has found
+
+	buf, props, rewritten []byte // scratch
+}
+
+// Stamps are the properties that every event gets unless it has them.
+type Stamps struct {
+	all       []byte // ,"$lib":…,"$lib_version":… and so on
+	lib       []byte
+	version   []byte
+	geoip     []byte
+	importJob []byte // empty without an import id
+}
+
+// NewStamps are those of a library and an import. The texts are visible ASCII.
+func NewStamps(library, version, importID string) (s Stamps) {
+	member := func(key, value string) []byte {
+		b, _ := jsonb.AppendString([]byte(`,"`+key+`":`), value) // valid
+		return b
+	}
+	s.lib = member("$lib", library)
+	s.version = member("$lib_version", version)
+	s.geoip = []byte(`,"$geoip_disable":true`)
+	if importID != "" {
+		s.importJob = member("$import_job_id", importID)
+	}
+	s.all = bytes.Join([][]byte{s.lib, s.version, s.geoip, s.importJob}, nil)
+	return s
+}
+
+// NewEncoder makes an encoder that obeys a gate. The seed is of the hash of distinct ids.
+func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
+	e := &Encoder{gate: g, stamps: s, seed: seed}
+	e.visit, e.visitMember, e.visitGroup = e.own.noteRaw, e.own.note, e.noteGroup
+	return e
+}
+
+// Encode checks an event and makes its bytes, or says why it is refused.
+func (e *Encoder) Encode(f *Fields) (Encoded, *Refusal) {
+	e.warn = 0
+	out, refusal := e.build(f)
+	if refusal == nil {
+		refusal = e.gate.size(out.Wire)
+	}
+	return out, refusal
+}
+
+func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
+	refusal := joinRefusals(e.gate.name(f.Name), checkKept(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
+	members, other := e.properties(f)
+	if other != nil {
+		return Encoded{}, joinRefusals(refusal, other)
+	}
+	person, other := e.person(f.DistinctID)
+	if other == nil {
+		other = e.checkReserved(f.Name, person)
+	}
+	if refusal = joinRefusals(refusal, other); refusal != nil {
+		return Encoded{}, refusal
+	}
+	wire, refusal := e.assemble(f, person, members)
+	if refusal != nil {
+		return Encoded{}, refusal
+	}
+	e.warn |= e.warnings(f, person)
+	return Encoded{
+		Wire: wire, stamps: e.added, UUID: f.UUID, Time: f.Timestamp.UTC(),
+		Person: maphash.String(e.seed, person), Warnings: e.warn,
+	}, nil
+}
+
+// properties makes the event's own properties, without the braces, and notes the special ones.
+func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
+	var err error
+	switch {
+	case f.RawProperties == nil:
+		e.begin()
+		e.props, err = e.json.AppendVisited(e.props[:0], f.Properties, e.visitMember)
+		members = e.props
+	case f.Properties != nil:
+		return nil, refuse(ReasonBadProperties, "properties", "", "either Properties or RawProperties, not both")
+	case f.Noted != nil:
+		e.seen, err = f.Noted, f.Noted.fault
+	default:
+		e.begin()
+		err = jsonb.Object(f.RawProperties, e.visit)
+	}
+	if err == nil && f.RawProperties != nil {
+		members = inner(f.RawProperties)
+	}
+	if err == nil && (e.seen.noted || e.seen.hasHeatmap()) {
+		members, err = e.rewrite(f, members)
+	}
+	if err != nil {
+		return nil, jsonRefusal("properties", err)
+	}
+	return members, nil
+}
+
+// begin makes the encoder note the special properties itself.
+func (e *Encoder) begin() {
+	e.seen = &e.own
+	e.seen.reset()
+}
+
+// inner is what stands between the braces of an object.
+func inner(object []byte) []byte {
+	object = bytes.TrimSpace(object)
+	return bytes.TrimSpace(object[1 : len(object)-1])
+}
+
+// person settles the distinct id: the field, or the property where the field is empty. Two that
+// differ are refused.
+func (e *Encoder) person(given string) (string, *Refusal) {
+	raw := e.seen.distinctID
+	if len(raw) == 0 {
+		return given, e.gate.distinctID(given)
+	}
+	text, ok := distinctIDText(raw)
+	if !ok {
+		return "", refuse(ReasonNoDistinctID, "properties.distinct_id", string(raw), "a text, or a whole number")
+	}
+	if given == "" {
+		given = text
+	}
+	if given != text {
+		return "", refuse(ReasonTwoDistinctIDs, "properties.distinct_id", text, "the same id as in the event itself")
+	}
+	return given, e.gate.distinctID(given)
+}
+
+// distinctIDText reads a distinct id: a text, or a whole number as its digits, as the service does.
+func distinctIDText(raw []byte) (string, bool) {
+	if raw[0] == '"' {
+		text, err := jsonb.Unquote(raw)
+		return text, err == nil
+	}
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	return string(raw), len(bytes.Trim(digits, "0123456789")) == 0
+}
+
+// assemble writes the event. A uuid that is not known yet is all zeros.
+func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *Refusal) {
+	b := append(e.buf[:0], wireBegin...)
+	defer func() { e.buf = b }()
+	if f.UUID != uuid.Nil {
+		putUUID(b, f.UUID)
+	}
+	var err error
+	if b, err = jsonb.AppendString(b, f.Name); err != nil {
+		return nil, jsonRefusal("event", err)
+	}
+	b = append(b, `,"timestamp":"`...)
+	b = e.json.AppendTime(b, f.Timestamp)
+	b = append(b, `","distinct_id":`...)
+	from := len(b)
+	if b, err = jsonb.AppendString(b, person); err != nil {
+		return nil, jsonRefusal("distinct_id", err)
+	}
+	quoted := b[from:]
+	b = append(b, `,"properties":{`...)
+	if len(e.seen.distinctID) == 0 {
+		b = append(b, `"distinct_id":`...)
+		b = append(b, quoted...)
+		if len(members) > 0 {
+			b = append(b, ',')
+		}
+	}
+	b = append(b, members...)
+	e.added.from = len(b)
+	b = e.appendStamps(b)
+	e.added.to = len(b)
+	if f.Set != nil || f.SetOnce != nil {
+		var refusal *Refusal
+		if b, refusal = e.appendPersonProperties(b, f); refusal != nil {
+			return nil, refusal
+		}
+	}
+	return append(b, "}}"...), nil
+}
+
+// appendStamps adds the library's own properties where the event lacks them.
+func (e *Encoder) appendStamps(b []byte) []byte {
+	s := e.seen
+	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 {
+		return append(b, e.stamps.all...)
+	}
+	if e.gate.rules.Protocol == ProtocolV1 && len(s.lib) > 0 && s.facts&hasImportLib == 0 { // capture v1 overwrites $lib
+		b = append(append(b, `,"$import_lib":`...), s.lib...)
+	}
+	for _, stamp := range []struct{ own, ours []byte }{
+		{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob},
+	} {
+		if len(stamp.own) == 0 {
+			b = append(b, stamp.ours...)
+		}
+	}
+	return b
+}
+
+// putUUID writes the uuid into an event's bytes.
+func putUUID(wire []byte, id uuid.UUID) {
+	text := wire[uuidOffset : uuidOffset+uuidLength]
+	var digits [2 * len(id)]byte
+	hex.Encode(digits[:], id[:])
+	copy(text[0:8], digits[0:8])
+	copy(text[9:13], digits[8:12])
+	copy(text[14:18], digits[12:16])
+	copy(text[19:23], digits[16:20])
+	copy(text[24:36], digits[20:32])
+}
+
+// jsonRefusal says why a value cannot be sent.
+func jsonRefusal(field string, err error) *Refusal {
+	refusal := &Refusal{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
+	if e, ok := errors.AsType[*jsonb.Error](err); ok {
+		if e.Path != "" {
+			refusal.Field += "." + e.Path
+		}
+		switch e.Kind {
+		case jsonb.KindUTF8, jsonb.KindSurrogate:
+			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
+		case jsonb.KindNumber:
+			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+		default:
+		}
+	}
+	return refusal
+}

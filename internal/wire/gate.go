@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// Limits of the gate.
+const (
+	MaxName       = 200     // characters of a name or a distinct id
+	MaxEventBytes = 900_000 // as the service counts
+	eventEnvelope = 1 << 10 // what the service adds around an event
+	defaultMinAge = 48 * time.Hour
+)
+
+// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, at least in releases
+// before July 2026 (ClickHouse/ClickHouse#107907).
+var (
+	storedFrom  = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
+
+// Protocol is how an import sends its events. It decides which rules of the gate apply.
+type Protocol uint8
+
+// Protocols.
+const (
+	ProtocolUnknown Protocol = iota // of a check: what capture v1 alone drops or changes is a warning
+	ProtocolBatch                   // POST /batch/
+	ProtocolV1                      // capture v1
+)
+
+// SetPolicy says what becomes of person properties.
+type SetPolicy uint8
+
+// Policies for person properties.
+const (
+	SetKeep      SetPolicy = iota
+	SetToSetOnce           // $set becomes $set_once
+	SetStrip               // only identity events keep them
+)
+
+// Rules are the settings of a gate.
+type Rules struct {
+	MinAge                time.Duration // default 48 h; below 0: any age
+	SetPolicy             SetPolicy
+	StripHeatmaps         bool
+	AllowMergeDangerously bool
+	Protocol              Protocol
+	Now                   func() time.Time
+}
+
+// Gate refuses what the service would drop, change or fail on, and warns of what it treats in a way
+// of its own: the rules of docs/historical-import.md. It is safe for concurrent use.
+type Gate struct {
+	rules      Rules // with their defaults
+	groupTypes groupTypes
+}
+
+// NewGate makes a gate of its rules.
+func NewGate(rules Rules) *Gate {
+	if rules.MinAge == 0 {
+		rules.MinAge = defaultMinAge
+	}
+	return &Gate{rules: rules}
+}
+
+// name checks an event's name.
+func (g *Gate) name(s string) *Refusal {
+	switch {
+	case s == "":
+		return &Refusal{Reason: ReasonNoName, Field: "event", Want: "a name"}
+	case len(s) <= MaxName:
+		return nil
+	case lengthUTF16(s) > MaxName:
+		return refuse(ReasonTooLong, "event", s,
+			"at most 200 characters, counted in UTF-16 as the service does: it cuts the rest")
+	case g.rules.Protocol == ProtocolV1:
+		return refuse(ReasonTooLong, "event", s, "at most 200 bytes: the service drops the event")
+	}
+	return nil
+}
+
+// distinctID checks an event's person.
+func (g *Gate) distinctID(s string) *Refusal {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return refuse(ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
+	case strings.IndexByte(s, 0) >= 0:
+		return refuse(ReasonNUL, "distinct_id", s, "no NUL: the service puts another character in its place")
+	case s == cookielessID:
+		return refuse(ReasonCookieless, "distinct_id", s,
+			"the id of a person: cookieless events cannot be imported")
+	case len(s) <= MaxName:
+		return nil
+	case utf8.RuneCountInString(s) > MaxName:
+		return refuse(ReasonTooLong, "distinct_id", s,
+			"at most 200 characters: the service cuts the rest, which merges persons")
+	case g.rules.Protocol == ProtocolV1:
+		return refuse(ReasonTooLong, "distinct_id", s, "at most 200 bytes: the service drops the event")
+	}
+	return nil
+}
+
+func lengthUTF16(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// timestamp checks an event's time against the clock.
+func (g *Gate) timestamp(t time.Time) *Refusal {
+	if t.IsZero() {
+		return &Refusal{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
+	}
+	bad := func(reason string, want string) *Refusal {
+		return &Refusal{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
+	}
+	if t.Before(storedFrom) || !t.Before(storedUntil) {
+		return bad(ReasonBadTimestamp, wantStored)
+	}
+	if g.rules.MinAge < 0 {
+		return nil
+	}
+	switch age := g.rules.Now().Sub(t); {
+	case age < 0:
+		return bad(ReasonFuture, "a time in the past")
+	case age < g.rules.MinAge:
+		return bad(ReasonTooYoung, fmt.Sprintf(
+			"an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.rules.MinAge))
+	}
+	return nil
+}
+
+// size checks an encoded event as the service counts it: as text inside another JSON text.
+func (g *Gate) size(wire []byte) *Refusal {
+	if 2*len(wire)+eventEnvelope <= MaxEventBytes {
+		return nil
+	}
+	n := len(wire) + eventEnvelope
+	for _, c := range wire {
+		if c == '"' || c == '\\' || c < 0x20 { // of these, JSON has \n, \r and \t
+			n++
+		}
+	}
+	if n <= MaxEventBytes {
+		return nil
+	}
+	return refuse(ReasonTooLarge, "event", "",
+		fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n))
+}
+
+// checkKept refuses the events that the service takes and does not keep as events.
+func checkKept(name string) *Refusal {
+	switch name {
+	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
+		return refuse(ReasonDropped, "event", name,
+			"another name: the service accepts these silently and keeps no event of them")
+	}
+	return nil
+}
+
+func checkUUID(id uuid.UUID) *Refusal {
+	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
+		return &Refusal{Reason: ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
+	}
+	return nil
+}

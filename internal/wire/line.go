@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// LineParser reads events in the form of lines. It is not safe for concurrent use.
+type LineParser struct {
+	reject  func(note []byte, isEmpty bool) error
+	fields  Fields // see Parse
+	line    lineFields
+	visit   jsonb.Visitor // of line, bound once
+	noted   Reserved      // among the properties
+	note    jsonb.Visitor // of noted, bound once
+	names   interner
+	ids     interner
+	scratch []byte // unquoted text
+	merged  []byte // properties with $set and $set_once
+}
+
+// NewLineParser makes a parser. For each line that has "$reject" it calls reject with the value and
+// with whether the line has nothing of an event. The error of reject is that of the line.
+func NewLineParser(reject func(note []byte, isEmpty bool) error) *LineParser {
+	p := &LineParser{reject: reject, names: newInterner(1 << 8), ids: newInterner(1 << 14)}
+	p.visit, p.note = p.line.visit, p.noted.noteRaw
+	return p
+}
+
+// RejectKey is the key of a line that says why its event was rejected.
+const RejectKey = "$reject"
+
+// lineFields are the members of a line, as raw JSON; nil where absent or null.
+type lineFields struct {
+	event, uuid, timestamp, distinctID, properties, set, setOnce, reject []byte
+
+	unknown string // the first key that no event has
+}
+
+func (l *lineFields) visit(key, value []byte) {
+	if string(value) == "null" {
+		value = nil
+	}
+	switch string(key) {
+	case "event":
+		l.event = value
+	case "uuid":
+		l.uuid = value
+	case "timestamp":
+		l.timestamp = value
+	case "distinct_id":
+		l.distinctID = value
+	case "properties":
+		l.properties = value
+	case "$set":
+		l.set = value
+	case "$set_once":
+		l.setOnce = value
+	case RejectKey:
+		l.reject = value
+	case "sent_at": // of the request that the event once came in: the service would shift the event's time by it
+	default:
+		if l.unknown == "" && value != nil {
+			l.unknown = strconv.Quote(Shown(string(key)))
+		}
+	}
+}
+
+// Parse reads the event of a line, which is valid until the next call. The error says what a
+// corrected line needs, and is a *Refusal where it has a reason of its own.
+func (p *LineParser) Parse(text []byte) (*Fields, error) {
+	p.fields = Fields{}
+	return &p.fields, p.parse(text, &p.fields)
+}
+
+func (p *LineParser) parse(text []byte, f *Fields) (err error) {
+	p.line = lineFields{}
+	p.noted.reset()
+	if p.noted.fault, err = jsonb.ObjectWithin(text, p.visit, "properties", p.note); err != nil {
+		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
+			return errors.New("want one JSON object a line" + Hint(text))
+		}
+		return fmt.Errorf("%w%s", err, Hint(text))
+	}
+	l := &p.line
+	if l.unknown != "" {
+		return fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, "+
+			"$set and $set_once only", l.unknown)
+	}
+	if l.reject != nil {
+		if err := p.reject(l.reject, l.isEmpty()); err != nil {
+			return err
+		}
+	}
+	if f.Name, err = p.text("event", l.event, &p.names); err != nil {
+		return err
+	}
+	if f.DistinctID, err = p.distinctID(); err != nil {
+		return err
+	}
+	if f.UUID, err = p.uuid(); err != nil {
+		return err
+	}
+	if l.timestamp != nil {
+		if f.Timestamp, err = p.timestamp(); err != nil {
+			return err
+		}
+	}
+	if f.RawProperties, err = p.properties(); err == nil && l.properties != nil && l.set == nil && l.setOnce == nil {
+		f.Noted = &p.noted
+	}
+	return err
+}
+
+// timestamp reads the time, which the zero time is not: an event without one is another fault.
+func (p *LineParser) timestamp() (time.Time, error) {
+	text := p.unquoted(p.line.timestamp)
+	at, err := jsonb.ParseTime(text)
+	switch {
+	case err != nil:
+		return at, fmt.Errorf("timestamp %q: %w", Shown(string(text)), err)
+	case at.IsZero():
+		return at, &Refusal{Reason: ReasonBadTimestamp, Field: "timestamp", Value: Shown(string(text)), Want: wantStored}
+	}
+	return at, nil
+}
+
+// text reads a member that must be a text.
+func (p *LineParser) text(key string, raw []byte, known *interner) (string, error) {
+	if raw == nil {
+		return "", nil
+	}
+	if raw[0] != '"' {
+		return "", fmt.Errorf("%s: want a text, not %s", key, Shown(string(raw)))
+	}
+	return known.intern(p.unquoted(raw)), nil
+}
+
+// unquoted is the text of a raw string, valid until the next call; of another value it is its JSON.
+func (p *LineParser) unquoted(raw []byte) []byte {
+	if raw[0] != '"' {
+		return raw
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	p.scratch, _ = jsonb.AppendUnquoted(p.scratch[:0], raw) // valid: the line is
+	return p.scratch
+}
+
+func (p *LineParser) distinctID() (string, error) {
+	raw := p.line.distinctID
+	if raw != nil && raw[0] != '"' {
+		if _, ok := distinctIDText(raw); !ok {
+			return "", fmt.Errorf("distinct_id: want a text or a whole number, not %s", Shown(string(raw)))
+		}
+		return p.ids.intern(raw), nil
+	}
+	return p.text("distinct_id", raw, &p.ids)
+}
+
+func (p *LineParser) uuid() (uuid.UUID, error) {
+	raw := p.line.uuid
+	if raw == nil || string(raw) == `""` {
+		return uuid.Nil, nil
+	}
+	if raw[0] == '"' {
+		if id, ok := parseUUID(p.unquoted(raw)); ok {
+			return id, nil
+		}
+	}
+	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", Shown(string(raw)))
+}
+
+// properties are the line's own, with $set and $set_once moved into them, where the service takes
+// them as well.
+func (p *LineParser) properties() (json.RawMessage, error) {
+	l := &p.line
+	for _, member := range []struct {
+		key string
+		raw []byte
+	}{{"properties", l.properties}, {"$set", l.set}, {"$set_once", l.setOnce}} {
+		if member.raw != nil && member.raw[0] != '{' {
+			return nil, fmt.Errorf("%s: want an object, not %s", member.key, Shown(string(member.raw)))
+		}
+	}
+	if l.set == nil && l.setOnce == nil {
+		return l.properties, nil
+	}
+	b := append(p.merged[:0], '{')
+	if own := bytes.TrimSpace(trimBraces(l.properties)); len(own) > 0 {
+		b = append(append(b, own...), ',')
+	}
+	if l.set != nil {
+		b = append(append(append(b, `"$set":`...), l.set...), ',')
+	}
+	if l.setOnce != nil {
+		b = append(append(append(b, `"$set_once":`...), l.setOnce...), ',')
+	}
+	b[len(b)-1] = '}'
+	p.merged = b
+	return b, nil
+}
+
+func trimBraces(object []byte) []byte {
+	if object == nil {
+		return nil
+	}
+	return object[1 : len(object)-1]
+}
+
+// isEmpty reports whether the line has nothing of an event.
+func (l *lineFields) isEmpty() bool {
+	return l.event == nil && l.distinctID == nil && l.timestamp == nil && l.properties == nil
+}
+
+// Hint says what a text looks like that is not one JSON object a line.
+func Hint(text []byte) string {
+	first := bytes.TrimLeft(text, " \t")
+	switch {
+	case bytes.Contains(text, []byte("}\r{")),
+		len(text) > 0 && bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte{'\n'})+1:
+		return "; its lines end with CR alone: convert them to LF"
+	case len(first) == 0:
+		return ""
+	case first[0] == '[':
+		return "; this looks like one JSON array: write each element on a line of its own (jq -c '.[]')"
+	case len(bytes.TrimSpace(first)) == 1 && first[0] == '{':
+		return "; this looks like indented JSON: write each object on one line (jq -c .)"
+	case first[0] != '{' && bytes.ContainsAny(first, ",;\t") && !json.Valid(first):
+		return "; this looks like CSV: convert it to JSON lines"
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// suspectIDs are what capture v1 takes for no person, by their length: in any case, with blanks
+// around them or not.
+var suspectIDs = func() (byLength [64][]string) {
+	for _, id := range []string{
+		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
+		"id", "nan", "none",
+		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]",
+		"00000000-0000-0000-0000-000000000000",
+	} {
+		byLength[len(id)] = append(byLength[len(id)], id)
+	}
+	return byLength
+}()
+
+// isSuspectID reports whether an id is what broken tracking code sends in place of a person's.
+func isSuspectID(id string) bool {
+	if id[0] == '"' || id[0] == '\'' {
+		return isPlaceholder(id)
+	}
+	id = strings.TrimSpace(id)
+	isSame := func(suspect string) bool { return strings.EqualFold(id, suspect) }
+	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], isSame)
+}
+
+// isPlaceholder reports whether the service refuses to merge a person of this id. It compares some
+// ids in any case and some exactly, also in quotes, and trims none.
+func isPlaceholder(id string) bool {
+	if strings.TrimSpace(id) == "" {
+		return true
+	}
+	if last := len(id) - 1; last > 0 && (id[0] == '"' || id[0] == '\'') && id[0] == id[last] {
+		id = id[1:last]
+	}
+	switch strings.ToLower(id) {
+	case "anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email",
+		"undefined", "true", "false":
+		return true
+	}
+	switch id {
+	case "[object Object]", "NaN", "None", "none", "null", "0":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/internal/wire/wiretest"
+)
+
+// personForms are the places where an event can have $set and $set_once. Each has both, with one key
+// that is in both.
+var personForms = map[string]func(*wire.Fields){
+	"in the fields": func(e *wire.Fields) {
+		e.Set, e.SetOnce = map[string]any{"plan": "pro", "n": 1}, map[string]any{"plan": "free", "first": true}
+	},
+	"in the properties": func(e *wire.Fields) {
+		e.Properties = map[string]any{"a": 1, "$set": map[string]any{"plan": "pro", "n": 1}, "$set_once": map[string]any{"plan": "free", "first": true}}
+	},
+	"in raw properties": func(e *wire.Fields) {
+		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"$set_once":{"plan":"free","first":true},"$set":{"plan":"pro","n":1}}`)
+	},
+	"$set in the field": func(e *wire.Fields) {
+		e.Set = map[string]any{"plan": "pro", "n": 1}
+		e.Properties = map[string]any{"a": 1, "$set_once": map[string]any{"plan": "free", "first": true}}
+	},
+	"$set_once in the field": func(e *wire.Fields) {
+		e.SetOnce = map[string]any{"plan": "free", "first": true}
+		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"$set":{"plan":"pro","n":1}}`)
+	},
+}
+
+// personProperties are $set and $set_once of an event on the sent, with what else it says of "a".
+func personProperties(t *testing.T, policy wire.SetPolicy, f wire.Fields) (set, once, a any) {
+	t.Helper()
+	out, refusal := testEncoder(wire.Rules{SetPolicy: policy}).Encode(&f)
+	require.Nil(t, refusal)
+	require.True(t, json.Valid(out.Wire), "%s", out.Wire)
+	var sent struct{ Properties map[string]any }
+	require.NoError(t, json.Unmarshal(out.Wire, &sent))
+	return sent.Properties["$set"], sent.Properties["$set_once"], sent.Properties["a"]
+}
+
+// An event may have $set and $set_once, wherever it has them. SetToSetOnce makes one $set_once of
+// both, in which $set wins.
+func TestSetPolicyOfBoth(t *testing.T) {
+	for name, form := range personForms {
+		t.Run(name, func(t *testing.T) {
+			event := func() wire.Fields {
+				f := wiretest.Event()
+				f.Properties = map[string]any{"a": 1}
+				form(&f)
+				return f
+			}
+			set, once, _ := personProperties(t, wire.SetKeep, event())
+			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0}, set)
+			assert.Equal(t, map[string]any{"plan": "free", "first": true}, once)
+			set, once, a := personProperties(t, wire.SetToSetOnce, event())
+			assert.Nil(t, set)
+			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0, "first": true}, once)
+			assert.EqualValues(t, 1, a)
+			set, once, a = personProperties(t, wire.SetStrip, event())
+			assert.Nil(t, set)
+			assert.Nil(t, once)
+			assert.EqualValues(t, 1, a)
+		})
+	}
+}
+
+// A lone $set or $set_once is treated as one of both, and identity events keep what they are for.
+func TestSetPolicyOfOne(t *testing.T) {
+	value := map[string]any{"plan": "pro"}
+	for name, form := range map[string]func(e *wire.Fields, key string){
+		"field": func(e *wire.Fields, key string) {
+			if key == "$set" {
+				e.Set = value
+			} else {
+				e.SetOnce = value
+			}
+		},
+		"property": func(e *wire.Fields, key string) { e.Properties = map[string]any{"a": 1, key: value} },
+		"raw property": func(e *wire.Fields, key string) {
+			e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"`+key+`":{"plan":"pro"}}`)
+		},
+	} {
+		for _, key := range []string{"$set", "$set_once"} {
+			t.Run(name+" "+key, func(t *testing.T) {
+				f := wiretest.Event()
+				form(&f, key)
+				set, once, _ := personProperties(t, wire.SetToSetOnce, f)
+				assert.Nil(t, set)
+				assert.Equal(t, value, once)
+				set, once, _ = personProperties(t, wire.SetStrip, f)
+				assert.Nil(t, set)
+				assert.Nil(t, once)
+				f.Name = "$identify"
+				set, once, _ = personProperties(t, wire.SetStrip, f)
+				assert.Equal(t, key == "$set", set != nil)
+				assert.Equal(t, key == "$set_once", once != nil)
+			})
+		}
+	}
+}
+
+// What is given in two places is refused under each policy that sends it: which one was meant is
+// unknown.
+func TestSetPolicyOfDoubles(t *testing.T) {
+	for key, change := range map[string]func(*wire.Fields){
+		"$set":      func(e *wire.Fields) { e.Set = map[string]any{"b": 1} },
+		"$set_once": func(e *wire.Fields) { e.SetOnce = map[string]any{"b": 1} },
+	} {
+		for _, policy := range []wire.SetPolicy{wire.SetKeep, wire.SetToSetOnce} {
+			f := wiretest.Event()
+			f.Properties = map[string]any{key: map[string]any{"c": 1}}
+			change(&f)
+			_, refusal := testEncoder(wire.Rules{SetPolicy: policy}).Encode(&f)
+			require.NotNil(t, refusal, "%s, %d", key, policy)
+			assert.Equal(t, wire.ReasonBadSpecial, refusal.Reason)
+		}
+	}
+}

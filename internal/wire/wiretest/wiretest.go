@@ -1,0 +1,41 @@
+// Package wiretest has an event, an encoder and the table of the gate's rules, for the tests of
+// package wire and of its users.
+package wiretest
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Now is the time of the encoders.
+var Now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// Time is that of the event.
+var Time = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 5*3600+1800))
+
+// Version is that of the library.
+const Version = "1.2.3"
+
+// Encoder makes an encoder of an import "golden".
+func Encoder(rules wire.Rules) *wire.Encoder {
+	if rules.Now == nil {
+		rules.Now = func() time.Time { return Now }
+	}
+	return wire.NewEncoder(wire.NewGate(rules), wire.NewStamps("hogapi-go", Version, "golden"), maphash.MakeSeed())
+}
+
+// Event is an ordinary event, changed.
+func Event(changes ...func(*wire.Fields)) wire.Fields {
+	f := wire.Fields{
+		Name: "$pageview", DistinctID: "user-1", Timestamp: Time, UUID: uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"),
+		Properties: map[string]any{"b": 1, "a": "x"},
+	}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
