@@ -174,6 +174,15 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 	return &out, nil
 }
 
+// fetchMatching is fetch of an answer that must match what was asked for.
+func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
+	out := matching[T]{matches: matches}
+	if err := c.call(ctx, r, &out, options...); err != nil {
+		return nil, err
+	}
+	return &out.answer, nil
+}
+
 // prepare validates a request and builds it, with everything that a try needs.
 func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, *retryablehttp.Request, error) {
 	target, err := c.target(r, apiPath, cfg.query)
