@@ -138,7 +138,8 @@ func (s *IntegrationsService) Create(ctx context.Context, integration Integratio
 	r := endpoint(OpIntegrationsCreate)
 	r.body, r.refusal = integrationBody(OpIntegrationsCreate, integration)
 	r.leastTry = integrationTry
-	return fetch[Integration](ctx, s.client, r, options)
+	isAsked := func(i *Integration) error { return isAskedFor("kind", i.Kind, integration.kind()) }
+	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
 // Delete removes an integration. The key's user must be an admin of the project. While a batch

@@ -124,7 +124,7 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 						tries++
 						select {
 						case <-time.After(takes):
-							return answer(r, 200, `{"id":1,"name":"a","result":{"status":"Passed","message":null}}`), nil
+							return answer(r, 200, `{"id":1,"kind":"aws-s3","name":"a","result":{"status":"Passed","message":null}}`), nil
 						case <-r.Context().Done():
 							return nil, r.Context().Err()
 						}
