@@ -111,3 +111,25 @@ func TestPipeWithoutAWriterHoldsUpNothing(t *testing.T) {
 		return errors.Is(err, syscall.EPIPE)
 	}, 5*time.Second, time.Millisecond, "the source that was left behind has closed it")
 }
+
+// A pipe that Check has read is empty: an import of the same source would wait for ever, or succeed with nothing.
+func TestPipeThatCheckHasRead(t *testing.T) {
+	t.Parallel()
+	path := pipe(t)
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		assert.NoError(t, err)
+		_, err = io.WriteString(f, payments(0, 10))
+		assert.NoError(t, errors.Join(err, f.Close()))
+	}()
+	source := hogapi.JSONLinesFile(path)
+	options := hogapi.ImportOptions{ID: "pipe", Checkpoint: &memoryCheckpoint{}}
+	report, err := hogapi.Check(t.Context(), source, options)
+	require.NoError(t, err)
+	assert.EqualValues(t, 10, report.Good)
+	server := hogapitest.New()
+	_, err = server.Client(t).Import(t.Context(), source, options)
+	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
+	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
+	assert.Empty(t, server.Calls())
+}

@@ -75,13 +75,16 @@ func (f *CheckFinding) add(p Position, text string) {
 // alone refuses more than an import allows, the error is a *[StopError] with [StopTooManyRejects]. What
 // the service itself refuses shows in the import only. The report is valid with an error too, as far as
 // it came.
+//
+// A pipe can be read once: after Check, an import of the same source stops with an error. Import it
+// without Check, or write it to a file first.
 func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
 	if err := errors.Join(checkContext(ctx, OpImport), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
 	}
 	c := newChecker(o)
 	c.encoder.trust(source)
-	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{verifyGzip: -1, warn: func(w Warning, text string) {
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(w Warning, text string) {
 		note(c.report.Warnings, w, Position{}, text)
 	}})
 	for ev, err := range source.Events(ctx, Position{}) {
@@ -95,6 +98,9 @@ func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, er
 	}
 	if ctx.Err() != nil {
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
+	}
+	if c.report.Read == 0 {
+		note(c.report.Warnings, WarnNoRecords, Position{}, noRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -128,7 +134,7 @@ func newChecker(o ImportOptions) *checker {
 
 // judge judges the refusals as the import would at its end.
 func (c *checker) judge(limits rejectLimits) error {
-	limits.first = c.refused
+	limits.first, limits.isCheck = c.refused, true
 	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Refused, Skipped: c.report.Skipped})
 	if stop, ok := errors.AsType[*StopError](err); ok {
 		stop.of = "check"

@@ -60,7 +60,7 @@ func TestCheckFinds(t *testing.T) {
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
 	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
-	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first of this run: ")
+	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first: ")
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
 	assert.EqualValues(t, 4, report.Refused)

@@ -37,6 +37,7 @@ type Checkpointer interface {
 type savedState struct {
 	Version int                    `json:"version"`
 	Import  string                 `json:"import"`
+	Target  string                 `json:"target,omitempty"` // see importTarget; as Source, and in older states
 	Source  string                 `json:"source,omitempty"` // empty before the first save that settles something
 	File    lines.Fingerprint      `json:"file,omitzero"`    // of the file that the place is in
 	State   ledger.State[Position] `json:"state"`
@@ -50,8 +51,18 @@ func unfitState(field, value, want string) error {
 	return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
 }
 
-// readState reads a checkpoint and refuses one of another import, source or version.
-func readState(raw []byte, importID, source string) (*savedState, error) {
+// importTarget is a digest of the project and the host that an import sends to. It says that they have
+// changed, and nothing else.
+func (c *core) importTarget() string {
+	if c.capture == nil || c.projectKey == nil {
+		return "" // which is refused later
+	}
+	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.String() + "\x00" + c.projectKey()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// readState reads a checkpoint and refuses one of another import, project, source or version.
+func readState(raw []byte, importID, target, source string) (*savedState, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // there is none yet
 	}
@@ -71,6 +82,9 @@ func readState(raw []byte, importID, source string) (*savedState, error) {
 		return nil, unfitState("state", "", "a state that this package has saved; this one cannot be read: "+clean(err.Error()))
 	case s.Import != importID:
 		return nil, unfitState("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", importID))
+	case s.Target != "" && s.Target != target:
+		return nil, unfitState("begun with the project", "", "the project API key and the host that the import began with; "+
+			"for another project, use a new checkpoint: it sends all events, with the same uuids")
 	case s.Source != "" && s.Source != source:
 		return nil, unfitState(fieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", source))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -258,4 +259,48 @@ func changeState(t *testing.T, c hogapi.Checkpointer, change func(string) string
 	require.NotEqual(t, string(state), changed)
 	require.NoError(t, c.Save(t.Context(), []byte(changed)))
 	require.NoError(t, c.Close())
+}
+
+// A checkpoint belongs to a project on a host: with another key or host an import that is done, or half done, would send nothing there.
+func TestCheckpointOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string][]hogapi.Option{
+		"another key":  {hogapi.WithProjectAPIKey("phc_another0000000000000000000000000000000000")},
+		"another host": {hogapi.WithCaptureURL("https://elsewhere.example")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			options := hogapi.ImportOptions{ID: "mine", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))}
+			_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+			require.NoError(t, err)
+			sent := len(server.Calls())
+
+			_, err = hogapitest.New().Client(t, other...).Import(t.Context(), numbered(10), options)
+			var input *hogapi.InputError
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, "checkpoint: begun with the project", input.Field)
+			require.ErrorContains(t, err, "a new checkpoint")
+			assert.NotContains(t, err.Error(), "phc_")
+
+			receipt, err := server.Client(t).Import(t.Context(), numbered(10), options)
+			require.NoError(t, err, "the checkpoint stays")
+			assert.EqualValues(t, 10, receipt.Acknowledged)
+			assert.Len(t, server.Calls(), sent, "all of it was there")
+		})
+	}
+	t.Run("of a version without it", func(t *testing.T) {
+		t.Parallel()
+		server := hogapitest.New()
+		checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+		options := hogapi.ImportOptions{ID: "mine", Checkpoint: checkpoint}
+		_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+		require.NoError(t, err)
+		changeState(t, checkpoint, func(state string) string {
+			return regexp.MustCompile(`"target":"[0-9a-f]{32}",`).ReplaceAllString(state, "")
+		})
+		_, err = server.Client(t).Import(t.Context(), numbered(20), options)
+		require.NoError(t, err)
+		assert.Equal(t, 20, server.Ledger().Unique())
+	})
 }

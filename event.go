@@ -121,7 +121,8 @@ type Position struct {
 // IsZero reports whether p is the start of a source, or not given.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String is "key:offset", "key" or "offset", with the key quoted if it is not printable.
+// String is "key@offset", "key" or "offset", with the key quoted if it is not printable. (A line of a
+// file is written "file:line".)
 func (p Position) String() string {
 	switch {
 	case p.Key == "":
@@ -129,7 +130,7 @@ func (p Position) String() string {
 	case p.Offset == 0:
 		return onOneLine(p.Key)
 	}
-	return fmt.Sprintf("%s:%d", onOneLine(p.Key), p.Offset)
+	return fmt.Sprintf("%s@%d", onOneLine(p.Key), p.Offset)
 }
 
 // The events that change persons and groups.

@@ -95,7 +95,7 @@ func ExampleClient_NewCapture() {
 	fmt.Println("settled up to", committed)
 	// Output:
 	// 3 0 <nil>
-	// settled up to partition-0:3
+	// settled up to partition-0@3
 }
 
 // An event that can never be right is refused at once, with a reason.

@@ -72,7 +72,7 @@ func ExampleCheck() {
 	// Output:
 	// good 3 refused 1
 	// 2024-05-01T10:30:00Z to 2024-05-02T07:00:00Z
-	// bad record at events.jsonl:244
+	// bad record at events.jsonl@244
 }
 
 // Rows of a table are imported page after page. The key of a row is its position: a run that resumes reads on after it.

@@ -81,6 +81,7 @@ func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Re
 type importRun struct {
 	source  Source
 	options ImportOptions
+	target  string // see importTarget
 	line    *pipeline
 	encoder *encoder
 	journal *rejectFile   // nil: the rejects go elsewhere
@@ -100,7 +101,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	run = &importRun{source: source, options: o}
+	run = &importRun{source: source, options: o, target: c.core.importTarget()}
 	run.files, _ = unwrap[fingerprinter](source)
 	state := importState{source: source.Name(), limits: o.rejectLimits()}
 	if run.resumed, err = run.openCheckpoint(ctx); err != nil {
@@ -180,7 +181,7 @@ func (r *importRun) openCheckpoint(ctx context.Context) (*savedState, error) {
 	if err != nil {
 		return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 	}
-	resumed, err := readState(raw, r.options.ID, r.source.Name())
+	resumed, err := readState(raw, r.options.ID, r.target, r.source.Name())
 	if err != nil {
 		return nil, errors.Join(err, r.options.Checkpoint.Close())
 	}
@@ -243,8 +244,8 @@ func (r *importRun) save(ctx context.Context, s ledger.State[Position]) error {
 		}
 	}
 	saved := savedState{Version: stateVersion, Import: r.options.ID, State: s}
-	if s.Totals.Read > 0 {
-		saved.Source = r.source.Name() // before, another source may still be named
+	if s.Totals.Read > 0 { // before, another source or project may still be named
+		saved.Source, saved.Target = r.source.Name(), r.target
 	}
 	if r.files != nil {
 		saved.File = r.files.fingerprint(s.Place)
@@ -321,10 +322,12 @@ func (r *importRun) readAll(ctx context.Context) error {
 	if r.resumed != nil {
 		after = r.resumed.State.Place
 	}
+	isEmpty := after.IsZero()
 	for ev, err := range r.source.Events(ctx, after) {
 		if err != nil {
 			return err
 		}
+		isEmpty = false
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -338,8 +341,13 @@ func (r *importRun) readAll(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if isEmpty {
+		notesOf(ctx).warn(WarnNoRecords, noRecords)
+	}
 	return r.saveStart(ctx)
 }
+
+const noRecords = "the source has no records"
 
 // saveStart saves where this run begins, once the source is open and before anything is sent: a
 // checkpoint that cannot be written shows at once.

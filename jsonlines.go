@@ -66,11 +66,12 @@ type lineFunc func(l lines.Line) []Event
 type lineFiles struct {
 	paths, names []string
 
-	opened *sync.Map // the file that a name led to when it was opened last
+	opened  *sync.Map // the file that a name led to when it was opened last
+	drained *sync.Map // the paths of pipes that Check has read
 }
 
 func newLineFiles(paths []string) lineFiles {
-	s := lineFiles{paths: slices.Clone(paths), opened: new(sync.Map)}
+	s := lineFiles{paths: slices.Clone(paths), opened: new(sync.Map), drained: new(sync.Map)}
 	for _, path := range paths {
 		s.names = append(s.names, filepath.Base(path))
 	}
@@ -96,7 +97,7 @@ func (s *lineFiles) walk(ctx context.Context, after Position, begin func() lineF
 			yield(Event{}, err)
 			return
 		}
-		w := linesWalk{ctx: ctx, notes: notesOf(ctx), opened: s.opened, events: begin(), yield: yield, known: map[string]string{}}
+		w := linesWalk{ctx: ctx, notes: notesOf(ctx), opened: s.opened, drained: s.drained, events: begin(), yield: yield, known: map[string]string{}}
 		for i := first; i < len(s.paths); i++ {
 			if !w.file(s.paths[i], Position{Key: s.names[i], Offset: after.Offset}) {
 				return
@@ -169,13 +170,16 @@ func (s *lineFiles) files() []string { return s.paths }
 
 // linesWalk reads file after file.
 type linesWalk struct {
-	ctx    context.Context //nolint:containedctx // of one walk
-	notes  *sourceNotes
-	opened *sync.Map
-	events lineFunc
-	yield  func(Event, error) bool
-	known  map[string]string // the files by their beginning
+	ctx     context.Context //nolint:containedctx // of one walk
+	notes   *sourceNotes
+	opened  *sync.Map
+	drained *sync.Map
+	events  lineFunc
+	yield   func(Event, error) bool
+	known   map[string]string // the files by their beginning
 }
+
+var errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 
 // openLines is a file that is read.
 type openLines struct {
@@ -209,6 +213,9 @@ func (w *linesWalk) file(path string, at Position) bool {
 	if w.ctx.Err() != nil {
 		return w.fail(at.Key, nil)
 	}
+	if _, isDrained := w.drained.Load(path); isDrained {
+		return w.fail(at.Key, errDrained)
+	}
 	options := lines.Options{Longest: longestLine, Verify: w.notes.verifyGzip}
 	if w.notes.resumed != nil && at == w.notes.resumed.State.Place {
 		options.Known = w.notes.resumed.File
@@ -223,6 +230,9 @@ func (w *linesWalk) file(path string, at Position) bool {
 		return w.fail(at.Key, err)
 	}
 	w.opened.Store(at.Key, opened.Info())
+	if w.notes.isCheck && !opened.Info().Mode().IsRegular() {
+		w.drained.Store(path, true)
+	}
 	f := &openLines{opened, at.Key}
 	defer f.Close()
 	for compared := false; ; {

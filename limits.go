@@ -13,6 +13,7 @@ type rejectLimits struct {
 	share  float64 // of the records that are not skipped; 0: no limit
 	number int64   // of rejects; 0: no limit
 
+	isCheck  bool  // nothing is sent or saved
 	isJudged bool  // the share was judged; next at the end
 	first    error // of this run
 }
@@ -67,7 +68,7 @@ func (l *rejectLimits) judge(c ledger.Counts) error {
 	case l.number > 0 && c.Rejected > l.number:
 		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.number))
 	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
-		return l.stop(c, "every one of the first records; no place was saved")
+		return l.stop(c, "every one of the first records")
 	case judged >= enoughRecords && !l.isJudged:
 		l.isJudged = true
 		return l.judgeShare(c)
@@ -94,7 +95,7 @@ func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
 // judgeEnd judges an import whose source is at its end.
 func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
 	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
-		return l.stop(c, "every record of the source; no place was saved")
+		return l.stop(c, "every record of the source")
 	}
 	if err := l.judgeShare(c); err != nil {
 		return err
@@ -108,7 +109,14 @@ func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
 
 func (l *rejectLimits) stop(c ledger.Counts, what string) error {
 	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
-	if l.first != nil {
+	if c.Acknowledged == 0 && l.hasShare() && !l.isCheck {
+		err = fmt.Errorf("%w; no place was saved", err)
+	}
+	switch {
+	case l.first == nil:
+	case l.isCheck:
+		err = fmt.Errorf("%w; the first: %w", err, bare(l.first))
+	default:
 		err = fmt.Errorf("%w; the first of this run: %w", err, bare(l.first))
 	}
 	return &StopError{Reason: StopTooManyRejects, Err: err}

@@ -219,7 +219,7 @@ func (c *config) readEnv() {
 	set("POSTHOG_PROJECT_ID", c.project != "" || c.noProject, WithProject)
 	set("POSTHOG_PERSONAL_API_KEY", c.personalKey != nil, WithPersonalAPIKey)
 	set("POSTHOG_PROJECT_API_KEY", c.projectKey != nil, WithProjectAPIKey)
-	located := c.region != "" || c.baseURL != "" || c.captureURL != ""
+	located := c.region != "" || c.baseURL != "" // a capture URL says nothing of the API
 	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
 	set("POSTHOG_HOST", located, func(v string) Option {
 		switch r := regionOfHost(v); {

@@ -198,6 +198,7 @@ func TestFromEnv(t *testing.T) {
 		"host of another region": {env: with(all, "POSTHOG_HOST", "https://us.posthog.com"), options: []Option{FromEnv()}, says: "contradict"},
 		"own host and region":    {env: with(all, "POSTHOG_HOST", "https://hog.example.com"), options: []Option{FromEnv()}, says: "contradict"},
 		"base URL wins":          {env: with(all, "POSTHOG_HOST", "https://us.posthog.com"), options: []Option{FromEnv(), WithBaseURL("https://own.example.com")}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "own.example.com"},
+		"capture URL by option":  {env: with(all, "POSTHOG_REGION", "", "POSTHOG_HOST", "https://hog.example.com"), options: []Option{FromEnv(), WithCaptureURL("https://in.example.com")}, project: "77", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "hog.example.com"},
 		"bad key":                {env: with(all, "POSTHOG_PERSONAL_API_KEY", "phc_x"), options: []Option{FromEnv()}, says: "give it to WithProjectAPIKey"},
 		"bad key, not needed":    {env: with(all, "POSTHOG_PERSONAL_API_KEY", "phc_x"), options: append(own, FromEnv()), project: "12345", personal: testPersonalKey, key: testProjectKey, origin: "us.posthog.com"},
 		"without project":        {env: all, options: []Option{FromEnv(), WithoutProject()}, project: "", personal: "phx_FromEnv", key: "phc_FromEnv", origin: "eu.posthog.com"},

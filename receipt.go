@@ -82,7 +82,9 @@ type Receipt struct {
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 }
 
-// DayCount counts the events of one name on one day of UTC.
+// DayCount counts the events of one name on one day of UTC. Where there are over 10,000 rows, days are
+// rolled up to months, then to names; of over 10,000 names, the last row, with the day and the event
+// "other", counts the events of all further ones.
 type DayCount struct {
 	Day          string `json:"day"`   // 2006-01-02; 2006-01 or empty where the table was rolled up; empty for rejects without a time
 	Event        string `json:"event"` // empty for rejects without a name

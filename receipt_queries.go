@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/ledger"
 )
 
 // Query is a HogQL query with the values of its placeholders, such as {job_id}. As JSON it is the
@@ -78,7 +80,7 @@ func (r Receipt) CountQueries() []Query {
 	for _, row := range r.Days {
 		if row.Acknowledged > 0 {
 			months[row.Day[:min(len(row.Day), len("2006-01"))]] = true
-			all = all || row.Day == "" // rolled up to names
+			all = all || row.Day == "" || row.Day == ledger.Other // rolled up to names
 		}
 	}
 	first, until := r.days()
@@ -95,8 +97,12 @@ func (r Receipt) CountQueries() []Query {
 
 // UUIDQuery lists the uuids of a row of Days as the project shows them, after the uuid given as text,
 // in the order of their texts. Begin with "" and continue after the last uuid of an answer, while
-// answers have 10,000 rows.
+// answers have 10,000 rows. The query is zero for the row of the events of all further names: it does
+// not know which they are.
 func (r Receipt) UUIDQuery(row DayCount, after string) Query {
+	if row.Day == ledger.Other {
+		return Query{}
+	}
 	from, until := r.days()
 	if day, err := time.Parse(time.DateOnly, row.Day); err == nil {
 		from, until = day, day.AddDate(0, 0, 1)

@@ -156,3 +156,16 @@ func TestQueryOfTheGuide(t *testing.T) {
 	rows := ask(t, client, map[string]any{"kind": "HogQLQuery", "query": string(found[0][1])})
 	assert.Equal(t, [][]any{{fmt.Sprint(numberedUUID(2)), 2.0}}, rows)
 }
+
+// The row of all further names stands for many names, so no query can list its events; and the events of such an import are counted.
+func TestQueriesOfTheOtherRow(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
+	receipt := hogapi.Receipt{
+		ID: "names", Acknowledged: 51, Oldest: at, Newest: at.AddDate(0, 1, 0),
+		Days: []hogapi.DayCount{{Day: "other", Event: "other", Acknowledged: 51}},
+	}
+	assert.Zero(t, receipt.UUIDQuery(receipt.Days[0], ""))
+	assert.Len(t, receipt.CountQueries(), 2)
+	assert.NotZero(t, receipt.UUIDQuery(hogapi.DayCount{Event: "other"}, ""), "an event of that name")
+}

@@ -38,7 +38,7 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"other"}`,
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
-		_, err := readState([]byte(raw), "one", "file")
+		_, err := readState([]byte(raw), "one", "target", "file")
 		var refusal *InputError
 		require.ErrorAs(t, err, &refusal)
 		assert.Contains(t, first, "`"+refusal.Field+"`")

@@ -59,6 +59,7 @@ func unwrap[T any](s Source) (found T, ok bool) {
 // sourceNotes is what an import has to say to the sources of this package, and they to it. It travels
 // in the context, past the sources that wrap them.
 type sourceNotes struct {
+	isCheck    bool        // nothing is sent
 	verifyGzip int64       // see ImportOptions.VerifyGzip
 	resumed    *savedState // of the run before; may be nil
 	warn       func(w Warning, text string)

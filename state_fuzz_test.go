@@ -35,7 +35,7 @@ func FuzzSavedState(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := readState(raw, "imp", "src")
+		s, err := readState(raw, "imp", "target", "src")
 		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 			return
@@ -54,7 +54,7 @@ func FuzzSavedState(f *testing.F) {
 			require.ErrorContains(t, err, "year", "a time that no event has")
 			return
 		}
-		again, err := readState(written, "imp", "src")
+		again, err := readState(written, "imp", "target", "src")
 		require.NoError(t, err)
 		require.Equal(t, newReceipt("imp", "src", s.State), newReceipt("imp", "src", again.State))
 		require.Equal(t, s.State.Place, again.State.Place)

@@ -63,7 +63,7 @@ func (e *StopError) Error() string {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", bare(e.Err))
+		b.WriteString(": " + strings.TrimSuffix(bare(e.Err).Error(), "."))
 	}
 	if e.Failure != nil {
 		fmt.Fprintf(&b, "; the last error: %v", bare(e.Failure))
@@ -73,6 +73,9 @@ func (e *StopError) Error() string {
 	}
 	if hint := stopHints[e.Reason]; hint != "" {
 		b.WriteString("; " + hint)
+	}
+	if e.Reason == StopTooManyRejects && e.of == "" {
+		b.WriteString("; RejectedRecords imports what was rejected")
 	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, "; the service asks to wait %v", e.RetryAfter)
@@ -109,7 +112,7 @@ var stopHints = map[StopReason]string{
 	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
 	StopTLS:            "this client needs TLS 1.2 or newer; if the server wants a client certificate, give WithHTTPClient one; check the capture URL and proxies",
 	StopNoProgress:     "run again when the service answers",
-	StopTooManyRejects: "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare or MaxRejects; RejectedRecords imports what an import has rejected",
+	StopTooManyRejects: "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
 	StopRejected:       "set a reject handler to continue past such events, or correct the event",
 	StopHandler:        "fix what made the reject handler fail, such as a full disk, and run again",
 	StopCheckpoint:     "fix the cause, such as a full disk, and run again",

@@ -10,6 +10,7 @@ const (
 	WarnWideBatch      Warning = "batch_spans_days"     // a batch spans more than a day: slow for the service
 	WarnBackwards      Warning = "time_runs_backwards"  // an event is over a day older than one before it in its batch
 	WarnSameContent    Warning = "same_content"         // two files begin with the same megabyte: is one a copy?
+	WarnNoRecords      Warning = "no_records"           // the source has none: is it the right file?
 	WarnKeyUnchecked   Warning = "key_not_checked"      // whether the service knows the project key could not be found out
 	WarnHeatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
 	WarnHeatmapStrip   Warning = "heatmap_stripped"     // the event is sent without its heatmap data
@@ -43,6 +44,7 @@ var advice = map[Warning]string{
 	WarnWideBatch:      "slow for the service; set Delivery.MaxBatchSpan, or sort the source by time",
 	WarnBackwards:      "give the oldest events first: the service applies person properties as they arrive",
 	WarnSameContent:    "if one file is a copy of another, its events are imported twice",
+	WarnNoRecords:      "check the file: a dump that failed may leave an empty one",
 	WarnKeyUnchecked:   "check in the app that events arrive",
 	WarnHeatmap:        "the service adds heatmap rows at every send; set Gate.Heatmaps to HeatmapStrip to send the events without",
 	WarnHeatmapStrip:   "sent without heatmap data, as Gate.Heatmaps says",

@@ -114,3 +114,29 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 		}
 	}
 }
+
+// A source without records may be what a failed dump has left: it is no error, and it is said.
+func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]hogapi.Source{
+		"an empty file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "")),
+		"gzip of nothing": hogapi.JSONLinesFile(writeFile(t, "e.jsonl.gz", zipped(t, ""))),
+		"blank lines":     hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "\n\n")),
+		"no source":       numbered(0),
+	} {
+		options := hogapi.ImportOptions{ID: "empty", Checkpoint: &memoryCheckpoint{}}
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, options)
+		require.NoError(t, err, name)
+		assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnNoRecords], name)
+		report, err := hogapi.Check(t.Context(), source, options)
+		require.NoError(t, err, name)
+		assert.EqualValues(t, 1, report.Warnings[hogapi.WarnNoRecords].Count, name)
+		assert.Contains(t, report.String(), "no_records")
+	}
+	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
+	for range 2 { // the second run has nothing left, which is no wonder
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), options)
+		require.NoError(t, err)
+		assert.Zero(t, receipt.Warnings[hogapi.WarnNoRecords])
+	}
+}

@@ -19,15 +19,25 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// The README's code is compiled, and its first program is run: what drifts away from the package fails here.
+// The code of the README and of docs/calls.md is compiled, and the first program is run: what
+// drifts away from the package fails here.
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
+// pages are the README and the page about calls.
+func pages(t *testing.T) (text []byte) {
+	t.Helper()
+	for _, name := range []string{"../README.md", "../docs/calls.md"} {
+		page, err := os.ReadFile(name)
+		require.NoError(t, err)
+		text = append(text, page...)
+	}
+	return text
+}
+
 func blocks(t *testing.T) (program string, fragments []string) {
 	t.Helper()
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	for _, found := range goBlock.FindAllSubmatch(readme, -1) {
+	for _, found := range goBlock.FindAllSubmatch(pages(t), -1) {
 		if code := string(found[1]); strings.HasPrefix(code, "package main\n") {
 			require.Empty(t, program, "one whole program")
 			program = code
@@ -39,8 +49,10 @@ func blocks(t *testing.T) (program string, fragments []string) {
 	return program, fragments
 }
 
+const signedUp = `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`
+
 func TestTheProgramOfTheREADMERuns(t *testing.T) {
-	server, out, err := runREADME(t, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`)
+	server, out, err := runREADME(t, signedUp)
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, `(?m)^nightly .* Failed$`, out)
 	assert.Contains(t, out, "read 1 = good 1 + refused 0")
@@ -50,7 +62,8 @@ func TestTheProgramOfTheREADMERuns(t *testing.T) {
 
 // A file in another vendor's format is no success, and nothing of it is sent.
 func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
-	server, out, err := runREADME(t, `{"event":"Items sold","properties":{"time":1652423938,"distinct_id":"ann","$insert_id":"935d87b1"}}`)
+	const foreign = `{"event":"Items sold","properties":{"time":1652423938,"distinct_id":"ann","$insert_id":"935d87b1"}}`
+	server, out, err := runREADME(t, foreign)
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, 1, exit.ExitCode())
@@ -61,8 +74,7 @@ func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
 
 // A wrong key is no success either.
 func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
-	server, out, err := runREADME(t, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`,
-		"POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
+	server, out, err := runREADME(t, signedUp, "POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
 	require.Error(t, err)
 	assert.Contains(t, out, "stopped: wrong_key")
 	assert.Contains(t, out, "read 1 = acknowledged 0 + rejected 0 + pending 1", "the receipt comes with an error too")
@@ -73,7 +85,7 @@ func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
 func TestTheProgramOfTheREADMENoticesRefusals(t *testing.T) {
 	refusing := hogapitest.New()
 	refusing.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
-	server, out, err := runREADMEAt(t, refusing, `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`)
+	server, out, err := runREADMEAt(t, refusing, signedUp)
 	require.Error(t, err)
 	assert.Contains(t, out, "stopped: too_many_rejects: 1 of 1 records were rejected")
 	assert.Zero(t, server.Ledger().Len())
@@ -85,7 +97,9 @@ func runREADME(t *testing.T, events string, env ...string) (server *hogapitest.S
 	return runREADMEAt(t, hogapitest.New(), events, env...)
 }
 
-func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...string) (_ *hogapitest.Server, out string, err error) {
+func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...string) (
+	_ *hogapitest.Server, out string, err error,
+) {
 	t.Helper()
 	program, _ := blocks(t)
 	t.Cleanup(server.Close)
@@ -94,7 +108,8 @@ func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...
 	cmd := exec.CommandContext(t.Context(), build(t, program))
 	cmd.Dir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "events.jsonl.gz"), []byte(events+"\n"), 0o600))
-	cmd.Env = append(os.Environ(), "POSTHOG_HOST="+server.URL(), "POSTHOG_REGION=", "POSTHOG_PROJECT_ID="+hogapitest.DefaultProject,
+	cmd.Env = append(os.Environ(), "POSTHOG_HOST="+server.URL(), "POSTHOG_REGION=",
+		"POSTHOG_PROJECT_ID="+hogapitest.DefaultProject,
 		"POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY="+hogapitest.DefaultProjectKey)
 	cmd.Env = append(cmd.Env, env...)
 	text, err := cmd.CombinedOutput()
@@ -127,19 +142,19 @@ var _ = require.NoError
 func main() {}
 `)
 	for i, code := range fragments {
-		fmt.Fprintf(&file, "\nfunc fragment%d(ctx context.Context, t *testing.T, client *hogapi.Client, export hogapi.BatchExport, run hogapi.Run) (receipt hogapi.Receipt, ticket *hogapi.BackfillTicket, err error) {\n", i)
+		fmt.Fprintf(&file, "\nfunc fragment%d("+
+			"ctx context.Context, t *testing.T, client *hogapi.Client, export hogapi.BatchExport, run hogapi.Run) "+
+			"(receipt hogapi.Receipt, ticket *hogapi.BackfillTicket, err error) {\n", i)
 		file.WriteString("{\n" + withResults(code) + "}\nreturn\n}\n")
 	}
 	build(t, file.String())
 }
 
-// Names in the README's text and tables are those of the package.
+// Names in texts and tables are those of the package.
 func TestTheNamesOfTheREADMEExist(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
 	snapshot, err := os.ReadFile("../api/hogapi.txt")
 	require.NoError(t, err)
-	names := regexp.MustCompile(`\b(?:hogapi|client|client\.[A-Z]\w+)\.([A-Z]\w+)`).FindAllSubmatch(readme, -1)
+	names := regexp.MustCompile(`\b(?:hogapi|client|client\.[A-Z]\w+)\.([A-Z]\w+)`).FindAllSubmatch(pages(t), -1)
 	require.Greater(t, len(names), 30)
 	for _, name := range names {
 		assert.True(t, regexp.MustCompile(`\b`+string(name[1])+`\b`).Match(snapshot), "%s", name[0])

@@ -17,7 +17,7 @@ import (
 // collapse them much later.
 type Ledger struct {
 	rows     []row
-	full     []event // beside rows, unless the ledger is compact
+	full     []event // in addition to rows, unless the ledger is compact
 	dropped  []StoredEvent
 	requests []CaptureRequest
 	names    []string

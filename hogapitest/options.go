@@ -47,7 +47,7 @@ func WithMember() Option { return func(s *Server) { s.member = true } }
 // WithoutEnvironments makes the server know the paths below /api/projects only.
 func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = true } }
 
-// WithEmptyBodies makes the endpoints that the specification gives no body answer with none: the actions, logs and app metrics.
+// WithEmptyBodies makes the endpoints that PostHog's API reference gives no body answer with none: the actions, logs and app metrics.
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
 // WithWorkingLogs makes logs of exports and of runs, and the error details of app metrics, work in each era that has them. Without
@@ -91,7 +91,7 @@ func WithLinks(rewrite func(link string) string) Option {
 // WithIgnoredOffsets makes offset pages ignore the offset: each is the first page again.
 func WithIgnoredOffsets() Option { return func(s *Server) { s.ignoreOffsets = true } }
 
-// WithRepeatedCursors makes the next link of each cursor page lead to the first page's end again, for ever.
+// WithRepeatedCursors makes the next link of each cursor page lead to the first page's end again, forever.
 func WithRepeatedCursors() Option { return func(s *Server) { s.repeatCursors = true } }
 
 // WithQuota starts the server over or under the plan's limit: see [Quota].

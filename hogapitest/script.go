@@ -22,7 +22,7 @@ type chaos struct {
 	faults []Fault
 }
 
-// Script adds faults that the next requests of an operation meet, one each and in this order; then service goes on as usual.
+// Script adds faults that the next requests of an operation meet, one each and in this order; then the service continues as usual.
 // Requests meet them in the order of their arrival. Faults that are left at the end of a test fail it: see [Server.Client].
 func (s *Server) Script(op hogapi.Op, faults ...Fault) {
 	s.mu.Lock()

@@ -153,7 +153,7 @@ func (s *Server) RejectEvents(status func(raw json.RawMessage) int) {
 	s.reject = status
 }
 
-// Close stops the listener, if one was started. The in-process transport holds nothing and goes on working.
+// Close stops the listener, if one was started. The in-process transport holds nothing and continues to work.
 func (s *Server) Close() { s.listener.close() }
 
 // Era is a generation of the service: their answers differ.

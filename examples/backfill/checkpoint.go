@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// sqlCheckpoint keeps the state of an import in a table. Each write compares the row's version with the one it knows and raises it,
-// so of two processes only one can write. The owner holds the row for a minute after each write: a process that was killed gives it
-// up in that way. An owner that was silent for longer, and was replaced, fails at its next write.
+// sqlCheckpoint keeps the state of an import in a table. Each write compares the row's version with
+// the one it knows and raises it, so of two processes only one can write. The owner holds the row
+// for a minute after each write: a process that was killed gives it up in that way. An owner that
+// was silent for longer, and was replaced, fails at its next write.
 type sqlCheckpoint struct {
 	db      *sql.DB
 	id      string
@@ -40,7 +41,8 @@ func (c *sqlCheckpoint) Open(ctx context.Context) (state []byte, err error) {
 		return nil, err
 	}
 	if owner != "" && time.Now().Unix() < until {
-		return nil, fmt.Errorf("another process holds the checkpoint %q until %s", c.id, time.Unix(until, 0).Format(time.TimeOnly))
+		free := time.Unix(until, 0).Format(time.TimeOnly)
+		return nil, fmt.Errorf("another process holds the checkpoint %q until %s", c.id, free)
 	}
 	c.owner = rand.Text()
 	return state, c.write(ctx, state, c.owner, time.Now().Add(hold))
@@ -60,7 +62,8 @@ func (c *sqlCheckpoint) Close() error {
 
 // write compares and swaps.
 func (c *sqlCheckpoint) write(ctx context.Context, state []byte, owner string, until time.Time) error {
-	const swap = `UPDATE import_checkpoints SET version = version + 1, owner = ?, held_until = ?, state = ? WHERE id = ? AND version = ?`
+	const swap = `UPDATE import_checkpoints SET version = version + 1, owner = ?, held_until = ?, state = ?
+		WHERE id = ? AND version = ?`
 	result, err := c.db.ExecContext(ctx, swap, owner, until.Unix(), state, c.id, c.version)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@
 //
 // The second form imports what was rejected, after the code below or the lines of that file were
 // corrected. Without keys it works with a fake of the service, and without -db it makes a table of
-// the events that come with the examples.
+// invented events.
 package main
 
 import (
@@ -18,39 +18,51 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() { demo.Main(run) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	flags := flag.NewFlagSet("backfill", flag.ContinueOnError)
+	flags := flag.NewFlagSet("backfill", flag.ExitOnError)
 	path := flags.String("db", "", "the SQLite `file` with the table events")
-	id := flags.String("id", "backfill", "the import's `name`, the same for every run: the identity of events is derived from it")
+	id := flags.String("id", "backfill", "the import's `name`, the same for every run: uuids are derived from it")
 	rejected := flags.String("rejected", "", "import the rows of this reject `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	site, err := demo.Connect(out, demo.ProjectKey)
+	client, fake, err := connect(out)
 	if err != nil {
 		return err
 	}
-	defer site.Close()
 	if *path == "" {
-		if site.Fake == nil {
-			return errors.New("name a database with -db: the events of the examples are for the fake only")
+		if fake == nil {
+			return errors.New("name a database with -db: the invented events are for the fake only")
 		}
-		remove, err := makeTable(ctx, path)
+		folder, err := os.MkdirTemp("", "backfill-")
 		if err != nil {
 			return err
 		}
-		defer remove()
+		defer func() { _ = os.RemoveAll(folder) }()
+		*path = filepath.Join(folder, "app.sqlite")
+		if err := fill(ctx, *path, 10_000); err != nil {
+			return err
+		}
 	}
 	db, err := open(*path)
 	if err != nil {
@@ -63,30 +75,33 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		source = hogapi.RejectedRecords(*rejected, parse)
 	}
 	rejects := filepath.Join(filepath.Dir(*path), *id+".rejects.jsonl")
-	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), Rate: site.Rate(), OnProgress: eachSecond(out)}
-	if site.Fake == nil { // which is gone after this run: what it has taken must not count as imported
+	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), OnProgress: eachSecond(out)}
+	if fake == nil {
 		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
+	} else { // which is gone after this run: what it has taken must not count as imported
+		options.Rate = hogapi.Unpaced
 	}
 	if options.Total, err = check(ctx, out, source, options); err != nil {
 		return err
 	}
-	receipt, err := site.Client.Import(ctx, source, options)
+	receipt, err := client.Import(ctx, source, options)
 	if receipt.Source != "" { // otherwise it did not begin
 		fmt.Fprintf(out, "\n%v\n", receipt)
 	}
-	if stop, _ := errors.AsType[*hogapi.StopError](err); receipt.Rejected > 0 && (err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
+	stop, _ := errors.AsType[*hogapi.StopError](err)
+	if receipt.Rejected > 0 && (err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
 		fmt.Fprintf(out, rejectsAre, rejects, *path, *id, rejects)
 	}
-	if err == nil && site.Fake != nil {
-		fmt.Fprintf(out, "\nThe fake holds %d events.\n", site.Fake.Ledger().Unique())
+	if err == nil && fake != nil {
+		fmt.Fprintf(out, "\nThe fake holds %d events.\n", fake.Ledger().Unique())
 	}
 	return err
 }
 
 // check reads everything and sends nothing. It returns how many rows there are. The
 // error says what to correct before an import.
-func check(ctx context.Context, out io.Writer, source hogapi.Source, options hogapi.ImportOptions) (rows int64, err error) {
-	report, err := hogapi.Check(ctx, source, options)
+func check(ctx context.Context, out io.Writer, source hogapi.Source, o hogapi.ImportOptions) (rows int64, err error) {
+	report, err := hogapi.Check(ctx, source, o)
 	fmt.Fprintf(out, "Checked: %v\n\n", report)
 	return report.Read, err
 }
@@ -120,7 +135,7 @@ const pageOfRows = `SELECT id, name, person, happened_at, properties FROM events
 // rowsOf reads the table page after page, oldest row first. A row needs no uuid: it is derived from
 // the import's id and the key.
 func rowsOf(db *sql.DB) hogapi.Source {
-	return hogapi.PagedSource("events", func(ctx context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+	read := func(ctx context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
 		rows, err := db.QueryContext(ctx, pageOfRows, after.Offset)
 		if err != nil {
 			return nil, upTo, err
@@ -133,14 +148,15 @@ func rowsOf(db *sql.DB) hogapi.Source {
 			}
 			ev, err := r.event()
 			if err != nil { // one bad row is rejected, and does not end the import
-				raw, _ := json.Marshal(r)
-				ev = hogapi.BadEvent(upTo, raw, err)
+				raw, badRow := json.Marshal(r)
+				ev = hogapi.BadEvent(upTo, raw, errors.Join(err, badRow))
 			}
 			ev.Position = upTo
 			events = append(events, ev)
 		}
 		return events, upTo, rows.Err()
-	})
+	}
+	return hogapi.PagedSource("events", read)
 }
 
 // row is a row of the table, and the form in which the reject file keeps one that makes no event.
@@ -149,7 +165,8 @@ type row struct{ Name, Person, HappenedAt, Properties string }
 // event makes the event of a row.
 func (r row) event() (hogapi.Event, error) {
 	at, err := time.Parse(time.RFC3339, r.HappenedAt)
-	return hogapi.Event{Name: r.Name, DistinctID: r.Person, Timestamp: at, RawProperties: json.RawMessage(r.Properties)}, err
+	properties := json.RawMessage(r.Properties)
+	return hogapi.Event{Name: r.Name, DistinctID: r.Person, Timestamp: at, RawProperties: properties}, err
 }
 
 // parse makes the event of a row in the reject file.

@@ -18,18 +18,17 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
-	assert.Contains(t, out, "read 11576 = good 11576 + refused 0")
-	assert.Contains(t, out, " of 11576, acknowledged ")
-	assert.Contains(t, out, "read 11576 = acknowledged 11576 + rejected 0 + pending 0")
-	assert.Contains(t, out, "The fake holds 11576 events.")
+	assert.Contains(t, out, "read 10000 = good 10000 + refused 0")
+	assert.Contains(t, out, " of 10000, acknowledged ")
+	assert.Contains(t, out, "read 10000 = acknowledged 10000 + rejected 0 + pending 0")
+	assert.Contains(t, out, "The fake holds 10000 events.")
 }
 
 // table is a database with the first rows of the examples' events.
 func table(t *testing.T, rows int) (path string, db *sql.DB) {
 	t.Helper()
-	folder := t.TempDir()
-	path = filepath.Join(folder, "app.sqlite")
-	require.NoError(t, fill(t.Context(), folder, path, rows))
+	path = filepath.Join(t.TempDir(), "app.sqlite")
+	require.NoError(t, fill(t.Context(), path, rows))
 	db, err := open(path)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })

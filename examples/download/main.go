@@ -11,31 +11,42 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() { demo.Main(run) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	flags := flag.NewFlagSet("download", flag.ContinueOnError)
+	flags := flag.NewFlagSet("download", flag.ExitOnError)
 	days := flags.Int("days", 1, "how many days to export, up to the last midnight of UTC; at most 7")
 	folder := flags.String("folder", filepath.Join(os.TempDir(), "hogapi-download"), "where the files go")
 	started := flags.String("id", "", "of a file download that an earlier run has started")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	site, err := demo.Connect(out, demo.PersonalKey)
+	client, fake, err := connect(out)
 	if err != nil {
 		return err
 	}
-	defer site.Close()
-	downloads := site.Client.FileDownloads
+	var watch *hogapi.WatchOptions // nil: look as often as the service is used to
+	if fake != nil {
+		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
+	}
+	downloads := client.FileDownloads
 
 	end := time.Now().UTC().Truncate(24 * time.Hour)
 	request := hogapi.FileDownloadRequest{
@@ -54,7 +65,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		fmt.Fprintf(out, "Started. To continue after an interruption: -id %s\n", id)
 	}
 	var last hogapi.FileDownload
-	for state, err := range downloads.Watch(ctx, id, site.Watch()) {
+	for state, err := range downloads.Watch(ctx, id, watch) {
 		if err != nil {
 			return err
 		}

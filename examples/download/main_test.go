@@ -36,7 +36,8 @@ func TestWithoutKeys(t *testing.T) {
 func TestAnInterruptedDownloadIsContinued(t *testing.T) {
 	folder, server := t.TempDir(), hogapitest.New()
 	content := bytes.Repeat([]byte("{}\n"), 100)
-	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{Content: content}}})
+	download := hogapitest.FileDownload{Files: []hogapitest.File{{Content: content}}}
+	id := server.Project(hogapitest.DefaultProject).AddFileDownload(download)
 	server.Script(hogapitest.OpStorage, hogapitest.CutBody(100), hogapitest.Status(404))
 	_, err := demotest.RunAt(t, server, nil, into(folder, "-id", id.String()))
 	var failed *hogapi.DownloadError

@@ -15,7 +15,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A process that was killed, or interrupted, continues where it was: nothing is lost, nothing changes.
+// A process that was killed, or interrupted, continues where it was: nothing is lost, nothing
+// changes.
 func TestAProcessThatEndedContinues(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "import")
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
@@ -45,7 +46,7 @@ func TestAProcessThatEndedContinues(t *testing.T) {
 			held := server.Ledger().Unique()
 			require.Less(t, held, events, "it was ended on the way")
 			if signal == os.Interrupt {
-				assert.Contains(t, out.String(), "the same command with -resume continues there")
+				assert.Contains(t, out.String(), "the same command with -resume continues at the place in shop.checkpoint")
 			}
 
 			second, out := start("-rate", "-1", "-resume")

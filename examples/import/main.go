@@ -1,17 +1,14 @@
 // Command import checks files of past events and sends them to the service: a program to copy.
 //
-//	import -id mixpanel-2024 -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
-//	import -id mixpanel-2024 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them in this order
-//	import -id mixpanel-2024 -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
-//	import -id mixpanel-2024-rejects -rejected mixpanel-2024.rejects.jsonl
-//	                                                               imports what was rejected and is corrected now
+//	import -id shop -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
+//	import -id shop 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them
+//	import -id shop -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
+//	import -id shop-rejects -rejected shop.rejects.jsonl  imports what was rejected, once corrected
 //
-// It keeps its place in mixpanel-2024.checkpoint, what was rejected in mixpanel-2024.rejects.jsonl,
-// and the result in mixpanel-2024.receipt.json. The exit code is 0 only if everything was imported
-// and not too much was rejected.
-//
-// Without keys it works with a fake of the service and keeps no place and no receipt. Without files
-// it imports the real events that come with the examples.
+// It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl,
+// and the result in shop.receipt.json. The exit code is 0 only if everything was imported
+// and not too much was rejected. Without keys it works with a fake of the service and keeps no
+// place and no receipt. Without files it imports invented events.
 package main
 
 import (
@@ -23,14 +20,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/commits"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() { demo.Main(run) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 type settings struct {
 	id                           string
@@ -40,19 +44,17 @@ type settings struct {
 	rejected                     string // a reject file to import
 	checkpoint, rejects, receipt string // files
 	events                       []string
+	total                        int64 // events, after the check
 }
 
 func parse(args []string) (s settings, err error) {
-	flags := flag.NewFlagSet("import", flag.ContinueOnError)
-	flags.StringVar(&s.id, "id", "", "the import's `name`, the same for every run: the identity of events is derived from it")
+	flags := flag.NewFlagSet("import", flag.ExitOnError)
+	flags.StringVar(&s.id, "id", "", "the import's `name`, the same for every run: uuids are derived from it")
 	flags.BoolVar(&s.checkOnly, "check", false, "read everything and send nothing")
 	flags.BoolVar(&s.resume, "resume", false, "continue where an earlier run has ended")
 	flags.IntVar(&s.rate, "rate", 0, "the most `events` per second; 0 is 1,000, and no limit for the fake; -1 is no limit")
-	flags.Float64Var(&s.maxRejectShare, "max-reject-share", 0.01, "the largest `share` of rejects that is accepted; -1 is no limit")
+	flags.Float64Var(&s.maxRejectShare, "max-reject-share", 0.01, "the largest `share` of rejects; -1 is no limit")
 	flags.StringVar(&s.rejected, "rejected", "", "import the records of this reject `file`")
-	flags.StringVar(&s.checkpoint, "checkpoint", "", "the `file` that keeps the place (default: the id and .checkpoint)")
-	flags.StringVar(&s.rejects, "rejects", "", "the `file` for what is rejected (default: the id and .rejects.jsonl)")
-	flags.StringVar(&s.receipt, "receipt", "", "the `file` for the result (default: the id and .receipt.json)")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -61,13 +63,11 @@ func parse(args []string) (s settings, err error) {
 	case s.rejected != "" && len(s.events) > 0:
 		return s, errors.New("give -rejected or files of events, not both")
 	case s.rejected == "" && len(s.events) == 0:
-		s.id = cmp.Or(s.id, "commits") // the events of the examples: files only where they are asked for
+		s.id = cmp.Or(s.id, "invented") // files are written only where they are asked for
 	case s.id == "":
-		return s, errors.New("give this import a name with -id, such as -id mixpanel-2024")
+		return s, errors.New("give this import a name with -id, such as -id shop-2024")
 	default:
-		s.checkpoint = cmp.Or(s.checkpoint, s.id+".checkpoint")
-		s.rejects = cmp.Or(s.rejects, s.id+".rejects.jsonl")
-		s.receipt = cmp.Or(s.receipt, s.id+".receipt.json")
+		s.checkpoint, s.rejects, s.receipt = s.id+".checkpoint", s.id+".rejects.jsonl", s.id+".receipt.json"
 	}
 	return s, nil
 }
@@ -86,41 +86,37 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		_, err := s.check(ctx, out, source)
 		return err
 	}
-	site, err := demo.Connect(out, demo.ProjectKey)
+	client, fake, err := connect(out)
 	if err != nil {
 		return err
 	}
-	defer site.Close()
 	switch {
-	case site.Fake != nil: // which is gone after this run: what it has taken must not count as imported
-		s.checkpoint, s.receipt = "", ""
+	case fake != nil: // which is gone after this run: what it has taken must not count as imported
+		s.checkpoint, s.receipt, s.rate = "", "", cmp.Or(s.rate, hogapi.Unpaced)
 	case s.rejected == "" && len(s.events) == 0:
-		return errors.New("name the files to import: the events of the examples are for the fake only")
+		return errors.New("name the files to import: the invented events are for the fake only")
 	}
 	if _, err := os.Stat(s.checkpoint); err == nil && !s.resume {
 		return fmt.Errorf("%s exists, so this import has begun before: add -resume to continue it", s.checkpoint)
-	}
-	if s.rate == 0 {
-		s.rate = site.Rate()
 	}
 	report, err := s.check(ctx, out, source)
 	if err != nil {
 		return err
 	}
-	receipt, err := s.send(ctx, out, site.Client, source, report.Read)
+	s.total = report.Read
+	receipt, err := s.send(ctx, out, client, source)
 	if err != nil {
 		return err
 	}
-	switch {
-	case site.Fake != nil:
-		fmt.Fprintf(out, "\nThe fake holds %d events.\n", site.Fake.Ledger().Unique())
-	case receipt.Acknowledged > 0:
-		fmt.Fprintf(out, "\nThe service shows events some minutes after it has taken them. Compare then: this query should find %d uuids.\n\n%s\n", receipt.Acknowledged, receipt.TotalQuery())
+	if fake != nil {
+		fmt.Fprintf(out, "\nThe fake holds %d events.\n", fake.Ledger().Unique())
+	} else if n := receipt.Acknowledged; n > 0 {
+		fmt.Fprintf(out, "\nIn some hours, this query should find %d uuids:\n\n%s\n", n, receipt.TotalQuery())
 	}
 	return nil
 }
 
-// source is the files, a reject file, or the events of the examples.
+// source is the files, a reject file, or invented events.
 func (s settings) source() (hogapi.Source, func(), error) {
 	switch {
 	case s.rejected != "":
@@ -128,12 +124,8 @@ func (s settings) source() (hogapi.Source, func(), error) {
 	case len(s.events) > 0:
 		return hogapi.JSONLinesFile(s.events...), func() {}, nil
 	}
-	folder, err := os.MkdirTemp("", "import-")
-	if err != nil {
-		return nil, nil, err
-	}
-	path, err := commits.WriteFile(folder)
-	return hogapi.JSONLinesFile(path), func() { _ = os.RemoveAll(folder) }, err
+	path, err := invent(10_000)
+	return hogapi.JSONLinesFile(path), func() { _ = os.Remove(path) }, err
 }
 
 // check reads everything and sends nothing. The error says what to correct before an import.
@@ -143,15 +135,15 @@ func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source
 		fmt.Fprintf(out, "Checked: %v\n\n", report)
 	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && stop.Reason == hogapi.StopTooManyRejects {
-		err = fmt.Errorf("%w\n\nNothing was sent. To import the good records and reject the others, add -max-reject-share 1", err)
+		err = fmt.Errorf("%w\n\nNothing was sent. To import the good records all the same, add -max-reject-share 1", err)
 	}
 	return report, err
 }
 
 // send imports the events.
-func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client, source hogapi.Source, total int64) (hogapi.Receipt, error) {
+func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in hogapi.Source) (hogapi.Receipt, error) {
 	options := hogapi.ImportOptions{
-		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: total, OnProgress: eachSecond(out),
+		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: s.total, OnProgress: eachSecond(out),
 	}
 	if s.checkpoint != "" {
 		options.Checkpoint = hogapi.FileCheckpoint(s.checkpoint)
@@ -159,7 +151,7 @@ func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client
 	if s.rejects != "" {
 		options.Rejects = hogapi.RejectFile(s.rejects)
 	}
-	receipt, err := client.Import(ctx, source, options)
+	receipt, err := c.Import(ctx, in, options)
 	if receipt.Source != "" { // otherwise it did not begin, and an earlier receipt stays
 		fmt.Fprintf(out, "\n%v\n", receipt)
 		err = errors.Join(err, s.keep(receipt))
@@ -169,7 +161,7 @@ func (s settings) send(ctx context.Context, out io.Writer, client *hogapi.Client
 		fmt.Fprintf(out, rejectsAre, s.rejects, s.id, s.rejects)
 	}
 	if ctx.Err() != nil && s.checkpoint != "" {
-		err = fmt.Errorf("stopped; the place is kept in %s, and the same command with -resume continues there: %w", s.checkpoint, err)
+		err = fmt.Errorf("stopped; the same command with -resume continues at the place in %s: %w", s.checkpoint, err)
 	}
 	return receipt, err
 }
@@ -181,8 +173,8 @@ The rejects are in %s, each with its reason. They keep their uuids, so correct t
 	import -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import about once a second, with the last error while nothing
-// gets through.
+// eachSecond prints the state of an import once a second, with the last error while nothing gets
+// through.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {
@@ -195,11 +187,8 @@ func eachSecond(out io.Writer) func(hogapi.Stats) {
 
 // keep writes the receipt, which is valid with an error too.
 func (s settings) keep(receipt hogapi.Receipt) error {
-	if s.receipt == "" {
-		return nil
-	}
 	raw, err := json.MarshalIndent(receipt, "", "  ")
-	if err != nil {
+	if s.receipt == "" || err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.receipt+".tmp", append(raw, '\n'), 0o600); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -23,8 +22,8 @@ func TestWithoutKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := demotest.Run(t, run)
 	for _, want := range []string{
-		"good 11576 + refused 0", " of 11576, acknowledged ", "read 11576 = acknowledged 11576 + rejected 0 + pending 0",
-		"The fake holds 11576 events.",
+		"good 10000 + refused 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
+		"The fake holds 10000 events.",
 	} {
 		assert.Contains(t, out, want)
 	}
@@ -47,7 +46,8 @@ func write(t *testing.T, path string, n int) string {
 	var lines strings.Builder
 	for i := range n {
 		at := time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC).Format(time.RFC3339)
-		fmt.Fprintf(&lines, `{"event":"ordered","distinct_id":"%s-%d","timestamp":"%s","properties":{"n":%d}}`+"\n", filepath.Base(path), i%7, at, i)
+		const line = `{"event":"ordered","distinct_id":"%s-%d","timestamp":"%s","properties":{"n":%d}}` + "\n"
+		fmt.Fprintf(&lines, line, filepath.Base(path), i%7, at, i)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o600))
 	return path
@@ -98,7 +98,8 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	assert.Contains(t, out, "read 131 = acknowledged 130 + rejected 1 + pending 0")
 	assert.Equal(t, 130, server.Ledger().Len(), "nothing is sent again")
 
-	corrected := `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":"` + uuidOf(t, rejects) + `"}`
+	const line = `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":%q}`
+	corrected := fmt.Sprintf(line, uuidOf(t, rejects))
 	require.NoError(t, os.WriteFile("shop.rejects.jsonl", []byte(corrected+"\n"), 0o600))
 	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
 	require.NoError(t, err)
@@ -114,16 +115,18 @@ func uuidOf(t *testing.T, line []byte) string {
 	return of.UUID
 }
 
-// Too much that would be refused ends the program before anything is sent. Whoever accepts it has it imported.
+// Too much that would be refused ends the program before anything is sent. Whoever accepts it has
+// it imported.
 func TestAnotherFormatIsNotImported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.jsonl", 40)
 	for i := range 10 {
-		add(t, "a.jsonl", fmt.Sprintf(`{"event":"Items sold","properties":{"time":%d,"distinct_id":"ann","$insert_id":"x%d"}}`, 1652423938+i, i))
+		const line = `{"event":"Items sold","properties":{"time":%d,"distinct_id":"ann","$insert_id":"x%d"}}`
+		add(t, "a.jsonl", fmt.Sprintf(line, 1652423938+i, i))
 	}
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "a.jsonl")
-	require.ErrorContains(t, err, "check: too_many_rejects: 10 of 50 records were rejected, more than MaxRejectShare (0.01)")
+	require.ErrorContains(t, err, "too_many_rejects: 10 of 50 records were rejected, more than MaxRejectShare (0.01)")
 	require.ErrorContains(t, err, "Nothing was sent")
 	assert.Contains(t, out, "(a.jsonl:41, byte offset")
 	assert.Empty(t, server.Calls())
@@ -137,7 +140,8 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
 }
 
-// What the service refuses is seen during the import only. It is an error too, with the receipt and the way back.
+// What the service refuses is seen during the import only. It is an error too, with the receipt and
+// the way back.
 func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
@@ -160,7 +164,9 @@ func TestAHostOutOfReachIsShown(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	show(hogapi.Stats{Read: 10, Pending: 10, Total: 20, FailingSince: since, LastError: errors.New("connection refused")})
 	show(hogapi.Stats{Read: 11})
-	assert.Equal(t, "read 10 of 20, acknowledged 0, rejected 0, pending 10, resent 0; failing since 03:04:05 UTC: connection refused\n", out.String())
+	const want = "read 10 of 20, acknowledged 0, rejected 0, pending 10, resent 0; " +
+		"failing since 03:04:05 UTC: connection refused\n"
+	assert.Equal(t, want, out.String())
 }
 
 func TestCheckSendsNothing(t *testing.T) {
@@ -179,8 +185,8 @@ func TestWhatIsNotClearIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "with -id")
 	_, err = demotest.RunAt(t, server, nil, run)
 	require.ErrorContains(t, err, "name the files to import")
-	_, err = demotest.RunAt(t, server, map[string]string{demo.ProjectKey: ""}, run, "-id", "shop", "a.jsonl")
-	assert.Contains(t, demo.Explain(err), demo.ProjectKey)
+	_, err = demotest.RunAt(t, server, map[string]string{"POSTHOG_PROJECT_API_KEY": ""}, run, "-id", "shop", "a.jsonl")
+	assert.Contains(t, err.Error(), "POSTHOG_PROJECT_API_KEY")
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", filepath.Join(t.TempDir(), "missing.jsonl"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-rejected", "a.jsonl", "b.jsonl")

@@ -1,59 +1,80 @@
 package main
 
 import (
+	"context"
+	"iter"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
+// TestMain also is the import process, which the program starts from its own binary.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == importCommand {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
 	for _, want := range []string{
-		"1. Create", "2. Backfill", "100 %, 7 runs completed, 0 failed", "3. List", "4. Pause", "paused: true",
-		"5. Import 11576", "checked: 11576 good, 0 would be refused", "read 11576 of 11576, acknowledged 11576, rejected 0", "Acknowledged and held are equal: 11576 of 11576",
+		"1. Create", "✓ backfilled", "7 runs completed, 0 failed", "✓ paused",
+		"2. List", "✓ hogapi quickstart", "✓ events to the lake",
+		"3. Check", "11,576 events from 2012 to 2026, all good",
+		"4. Import", "✗ killed (SIGKILL) after",
+		"5. Start the same command again", "✓ resumed at the checkpoint: 11,576 acknowledged, 0 rejected",
+		"✓ none lost: 11,576 events in the file, 11,576 acknowledged, 11,576 held", "✓ none doubled: ",
 	} {
 		assert.Contains(t, out, want)
 	}
-	assert.Regexp(t, `(?m)^runs of the backfill +7 +7$`, out)
-	assert.Regexp(t, `(?m)^commit authored in 2012 +138 +138$`, out)
-	assert.Regexp(t, `(?m)^all events +11576 +11576$`, out)
+	assert.NotContains(t, out, "\x1b", "no terminal, no colour")
+	assert.NotContains(t, out, "\r")
 }
 
 func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run)
 	require.NoError(t, err)
-	assert.Contains(t, out, "import 11576 past events")
+	assert.Contains(t, out, "import 11,576 past events")
 	assert.Contains(t, out, "Nothing has been done. Say -yes")
 	assert.Empty(t, server.Calls(), "not even a read")
 }
 
 func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithPolls(1))
+	server := hogapitest.New()
 	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
-	var out strings.Builder
-	q := &quickstart{out: &out}
-	q.Site = site(t, server)
-	err := q.importEvents(t.Context())
-	require.ErrorIs(t, err, hogapi.ErrUnauthorized)
-	assert.Contains(t, out.String(), `import "hogapi-quickstart": read`, "the receipt comes with an error too")
+	q := &quickstart{screen: newScreen(t.Output()), client: server.Client(t), fake: server}
+	require.ErrorContains(t, q.importPastEvents(t.Context()), "the import process: exit status 1")
+	assert.Zero(t, server.Ledger().Len())
 }
 
 func TestADifferenceBetweenBothSidesIsAnError(t *testing.T) {
-	q := &quickstart{out: t.Output(), state: &hogapi.BackfillState{}}
-	q.Site = site(t, hogapitest.New())
-	q.receipt.Days = []hogapi.DayCount{{Day: "2024-05-01", Event: "commit authored", Acknowledged: 1}}
-	require.ErrorContains(t, q.report(), "holds other events")
+	q := &quickstart{screen: newScreen(t.Output()), fake: hogapitest.New()}
+	t.Cleanup(q.fake.Close)
+	source := hogapi.SourceFunc("one", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{UUID: uuid.New()}, nil) }
+	})
+	err := q.compare(t.Context(), source, hogapi.Receipt{Acknowledged: 1})
+	require.ErrorContains(t, err, "the service holds 0 events, 1 are missing")
 }
 
-func site(t *testing.T, server *hogapitest.Server) *demo.Site {
-	t.Helper()
-	return &demo.Site{Client: server.Client(t), Fake: server}
+func TestATerminalHasABar(t *testing.T) {
+	for colour, want := range map[bool]string{true: "\r\x1b[K   \x1b[36m███\x1b[0m░", false: "\r\x1b[K   ███░"} {
+		var out strings.Builder
+		s := &screen{out: &out, terminal: true, colour: colour}
+		s.bar(0.1, "some")
+		s.done("all")
+		assert.Contains(t, out.String(), want)
+		assert.Regexp(t, `\r\x1b\[K   \S*✓`, out.String(), "the bar is removed")
+	}
 }

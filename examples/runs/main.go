@@ -1,6 +1,8 @@
-// Command runs finds the failed runs of all exports, retries them, waits for each and prints a table.
+// Command runs finds the failed runs of all exports, retries them, waits for each and prints a
+// table.
 //
 // With the real service it only lists them unless it is given -yes: a retry exports the data again.
+// Without keys it works with a fake of the service.
 package main
 
 import (
@@ -10,12 +12,24 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() { demo.Main(run) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // failure is a failed run and what became of its retry.
 type failure struct {
@@ -25,22 +39,25 @@ type failure struct {
 }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	flags := flag.NewFlagSet("runs", flag.ContinueOnError)
+	flags := flag.NewFlagSet("runs", flag.ExitOnError)
 	sure := flags.Bool("yes", false, "retry in the real service too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	site, err := demo.Connect(out, demo.PersonalKey)
+	client, fake, err := connect(out)
 	if err != nil {
 		return err
 	}
-	defer site.Close()
+	var watch *hogapi.WatchOptions // nil: look as often as the service is used to
+	if fake != nil {
+		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
+	}
 
-	failures, err := find(ctx, site.Client)
+	failures, err := find(ctx, client)
 	if err != nil {
 		return err
 	}
-	act := *sure || site.Fake != nil
+	act := *sure || fake != nil
 	var open int
 	for i := range failures {
 		f := &failures[i]
@@ -49,7 +66,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 			continue
 		}
 		fmt.Fprintf(out, "retrying %s of %s, %s\n", span(f.run), f.export.Name, f.run.ID)
-		if f.result, err = retry(ctx, site, f); err != nil {
+		if f.result, err = retry(ctx, client, f, watch); err != nil {
 			open++
 		}
 		if ctx.Err() != nil {
@@ -58,9 +75,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 
 	fmt.Fprintln(out)
-	table := demo.Table(out, "EXPORT", "INTERVAL", "FAILED AS", "BECAUSE", "RETRY")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "EXPORT\tINTERVAL\tFAILED AS\tBECAUSE\tRETRY")
 	for _, f := range failures {
-		demo.Row(table, f.export.Name, span(f.run), f.run.Status, because(f.run), cmp.Or(f.result, "not begun"))
+		row := []string{f.export.Name, span(f.run), string(f.run.Status), because(f.run), cmp.Or(f.result, "not begun")}
+		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -89,13 +108,14 @@ func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 	return found, nil
 }
 
-// retry retries one run and waits. A ticket that comes beside an error is of unknown outcome: waiting shows whether it began.
-func retry(ctx context.Context, site *demo.Site, f *failure) (string, error) {
-	ticket, err := site.Client.Runs.Retry(ctx, f.export.ID, f.run.ID)
+// retry retries one run and waits. A ticket that is returned with an error is of unknown outcome:
+// waiting shows whether the retry began.
+func retry(ctx context.Context, client *hogapi.Client, f *failure, watch *hogapi.WatchOptions) (string, error) {
+	ticket, err := client.Runs.Retry(ctx, f.export.ID, f.run.ID)
 	if ticket == nil {
 		return err.Error(), err
 	}
-	state, err := site.Client.Backfills.Wait(ctx, ticket, site.Watch())
+	state, err := client.Backfills.Wait(ctx, ticket, watch)
 	if err != nil {
 		return err.Error(), err
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
-	assert.Regexp(t, `(?m)^persons to the warehouse .* FailedRetryable +the job was not found +completed, 1000 records`, out)
+	assert.Regexp(t, `(?m)^persons to the .* FailedRetryable +the job was not found +completed, 1000 records`, out)
 	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +completed, 1000 records`, out, "a run of 20 days ago")
 	assert.Contains(t, out, "\n4 failed runs\n", "of five: one interval has been exported since")
 }
@@ -21,7 +21,8 @@ func TestWithoutKeys(t *testing.T) {
 func failing() *hogapitest.Server {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	project := server.Project(hogapitest.DefaultProject)
-	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	nightly := project.AddExport(hogapitest.Export{Name: "nightly"})
+	project.AddRun(nightly, hogapitest.Run{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	return server
 }
 

@@ -3,19 +3,22 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
-	for _, want := range []string{"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill", "3 runs completed, 0 failed"} {
+	for _, want := range []string{
+		"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill",
+		"3 runs completed, 0 failed",
+	} {
 		assert.Contains(t, out, want)
 	}
 }
@@ -34,7 +37,8 @@ func TestAFreshProject(t *testing.T) {
 	project := server.Project(hogapitest.DefaultProject)
 	var out strings.Builder
 	s := &setup{
-		Site: &demo.Site{Client: server.Client(t), Fake: server}, out: &out, name: "lake", bucket: "b", region: "r", prefix: "p/", hours: 1,
+		client: server.Client(t), watch: &hogapi.WatchOptions{Interval: time.Millisecond}, out: &out,
+		name: "lake", bucket: "b", region: "r", prefix: "p/", hours: 1,
 		accessKeyID: "AKIACanary", secretAccessKey: "CanarySecret",
 	}
 	project.FailTestStep("Bucket exists", "no such bucket")

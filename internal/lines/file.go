@@ -121,7 +121,7 @@ func (f *File) begin() error {
 		}
 	}
 	if len(head) == 0 && !f.isGzip && strings.HasSuffix(f.path, ".gz") {
-		return errors.New("the file is empty, and an empty gzip file is not")
+		return errors.New("the file has 0 bytes, and a gzip file of nothing has a header: it was probably never written")
 	}
 	for _, foreign := range foreignMagic {
 		if bytes.HasPrefix(head, []byte(foreign.magic)) {

@@ -11,8 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/hogapitest"
+)
+
+const (
+	personalKey = "POSTHOG_PERSONAL_API_KEY"
+	projectKey  = "POSTHOG_PROJECT_API_KEY"
 )
 
 // Program is the run function of an example.
@@ -29,7 +33,9 @@ func Run(t *testing.T, program Program, args ...string) string {
 }
 
 // RunAt runs a program as if the server were the real service. Variables in more win.
-func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, program Program, args ...string) (string, error) {
+func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, program Program, args ...string) (
+	string, error,
+) {
 	t.Helper()
 	values := Service(t, server)
 	maps.Copy(values, more)
@@ -57,13 +63,13 @@ func Service(t *testing.T, server *hogapitest.Server) map[string]string {
 	t.Cleanup(server.Close)
 	return map[string]string{
 		"POSTHOG_HOST": server.URL(), "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": hogapitest.DefaultProject,
-		demo.PersonalKey: hogapitest.DefaultPersonalKey, demo.ProjectKey: hogapitest.DefaultProjectKey,
+		personalKey: hogapitest.DefaultPersonalKey, projectKey: hogapitest.DefaultProjectKey,
 	}
 }
 
 func env(t *testing.T, values map[string]string) {
 	t.Helper()
-	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", demo.PersonalKey, demo.ProjectKey} {
+	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", personalKey, projectKey} {
 		t.Setenv(name, values[name])
 	}
 }

@@ -1,5 +1,6 @@
 // Command tree reads every file of the work tree and names what must not be committed: marks for work left open,
-// paths of one machine, links between documents that lead nowhere, and tests that a document names and nobody has written.
+// paths of one machine, links between documents that lead nowhere, tests that a document names and nobody has
+// written, and lines and words that make what users read hard to read.
 package main
 
 import (
@@ -90,5 +91,5 @@ func inspect(root, file string) ([]string, error) {
 			}
 		}
 	}
-	return found, nil
+	return append(found, english(file, data)...), nil
 }

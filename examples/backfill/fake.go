@@ -1,0 +1,66 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// connect makes a client with the keys of the environment. Without keys it makes one for a fake of
+// the service. In a copy of this program, hogapi.NewClient(hogapi.FromEnv()) is all that is needed.
+func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
+	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
+		if os.Getenv("POSTHOG_PROJECT_API_KEY") == "" {
+			return nil, nil, errors.New("set POSTHOG_PROJECT_API_KEY (phc_…): an import sends its events with it")
+		}
+		client, err := hogapi.NewClient(hogapi.FromEnv())
+		if err == nil {
+			fmt.Fprintf(out, "Keys found: working with the real service, %v.\n\n", client)
+		}
+		return client, nil, err
+	}
+	fmt.Fprint(out, "No keys in the environment: working with a fake of the service.\n\n")
+	fake := hogapitest.New()
+	client, err := hogapi.NewClient(fake.ClientOptions(hogapitest.DefaultProject)...)
+	return client, fake, err
+}
+
+// fill makes a table of invented events, as an application could have kept them.
+func fill(ctx context.Context, path string, rows int) error {
+	db, err := open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	const table = `CREATE TABLE events
+		(id INTEGER PRIMARY KEY, name TEXT NOT NULL, person TEXT NOT NULL,
+		happened_at TEXT NOT NULL, properties TEXT NOT NULL)`
+	if _, err := tx.ExecContext(ctx, table); err != nil {
+		return err
+	}
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO events (name, person, happened_at, properties) VALUES (?, ?, ?, ?)`)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range rows {
+		person, at := fmt.Sprintf("person-%d", i%500), begin.Add(time.Duration(i)*5*time.Second).Format(time.RFC3339Nano)
+		if _, err := insert.ExecContext(ctx, "order placed", person, at, fmt.Sprintf(`{"order":%d}`, i)); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// connect makes a client with the keys of the environment. Without keys it makes one for a fake of
+// the service with failed runs. In a copy of this program, hogapi.NewClient(hogapi.FromEnv()) is
+// all that is needed.
+func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
+	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
+		client, err := hogapi.NewClient(hogapi.FromEnv())
+		if err == nil {
+			fmt.Fprintf(out, "Keys found: working with the real service, %v.\n\n", client)
+		}
+		return client, nil, err
+	}
+	fmt.Fprint(out, "No keys in the environment: working with a fake of the service.\n\n")
+	fake := hogapitest.New(hogapitest.WithPolls(2))
+	seed(fake.Project(hogapitest.DefaultProject))
+	client, err := hogapi.NewClient(fake.ClientOptions(hogapitest.DefaultProject)...)
+	return client, fake, err
+}
+
+// seed adds two exports with five failed runs, of which one interval has been exported again since.
+func seed(project *hogapitest.Project) {
+	hour := time.Now().UTC().Truncate(time.Hour)
+	day := hour.Truncate(24 * time.Hour)
+	add := func(export uuid.UUID, end time.Time, length time.Duration, status hogapi.RunStatus, text string) {
+		run := hogapitest.Run{Start: end.Add(-length), End: end, Created: end.Add(time.Minute), Status: status, Error: text}
+		project.AddRun(export, run)
+	}
+
+	lake := project.AddExport(hogapitest.Export{Name: "events to the lake", Interval: hogapi.IntervalHour})
+	denied := "AccessDenied: the role may not write"
+	add(lake, hour.AddDate(0, 0, -20), time.Hour, hogapi.RunStatusFailed, denied) // older than the service itself lists
+	add(lake, hour.Add(-2*time.Hour), time.Hour, hogapi.RunStatusFailed, "SlowDown: reduce your request rate")
+	add(lake, hour.Add(-time.Hour), time.Hour, hogapi.RunStatusCompleted, "")
+
+	warehouse := project.AddExport(hogapitest.Export{
+		Name: "persons to the warehouse", Model: hogapi.ModelPersons, Interval: hogapi.IntervalDay,
+		DestinationType: "BigQuery", Integration: 2, Config: map[string]any{"dataset_id": "posthog", "table_id": "persons"},
+	})
+	add(warehouse, day.AddDate(0, 0, -3), 24*time.Hour, hogapi.RunStatusFailed, "the table is locked")
+	add(warehouse, day.AddDate(0, 0, -2), 24*time.Hour, hogapi.RunStatusFailed, "the table is locked")
+	add(warehouse, day.AddDate(0, 0, -1), 24*time.Hour, hogapi.RunStatusFailedRetryable, "the job was not found")
+	again := hogapitest.Run{Start: day.AddDate(0, 0, -4), End: day.AddDate(0, 0, -3), Status: hogapi.RunStatusCompleted}
+	project.AddRun(warehouse, again)
+}
