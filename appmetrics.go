@@ -263,7 +263,8 @@ func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {
 	r := metrics(OpAppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
-	return fetch[HistoricalExportDetail](ctx, s.client, r, options)
+	isAsked := func(d *HistoricalExportDetail) error { return isAskedFor("job_id", d.Summary.JobID, jobID) }
+	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
 // The answers that hold a list.

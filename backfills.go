@@ -130,7 +130,8 @@ func (o BackfillListOptions) check() error {
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
-	return fetch[Backfill](ctx, s.client, endpointByID(OpBackfillsGet, exportID, backfillID), options)
+	isAsked := func(b *Backfill) error { return isAskedFor("id", b.ID, backfillID) }
+	return fetchMatching(ctx, s.client, endpointByID(OpBackfillsGet, exportID, backfillID), options, isAsked)
 }
 
 // Create is [BatchExportsService.Backfill] without the older endpoint.

@@ -256,7 +256,8 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) pager[B
 // GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist, or is
 // deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
-	return fetch[BatchExport](ctx, s.client, endpointByID(OpBatchExportsGet, id), options)
+	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
+	return fetchMatching(ctx, s.client, endpointByID(OpBatchExportsGet, id), options, isAsked)
 }
 
 // Create makes an export and its schedule.
@@ -279,7 +280,8 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	r := endpointByID(OpBatchExportsUpdate, id)
 	body, err := update.body(OpBatchExportsUpdate)
 	r.body = body
-	updated, err := fetch[BatchExport](ctx, s.client, r.refuse(err), options)
+	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
+	updated, err := fetchMatching(ctx, s.client, r.refuse(err), options, isAsked)
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -161,11 +162,24 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	x.location = r.location
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
+	if above, ok := strings.CutSuffix(apiPath, "/environments"); ok && r.op.method != http.MethodGet && isUnknownEndpoint(err) {
+		nameProjects(err, above)
+	}
 	if cfg.reply != nil {
 		*cfg.reply = x.reply()
 	}
 	x.observeResult(ctx, err)
 	return err
+}
+
+// nameProjects names, in the error of a call that is not sent twice, the path that every server has.
+func nameProjects(err error, above string) {
+	api, _ := errors.AsType[*APIError](err)
+	other := api.Alternative
+	api.Alternative = fmt.Sprintf("WithAPIPath(%q), if the server has no %s/environments", above+"/projects", above)
+	if other != "" {
+		api.Alternative += "; failing that, " + other
+	}
 }
 
 // fetch carries out a request whose answer is a T.
@@ -175,6 +189,15 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 		return nil, err
 	}
 	return &out, nil
+}
+
+// fetchMatching is fetch of an answer that must match what was asked for.
+func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
+	out := matching[T]{matches: matches}
+	if err := c.call(ctx, r, &out, options...); err != nil {
+		return nil, err
+	}
+	return &out.answer, nil
 }
 
 // prepare validates a request and builds it, with everything that a try needs.

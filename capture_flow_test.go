@@ -806,6 +806,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"Delivery.MaxBytes<":      {Delivery: hogapi.DeliveryOptions{MaxBytes: 1}},
 		"Delivery.Linger":         {Delivery: hogapi.DeliveryOptions{Linger: -1}},
 		"Rejects":                 {Rejects: hogapi.RejectFunc(nil)},
+		"Rejects<":                {Rejects: (*struct{ hogapi.RejectHandler })(nil)},
 	}
 	for field, options := range tests {
 		t.Run(field, func(t *testing.T) {

@@ -116,7 +116,6 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return &InputError{Op: OpImport, Field: field, Value: value, Want: want}
 	}
 	d := o.Delivery
-	handler, isFunc := o.Rejects.(RejectFunc)
 	switch {
 	case c.capture == nil || c.projectKey == nil:
 		return bad("client", "", "a client with WithProjectAPIKey and a region or capture URL")
@@ -125,8 +124,8 @@ func (o CaptureOptions) check(c *core, project string) error {
 			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
 	case o.Rate < Unpaced:
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
-	case isFunc && handler == nil:
-		return bad("Rejects", "", "a handler with a function, not nil")
+	case o.Rejects != nil && isNil(o.Rejects):
+		return bad("Rejects", "", "a handler, or no value: this one is nil")
 	case o.Gate.ContentIDs > 0 && o.ID == "":
 		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
 	case d.FirstAnswer < 0 && d.FirstAnswer != -1:

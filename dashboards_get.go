@@ -75,5 +75,6 @@ type DashboardTileError struct {
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
-	return fetch[DashboardDetail](ctx, s.client, endpointByNumber(OpDashboardsGet, id), options)
+	isAsked := func(d *DashboardDetail) error { return isAskedFor("id", d.ID, id) }
+	return fetchMatching(ctx, s.client, endpointByNumber(OpDashboardsGet, id), options, isAsked)
 }

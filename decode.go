@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -39,6 +40,29 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 func completeness(answer any) error {
 	if answer, ok := answer.(completed); ok {
 		return answer.complete()
+	}
+	return nil
+}
+
+// matching is an answer that must also match what was asked for.
+type matching[T any] struct {
+	answer  T
+	matches func(*T) error
+}
+
+func (m *matching[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &m.answer) }
+
+func (m *matching[T]) complete() error {
+	if err := completeness(&m.answer); err != nil {
+		return err
+	}
+	return m.matches(&m.answer)
+}
+
+// isAskedFor refuses an answer about another thing than the one that was asked for.
+func isAskedFor[T comparable](key string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
 	}
 	return nil
 }

@@ -287,9 +287,10 @@ func configFields(t reflect.Type) []string {
 
 var fieldCache sync.Map
 
-func isNil(config DestinationConfig) bool {
-	v := reflect.ValueOf(config)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil reports whether an interface holds nothing, or a pointer or a function that is nil.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 func (s Secret) wireJSON() ([]byte, error) { return json.Marshal(s.Reveal()) }

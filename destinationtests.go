@@ -31,7 +31,12 @@ type DestinationTestResult struct {
 
 func (s *DestinationTestStep) complete() error { return hasText(s.Name, "name") }
 
-func (t *DestinationTest) complete() error { return allComplete(t.Steps) }
+func (t *DestinationTest) complete() error {
+	if len(t.Steps) == 0 {
+		return errors.New("it has no steps")
+	}
+	return allComplete(t.Steps)
+}
 
 // ranStep is the answer of a step that was run.
 type ranStep struct{ DestinationTestStep }
@@ -104,17 +109,21 @@ func (s *BatchExportsService) TestDestination(
 	}
 	read := endpoint(OpBatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
-	if err == nil && len(test.Steps) == 0 || hasNoTest(err) {
+	if hasNoTest(err) {
 		return nil, errorf("%s: %v: %s", OpBatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range test.Steps {
+		test.Steps[i].Result = nil // until it is run here
+	}
+	for i := range test.Steps {
 		body.Step = &i
 		r := endpoint(OpBatchExportsRunTestStep)
 		r.body, r.leastTry = body, testTry
-		ran, err := fetch[ranStep](ctx, s.client, r, options)
+		isAsked := func(ran *ranStep) error { return isAskedFor("name", ran.Name, test.Steps[i].Name) }
+		ran, err := fetchMatching(ctx, s.client, r, options, isAsked)
 		if err != nil {
 			return test, err
 		}

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -258,7 +259,8 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) pager[
 //
 // GET /file_download_batch_exports/{id}/, scope batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
-	state, err := fetch[fileDownloadState](ctx, s.client, endpointByID(OpFileDownloadsGet, id), options)
+	isAsked := func(s *fileDownloadState) error { return isAskedFor("id", cmp.Or(s.ID, id), id) }
+	state, err := fetchMatching(ctx, s.client, endpointByID(OpFileDownloadsGet, id), options, isAsked)
 	if err != nil {
 		return nil, err
 	}

@@ -143,6 +143,8 @@ func (o ImportOptions) check(source Source) error {
 		return bad("source", "", "a source with a function to read, not nil")
 	case !utf8.ValidString(source.Name()):
 		return bad("source.Name", source.Name(), "a name of UTF-8, since a checkpoint holds no other text")
+	case o.Checkpoint != nil && isNil(o.Checkpoint):
+		return bad("ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer")
 	case o.Total < 0:
 		return bad("ImportOptions.Total", strconv.FormatInt(o.Total, 10), "0 or more")
 	case math.IsNaN(o.MaxRejectShare) || o.MaxRejectShare > 1 || o.MaxRejectShare < 0 && o.MaxRejectShare != -1:
@@ -167,7 +169,7 @@ func canBeRead(source Source) bool {
 	case mapSource:
 		return s.mapping != nil && canBeRead(s.source)
 	}
-	return source != nil
+	return !isNil(source)
 }
 
 // openCheckpoint opens the checkpoint and reads what the runs before have saved.

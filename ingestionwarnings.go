@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,13 @@ type IngestionWarning struct {
 	Samples   []WarningSample `json:"samples"`
 }
 
-func (w *IngestionWarning) complete() error { return hasText(w.Type, "type") }
+func (w *IngestionWarning) complete() error {
+	counts := append([]WarningCount{{Count: w.Count}}, w.Sparkline...)
+	if slices.ContainsFunc(counts, func(c WarningCount) bool { return c.Count < 0 }) {
+		return errors.New("it has a negative count")
+	}
+	return hasText(w.Type, "type")
+}
 
 // WarningCount is how often a warning was raised in one step of time.
 type WarningCount struct {
@@ -147,9 +154,9 @@ func (w *ingestionWarnings) complete() error {
 	return allComplete(*w)
 }
 
-// List returns the warnings of a time, at most 500; the service has no further pages. There are no
-// warnings for events that were dropped over the plan's limit or by an event filter, and for
-// unknown keys: an empty list is no proof that all events are there.
+// List returns the warnings of a time. It asks for 500, the most that the service gives; there are no
+// further pages. There are no warnings for events that were dropped over the plan's limit or by an
+// event filter, and for unknown keys: an empty list is no proof that all events are there.
 //
 // GET /ingestion_warnings_v2/, scope ingestion_warning:read.
 func (s *IngestionWarningsService) List(

@@ -47,7 +47,7 @@ func TestIngestionWarnings(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, query.Get("since"), query.Get("until"))
 
-	for _, body := range []string{`{}`, `null`, `[{}]`, `[null]`} {
+	for _, body := range []string{`{}`, `null`, `[{}]`, `[null]`, `[{"type":"t","count":-1}]`, `[{"type":"t","count":1,"sparkline":[{"count":-1}]}]`} {
 		_, err = list(nil, body)
 		var undecoded *DecodeError
 		require.ErrorAs(t, err, &undecoded, body)

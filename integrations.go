@@ -112,7 +112,8 @@ func (s *IntegrationsService) walk(
 //
 // GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
-	return fetch[Integration](ctx, s.client, endpointByNumber(OpIntegrationsGet, id), options)
+	isAsked := func(i *Integration) error { return isAskedFor("id", i.ID, id) }
+	return fetchMatching(ctx, s.client, endpointByNumber(OpIntegrationsGet, id), options, isAsked)
 }
 
 // integrationTry is the least time limit of a try to create an integration, while the service asks
@@ -137,7 +138,8 @@ func (s *IntegrationsService) Create(ctx context.Context, integration Integratio
 	r := endpoint(OpIntegrationsCreate)
 	r.body, r.refusal = integrationBody(OpIntegrationsCreate, integration)
 	r.leastTry = integrationTry
-	return fetch[Integration](ctx, s.client, r, options)
+	isAsked := func(i *Integration) error { return isAskedFor("kind", i.Kind, integration.kind()) }
+	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
 // Delete removes an integration. The key's user must be an admin of the project. While a batch

@@ -129,7 +129,7 @@ type integrationConfig struct {
 
 // integrationBody checks a new integration and makes the request's body.
 func integrationBody(op Op, r IntegrationRequest) (any, error) {
-	if r == nil {
+	if isNil(r) {
 		return nil, &InputError{Op: op, Field: "integration", Value: "nil", Want: "a request such as AwsS3IntegrationRequest{…}"}
 	}
 	c := integrationConfig{op: op, keys: map[string]any{}}
@@ -174,7 +174,9 @@ func (c *integrationConfig) aws(role string, id, key Secret) {
 		c.need("AWSAccessKeyID", "aws_access_key_id", id.Reveal())
 		c.need("AWSSecretAccessKey", "aws_secret_access_key", key.Reveal())
 	}
-	c.text("aws_role_arn", role)
+	if role != "" {
+		c.need("AWSRoleARN", "aws_role_arn", role)
+	}
 }
 
 func (r AwsS3IntegrationRequest) fill(c *integrationConfig) {
@@ -199,16 +201,19 @@ func (r SnowflakeIntegrationRequest) fill(c *integrationConfig) {
 		c.refuse("Password", "either Password or PrivateKey")
 	case key != "":
 		c.text("authentication_type", "keypair")
-		c.text("private_key", key)
+		c.need("PrivateKey", "private_key", key)
 		c.text("private_key_passphrase", r.PrivateKeyPassphrase.Reveal())
 	default:
 		c.text("authentication_type", "password")
-		c.text("password", password)
+		c.need("Password", "password", password)
 	}
 }
 
 func (r PostgresIntegrationRequest) fill(c *integrationConfig) {
 	c.need("Host", "host", r.Host)
+	if strings.Contains(r.Host, "/") {
+		c.refuse("Host", "a host name without a scheme and a path")
+	}
 	if r.Port < 1 || r.Port > 65535 {
 		c.refuse("Port", "a port, from 1 to 65535")
 	}

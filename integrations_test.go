@@ -51,20 +51,27 @@ var integrationRequests = map[string]IntegrationRequest{
 func TestCreateIntegrationSendsItsSecretsOnce(t *testing.T) {
 	for want, r := range integrationRequests {
 		client, mock := newTestClient(t)
+		kind := r.kind()
 		mock.RegisterResponder("POST", testBase+"/integrations/", func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
 			assert.JSONEq(t, want, string(body))
-			return httpmock.NewStringResponse(201, `{"id":3,"kind":"`+string(IntegrationKindAwsS3)+`","config":{"name":"n"},"created_by":null,"errors":""}`), nil
+			return httpmock.NewStringResponse(201, `{"id":3,"kind":"`+string(kind)+`","config":{"name":"n"},"created_by":null,"errors":""}`), nil
 		})
 		made, err := client.Integrations.Create(t.Context(), r)
 		require.NoError(t, err, want)
 		require.Equal(t, int64(3), made.ID)
-		require.True(t, made.Kind.IsKnown())
+		require.Equal(t, r.kind(), made.Kind)
 		require.JSONEq(t, `{"name":"n"}`, string(made.Config))
 		printed, err := json.Marshal(r)
 		require.NoError(t, err)
 		require.NotContains(t, string(printed), "sec1")
+
+		kind = "github"
+		_, err = client.Integrations.Create(t.Context(), r)
+		var undecoded *DecodeError
+		require.ErrorAs(t, err, &undecoded, "an answer of another kind")
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 
 		// A refusal that quotes the request shows none of it.
 		mock.RegisterResponder("POST", testBase+"/integrations/", func(r *http.Request) (*http.Response, error) {
@@ -90,10 +97,19 @@ func TestCreateIntegrationRefusesBadInput(t *testing.T) {
 		r     IntegrationRequest
 	}{
 		{"integration", nil},
+		{"integration", (*AzureBlobIntegrationRequest)(nil)},
+		{"integration", (*PostgresIntegrationRequest)(nil)},
 		{"Name", AwsS3IntegrationRequest{AWSRoleARN: "r"}},
 		{"Name", AwsS3IntegrationRequest{Name: " ", AWSRoleARN: "r"}},
 		{"AWSRoleARN", AwsS3IntegrationRequest{Name: "n"}},
 		{"AWSRoleARN", AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "r", AWSAccessKeyID: key, AWSSecretAccessKey: key}},
+		{"AWSRoleARN", AwsS3IntegrationRequest{Name: "n", AWSRoleARN: " \t"}},
+		{"AWSRoleARN", RedshiftIntegrationRequest{Name: "n", User: "u", AWSRoleARN: " "}},
+		{"Password", SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u", Password: NewSecret(" ")}},
+		{"PrivateKey", SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u", PrivateKey: NewSecret("\n")}},
+		{"Host", PostgresIntegrationRequest{Host: "https://db.example", Port: 1, User: "u", Password: key}},
+		{"Host", PostgresIntegrationRequest{Host: "db.example/path", Port: 1, User: "u", Password: key}},
+		{"Host", RedshiftServerIntegrationRequest{Host: "jdbc:redshift://h", Port: 1, User: "u", Password: key}},
 		{"AWSSecretAccessKey", AwsS3IntegrationRequest{Name: "n", AWSAccessKeyID: key}},
 		{"EndpointURL", S3CompatibleIntegrationRequest{Name: "n", AWSAccessKeyID: key, AWSSecretAccessKey: key}},
 		{"Password", SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u"}},

@@ -86,7 +86,7 @@ func WithCaptureURL(u string) Option { return func(c *config) { c.captureURL = u
 
 // WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has
 // deprecated. A GET for which the server has no such path there is tried once below
-// [DefaultAPIPath].
+// [DefaultAPIPath]. Other calls are not: their [ErrUnsupported] names this option as the remedy.
 func WithAPIPath(path string) Option { return func(c *config) { c.apiPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".

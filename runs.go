@@ -297,7 +297,8 @@ func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
-	return fetch[Run](ctx, s.client, endpointByID(OpRunsGet, exportID, runID).with(allRuns()), options)
+	isAsked := func(r *Run) error { return isAskedFor("id", r.ID, runID) }
+	return fetchMatching(ctx, s.client, endpointByID(OpRunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
 // Cancel ends a run that is under way. For a run that is over, newer servers answer 400

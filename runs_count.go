@@ -1,7 +1,9 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -38,27 +40,58 @@ func (c RunCount) Failed() int {
 	return failed
 }
 
+// countedRun is a row that can be counted.
+type countedRun struct{ Run }
+
+func (r *countedRun) complete() error {
+	if r.CreatedAt.IsZero() {
+		return errors.New("it has no created_at")
+	}
+	return cmp.Or(r.Run.complete(), hasText(string(r.Status), "status"))
+}
+
+// includes reports whether a run is among those asked for: old servers do not filter by status, and
+// read times in another zone.
+func (o RunListOptions) includes(r Run) bool {
+	switch {
+	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
+		r.CreatedAt.Before(o.After), !o.Before.IsZero() && r.CreatedAt.After(o.Before),
+		!o.Start.IsZero() && orDefault(r.DataIntervalStart).Before(o.Start), !o.End.IsZero() && r.DataIntervalEnd.After(o.End):
+		return false
+	}
+	return true
+}
+
 // Counts counts the runs of an export by the day of their creation in UTC, the oldest day first.
 // Days without runs are left out. It takes the place of [AppMetricsService.Get], which newer servers
 // do not have, and works on every server. Each run counts once, with the status that it had when it
-// was read: a retried run stays Failed, and its retry counts as a run of its own.
+// was first read: a retried run stays Failed, and its retry counts as a run of its own. A run outside
+// of After, Before, Start and End does not count, even if the service lists it. A run without a status
+// or a created_at is a [*DecodeError].
 //
-// It reads the list of runs in pages of 100, so bound a long history with After. A Cursor is
-// refused: it would leave out what comes before it. With an error there are no counts.
+// It reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a
+// long history with After. A Cursor is refused: it would leave out what comes before it. With an error
+// there are no counts.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
 	if ctx == nil {
 		return nil, nilContext(OpRunsList)
 	}
-	if orDefault(o).Cursor != "" {
+	selected := orDefault(o)
+	if selected.Cursor != "" {
 		return nil, &InputError{Op: OpRunsList, Field: "Cursor", Want: "an empty cursor: counts cover the whole list"}
 	}
-	days := map[time.Time]RunCount{}
-	for run, err := range s.All(ctx, exportID, o, options...) {
+	r := endpointByID(OpRunsList, exportID).refuse(selected.check(OpRunsList)).with(selected.query())
+	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
+	for run, err := range cursorPager[countedRun](s.client, r, selected.CursorOptions, options).all(ctx) {
 		if err != nil {
 			return nil, fromTheStart(err)
 		}
+		if _, isOld := seen[run.ID]; isOld || !selected.includes(run.Run) {
+			continue
+		}
+		seen[run.ID] = struct{}{}
 		day := run.CreatedAt.UTC().Truncate(24 * time.Hour)
 		if _, ok := days[day]; !ok {
 			days[day] = RunCount{Day: day, ByStatus: map[RunStatus]int{}}

@@ -43,7 +43,7 @@ func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
 	ctx := t.Context()
 	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-	seen, err := client.Runs.Wait(ctx, exportA, runA, nil)
+	seen, err := client.Runs.Wait(ctx, exportA, runB, nil)
 	requireNoKeys(t, err)
 	require.ErrorContains(t, err, "refused "+redacted)
 	require.Equal(t, "refused "+redacted+" and "+redacted, *seen.LatestError, "it is masked where it is decoded")

@@ -77,7 +77,11 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 	t.Parallel()
 	client := hogapitest.New().Client(t)
 	path := filepath.Join(t.TempDir(), "ckpt")
-	for _, source := range []hogapi.Source{nil, hogapi.SourceFunc("a", nil), hogapi.PagedSource("a", nil)} {
+	lost := (*struct{ hogapi.Source })(nil)
+	for _, source := range []hogapi.Source{
+		nil, hogapi.SourceFunc("a", nil), hogapi.PagedSource("a", nil), lost,
+		hogapi.MapSource(lost, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }),
+	} {
 		options := hogapi.ImportOptions{ID: "nothing", Checkpoint: hogapi.FileCheckpoint(path)}
 		_, err := client.Import(t.Context(), source, options)
 		var input *hogapi.InputError
@@ -86,6 +90,11 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 		_, err = hogapi.Check(t.Context(), source, options)
 		require.ErrorAs(t, err, &input)
 	}
+	options := hogapi.ImportOptions{ID: "nothing", Checkpoint: (*struct{ hogapi.Checkpointer })(nil)}
+	_, err := client.Import(t.Context(), numbered(1), options)
+	var input *hogapi.InputError
+	require.ErrorAs(t, err, &input)
+	assert.Equal(t, "ImportOptions.Checkpoint", input.Field)
 	assert.NoFileExists(t, path)
 }
 

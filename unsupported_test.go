@@ -96,6 +96,47 @@ func TestEnvironmentsThatAreGone(t *testing.T) {
 	require.Equal(t, 2, mock.GetTotalCallCount(), "both lack it")
 }
 
+// What is not sent twice says where it belongs.
+func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
+	for name, write := range map[string]func(*Client) error{
+		"pause": func(c *Client) error { return c.BatchExports.Pause(t.Context(), fileA) },
+		"integration": func(c *Client) error {
+			_, err := c.Integrations.Create(t.Context(), AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "r"})
+			return err
+		},
+		"backfill": func(c *Client) error {
+			_, err := c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)})
+			return err
+		},
+		"test": func(c *Client) error { _, err := c.BatchExports.TestDestination(t.Context(), testCreate); return err },
+		"Do":   func(c *Client) error { return c.Do(t.Context(), Request{Method: "POST", Path: "/things/"}, nil) },
+	} {
+		for path, remedy := range map[string]string{
+			"/api/environments": `WithAPIPath("/api/projects")`, "/posthog/api/environments/": `WithAPIPath("/posthog/api/projects")`, "/api/projects": "", "/api/v2": "",
+		} {
+			client, mock := newTestClient(t, WithAPIPath(path))
+			mock.RegisterNoResponder(httpmock.NewStringResponder(404, noEndpointBody))
+			mock.RegisterResponder("GET", `=~/(runs|backfills)/`, httpmock.NewStringResponder(200, `{"next":null,"results":[]}`))
+			mock.RegisterResponder("GET", `=~/test/`, httpmock.NewStringResponder(200, `{"steps":[{"name":"A"}]}`))
+			err := write(client)
+			require.ErrorIs(t, err, ErrUnsupported, name)
+			var api *APIError
+			require.ErrorAs(t, err, &api)
+			if remedy == "" {
+				require.NotContains(t, api.Alternative, "WithAPIPath", name)
+				continue
+			}
+			require.Contains(t, api.Alternative, remedy, name)
+			require.ErrorContains(t, err, "instead: "+remedy, name)
+		}
+	}
+	client, mock := newTestClient(t, WithAPIPath("/api/environments"))
+	mock.RegisterNoResponder(httpmock.NewStringResponder(404, noEndpointBody))
+	_, err := client.Integrations.Get(t.Context(), 1)
+	require.ErrorIs(t, err, ErrUnsupported)
+	require.NotContains(t, err.Error(), "WithAPIPath", "it was tried there")
+}
+
 // The service asks vendors during some calls, which takes longer than other calls may.
 func TestSlowCallsHaveLongerTries(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -124,7 +165,7 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 						tries++
 						select {
 						case <-time.After(takes):
-							return answer(r, 200, `{"id":1,"name":"a","result":{"status":"Passed","message":null}}`), nil
+							return answer(r, 200, `{"id":1,"kind":"aws-s3","name":"a","result":{"status":"Passed","message":null}}`), nil
 						case <-r.Context().Done():
 							return nil, r.Context().Err()
 						}

@@ -7,13 +7,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"time"
 
 	"github.com/hogapi/hogapi"
 )
 
-// Call is one request that reached the server, or tried to. Its header and body may hold keys: a Call prints and logs without them.
+// Call is one request that reached the server, or tried to. Its path, header and body may hold keys: a Call prints and logs
+// without them.
 type Call struct {
 	Op     hogapi.Op // hogapi.OpDo for what the fake knows and the package has no method for; empty for what it does not know
 	Method string
@@ -28,9 +30,12 @@ type Call struct {
 	Delivered bool   // the whole answer was handed to the client
 }
 
+// aKey is a key in a path; older ones have no prefix.
+var aKey = regexp.MustCompile(`(?i)ph[a-z]_\w*|\w{33,}`)
+
 // String names the call without its header and body.
 func (c Call) String() string {
-	s := fmt.Sprintf("%s %s %s: %d", c.Op, c.Method, c.Path, c.Status)
+	s := fmt.Sprintf("%s %s %s: %d", c.Op, c.Method, aKey.ReplaceAllString(c.Path, "[key]"), c.Status)
 	if c.Fault != "" {
 		s += " (" + c.Fault + ")"
 	}

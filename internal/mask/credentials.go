@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -50,7 +51,7 @@ func redactValue(v any) any {
 // secretWords are parts of names, whatever their case, blanks and dashes.
 var secretWords = []string{
 	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey",
-	"connectionstring", "credential", "token", "clientid",
+	"connectionstring", "sharedaccess", "credential", "token", "clientid",
 }
 
 // blanks are what names are written with or without.
@@ -66,8 +67,8 @@ func looksSecret(name string) bool {
 // too many words.
 const LeastSecret = 4
 
-// Credentials are the credentials in a JSON body, by the names of their keys. Each line of one,
-// such as of a private key, is looked for by itself.
+// Credentials are the credentials in a JSON body, by the names of their keys, and
+// their parts: see secretParts.
 func Credentials(body []byte) []string {
 	var value any
 	if json.Unmarshal(body, &value) != nil {
@@ -78,9 +79,12 @@ func Credentials(body []byte) []string {
 	walk = func(v any, isSecret bool) {
 		switch v := v.(type) {
 		case string:
-			for line := range strings.Lines(v) {
-				if line = strings.TrimSpace(line); isSecret && len(line) >= LeastSecret {
-					found[line] = true
+			if !isSecret {
+				return
+			}
+			for _, part := range secretParts(v) {
+				if len(part) >= LeastSecret {
+					found[part] = true
 				}
 			}
 		case []any:
@@ -95,4 +99,27 @@ func Credentials(body []byte) []string {
 	}
 	walk(value, false)
 	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // before a part of it
+}
+
+// secretParts are the texts that give a credential away: each line, as of a private key, and the keys
+// and signatures of a connection string.
+func secretParts(secret string) (parts []string) {
+	lines := strings.Split(secret, "\n")
+	lines = append(lines, strings.Split(secret, `\n`)...) // a private key in one line
+	for _, line := range lines {
+		parts = append(parts, strings.TrimSpace(line))
+	}
+	for setting := range strings.SplitSeq(secret, ";") {
+		if name, value, ok := strings.Cut(setting, "="); ok && looksSecret(name) {
+			parts = append(parts, strings.TrimSpace(value))
+		}
+		if _, signature, ok := strings.Cut(setting, "sig="); ok {
+			signature, _, _ = strings.Cut(signature, "&")
+			if plain, err := url.PathUnescape(strings.TrimSpace(signature)); err == nil {
+				signature = plain // echoes are found escaped, too
+			}
+			parts = append(parts, signature)
+		}
+	}
+	return parts
 }

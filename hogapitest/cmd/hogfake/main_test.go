@@ -113,6 +113,15 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	text, status, _ := body(t, url+"/nothing")
 	assert.Equal(t, 404, status)
 	assert.Contains(t, text, "Endpoint not found.")
+	_, status, _ = body(t, url+"/api/projects/phx_ownOne1234567890/things/")
+	assert.Equal(t, 404, status)
+	_, _, _ = body(t, url+"/api/projects/PHX_ownTwo/"+strings.Repeat("oldKey", 6)+"/")
+	page, _, _ = body(t, url)
+	assert.Contains(t, page, "/api/projects/[key]/things/")
+	assert.Contains(t, page, "/api/projects/[key]/[key]/")
+	for _, key := range []string{"phx_own", "PHX_own", "oldKey"} {
+		assert.NotContains(t, page, key, "a key in a path is shown to nobody")
+	}
 	assert.True(t, strings.HasSuffix(end(), "hogfake: ended\n"))
 	_, err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.Error(t, err, "it listens no more")

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type page struct {
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"number": number, "time": clock, "state": state, "size": size,
+	"number": number, "time": clock, "state": state, "size": size, "path": withoutKeys,
 }).Parse(pageText))
 
 const (
@@ -204,5 +205,10 @@ func state(s hogapi.RunStatus) string {
 	}
 	return "live"
 }
+
+// aKey is a key that a program put into a path; older ones have no prefix.
+var aKey = regexp.MustCompile(`(?i)ph[a-z]_\w*|\w{33,}`)
+
+func withoutKeys(path string) string { return aKey.ReplaceAllString(path, "[key]") }
 
 func size(f hogapitest.File) string { return number(len(f.Content)) + " bytes" }
