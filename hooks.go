@@ -34,7 +34,9 @@ type CallInfo struct {
 
 type callInfoKey struct{}
 
-func (i CallInfo) in(ctx context.Context) context.Context { return context.WithValue(ctx, callInfoKey{}, i) }
+func (i CallInfo) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callInfoKey{}, i)
+}
 
 // CallInfoFrom returns the call that the request with this context belongs to.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
