@@ -45,8 +45,7 @@ func TestTheSignedURLIsNotShownWhateverTheStatus(t *testing.T) {
 						requireNoSignature(t, err)
 						assert.Equal(t, status, reply.StatusCode)
 					}
-					var failed *APIError
-					if errors.As(err, &failed) {
+					if failed, ok := errors.AsType[*APIError](err); ok {
 						assert.NotContains(t, fmt.Sprintf("%s %+v %s", failed.Body(), failed, failed.Detail), "Canary", status)
 					}
 					for _, shown := range []string{logged.String(), fmt.Sprintf("%+v %s", reply, reply.Body)} {

@@ -35,7 +35,8 @@ func TestWithoutKeys(t *testing.T) {
 // What the fake has taken is not imported: no later run may continue from there.
 func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
 	t.Chdir(t.TempDir())
-	assert.Contains(t, demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40)), "The fake holds 40 events, and ends now")
+	out := demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40))
+	assert.Contains(t, out, "The fake holds 40 events, and ends now")
 	assert.NoFileExists(t, "shop.checkpoint")
 	assert.NoFileExists(t, "shop.receipt.json")
 }

@@ -104,9 +104,7 @@ func Credentials(body []byte) []string {
 // secretParts are the texts that give a credential away: each line, as of a private key, and the keys
 // and signatures of a connection string.
 func secretParts(secret string) (parts []string) {
-	lines := strings.Split(secret, "\n")
-	lines = append(lines, strings.Split(secret, `\n`)...) // a private key in one line
-	for _, line := range lines {
+	for line := range strings.SplitSeq(strings.ReplaceAll(secret, `\n`, "\n"), "\n") { // a private key, maybe in one line
 		parts = append(parts, strings.TrimSpace(line))
 	}
 	for setting := range strings.SplitSeq(secret, ";") {
