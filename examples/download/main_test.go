@@ -47,7 +47,7 @@ func TestAnInterruptedDownloadIsContinued(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "100 records in 1 files.")
 	calls := server.Calls(hogapitest.OpStorage)
-	assert.Equal(t, "bytes=99-", calls[len(calls)-1].Header.Get("Range"))
+	assert.Equal(t, "bytes=100-", calls[len(calls)-1].Header.Get("Range"))
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	assert.Len(t, entries, 1, "nothing else is left")
