@@ -65,7 +65,8 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 // where it was; if nothing more arrives in as many attempts as RetryPolicy.MaxTries, the error is a
 // [*DownloadError] that says where to resume. An attempt ends when no byte has arrived for the time
 // of [WithTryTimeout]; there is no limit for the whole: give ctx a deadline. A file that is not
-// whole is always an error.
+// whole is always an error. A storage may mark what it sends as gzip: it is written as it comes, so a
+// file of another compression has then been packed on its way.
 //
 // The service answers with a signed URL of its storage, which anybody may read from for a while.
 // It is used once, without the client's keys and headers, and neither logged nor put into errors.
@@ -119,6 +120,7 @@ type transfer struct {
 	at, size int64  // written; -1 until it is known
 	etag     string // of the first attempt whose storage gave one
 	attempts int
+	noGzip   bool // the file is not stored as gzip
 }
 
 // passing is an error that another attempt, with a URL of its own, may not meet.
@@ -303,7 +305,7 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	switch {
 	case resp.Uncompressed:
 		return 0, 0, errors.New("the HTTP client's transport decompresses answers: files must be stored as they are")
-	case isEncoded(resp.Header):
+	case isEncoded(resp.Header, t.noGzip):
 		return 0, 0, errors.New("the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
@@ -313,9 +315,14 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	return t.at - from, end, t.identify(resp, size)
 }
 
-// isEncoded reports a body that is not the bytes of the file themselves.
-func isEncoded(h http.Header) bool {
-	return slices.ContainsFunc(h.Values("Content-Encoding"), func(encoding string) bool {
+// isEncoded reports a body that is not the bytes of the file themselves. A file that is stored as gzip
+// may be marked as such; its bytes are still those of the file.
+func isEncoded(h http.Header, noGzip bool) bool {
+	values := h.Values("Content-Encoding")
+	if len(values) == 1 && strings.EqualFold(values[0], "gzip") {
+		return noGzip
+	}
+	return slices.ContainsFunc(values, func(encoding string) bool {
 		return encoding != "" && !strings.EqualFold(encoding, "identity")
 	})
 }

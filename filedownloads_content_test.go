@@ -162,7 +162,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"416 for a shorter one": {answers(416, "", "Content-Range", "bytes */4"), 5, "shorter than Offset", 5, 1},
 		"200 for a shorter one": {answers(200, "0123"), 5, "shorter than Offset", 5, 1},
 		"decompressed":          {uncompressed, 0, "decompresses", 0, 1},
-		"compressed":            {answers(200, "gz", "Content-Encoding", "gzip"), 0, "another encoding", 0, 1},
+		"compressed":            {answers(200, "br", "Content-Encoding", "br"), 0, "another encoding", 0, 1},
 		"a part, compressed":    {answers(206, "56", "Content-Encoding", "br", "Content-Range", "bytes 5-6/20"), 5, "another encoding", 5, 1},
 		"compressed twice":      {twiceEncoded, 0, "another encoding", 0, 1},
 	} {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -216,6 +217,8 @@ func (d folderDownload) openPart(path string) (*part, error) {
 // fill downloads what is missing. If the file has changed, nothing of it remains.
 func (p *part) fill(ctx context.Context, id, file uuid.UUID, options []CallOption) error {
 	p.transfer = p.service.transfer(id, file, p, DownloadOptions{Offset: p.at, Size: p.kept.Size, ETag: p.kept.ETag}, options)
+	extension := filepath.Ext(strings.TrimSuffix(p.path, partEnding))
+	p.transfer.noGzip = extension != "" && extension != ".gz"
 	err := p.transfer.run(ctx)
 	switch {
 	case errors.Is(err, ErrFileChanged):
