@@ -52,13 +52,13 @@ func unfitState(field, value, want string) error {
 	return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
 }
 
-// importTarget is a digest of the project and the host that an import sends to. It says that they have
-// changed, and nothing else.
+// importTarget is a digest of the project's key and the name of the host that an import sends to. The
+// port may change, as that of a proxy on this machine does.
 func (c *core) importTarget() string {
 	if c.capture == nil || c.projectKey == nil {
 		return "" // which is refused later
 	}
-	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.String() + "\x00" + c.projectKey()))
+	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.Hostname() + "\x00" + c.projectKey()))
 	return hex.EncodeToString(sum[:16])
 }
 
