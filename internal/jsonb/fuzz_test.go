@@ -259,6 +259,10 @@ func FuzzTime(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := jsonb.ParseTime([]byte(text))
+		if err == nil && len(text) > 19 && text[17:19] == "60" {
+			return // a leap second, which the oracle does not know: see TestParseTimeOfRFC3339
+		}
+		text = strings.ToUpper(text) // RFC 3339 allows t and z, the oracle does not
 		want, oracleErr := time.Parse(time.RFC3339, text)
 		// The oracle also takes a comma, more digits of a fraction, an hour of one digit, zones of 24 hours or 60 minutes, and those that
 		// leave the range of years.
