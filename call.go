@@ -143,14 +143,11 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if cfg.reply != nil {
 		*cfg.reply = Reply{} // it may hold an earlier call's
 	}
-	err = c.carryOut(ctx, r, cfg, c.core.apiPath, out)
-	if above, ok := strings.CutSuffix(c.core.apiPath, "/environments"); ok && r.op.method == http.MethodGet && isUnknownEndpoint(err) {
-		return c.carryOut(ctx, r, cfg, above+"/projects", out)
-	}
-	return err
+	return c.carryOut(ctx, r, cfg, c.core.apiPath, out)
 }
 
-// carryOut is one call below a path of the API.
+// carryOut is one call below a path of the API. What is not found below /environments, which newer
+// servers lack, is read below /projects.
 func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
 	x, httpReq, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
@@ -162,13 +159,18 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	x.location = r.location
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
-	if above, ok := strings.CutSuffix(apiPath, "/environments"); ok && r.op.method != http.MethodGet && isUnknownEndpoint(err) {
+	above, isOlder := strings.CutSuffix(apiPath, "/environments")
+	isOlder = isOlder && isUnknownEndpoint(err)
+	if isOlder && r.op.method != http.MethodGet {
 		nameProjects(err, above)
 	}
 	if cfg.reply != nil {
 		*cfg.reply = x.reply()
 	}
 	x.observeResult(ctx, err)
+	if isOlder && r.op.method == http.MethodGet {
+		return c.carryOut(ctx, r, cfg, above+"/projects", out)
+	}
 	return err
 }
 

@@ -106,7 +106,7 @@ func (p *pipeline) forgotten() {
 // checkContext refuses a nil context.
 func checkContext(ctx context.Context, op Op) error {
 	if ctx == nil {
-		return &InputError{Op: op, Field: "ctx", Value: "nil", Want: "a context, such as context.Background()"}
+		return nilContext(op)
 	}
 	return nil
 }
