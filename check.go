@@ -218,12 +218,7 @@ func (c *checker) addUUID(ev *Event, out *wire.Encoded) {
 
 func (c *checker) addTime(place Position, at time.Time) {
 	r := &c.report
-	if r.Oldest.IsZero() || at.Before(r.Oldest) {
-		r.Oldest = at
-	}
-	if at.After(r.Newest) {
-		r.Newest = at
-	}
+	widen(&r.Oldest, &r.Newest, at)
 	if jump := c.last.Sub(at); jump > 0 && !c.last.IsZero() {
 		r.Backwards.add(place, jump.String())
 		r.LargestJump = max(r.LargestJump, jump)
@@ -233,14 +228,19 @@ func (c *checker) addTime(place Position, at time.Time) {
 	if s.events == 0 {
 		s.oldest, s.newest = at, at
 	}
-	if at.Before(s.oldest) {
-		s.oldest = at
-	}
-	if at.After(s.newest) {
-		s.newest = at
-	}
+	widen(&s.oldest, &s.newest, at)
 	if s.events++; s.events == spanOfCheck {
 		c.endSpan()
+	}
+}
+
+// widen makes a span of time include another time. A span that is zero has none yet.
+func widen(oldest, newest *time.Time, at time.Time) {
+	if oldest.IsZero() || at.Before(*oldest) {
+		*oldest = at
+	}
+	if at.After(*newest) {
+		*newest = at
 	}
 }
 

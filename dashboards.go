@@ -3,7 +3,6 @@ package hogapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"net/url"
 	"time"
@@ -40,12 +39,7 @@ type Dashboard struct {
 	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
 }
 
-func (d *Dashboard) complete() error {
-	if d.ID == 0 {
-		return errors.New("it has no id")
-	}
-	return nil
-}
+func (d *Dashboard) complete() error { return hasID(d.ID) }
 
 // CreationMode is how a dashboard came about. The service may send values that this package does
 // not know.

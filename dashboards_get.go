@@ -3,7 +3,6 @@ package hogapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,15 +51,12 @@ type DashboardTile struct {
 }
 
 func (t *DashboardTile) complete() error {
-	if t.ID == 0 {
-		return errors.New("it has no id")
-	}
 	for _, content := range []*json.RawMessage{&t.Insight, &t.Text, &t.ButtonTile, &t.Widget} {
 		if string(*content) == "null" {
 			*content = nil
 		}
 	}
-	return nil
+	return hasID(t.ID)
 }
 
 // DashboardTileError is why a tile has no result.

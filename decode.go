@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -67,8 +65,9 @@ func isAskedFor[T comparable](key string, got, want T) error {
 	return nil
 }
 
-func hasID(id uuid.UUID) error {
-	if id == uuid.Nil {
+func hasID[T comparable](id T) error {
+	var none T
+	if id == none {
 		return errors.New("it has no id")
 	}
 	return nil

@@ -26,8 +26,8 @@ type IngestionWarning struct {
 }
 
 func (w *IngestionWarning) complete() error {
-	counts := append([]WarningCount{{Count: w.Count}}, w.Sparkline...)
-	if slices.ContainsFunc(counts, func(c WarningCount) bool { return c.Count < 0 }) {
+	isNegative := func(c WarningCount) bool { return c.Count < 0 }
+	if w.Count < 0 || slices.ContainsFunc(w.Sparkline, isNegative) {
 		return errors.New("it has a negative count")
 	}
 	return hasText(w.Type, "type")

@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/url"
 	"strconv"
@@ -21,12 +20,7 @@ type Integration struct {
 	CreatedBy   *User           `json:"created_by"`
 }
 
-func (i *Integration) complete() error {
-	if i.ID == 0 {
-		return errors.New("it has no id")
-	}
-	return nil
-}
+func (i *Integration) complete() error { return hasID(i.ID) }
 
 // IntegrationKind is what an integration gives access to. The service has many more than the
 // constants of this package, which are those of batch exports.

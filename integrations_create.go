@@ -164,6 +164,14 @@ func (c *integrationConfig) need(field, key, value string) {
 	c.text(key, value)
 }
 
+// host sends the name of a host.
+func (c *integrationConfig) host(field, key, name string) {
+	c.need(field, key, name)
+	if strings.Contains(name, "/") {
+		c.refuse(field, "a host name without a scheme and a path")
+	}
+}
+
 // aws sends a role or a key.
 func (c *integrationConfig) aws(role string, id, key Secret) {
 	hasKey := id.Reveal() != "" || key.Reveal() != ""
@@ -210,10 +218,7 @@ func (r SnowflakeIntegrationRequest) fill(c *integrationConfig) {
 }
 
 func (r PostgresIntegrationRequest) fill(c *integrationConfig) {
-	c.need("Host", "host", r.Host)
-	if strings.Contains(r.Host, "/") {
-		c.refuse("Host", "a host name without a scheme and a path")
-	}
+	c.host("Host", "host", r.Host)
 	if r.Port < 1 || r.Port > 65535 {
 		c.refuse("Port", "a port, from 1 to 65535")
 	}
@@ -261,10 +266,7 @@ func (r BigQueryIntegrationRequest) fill(c *integrationConfig) {
 }
 
 func (r DatabricksIntegrationRequest) fill(c *integrationConfig) {
-	c.need("ServerHostname", "server_hostname", r.ServerHostname)
-	if strings.Contains(r.ServerHostname, "/") {
-		c.refuse("ServerHostname", "a host name without a scheme and a path")
-	}
+	c.host("ServerHostname", "server_hostname", r.ServerHostname)
 	c.need("ClientID", "client_id", r.ClientID.Reveal())
 	c.need("ClientSecret", "client_secret", r.ClientSecret.Reveal())
 }
