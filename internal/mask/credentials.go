@@ -63,9 +63,9 @@ func looksSecret(name string) bool {
 	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
 
-// LeastSecret is how long a credential must be to be looked for: shorter texts are a part of
+// leastSecret is how long a credential must be to be looked for: shorter texts are a part of
 // too many words.
-const LeastSecret = 4
+const leastSecret = 4
 
 // Credentials are the credentials in a JSON body, by the names of their keys, and
 // their parts: see secretParts.
@@ -83,7 +83,7 @@ func Credentials(body []byte) []string {
 				return
 			}
 			for _, part := range secretParts(v) {
-				if len(part) >= LeastSecret {
+				if len(part) >= leastSecret {
 					found[part] = true
 				}
 			}

@@ -69,7 +69,7 @@ func (l *lineFields) visit(key, value []byte) {
 	case "sent_at": // of the request that the event once came in: the service would shift the event's time by it
 	default:
 		if l.unknown == "" && value != nil {
-			l.unknown = strconv.Quote(Shown(string(key)))
+			l.unknown = strconv.Quote(shown(string(key)))
 		}
 	}
 }
@@ -126,9 +126,9 @@ func (p *LineParser) timestamp() (time.Time, error) {
 	at, err := jsonb.ParseTime(text)
 	switch {
 	case err != nil:
-		return at, fmt.Errorf("timestamp %q: %w", Shown(string(text)), err)
+		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
 	case at.IsZero():
-		return at, &Refusal{Reason: ReasonBadTimestamp, Field: "timestamp", Value: Shown(string(text)), Want: wantStored}
+		return at, &Refusal{Reason: ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
 	}
 	return at, nil
 }
@@ -139,7 +139,7 @@ func (p *LineParser) text(key string, raw []byte, known *interner) (string, erro
 		return "", nil
 	}
 	if raw[0] != '"' {
-		return "", fmt.Errorf("%s: want a text, not %s", key, Shown(string(raw)))
+		return "", fmt.Errorf("%s: want a text, not %s", key, shown(string(raw)))
 	}
 	return known.intern(p.unquoted(raw)), nil
 }
@@ -160,7 +160,7 @@ func (p *LineParser) distinctID() (string, error) {
 	raw := p.line.distinctID
 	if raw != nil && raw[0] != '"' {
 		if _, ok := distinctIDText(raw); !ok {
-			return "", fmt.Errorf("distinct_id: want a text or a whole number, not %s", Shown(string(raw)))
+			return "", fmt.Errorf("distinct_id: want a text or a whole number, not %s", shown(string(raw)))
 		}
 		return p.ids.intern(raw), nil
 	}
@@ -177,7 +177,7 @@ func (p *LineParser) uuid() (uuid.UUID, error) {
 			return id, nil
 		}
 	}
-	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", Shown(string(raw)))
+	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", shown(string(raw)))
 }
 
 // properties are the line's own, with $set and $set_once moved into them, where the service takes
@@ -189,7 +189,7 @@ func (p *LineParser) properties() (json.RawMessage, error) {
 		raw []byte
 	}{{"properties", l.properties}, {"$set", l.set}, {"$set_once", l.setOnce}} {
 		if member.raw != nil && member.raw[0] != '{' {
-			return nil, fmt.Errorf("%s: want an object, not %s", member.key, Shown(string(member.raw)))
+			return nil, fmt.Errorf("%s: want an object, not %s", member.key, shown(string(member.raw)))
 		}
 	}
 	if l.set == nil && l.setOnce == nil {

@@ -89,8 +89,8 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 		other, _ = jsonb.Unquote(raw) // valid: it was read
 	}
 	if isPlaceholder(other) || isPlaceholder(person) {
-		return &Refusal{Reason: ReasonBadMerge, Field: "properties." + field, Value: Shown(other),
-			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(Shown(person)) +
+		return &Refusal{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
 				": the service refuses the merge and stores an event without its effect"}
 	}
 	if refusal := e.gate.distinctID(other); refusal != nil { // cut or changed, it would be no event's person

@@ -6,8 +6,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Shown is a refused value for an error: cut, on one line, and without keys.
-func Shown(value string) string {
+// shown is a refused value for an error: cut, on one line, and without keys.
+func shown(value string) string {
 	const most = 64
 	if len(value) > 4*most {
 		value = value[:4*most]

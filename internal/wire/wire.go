@@ -94,7 +94,7 @@ const (
 
 // refuse makes a refusal that shows a value.
 func refuse(reason, field, value, want string) *Refusal {
-	return &Refusal{Reason: reason, Field: field, Value: Shown(value), Want: want}
+	return &Refusal{Reason: reason, Field: field, Value: shown(value), Want: want}
 }
 
 // joinRefusals is the first refusal with the others.
