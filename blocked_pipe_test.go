@@ -112,7 +112,7 @@ func TestPipeWithoutAWriterHoldsUpNothing(t *testing.T) {
 	}, 5*time.Second, time.Millisecond, "the source that was left behind has closed it")
 }
 
-// A pipe that Check has read is empty: an import of the same source would wait for ever, or succeed with nothing.
+// A pipe that Check has read is empty: an import of the same source would wait forever, or succeed with nothing.
 func TestPipeThatCheckHasRead(t *testing.T) {
 	t.Parallel()
 	path := pipe(t)

@@ -165,7 +165,7 @@ type RedshiftAuthorization struct {
 // RedshiftBucketAccess is an integration or a key.
 type RedshiftBucketAccess struct {
 	Integration int64          // newer servers: id of an integration of the kind aws-s3
-	Credentials AWSCredentials // where there is none
+	Credentials AWSCredentials // without an integration
 }
 
 // AWSCredentials is a key of AWS. It is never returned.

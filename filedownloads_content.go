@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// ErrFileChanged is a file that is not, or not any more, the one that the writer has a part of.
+// ErrFileChanged is a file that is not, or no longer, the one that the writer has a part of.
 var ErrFileChanged = errors.New("hogapi: the file has changed since its download began")
 
 // DownloadOptions say where a download begins: take them from the [*DownloadError] of the earlier

@@ -43,8 +43,9 @@ var (
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets
 // [ErrHeld]. Two file downloads can be in one folder as long as the service gives each file an id of
-// its own: that a service with equal ids does no harm is not promised. A file download that is not over, or has not completed, is an error, as with
-// [FileDownloadsService.Wait]; for one without data there are no paths and no error.
+// its own: that a service with equal ids does no harm is not promised. A file download that is not
+// over, or has not completed, is an error, as with [FileDownloadsService.Wait]; for one without data
+// there are no paths and no error.
 //
 // It calls [FileDownloadsService.Get] once and [FileDownloadsService.Download] for each file.
 func (s *FileDownloadsService) DownloadAll(

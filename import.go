@@ -86,7 +86,7 @@ type importRun struct {
 	encoder *encoder
 	journal *rejectFile   // nil: the rejects go elsewhere
 	files   fingerprinter // nil: the source has no files
-	resumed *savedState   // of the run before; nil: there is none
+	resumed *savedState   // of the run before; nil: this is the first
 	saved   bool          // the first save is done
 	record  openRecord
 	ticker  *progressTicker

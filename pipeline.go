@@ -50,7 +50,7 @@ type pipeline struct {
 // importState is what an import adds to a Capture.
 type importState struct {
 	source  string
-	resumed *savedState // of the run before; nil: there is none
+	resumed *savedState // of the run before; nil: this is the first
 	saver   stateSaver  // nil: nothing is saved
 	limits  rejectLimits
 }

@@ -15,7 +15,7 @@ import (
 // Reject is an event that was refused by the gate or the service, or a record that made no event. It is
 // not in the service, and the import does not send it again.
 type Reject struct {
-	Event    json.RawMessage // as it was, or would have been, sent; nil where there is none
+	Event    json.RawMessage // as it was, or would have been, sent; nil without one
 	Raw      []byte          // the source's record, where it made no event or a mapping changed it; or properties that are not JSON
 	UUID     uuid.UUID
 	Position Position // of the record in its source

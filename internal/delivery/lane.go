@@ -208,7 +208,7 @@ func (l *lane) send(b *batch, r part) (Answer, error) {
 	}
 }
 
-// outcome is how long to wait before the next try, or why there is none. A request that was cut off by
+// outcome is how long to wait before the next try, or why no try follows. A request that was cut off by
 // the end of the context says nothing about the service.
 func (s *Sender) outcome(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {

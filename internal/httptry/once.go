@@ -28,10 +28,10 @@ type Request struct {
 type Answer struct {
 	Facts
 
-	Status int // 0: there is none
+	Status int // 0: no answer
 	Header http.Header
 	Body   []byte
-	Err    error // why there is none
+	Err    error // why no answer came
 }
 
 // Once makes one try of a request.

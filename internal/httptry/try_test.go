@@ -86,12 +86,12 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 			"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/",
 		} {
 			var plan Plan
-			_, err := client.Do(planned(t, &plan, target)) //nolint:bodyclose // there is none
+			_, err := client.Do(planned(t, &plan, target)) //nolint:bodyclose // no answer comes
 			require.ErrorIs(t, err, ErrForeignOrigin, target)
 			require.True(t, plan.TakeFacts().Unsent)
 		}
 		r := planned(t, new(Plan), home).WithContext(t.Context())
-		_, err := client.Do(r) //nolint:bodyclose // there is none
+		_, err := client.Do(r) //nolint:bodyclose // no answer comes
 		require.ErrorIs(t, err, ErrForeignOrigin, "no plan")
 	}
 	require.Zero(t, sent)
