@@ -256,3 +256,22 @@ func TestOnlyTheServicesWordSettles(t *testing.T) {
 		})
 	}
 }
+
+// A server without /environments is read below /projects; a write there is refused, and its error names the way out.
+func TestServerWithoutEnvironments(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		project := defaultProject(s)
+		export := project.AddExport(hogapitest.Export{})
+		client := s.Client(t, hogapi.WithAPIPath("/api/environments"))
+
+		got, err := client.BatchExports.Get(t.Context(), export)
+		require.NoError(t, err)
+		require.Equal(t, export, got.ID)
+
+		err = client.BatchExports.Pause(t.Context(), export)
+		require.ErrorIs(t, err, hogapi.ErrUnsupported)
+		require.ErrorContains(t, err, `WithAPIPath("/api/projects")`)
+		require.False(t, project.Exports()[0].Paused)
+		require.NoError(t, s.Client(t).BatchExports.Pause(t.Context(), export))
+	}, hogapitest.WithoutEnvironments())
+}
