@@ -44,7 +44,7 @@ type DeliveryOptions struct {
 	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
-	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 16 MiB, at least 900,000
+	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 10 MiB, at least 900,000
 	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
 	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
@@ -89,7 +89,7 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 	s = deliverySettings{DeliveryOptions: d}
 	s.Lanes = cmp.Or(d.Lanes, 8)
 	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
-	s.MaxBytes = cmp.Or(d.MaxBytes, 16<<20)
+	s.MaxBytes = cmp.Or(d.MaxBytes, 10<<20)
 	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
 	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
 	if s.FirstAnswer = cmp.Or(d.FirstAnswer, 30*time.Second); s.FirstAnswer < 0 {

@@ -122,7 +122,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			r := children[name].report(t)
 			require.Empty(t, r.Error)
 			requireBalanced(t, r.Receipt)
-			most := float64(cmp.Or(test.delivery.MaxBytes, 16*mib))
+			most := float64(cmp.Or(test.delivery.MaxBytes, 10*mib))
 			most += float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)) // compressed bodies come on top
 			assert.LessOrEqual(t, r.Values["held"], most, "bytes of events held")
 			most -= float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib))
