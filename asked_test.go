@@ -22,7 +22,7 @@ func TestAnswerOfAnotherID(t *testing.T) {
 		"integration": {func(c *Client) error { _, err := c.Integrations.Get(ctx, 5); return err }, `{"id":5}`, `{"id":7}`},
 		"export":      {func(c *Client) error { _, err := c.BatchExports.Get(ctx, asked); return err }, `{"id":"ID"}`, ""},
 		"update": {func(c *Client) error {
-			_, err := c.BatchExports.Update(ctx, asked, BatchExportUpdate{Name: Set("n")})
+			_, err := c.BatchExports.Update(ctx, asked, BatchExportUpdateRequest{Name: Set("n")})
 			return err
 		}, `{"id":"ID"}`, ""},
 		"run":      {func(c *Client) error { _, err := c.Runs.Get(ctx, exportA, asked); return err }, `{"id":"ID"}`, ""},

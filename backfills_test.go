@@ -91,7 +91,7 @@ func TestBackfillSendsItsRange(t *testing.T) {
 	}{
 		"dates":     {january, `{"start_at": "2024-01-01", "end_at": "2024-02-01"}`},
 		"instants":  {BackfillRange{At(morning), At(morning.Add(time.Hour))}, `{"start_at": "2024-05-01T08:00:00Z", "end_at": "2024-05-01T09:00:00Z"}`},
-		"beginning": {BackfillRange{Beginning, At(morning)}, `{"start_at": null, "end_at": "2024-05-01T08:00:00Z"}`},
+		"beginning": {BackfillRange{Beginning(), At(morning)}, `{"start_at": null, "end_at": "2024-05-01T08:00:00Z"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)
@@ -185,7 +185,7 @@ func TestBackfillRefusesBadInput(t *testing.T) {
 		"unset":       {},
 		"no start":    {End: Date(2024, 1, 1)},
 		"no end":      {Start: Date(2024, 1, 1)},
-		"open end":    {Start: Date(2024, 1, 1), End: Beginning},
+		"open end":    {Start: Date(2024, 1, 1), End: Beginning()},
 		"reversed":    {Start: Date(2024, 2, 1), End: Date(2024, 1, 1)},
 		"empty":       {Start: at, End: at},
 		"mixed forms": {Start: at, End: Date(2024, 2, 1)},

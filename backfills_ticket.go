@@ -168,7 +168,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	if err != nil {
 		return nil, beforeSending(r.op.name, err)
 	}
-	t := BackfillTicket{ExportID: id, StartAt: Beginning, Unpaused: true}
+	t := BackfillTicket{ExportID: id, StartAt: Beginning(), Unpaused: true}
 	if export.LastPausedAt != nil {
 		t.StartAt = At(*export.LastPausedAt)
 	}

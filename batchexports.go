@@ -89,9 +89,9 @@ var incrementalModes = []IncrementalMode{IncrementalModeAppend, IncrementalModeM
 // IsKnown reports whether m is a mode of this package.
 func (m IncrementalMode) IsKnown() bool { return isKnown(m, incrementalModes) }
 
-// BatchExportCreate is a new export. Name, Model, Destination and Interval are required; all other
+// BatchExportRequest is a new export. Name, Model, Destination and Interval are required; all other
 // fields are sent if they are set. Times are sent in UTC.
-type BatchExportCreate struct {
+type BatchExportRequest struct {
 	Name            string          `json:"name"`
 	Model           Model           `json:"model"`
 	Destination     Destination     `json:"destination"`
@@ -111,11 +111,11 @@ type BatchExportCreate struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
 }
 
-// BatchExportUpdate changes an export: an absent field stays as it is, null clears it, a value
+// BatchExportUpdateRequest changes an export: an absent field stays as it is, null clears it, a value
 // replaces it. Times are sent in UTC. An offset needs the Interval in the same update, and a new
 // Interval its offsets: without them those of the old one stay. The destination of an update is best made by
 // [Destination.With], which loses no key of the stored config.
-type BatchExportUpdate struct {
+type BatchExportUpdateRequest struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
 	Destination     Opt[Destination]     `json:"destination,omitzero"`
@@ -137,14 +137,14 @@ type BatchExportUpdate struct {
 
 // wireExport is the form of a new export on the wire.
 type wireExport struct {
-	BatchExportCreate
+	BatchExportRequest
 
 	Destination wireDestination `json:"destination"`   // in place of the one that redacts
 	Step        *int            `json:"step,omitzero"` // of a test of the destination
 }
 
 // wire checks a new export and makes the request's body.
-func (c BatchExportCreate) wire(op Op) (*wireExport, error) {
+func (c BatchExportRequest) wire(op Op) (*wireExport, error) {
 	if c.Name == "" {
 		return nil, &InputError{Op: op, Field: "Name", Want: "a name"}
 	}
@@ -167,11 +167,11 @@ func (c BatchExportCreate) wire(op Op) (*wireExport, error) {
 		return nil, err
 	}
 	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
-	return &wireExport{BatchExportCreate: c, Destination: destination}, nil
+	return &wireExport{BatchExportRequest: c, Destination: destination}, nil
 }
 
 // body checks an update and makes the request's body.
-func (u BatchExportUpdate) body(op Op) (any, error) {
+func (u BatchExportUpdateRequest) body(op Op) (any, error) {
 	if reflect.ValueOf(u).IsZero() {
 		return nil, &InputError{Op: op, Field: "update", Want: "at least one field that is not absent"}
 	}
@@ -201,13 +201,13 @@ func (u BatchExportUpdate) body(op Op) (any, error) {
 		wire = Set(w)
 	}
 	return struct {
-		BatchExportUpdate
+		BatchExportUpdateRequest
 
 		Destination Opt[wireDestination] `json:"destination,omitzero"` // in place of the one that redacts
 	}{u, wire}, nil
 }
 
-func (u BatchExportUpdate) checkSpellings(op Op) error {
+func (u BatchExportUpdateRequest) checkSpellings(op Op) error {
 	if name, ok := u.Name.Get(); ok && name == "" {
 		return &InputError{Op: op, Field: "Name", Want: "a name"}
 	}
@@ -265,7 +265,7 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 // POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden]
 // for an interval or a model that the plan does not include. The call is not repeated if its
 // outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
-func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCreate, options ...CallOption) (*BatchExport, error) {
+func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(OpBatchExportsCreate)
 	r.body, r.refusal = export.wire(OpBatchExportsCreate)
 	created, err := fetch[BatchExport](ctx, s.client, r, options)
@@ -276,7 +276,7 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportCrea
 //
 // PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
 // newer servers, for another model or another type of destination.
-func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdate, options ...CallOption) (*BatchExport, error) {
+func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdateRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpointByID(OpBatchExportsUpdate, id)
 	body, err := update.body(OpBatchExportsUpdate)
 	r.body = body
@@ -341,8 +341,8 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 
 // AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the
 // microsecond at which a page ends are neither lost nor doubled, up to a page full of them, which
-// is an error. An error comes once, last, as a [*PageError]; to resume, set Before to the time in
-// its Cursor.
+// is an error. An error comes once, last, as a [*PageError]; to resume, set Before to that of
+// the error.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(OpBatchExportsLogs, id), o, options...)
 }

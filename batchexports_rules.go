@@ -14,7 +14,7 @@ import (
 // it or stores something else.
 
 // checkRules refuses the combinations of a new export that no server can store.
-func (c BatchExportCreate) checkRules(op Op) error {
+func (c BatchExportRequest) checkRules(op Op) error {
 	bad := func(field, want string) error { return &InputError{Op: op, Field: field, Want: want} }
 	isHogQL := c.Model == ModelHogQL
 	switch {
@@ -50,7 +50,7 @@ func checkOffsets(op Op, interval Interval, hasDay, hasHour bool) error {
 
 // checkOffsets refuses offsets without the interval that they are of, which the service fails at, and
 // one offset of a weekly export without the other, which the service would set to 0.
-func (u BatchExportUpdate) checkOffsets(op Op) error {
+func (u BatchExportUpdateRequest) checkOffsets(op Op) error {
 	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
 	interval, hasInterval := u.Interval.Get()
 	switch {

@@ -15,33 +15,33 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 	s3 := func(config S3Config) Destination { return Destination{Type: DestinationAwsS3, Config: config} }
 	for name, tt := range map[string]struct {
 		field  string
-		change func(*BatchExportCreate)
+		change func(*BatchExportRequest)
 	}{
-		"hogql without a query": {"HogQLQuery", func(c *BatchExportCreate) { c.Model = ModelHogQL }},
-		"modifiers of events":   {"HogQLModifiers", func(c *BatchExportCreate) { c.HogQLModifiers = json.RawMessage(`{}`) }},
-		"key of persons":        {"PrimaryKey", func(c *BatchExportCreate) { c.Model, c.PrimaryKey = ModelPersons, []string{"id"} }},
-		"version of events":     {"VersionKey", func(c *BatchExportCreate) { c.VersionKey = []string{"v"} }},
-		"merge without a key": {"PrimaryKey", func(c *BatchExportCreate) {
+		"hogql without a query": {"HogQLQuery", func(c *BatchExportRequest) { c.Model = ModelHogQL }},
+		"modifiers of events":   {"HogQLModifiers", func(c *BatchExportRequest) { c.HogQLModifiers = json.RawMessage(`{}`) }},
+		"key of persons":        {"PrimaryKey", func(c *BatchExportRequest) { c.Model, c.PrimaryKey = ModelPersons, []string{"id"} }},
+		"version of events":     {"VersionKey", func(c *BatchExportRequest) { c.VersionKey = []string{"v"} }},
+		"merge without a key": {"PrimaryKey", func(c *BatchExportRequest) {
 			c.Model, c.HogQLQuery, c.IncrementalMode = ModelHogQL, "SELECT 1", IncrementalModeMerge
 		}},
-		"weekday of a daily export": {"OffsetDay", func(c *BatchExportCreate) { c.Interval, c.OffsetDay = IntervalDay, new(0) }},
-		"hour of an hourly export":  {"OffsetHour", func(c *BatchExportCreate) { c.OffsetHour = new(0) }},
-		"hour of five minutes":      {"OffsetHour", func(c *BatchExportCreate) { c.Interval, c.OffsetHour = IntervalEvery5Minutes, new(1) }},
-		"codec of Parquet":          {"Destination.Config: compression", func(c *BatchExportCreate) { c.Destination = s3(S3Config{Compression: Set("zstd")}) }},
-		"codec of Parquet, JSON": {"Destination.Config: compression", func(c *BatchExportCreate) {
+		"weekday of a daily export": {"OffsetDay", func(c *BatchExportRequest) { c.Interval, c.OffsetDay = IntervalDay, new(0) }},
+		"hour of an hourly export":  {"OffsetHour", func(c *BatchExportRequest) { c.OffsetHour = new(0) }},
+		"hour of five minutes":      {"OffsetHour", func(c *BatchExportRequest) { c.Interval, c.OffsetHour = IntervalEvery5Minutes, new(1) }},
+		"codec of Parquet":          {"Destination.Config: compression", func(c *BatchExportRequest) { c.Destination = s3(S3Config{Compression: Set("zstd")}) }},
+		"codec of Parquet, JSON": {"Destination.Config: compression", func(c *BatchExportRequest) {
 			c.Destination = s3(S3Config{Compression: Set("lz4"), FileFormat: Set("JSONLines")})
 		}},
-		"old names of files": {"Destination.Config: legacy_parquet_extension", func(c *BatchExportCreate) { c.Destination = s3(S3Config{LegacyParquetExtension: Set(true)}) }},
-		"a download": {"Destination.Type", func(c *BatchExportCreate) {
+		"old names of files": {"Destination.Config: legacy_parquet_extension", func(c *BatchExportRequest) { c.Destination = s3(S3Config{LegacyParquetExtension: Set(true)}) }},
+		"a download": {"Destination.Type", func(c *BatchExportRequest) {
 			c.Destination = Destination{Type: DestinationFileDownload, Config: FileDownloadConfig{}}
 		}},
-		"Databricks by nobody": {"Destination.Integration", func(c *BatchExportCreate) {
+		"Databricks by nobody": {"Destination.Integration", func(c *BatchExportRequest) {
 			c.Destination = Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}}
 		}},
-		"Azure by null": {"Destination.Integration", func(c *BatchExportCreate) {
+		"Azure by null": {"Destination.Integration", func(c *BatchExportRequest) {
 			c.Destination = Destination{Type: DestinationAzureBlob, Config: AzureBlobConfig{}, Integration: Null[int64]()}
 		}},
-		"an integration of no number": {"Destination.Integration", func(c *BatchExportCreate) { c.Destination.Integration = Set(int64(0)) }},
+		"an integration of no number": {"Destination.Integration", func(c *BatchExportRequest) { c.Destination.Integration = Set(int64(0)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			create := testCreate
@@ -56,15 +56,15 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 	stored.Integration = Set(int64(1))
 	for name, tt := range map[string]struct {
 		field  string
-		update BatchExportUpdate
+		update BatchExportUpdateRequest
 	}{
-		"offset without its interval":  {"Interval", BatchExportUpdate{OffsetHour: Set(1)}},
-		"offset cleared without it":    {"Interval", BatchExportUpdate{OffsetDay: Null[int]()}},
-		"hour of a week, alone":        {"OffsetDay", BatchExportUpdate{Interval: Set(IntervalWeek), OffsetHour: Set(1)}},
-		"weekday of a day":             {"OffsetDay", BatchExportUpdate{Interval: Set(IntervalDay), OffsetDay: Set(1), OffsetHour: Set(1)}},
-		"codec that the format lacks":  {"Destination.Config: compression", BatchExportUpdate{Destination: Set(s3(S3Config{FileFormat: Set("JSONLines"), Compression: Set("snappy")}))}},
-		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdate{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines")}))}},
-		"integration that must resend": {"Destination.Integration", BatchExportUpdate{Destination: Set(Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}})}},
+		"offset without its interval":  {"Interval", BatchExportUpdateRequest{OffsetHour: Set(1)}},
+		"offset cleared without it":    {"Interval", BatchExportUpdateRequest{OffsetDay: Null[int]()}},
+		"hour of a week, alone":        {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalWeek), OffsetHour: Set(1)}},
+		"weekday of a day":             {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalDay), OffsetDay: Set(1), OffsetHour: Set(1)}},
+		"codec that the format lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(s3(S3Config{FileFormat: Set("JSONLines"), Compression: Set("snappy")}))}},
+		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines")}))}},
+		"integration that must resend": {"Destination.Integration", BatchExportUpdateRequest{Destination: Set(Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.BatchExports.Update(t.Context(), testExportID, tt.update)
@@ -74,7 +74,7 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 
 	mock.RegisterNoResponder(httpmock.NewStringResponder(200, oldExportJSON))
-	for _, update := range []BatchExportUpdate{
+	for _, update := range []BatchExportUpdateRequest{
 		{Interval: Set(IntervalWeek), OffsetDay: Set(0), OffsetHour: Set(5)},
 		{Interval: Set(IntervalHour), OffsetDay: Null[int](), OffsetHour: Null[int]()},
 		{Interval: Set(IntervalDay), OffsetHour: Set(5)},
@@ -153,7 +153,7 @@ func TestOldDestinationsOnNewServers(t *testing.T) {
 			require.ErrorIs(t, err, ErrInvalid)
 			assert.Equal(t, tt.says != "", err.(*APIError).Alternative != "") //nolint:errorlint,forcetypeassert // it is one
 			require.ErrorContains(t, err, tt.says)
-			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Destination: Set(create.Destination)})
+			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{Destination: Set(create.Destination)})
 			require.ErrorContains(t, err, tt.says)
 		})
 	}

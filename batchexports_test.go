@@ -99,7 +99,7 @@ func keepSent(mock *httpmock.MockTransport, status int, answer string) *sent {
 	return s
 }
 
-var testCreate = BatchExportCreate{
+var testCreate = BatchExportRequest{
 	Name: "n", Model: ModelEvents, Interval: IntervalHour,
 	Destination: Destination{Type: DestinationHTTP, Config: HTTPConfig{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
 }
@@ -130,7 +130,7 @@ func TestCreateSendsWhatIsSet(t *testing.T) {
 
 func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
-	for want, update := range map[string]BatchExportUpdate{
+	for want, update := range map[string]BatchExportUpdateRequest{
 		`{"paused":false}`: {Paused: Set(false)},
 		`{"end_at":null}`:  {EndAt: Null[time.Time]()},
 		`{"paused":false,"start_at":"2024-03-01T00:00:00Z","end_at":null}`: {Paused: Set(false), EndAt: Null[time.Time](), StartAt: Set(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin))},
@@ -160,7 +160,7 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 	ctx := t.Context()
 	good := S3Config{BucketName: Set("b")}
-	create := func(change func(*BatchExportCreate)) func(*BatchExportsService) error {
+	create := func(change func(*BatchExportRequest)) func(*BatchExportsService) error {
 		return func(s *BatchExportsService) error {
 			c := testCreate
 			change(&c)
@@ -168,11 +168,11 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 			return err
 		}
 	}
-	update := func(u BatchExportUpdate) func(*BatchExportsService) error {
+	update := func(u BatchExportUpdateRequest) func(*BatchExportsService) error {
 		return func(s *BatchExportsService) error { _, err := s.Update(ctx, testExportID, u); return err }
 	}
 	to := func(d Destination) func(*BatchExportsService) error {
-		return update(BatchExportUpdate{Destination: Set(d)})
+		return update(BatchExportUpdateRequest{Destination: Set(d)})
 	}
 	var noTimes []string
 	type wrapped struct{ S3Config }
@@ -181,27 +181,27 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		field string
 		want  string // a part of what is allowed
 	}{
-		"no name":           {create(func(c *BatchExportCreate) { c.Name = "" }), "Name", ""},
-		"no model":          {create(func(c *BatchExportCreate) { c.Model = "" }), "Model", ""},
-		"model in capitals": {create(func(c *BatchExportCreate) { c.Model = "Events" }), "Model", `"events"`},
-		"model with blanks": {create(func(c *BatchExportCreate) { c.Model = " events " }), "Model", `"events"`},
-		"no interval":       {create(func(c *BatchExportCreate) { c.Interval = "" }), "Interval", ""},
-		"Hour":              {create(func(c *BatchExportCreate) { c.Interval = "Hour" }), "Interval", `"hour"`},
-		"every_5_minutes":   {create(func(c *BatchExportCreate) { c.Interval = "every_5_minutes" }), "Interval", `"every 5 minutes"`},
-		"merge":             {create(func(c *BatchExportCreate) { c.IncrementalMode = "merge" }), "IncrementalMode", `"MERGE"`},
-		"bad filters":       {create(func(c *BatchExportCreate) { c.Filters = json.RawMessage(`{`) }), "body", "marshalled"},
-		"no destination":    {create(func(c *BatchExportCreate) { c.Destination = Destination{} }), "Destination.Type", ""},
+		"no name":           {create(func(c *BatchExportRequest) { c.Name = "" }), "Name", ""},
+		"no model":          {create(func(c *BatchExportRequest) { c.Model = "" }), "Model", ""},
+		"model in capitals": {create(func(c *BatchExportRequest) { c.Model = "Events" }), "Model", `"events"`},
+		"model with blanks": {create(func(c *BatchExportRequest) { c.Model = " events " }), "Model", `"events"`},
+		"no interval":       {create(func(c *BatchExportRequest) { c.Interval = "" }), "Interval", ""},
+		"Hour":              {create(func(c *BatchExportRequest) { c.Interval = "Hour" }), "Interval", `"hour"`},
+		"every_5_minutes":   {create(func(c *BatchExportRequest) { c.Interval = "every_5_minutes" }), "Interval", `"every 5 minutes"`},
+		"merge":             {create(func(c *BatchExportRequest) { c.IncrementalMode = "merge" }), "IncrementalMode", `"MERGE"`},
+		"bad filters":       {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`{`) }), "body", "marshalled"},
+		"no destination":    {create(func(c *BatchExportRequest) { c.Destination = Destination{} }), "Destination.Type", ""},
 
-		"empty update":           {update(BatchExportUpdate{}), "update", "at least one"},
-		"null name":              {update(BatchExportUpdate{Name: Null[string]()}), "Name", ""},
-		"empty name":             {update(BatchExportUpdate{Name: Set("")}), "Name", ""},
-		"null paused":            {update(BatchExportUpdate{Paused: Null[bool]()}), "Paused", ""},
-		"null interval":          {update(BatchExportUpdate{Interval: Null[Interval]()}), "Interval", ""},
-		"null destination":       {update(BatchExportUpdate{Destination: Null[Destination]()}), "Destination", ""},
-		"zero time":              {update(BatchExportUpdate{EndAt: Set(time.Time{})}), "EndAt", "Null"},
-		"value that is null":     {update(BatchExportUpdate{Filters: Set(json.RawMessage("null"))}), "body", "Null"},
-		"nil slice":              {update(BatchExportUpdate{PrimaryKey: Set(noTimes)}), "body", "Null"},
-		"near miss in an update": {update(BatchExportUpdate{Interval: Set(Interval("DAY"))}), "Interval", `"day"`},
+		"empty update":           {update(BatchExportUpdateRequest{}), "update", "at least one"},
+		"null name":              {update(BatchExportUpdateRequest{Name: Null[string]()}), "Name", ""},
+		"empty name":             {update(BatchExportUpdateRequest{Name: Set("")}), "Name", ""},
+		"null paused":            {update(BatchExportUpdateRequest{Paused: Null[bool]()}), "Paused", ""},
+		"null interval":          {update(BatchExportUpdateRequest{Interval: Null[Interval]()}), "Interval", ""},
+		"null destination":       {update(BatchExportUpdateRequest{Destination: Null[Destination]()}), "Destination", ""},
+		"zero time":              {update(BatchExportUpdateRequest{EndAt: Set(time.Time{})}), "EndAt", "Null"},
+		"value that is null":     {update(BatchExportUpdateRequest{Filters: Set(json.RawMessage("null"))}), "body", "Null"},
+		"nil slice":              {update(BatchExportUpdateRequest{PrimaryKey: Set(noTimes)}), "body", "Null"},
+		"near miss in an update": {update(BatchExportUpdateRequest{Interval: Set(Interval("DAY"))}), "Interval", `"day"`},
 
 		"destination type":          {to(Destination{Type: "s3", Config: good}), "Destination.Type", `"S3"`},
 		"no config":                 {to(Destination{Type: DestinationS3}), "Destination.Config", "S3Config"},
@@ -234,7 +234,7 @@ func TestBatchExportNilIDs(t *testing.T) {
 	s := client.BatchExports
 	_, err := s.Get(t.Context(), uuid.Nil)
 	requireInputError(t, err, "{id}")
-	_, err = s.Update(t.Context(), uuid.Nil, BatchExportUpdate{Paused: Set(true)})
+	_, err = s.Update(t.Context(), uuid.Nil, BatchExportUpdateRequest{Paused: Set(true)})
 	requireInputError(t, err, "{id}")
 	requireInputError(t, s.Delete(t.Context(), uuid.Nil), "{id}")
 	requireInputError(t, s.Pause(t.Context(), uuid.Nil), "{id}")

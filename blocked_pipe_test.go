@@ -70,12 +70,12 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 			} else {
 				time.AfterFunc(100*time.Millisecond, func() { due = time.Now(); cancel() })
 			}
-			client := server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnBatch: func(b hogapi.BatchEvent) {
+			client := server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnBatch: func(b hogapi.BatchInfo) {
 				if b.StatusCode == 401 {
 					due = time.Now()
 				}
 			}}))
-			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: 1}})
+			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: 1}})
 			late := time.Since(due)
 			assert.Less(t, late, time.Second)
 			assert.Less(t, late, 500*time.Millisecond, "it does not wait for a source of this package")
@@ -100,7 +100,7 @@ func TestPipeWithoutAWriterHoldsUpNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	_, err := hogapitest.New().Client(t).Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "pipe"})
+	_, err := hogapitest.New().Client(t).Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe"})
 	assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
 	assert.Less(t, time.Since(begin), time.Second)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -124,11 +124,11 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 	}()
 	source := hogapi.JSONLinesFile(path)
 	options := hogapi.ImportOptions{ID: "pipe", Checkpoint: &memoryCheckpoint{}}
-	report, err := hogapi.Check(t.Context(), source, options)
+	report, err := hogapi.Check(t.Context(), source, &options)
 	require.NoError(t, err)
 	assert.EqualValues(t, 10, report.Good)
 	server := hogapitest.New()
-	_, err = server.Client(t).Import(t.Context(), source, options)
+	_, err = server.Client(t).Import(t.Context(), source, &options)
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
 	assert.Empty(t, server.Calls())

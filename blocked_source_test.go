@@ -72,7 +72,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 					defer cancel()
 					checkpoint := &memoryCheckpoint{}
 					options := hogapi.ImportOptions{ID: "blocked", Checkpoint: checkpoint, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoPreflight: true}}
-					receipt, err := server.Client(t).Import(ctx, blocked(released, ended), options)
+					receipt, err := server.Client(t).Import(ctx, blocked(released, ended), &options)
 					late := time.Since(due)
 					assert.GreaterOrEqual(t, late, time.Duration(0))
 					assert.Less(t, late, time.Second)
@@ -85,7 +85,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 					synctest.Wait()
 					assert.Equal(t, saved, checkpoint.saves)
 					server.ClearScript(hogapi.OpCapture)
-					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), options)
+					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), &options)
 					require.NoError(t, err)
 					assert.EqualValues(t, n+1, receipt.Acknowledged)
 					requireWhole(t, server, n+1)

@@ -34,7 +34,7 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
 				source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
 				begin := time.Now()
-				receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "busy", Rate: c.rate})
+				receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "busy", Rate: c.rate})
 				require.NoError(t, err)
 				assert.EqualValues(t, n, receipt.Acknowledged)
 				rate := float64(n) / time.Since(begin).Seconds()
@@ -51,7 +51,7 @@ func TestCloseAtALowRate(t *testing.T) {
 	for rate, most := range map[int]int{1: 10, 10: 20, 100: 200, 500: 1000, 0: 2000} {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
-			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Rate: rate})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: rate})
 			require.NoError(t, err)
 			n := 0
 			for ; capture.TryEnqueue(numberedEvent(n+1)) == nil; n++ {

@@ -61,13 +61,13 @@ func TestBodyThatIsNoUTF8(t *testing.T) {
 		"escape": PostgresConfig{Host: Set(`\\` + "\xff")},
 		"extra":  PostgresConfig{Extra: ExtraKeys{"a\xff": json.RawMessage("1")}},
 	} {
-		_, err := client.BatchExports.Create(t.Context(), BatchExportCreate{
+		_, err := client.BatchExports.Create(t.Context(), BatchExportRequest{
 			Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationPostgres, Config: config},
 		})
 		require.ErrorAs(t, err, new(*InputError), name)
 		require.NotContains(t, err.Error(), "ss", name)
 	}
-	_, err := client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Name: Set("\xff")})
+	_, err := client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{Name: Set("\xff")})
 	requireInputError(t, err, "body")
 	require.Zero(t, mock.GetTotalCallCount())
 

@@ -40,8 +40,8 @@ func TestNoSecretInFiles(t *testing.T) {
 		return answer(r, 200, `{"status":"Ok","key":"`+testProjectKey+`"}`), err
 	})
 	client := newFakeClient(t, transport, WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithHooks(Hooks{
-		OnBatch: func(e BatchEvent) { tell(e) },
-		OnCheckpoint: func(e CheckpointEvent) {
+		OnBatch: func(e BatchInfo) { tell(e) },
+		OnCheckpoint: func(e CheckpointInfo) {
 			tell(e)
 			saved = e.Position
 		},
@@ -63,7 +63,7 @@ func TestNoSecretInFiles(t *testing.T) {
 			}
 		}
 	})
-	receipt, err := client.Import(t.Context(), source, ImportOptions{
+	receipt, err := client.Import(t.Context(), source, &ImportOptions{
 		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
 		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true},
 	})

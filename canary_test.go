@@ -176,10 +176,10 @@ func TestNothingPrintsASecret(t *testing.T) {
 		return []Option{
 			WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 			WithHooks(Hooks{
-				OnTry:    func(ctx context.Context, e TryEvent) { tell(e); tell(ctx) },
-				OnRetry:  func(_ context.Context, e RetryEvent) { tell(e) },
-				OnResult: func(_ context.Context, e ResultEvent) { tell(e) },
-				OnBatch:  func(e BatchEvent) { tell(e) },
+				OnTry:    func(ctx context.Context, e TryInfo) { tell(e); tell(ctx) },
+				OnRetry:  func(_ context.Context, e RetryInfo) { tell(e) },
+				OnResult: func(_ context.Context, e ResultInfo) { tell(e) },
+				OnBatch:  func(e BatchInfo) { tell(e) },
 			}),
 		}
 	}
@@ -221,7 +221,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		fill(filled, false)
 		roots = append(roots, filled.Interface(), Destination{Type: kind, Config: filled.Interface().(DestinationConfig)},
 			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}},
-			&BatchExportCreate{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}})
+			&BatchExportRequest{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}})
 	}
 	roots = append(roots, told...)
 	for _, zero := range plainTypes {
@@ -344,7 +344,7 @@ var echoBody = roundTrip(func(r *http.Request) (*http.Response, error) {
 // failedCapture is a capture that has sent and failed, with all that it says about it.
 func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, rejects RejectHandler) []any {
 	client := newFakeClient(t, transport, options...)
-	capture, err := client.NewCapture(CaptureOptions{
+	capture, err := client.NewCapture(&CaptureOptions{
 		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, NoPreflight: true, MaxTries: 1},
 		Rejects: rejects,
 	})
@@ -361,9 +361,9 @@ var plainTypes = []any{
 	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadOptions{}, FolderOptions{},
 	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
-	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdate{}, UnpauseOptions{}, CheckReport{}, CheckCount{},
+	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, CheckReport{}, CheckCount{},
 	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
-	CheckpointEvent{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
+	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, ExtraKeys{}, RawConfig{},
 	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, RedshiftBucketAccess{},
 	AwsS3IntegrationRequest{}, S3CompatibleIntegrationRequest{}, SnowflakeIntegrationRequest{}, PostgresIntegrationRequest{}, RedshiftServerIntegrationRequest{},

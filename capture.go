@@ -27,8 +27,8 @@ type Capture struct {
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
 
 // NewCapture starts a Capture. It sends nothing yet.
-func (c *Client) NewCapture(o CaptureOptions) (*Capture, error) {
-	line, err := c.newPipeline(o, importState{})
+func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
+	line, err := c.newPipeline(orDefault(o), importState{})
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func BenchmarkCapture(b *testing.B) {
 				client, err := hogapi.NewClient(hogapi.WithBaseURL("http://localhost:1"), hogapi.WithProjectAPIKey("phc_benchmark"),
 					hogapi.WithHTTPClient(&http.Client{Transport: nowhere{}}))
 				require.NoError(b, err)
-				capture, err := client.NewCapture(hogapi.CaptureOptions{ID: "bench", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped}})
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{ID: "bench", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped}})
 				require.NoError(b, err)
 				events := mixedEvents(8192, withUUID)
 				b.ReportAllocs()

@@ -89,7 +89,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 			client := server.Client(t)
 			server.Chaos(hogapi.OpCapture, seed, 0.3, everyFault...)
 			const n = 6000
-			receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
 			assert.EqualValues(t, n, receipt.Read)
 			assert.EqualValues(t, n, receipt.Acknowledged)
@@ -117,7 +117,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 					return 0
 				})
 				var rejects []hogapi.Reject
-				capture, err := client.NewCapture(hogapi.CaptureOptions{
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 						rejects = append(rejects, r)
@@ -179,7 +179,7 @@ func TestAnswersThatStop(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
 				server.Script(hogapi.OpCapture, hogapitest.Always(test.fault))
-				capture, err := client.NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
 				require.NoError(t, err)
 				for i := range 3 {
 					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -220,7 +220,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })
-		receipt, err := client.Import(t.Context(), numbered(5000), hogapi.ImportOptions{ID: "outage"})
+		receipt, err := client.Import(t.Context(), numbered(5000), &hogapi.ImportOptions{ID: "outage"})
 		require.NoError(t, err)
 		assert.EqualValues(t, 5000, receipt.Acknowledged)
 		requireWhole(t, server, 5000)
@@ -244,7 +244,7 @@ func TestNoProgressStopsResumable(t *testing.T) {
 		client := server.Client(t)
 		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(503)))
 		begin := time.Now()
-		receipt, err := client.Import(t.Context(), numbered(100), hogapi.ImportOptions{ID: "down"})
+		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "down"})
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
 		assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
@@ -259,7 +259,7 @@ func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
 		client := server.Client(t)
 		server.Script(hogapi.OpCapture, hogapitest.RateLimit("90"))
 		begin := time.Now()
-		_, err := client.Import(t.Context(), numbered(1000), hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
+		_, err := client.Import(t.Context(), numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
 		require.NoError(t, err)
 		early := 0
 		for _, r := range server.Ledger().Requests() {
@@ -277,7 +277,7 @@ func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.RateLimit("86400")))
-		_, err := client.Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "limited"})
+		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "limited"})
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
 		assert.Equal(t, 24*time.Hour, stop.RetryAfter)
@@ -288,7 +288,7 @@ func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
 func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
 		require.NoError(t, err)
 		for i := range 10 {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -321,7 +321,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.Script(hogapi.OpCapture, hogapitest.Repeat(2, hogapitest.Status(503)))
-		capture, err := client.NewCapture(hogapi.CaptureOptions{})
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
 		for i := range 10 {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -336,7 +336,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.SetDown(true)
-		capture, err := client.NewCapture(hogapi.CaptureOptions{})
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
 		for i := range 10 {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -382,7 +382,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	server := hogapitest.New()
 	client := server.Client(t)
 	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
-	capture, err := client.NewCapture(options)
+	capture, err := client.NewCapture(&options)
 	require.NoError(t, err)
 	for i := range most {
 		require.NoError(t, capture.TryEnqueue(numberedEvent(i+1)))
@@ -409,7 +409,7 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 			const n = 300
 			server := hogapitest.New()
 			start := time.Now()
-			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20, Linger: time.Hour, NoCompression: plain},
 			})
 			require.NoError(t, err)
@@ -448,7 +448,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 					return 0
 				})
 				var rejects atomic.Int64
-				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
 					Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 						rejects.Add(1)
@@ -522,7 +522,7 @@ func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
-				capture, err := client.NewCapture(hogapi.CaptureOptions{
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Rejects: ignoreRejects,
 					Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
 				})
@@ -570,7 +570,7 @@ func TestFlushAndOnSettled(t *testing.T) {
 		client := server.Client(t)
 		var mu sync.Mutex
 		var positions []hogapi.Position
-		capture, err := client.NewCapture(hogapi.CaptureOptions{
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{
 			Rate: hogapi.Unpaced,
 			OnSettled: func(p hogapi.Position) {
 				mu.Lock()
@@ -603,7 +603,7 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		got := make(chan hogapi.Position, 10)
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
 		require.NoError(t, err)
 		for i, record := range [][]hogapi.Event{
 			{placed(1, 1)}, {placed(2, 2), hogapi.Identify("ann", placed(1, 1).Timestamp, map[string]any{"a": 1}), placed(3, 2)}, {placed(4, 0)}, {placed(5, 3)},
@@ -635,7 +635,7 @@ func placed(i int, offset int64) hogapi.Event {
 func TestEnqueueTakesAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
 		require.NoError(t, err)
 		bad := placed(2, 1)
 		bad.Name = ""
@@ -660,7 +660,7 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rejects []hogapi.Reject
 		var settled []int64
-		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{
+		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{
 			ID: "x", Rate: hogapi.Unpaced,
 			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				rejects = append(rejects, r)
@@ -693,7 +693,7 @@ func TestDefaultPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		receipt, err := client.Import(t.Context(), numbered(60_000), hogapi.ImportOptions{ID: "paced"})
+		receipt, err := client.Import(t.Context(), numbered(60_000), &hogapi.ImportOptions{ID: "paced"})
 		require.NoError(t, err)
 		assert.EqualValues(t, 60_000, receipt.Acknowledged)
 		requests := requirePace(t, server)
@@ -726,7 +726,7 @@ func TestImportEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("the operator pressed a key")
 		time.AfterFunc(5*time.Second, func() { cancel(why) })
-		receipt, err := client.Import(ctx, numbered(50_000), hogapi.ImportOptions{ID: "canceled"})
+		receipt, err := client.Import(ctx, numbered(50_000), &hogapi.ImportOptions{ID: "canceled"})
 		require.ErrorIs(t, err, why)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 1, strings.Count(err.Error(), why.Error()), "it says so once: %v", err)
@@ -749,7 +749,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 				_ = yield(numberedEvent(1), nil) && yield(bad, nil) && yield(numberedEvent(3), nil)
 			}
 		})
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "bad"})
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "bad"})
 		var refused *hogapi.EventError
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, hogapi.ReasonNoName, refused.Reason)
@@ -776,7 +776,7 @@ func TestSourceErrorSettlesWhatCameBefore(t *testing.T) {
 				yield(hogapi.Event{}, broken)
 			}
 		})
-		receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "broken"})
+		receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "broken"})
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
 		assert.Equal(t, hogapi.StopSource, stop.Reason)
@@ -795,7 +795,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"CaptureOptions.ID":       {ID: "a\xffb"},
 		"CaptureOptions.ID<":      {Gate: hogapi.GateOptions{ContentIDs: 1}},
 		"Rate":                    {Rate: -2},
-		"Gate.SetPolicy":          {Gate: hogapi.GateOptions{SetPolicy: 9}},
+		"Gate.PersonPolicy":       {Gate: hogapi.GateOptions{PersonPolicy: 9}},
 		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},
 		"Delivery.FirstAnswer":    {Delivery: hogapi.DeliveryOptions{FirstAnswer: -2}},
 		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
@@ -810,7 +810,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	}
 	for field, options := range tests {
 		t.Run(field, func(t *testing.T) {
-			_, err := client.NewCapture(options)
+			_, err := client.NewCapture(&options)
 			var input *hogapi.InputError
 			require.ErrorAs(t, err, &input)
 			assert.Equal(t, strings.TrimSuffix(field, "<"), input.Field)
@@ -818,7 +818,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		})
 	}
 	for _, id := range []string{"a b", "a\nb", "é", strings.Repeat("a", 201)} {
-		_, err := client.NewCapture(hogapi.CaptureOptions{ID: id})
+		_, err := client.NewCapture(&hogapi.CaptureOptions{ID: id})
 		require.ErrorIs(t, err, hogapi.ErrInvalid, "%q", id)
 	}
 	assert.Empty(t, server.Calls(hogapi.OpCapture))
@@ -827,7 +827,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 // A producer whose context has ended hears of it at once, not only when the buffer is full.
 func TestEnqueueWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{})
+		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		require.NoError(t, capture.Enqueue(ctx, numberedEvent(1)))
@@ -844,11 +844,11 @@ func TestEnqueueWithAnEndedContext(t *testing.T) {
 func TestForProjectRefusesToImport(t *testing.T) {
 	server := hogapitest.New()
 	other := server.Client(t).ForProject("2")
-	_, err := other.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "trap"})
+	_, err := other.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "trap"})
 	var input *hogapi.InputError
 	require.ErrorAs(t, err, &input)
 	assert.Equal(t, "project", input.Field)
-	_, err = other.NewCapture(hogapi.CaptureOptions{})
+	_, err = other.NewCapture(&hogapi.CaptureOptions{})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 	assert.Empty(t, server.Calls(hogapi.OpCapture))
 }

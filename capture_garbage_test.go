@@ -63,7 +63,7 @@ func TestCaptureThatIsForgotten(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t, options...)
 			capture := func(events int, closed bool) {
-				c, err := client.NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
 				require.NoError(t, err)
 				for i := range events {
 					require.NoError(t, c.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -108,7 +108,7 @@ func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
-				c, err := client.NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2}})
+				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2}})
 				if err == nil {
 					err = c.Enqueue(context.Background(), numberedEvent(1), placed(2, 1))
 				}

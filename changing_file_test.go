@@ -67,7 +67,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 			options := hogapi.ImportOptions{
 				ID: "changing", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyGzip: -1, Rate: hogapi.Unpaced,
 			}
-			receipt, err := client.Import(t.Context(), changing, options)
+			receipt, err := client.Import(t.Context(), changing, &options)
 			requireBalanced(t, receipt)
 			if tt.says == "" {
 				require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 				return
 			}
 			require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
-			receipt, err = client.Import(t.Context(), files, options)
+			receipt, err = client.Import(t.Context(), files, &options)
 			require.NoError(t, err)
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			assert.Equal(t, n, server.Ledger().Unique())

@@ -17,15 +17,15 @@ import (
 
 // CheckReport says what an import would send, and what it would refuse.
 type CheckReport struct {
-	Read    int64     `json:"read"`
-	Good    int64     `json:"good"`    // would be sent
-	Refused int64     `json:"refused"` // would go to the reject handler
-	Skipped int64     `json:"skipped"` // would be left out on purpose
-	Oldest  time.Time `json:"oldest"`  // of the good events
-	Newest  time.Time `json:"newest"`
-	Bytes   int64     `json:"bytes"`   // of the good events as JSON
-	Largest int       `json:"largest"` // bytes of the largest one
-	Persons int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
+	Read     int64     `json:"read"`
+	Good     int64     `json:"good"`     // would be sent
+	Rejected int64     `json:"rejected"` // would go to the reject handler
+	Skipped  int64     `json:"skipped"`  // would be left out on purpose
+	Oldest   time.Time `json:"oldest"`   // of the good events
+	Newest   time.Time `json:"newest"`
+	Bytes    int64     `json:"bytes"`   // of the good events as JSON
+	Largest  int       `json:"largest"` // bytes of the largest one
+	Persons  int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
 	Days     []CheckCount             `json:"days"`              // good events by day of UTC and name; rolled up as Receipt.Days is
 	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several
@@ -80,7 +80,8 @@ func (f *CheckFinding) add(p Position, text string) {
 //
 // A pipe can be read once: after Check, an import of the same source stops with an error. Import it
 // without Check, or write it to a file first.
-func Check(ctx context.Context, source Source, o ImportOptions) (CheckReport, error) {
+func Check(ctx context.Context, source Source, options *ImportOptions) (CheckReport, error) {
+	o := orDefault(options)
 	if err := errors.Join(checkContext(ctx, OpImport), o.check(source), o.Gate.check(OpImport)); err != nil {
 		return CheckReport{}, err
 	}
@@ -140,7 +141,7 @@ func newChecker(o ImportOptions) *checker {
 // judge judges the refusals as the import would at its end.
 func (c *checker) judge(limits rejectLimits) error {
 	limits.first, limits.isCheck = c.refused, true
-	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Refused, Skipped: c.report.Skipped})
+	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 	if stop, ok := errors.AsType[*StopError](err); ok {
 		stop.of = "check"
 	}
@@ -164,7 +165,7 @@ func (c *checker) add(ev *Event) {
 		refusal = ev.refused(c.identity.Assign(&out, origin, n))
 	}
 	if refusal != nil {
-		c.report.Refused++
+		c.report.Rejected++
 		if c.refused == nil {
 			c.refused = refusal
 		}
@@ -264,7 +265,7 @@ func (c *checker) finish() CheckReport {
 // String is the report as a short text.
 func (r CheckReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "read %d = good %d + refused %d", r.Read, r.Good, r.Refused)
+	fmt.Fprintf(&b, "read %d = good %d + rejected %d", r.Read, r.Good, r.Rejected)
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, " + skipped %d", r.Skipped)
 	}

@@ -28,11 +28,11 @@ func events(list ...hogapi.Event) hogapi.Source {
 }
 
 func TestCheckCountsAndSendsNothing(t *testing.T) {
-	report, err := hogapi.Check(t.Context(), numbered(25_000), hogapi.ImportOptions{ID: "check"})
+	report, err := hogapi.Check(t.Context(), numbered(25_000), &hogapi.ImportOptions{ID: "check"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 25_000, report.Read)
 	assert.EqualValues(t, 25_000, report.Good)
-	assert.Zero(t, report.Refused)
+	assert.Zero(t, report.Rejected)
 	assert.InDelta(t, 17, report.Persons, 1, "an estimate")
 	assert.Equal(t, []hogapi.CheckCount{{Day: "1998-01-01", Event: "order placed", Events: 25_000}}, report.Days)
 	assert.Equal(t, longAgo.Add(time.Second), report.Oldest)
@@ -56,14 +56,14 @@ func TestCheckFinds(t *testing.T) {
 		at(5, func(e *hogapi.Event) { e.UUID, e.Position = uuid.Nil, hogapi.Position{} }),
 		at(6, func(e *hogapi.Event) { e.Timestamp = time.Now() }),
 		hogapi.BadEvent(hogapi.Position{Offset: 7}, []byte("{"), errors.New("line 7 is no JSON")),
-	), hogapi.ImportOptions{ID: "check"})
+	), &hogapi.ImportOptions{ID: "check"})
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
 	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
 	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first: ")
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
-	assert.EqualValues(t, 4, report.Refused)
+	assert.EqualValues(t, 4, report.Rejected)
 	for reason, offset := range map[hogapi.Reason]int64{hogapi.ReasonNoName: 3, hogapi.ReasonNoIdentity: 0, hogapi.ReasonTooYoung: 6, hogapi.ReasonBadRecord: 7} {
 		require.Len(t, report.Reasons[reason].Examples, 1, reason)
 		assert.Equal(t, offset, report.Reasons[reason].Examples[0].Position.Offset)
@@ -75,7 +75,7 @@ func TestCheckFinds(t *testing.T) {
 	assert.Equal(t, 99_998*time.Second, report.LargestJump)
 	assert.EqualValues(t, 1, report.WideSpans)
 	text := report.String()
-	for _, want := range []string{"read 7 = good 3 + refused 4", "no_name", "line 7 is no JSON", "suspect_distinct_id"} {
+	for _, want := range []string{"read 7 = good 3 + rejected 4", "no_name", "line 7 is no JSON", "suspect_distinct_id"} {
 		assert.Contains(t, text, want)
 	}
 }
@@ -85,13 +85,13 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		"no id":        {},
 		"blank id":     {ID: "a b"},
 		"content ids":  {ID: "x", Gate: hogapi.GateOptions{ContentIDs: -1}},
-		"a set policy": {ID: "x", Gate: hogapi.GateOptions{SetPolicy: 9}},
+		"a set policy": {ID: "x", Gate: hogapi.GateOptions{PersonPolicy: 9}},
 	} {
-		_, err := hogapi.Check(t.Context(), numbered(1), o)
+		_, err := hogapi.Check(t.Context(), numbered(1), &o)
 		var input *hogapi.InputError
 		require.ErrorAs(t, err, &input, name)
 	}
-	_, err := hogapi.Check(t.Context(), nil, hogapi.ImportOptions{ID: "x"})
+	_, err := hogapi.Check(t.Context(), nil, &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
@@ -114,9 +114,9 @@ func TestCheckFindsTheImportsDoubles(t *testing.T) {
 			})
 			server := hogapitest.New()
 			options := hogapi.ImportOptions{ID: "x", Rejects: ignoreRejects, Gate: hogapi.GateOptions{MinAge: -1}}
-			receipt, err := server.Client(t).Import(t.Context(), source, options)
+			receipt, err := server.Client(t).Import(t.Context(), source, &options)
 			require.NoError(t, err)
-			report, err := hogapi.Check(t.Context(), source, options)
+			report, err := hogapi.Check(t.Context(), source, &options)
 			require.NoError(t, err)
 			assert.Equal(t, receipt.Acknowledged-int64(server.Ledger().Unique()), report.DoubleUUIDs.Count)
 			if between.Position.IsZero() {
@@ -133,7 +133,7 @@ func TestCheckReportsAsFarAsItCame(t *testing.T) {
 			_ = yield(numberedEvent(1), nil) && yield(hogapi.Event{}, broken)
 		}
 	})
-	report, err := hogapi.Check(t.Context(), source, hogapi.ImportOptions{ID: "x"})
+	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, broken)
 	assert.EqualValues(t, 1, report.Good)
 }
@@ -145,9 +145,9 @@ func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
 	source := hogapi.SourceFunc("quiet", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(func(hogapi.Event, error) bool) { cancel(enough) }
 	})
-	_, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: "x"})
+	_, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, enough)
-	_, err = hogapi.Check(ctx, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "{}\n")), hogapi.ImportOptions{ID: "x"})
+	_, err = hogapi.Check(ctx, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "{}\n")), &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, enough)
 	assert.NotContains(t, err.Error(), "source failed")
 }

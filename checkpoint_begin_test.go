@@ -43,20 +43,20 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 			client := server.Client(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
 			options := hogapi.ImportOptions{ID: "typo", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-			receipt, err := client.Import(t.Context(), tt.source, options)
+			receipt, err := client.Import(t.Context(), tt.source, &options)
 			require.ErrorContains(t, err, tt.says)
 			assert.Zero(t, receipt.Read)
 			assert.NoFileExists(t, path)
 			assert.Empty(t, server.Calls())
 
-			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), options)
+			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), &options)
 			require.NoError(t, err)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 
 			// Once something is settled, a typo changes nothing either.
-			_, err = client.Import(t.Context(), tt.source, options)
+			_, err = client.Import(t.Context(), tt.source, &options)
 			require.Error(t, err)
-			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), options)
+			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), &options)
 			require.NoError(t, err)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 			assert.Equal(t, 30, server.Ledger().Len(), "nothing was sent again")

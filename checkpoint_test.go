@@ -172,7 +172,7 @@ func TestImportRefusesACheckpointInUse(t *testing.T) {
 	require.NoError(t, err)
 	defer owner.Close()
 	server := hogapitest.New()
-	_, err = server.Client(t).Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "held", Checkpoint: hogapi.FileCheckpoint(path)})
+	_, err = server.Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "held", Checkpoint: hogapi.FileCheckpoint(path)})
 	require.ErrorIs(t, err, hogapi.ErrHeld)
 	assert.Zero(t, server.Ledger().Len())
 }
@@ -184,7 +184,7 @@ func TestImportTriesItsCheckpointFirst(t *testing.T) {
 	d := new(simdisk.Disk)
 	broken := errors.New("no space left")
 	d.FailAt(2, broken)
-	_, err := server.Client(t).Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "full", Checkpoint: hogapi.FileCheckpointOn(d, "ckpt")})
+	_, err := server.Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "full", Checkpoint: hogapi.FileCheckpointOn(d, "ckpt")})
 	require.ErrorIs(t, err, broken)
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
@@ -219,7 +219,7 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ckpt")
 			checkpoint := hogapi.FileCheckpoint(path)
 			options := hogapi.ImportOptions{ID: id, Checkpoint: checkpoint}
-			_, err := client.Import(t.Context(), numbered(3), options)
+			_, err := client.Import(t.Context(), numbered(3), &options)
 			require.NoError(t, err)
 			if test.change != nil {
 				changeState(t, checkpoint, test.change)
@@ -229,7 +229,7 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 			sent := len(server.Calls())
 
 			options.ID = test.id
-			_, err = client.Import(t.Context(), hogapi.SourceFunc(test.source, numbered(6).Events), options)
+			_, err = client.Import(t.Context(), hogapi.SourceFunc(test.source, numbered(6).Events), &options)
 			var input *hogapi.InputError
 			require.ErrorAs(t, err, &input)
 			assert.Equal(t, test.field, input.Field)
@@ -240,7 +240,7 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 
 			if test.change == nil { // whom it belongs to goes on from there
 				options.ID = id
-				receipt, err := client.Import(t.Context(), numbered(6), options)
+				receipt, err := client.Import(t.Context(), numbered(6), &options)
 				require.NoError(t, err)
 				assert.EqualValues(t, 6, receipt.Acknowledged)
 				requireWhole(t, server, 6)
@@ -271,18 +271,18 @@ func TestCheckpointOfAnotherProject(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
 			options := hogapi.ImportOptions{ID: "mine", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))}
-			_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+			_, err := server.Client(t).Import(t.Context(), numbered(10), &options)
 			require.NoError(t, err)
 			sent := len(server.Calls())
 
-			_, err = hogapitest.New().Client(t, other...).Import(t.Context(), numbered(10), options)
+			_, err = hogapitest.New().Client(t, other...).Import(t.Context(), numbered(10), &options)
 			var input *hogapi.InputError
 			require.ErrorAs(t, err, &input)
 			assert.Equal(t, "checkpoint: begun with the project", input.Field)
 			require.ErrorContains(t, err, "a new checkpoint")
 			assert.NotContains(t, err.Error(), "phc_")
 
-			receipt, err := server.Client(t).Import(t.Context(), numbered(10), options)
+			receipt, err := server.Client(t).Import(t.Context(), numbered(10), &options)
 			require.NoError(t, err, "the checkpoint stays")
 			assert.EqualValues(t, 10, receipt.Acknowledged)
 			assert.Len(t, server.Calls(), sent, "all of it was there")
@@ -293,12 +293,12 @@ func TestCheckpointOfAnotherProject(t *testing.T) {
 		server := hogapitest.New()
 		checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 		options := hogapi.ImportOptions{ID: "mine", Checkpoint: checkpoint}
-		_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+		_, err := server.Client(t).Import(t.Context(), numbered(10), &options)
 		require.NoError(t, err)
 		changeState(t, checkpoint, func(state string) string {
 			return regexp.MustCompile(`"target":"[0-9a-f]{32}",`).ReplaceAllString(state, "")
 		})
-		_, err = server.Client(t).Import(t.Context(), numbered(20), options)
+		_, err = server.Client(t).Import(t.Context(), numbered(20), &options)
 		require.NoError(t, err)
 		assert.Equal(t, 20, server.Ledger().Unique())
 	})

@@ -45,7 +45,7 @@ func TestPagesThatGoInCircles(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			_, err := hogapitest.New().Client(t).Import(ctx, source, hogapi.ImportOptions{ID: "circle", Rate: hogapi.Unpaced})
+			_, err := hogapitest.New().Client(t).Import(ctx, source, &hogapi.ImportOptions{ID: "circle", Rate: hogapi.Unpaced})
 			if c.around == 0 {
 				require.NoError(t, err)
 				assert.EqualValues(t, c.before+1, pages)

@@ -194,7 +194,7 @@ func (c *committer) save(t ledger.Counts) error {
 	}
 	c.saveTime = time.Since(start)
 	p.core.hook(p.sending, p.core.hooks.OnCheckpoint != nil, func() {
-		p.core.hooks.OnCheckpoint(CheckpointEvent{Position: state.Place, Duration: c.saveTime})
+		p.core.hooks.OnCheckpoint(CheckpointInfo{Position: state.Place, Duration: c.saveTime})
 	})
 	return nil
 }

@@ -128,7 +128,7 @@ func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
 	dial := transport.DialContext
 	transport.DisableKeepAlives = true // each try dials for itself
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if info, _ := CallInfoFrom(ctx); info.Try == 1 {
+		if info, _ := CallInfoFrom(ctx); info.Tries == 1 {
 			refused.Add(1)
 			address = closed.Addr().String()
 		}
@@ -236,7 +236,7 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 		transport.Proxy = nil
 		transport.DisableKeepAlives = true
 		transport.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			if info, _ := CallInfoFrom(ctx); info.Try == 1 {
+			if info, _ := CallInfoFrom(ctx); info.Tries == 1 {
 				return nil, reasons[int(refused.Add(1))%len(reasons)]
 			}
 			near, far := net.Pipe()

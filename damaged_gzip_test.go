@@ -90,14 +90,14 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced,
 			}
 			source := hogapi.JSONLinesFile(before, damaged)
-			receipt, err := client.Import(t.Context(), source, options)
+			receipt, err := client.Import(t.Context(), source, &options)
 			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			require.ErrorContains(t, err, "b.jsonl.gz: the gzip file is cut off or damaged, so nothing of it was sent: ")
 			assert.EqualValues(t, 10, receipt.Acknowledged, "of the file before")
 			assert.Equal(t, 10, server.Ledger().Len())
 
 			require.NoError(t, os.WriteFile(damaged, packed, 0o600)) // a good copy
-			receipt, err = client.Import(t.Context(), source, options)
+			receipt, err = client.Import(t.Context(), source, &options)
 			require.NoError(t, err)
 			assert.EqualValues(t, n+10, receipt.Acknowledged)
 			assert.Equal(t, n+10, server.Ledger().Unique())
@@ -133,10 +133,10 @@ func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
 			source := hogapi.JSONLinesFile(writeFile(t, "large.jsonl.gz", string(tt.content)))
 			if tt.interrupted > 0 {
 				ctx, cancel := context.WithCancel(t.Context())
-				_, err := client.Import(ctx, cancelAfter(source, tt.interrupted, cancel, server), options)
+				_, err := client.Import(ctx, cancelAfter(source, tt.interrupted, cancel, server), &options)
 				require.ErrorIs(t, err, context.Canceled)
 			}
-			receipt, err := client.Import(t.Context(), source, options)
+			receipt, err := client.Import(t.Context(), source, &options)
 			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			first, last := endOf(tt.from+1), endOf(tt.to)
 			want := fmt.Sprintf("large.jsonl.gz: line %d: the gzip file is cut off or damaged: gzip: invalid checksum; "+

@@ -66,13 +66,13 @@ type RestrictionLevel int
 
 // The known levels.
 const (
-	EveryoneCanEdit          RestrictionLevel = 21
-	OnlyCollaboratorsCanEdit RestrictionLevel = 37
+	RestrictionEveryoneCanEdit          RestrictionLevel = 21
+	RestrictionOnlyCollaboratorsCanEdit RestrictionLevel = 37
 )
 
 // IsKnown reports whether l is a level of this package.
 func (l RestrictionLevel) IsKnown() bool {
-	return l == EveryoneCanEdit || l == OnlyCollaboratorsCanEdit
+	return l == RestrictionEveryoneCanEdit || l == RestrictionOnlyCollaboratorsCanEdit
 }
 
 // PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values
@@ -81,12 +81,12 @@ type PrivilegeLevel int
 
 // The known levels.
 const (
-	CanView PrivilegeLevel = 21
-	CanEdit PrivilegeLevel = 37
+	PrivilegeCanView PrivilegeLevel = 21
+	PrivilegeCanEdit PrivilegeLevel = 37
 )
 
 // IsKnown reports whether l is a level of this package.
-func (l PrivilegeLevel) IsKnown() bool { return l == CanView || l == CanEdit }
+func (l PrivilegeLevel) IsKnown() bool { return l == PrivilegeCanView || l == PrivilegeCanEdit }
 
 // AccessLevel is the role of the user of the key. The service may send values that this package
 // does not know.

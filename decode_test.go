@@ -37,7 +37,7 @@ func lists(ctx context.Context, c *Client) map[string]map[string]func() error {
 			"all exports":        func() error { return last(c.BatchExports.All(ctx, nil)) },
 			"runs":               func() error { _, err := c.Runs.List(ctx, exportA, nil); return err },
 			"all runs":           func() error { return last(c.Runs.All(ctx, exportA, nil)) },
-			"failed runs":        func() error { return last(c.Runs.Failed(ctx, exportA, nil)) },
+			"failed runs":        func() error { return last(c.Runs.LatestFailed(ctx, exportA, nil)) },
 			"backfills":          func() error { return last(c.Backfills.All(ctx, exportA, nil)) },
 			"dashboards":         func() error { return last(c.Dashboards.All(ctx, nil)) },
 			"log":                func() error { _, err := c.BatchExports.Logs(ctx, exportA, nil); return err },

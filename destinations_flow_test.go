@@ -20,7 +20,7 @@ func change(t *testing.T, s *hogapitest.Server, x hogapitest.Export, configs ...
 	for _, config := range configs {
 		read.Destination = read.Destination.With(config)
 	}
-	_, err = client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdate{Destination: hogapi.Set(read.Destination)})
+	_, err = client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(read.Destination)})
 	return err
 }
 

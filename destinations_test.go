@@ -214,7 +214,7 @@ func secretive(t *testing.T) map[string]any {
 	create := testCreate
 	create.Destination = decoded
 	return map[string]any{
-		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdate{Destination: Set(typed)}, "config": typed.Config,
+		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdateRequest{Destination: Set(typed)}, "config": typed.Config,
 		"export": BatchExport{Destination: decoded}, "page": &OffsetPage[BatchExport]{Results: []BatchExport{{Destination: decoded}}},
 		"snowflake":       SnowflakeConfig{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
 		"aws integration": AwsS3IntegrationRequest{AWSSecretAccessKey: NewSecret(canary)}, "databricks integration": DatabricksIntegrationRequest{ClientID: NewSecret(canary)},
@@ -292,7 +292,7 @@ func TestCredentialsAreInTheRequest(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, s.body, canary)
 			assert.NotContains(t, s.body, "redacted")
-			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdate{Destination: Set(d)})
+			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{Destination: Set(d)})
 			require.NoError(t, err)
 			assert.Contains(t, s.body, canary)
 		})

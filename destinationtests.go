@@ -101,7 +101,7 @@ const testTry = 2 * time.Minute
 // GET /batch_exports/test/, scope batch_export:read, then for each step POST
 // /batch_exports/run_test_step_new/, scope batch_export:write.
 func (s *BatchExportsService) TestDestination(
-	ctx context.Context, export BatchExportCreate, options ...CallOption,
+	ctx context.Context, export BatchExportRequest, options ...CallOption,
 ) (*DestinationTest, error) {
 	body, err := export.wire(OpBatchExportsRunTestStep)
 	if err != nil {

@@ -10,7 +10,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		for run, err := range client.Runs.Failed(ctx, export.ID, nil) {
+//		for run, err := range client.Runs.LatestFailed(ctx, export.ID, nil) {
 //			if err != nil {
 //				return err
 //			}

@@ -63,9 +63,8 @@ var (
 // APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
 // sentinels of this package.
 type APIError struct {
-	Op         Op            // for example "batch_exports.get"
-	Method     string        // of HTTP
-	Route      string        // path template, never the URL
+	CallInfo
+
 	StatusCode int           // of HTTP
 	Type       string        // the service's error type, such as "validation_error"; may be empty
 	Code       string        // the service's error code, such as "required"; may be empty
@@ -73,7 +72,6 @@ type APIError struct {
 	Attr       string        // the field it complains about; may be empty
 	RequestID  string        // of the answer, where a proxy or the service sets one
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
-	Attempts   int           // tries made, the first included
 
 	// Alternative is what to use on a server that does not have the operation, or no longer takes this
 	// form of destination. It is empty for all other errors, and where nothing replaces it.
@@ -109,8 +107,8 @@ func (e *APIError) Error() string {
 	if e.RequestID != "" {
 		fmt.Fprintf(&b, " [request %s]", e.RequestID)
 	}
-	if e.Attempts > 1 {
-		fmt.Fprintf(&b, " [%d tries]", e.Attempts)
+	if e.Tries > 1 {
+		fmt.Fprintf(&b, " [%d tries]", e.Tries)
 	}
 	return b.String()
 }
@@ -215,7 +213,7 @@ func (e *APIError) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("op", string(e.Op)), slog.String("route", e.Route), slog.Int("status", e.StatusCode),
 		slog.String("code", e.Code), slog.String("detail", e.Detail), slog.String("request_id", e.RequestID),
-		slog.Int("attempts", e.Attempts))
+		slog.Int("tries", e.Tries))
 }
 
 // InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
@@ -257,12 +255,10 @@ func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 // have reached the service; operations that may not be repeated report that as an
 // [OutcomeUnknownError].
 type TransportError struct {
-	Op       Op
-	Method   string
-	Route    string
-	Attempts int
-	Sent     bool
-	Err      error // the cause, without URLs
+	CallInfo
+
+	Sent bool
+	Err  error // the cause, without URLs
 }
 
 func (e *TransportError) Error() string {
@@ -270,8 +266,8 @@ func (e *TransportError) Error() string {
 	if !e.Sent {
 		text += " (nothing was sent)"
 	}
-	if e.Attempts > 1 {
-		text += fmt.Sprintf(" [%d tries]", e.Attempts)
+	if e.Tries > 1 {
+		text += fmt.Sprintf(" [%d tries]", e.Tries)
 	}
 	return text
 }
@@ -281,9 +277,8 @@ func (e *TransportError) Unwrap() error { return e.Err }
 
 // DecodeError is an answer that claims success and cannot be understood.
 type DecodeError struct {
-	Op         Op
-	Method     string
-	Route      string
+	CallInfo
+
 	StatusCode int
 	Err        error
 
@@ -309,12 +304,10 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // lost, could not be read, or does not say that nothing was done. Check with List or Get before you
 // try again. It matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
-	Op       Op
-	Method   string
-	Route    string
-	Attempts int
-	Done     bool  // the service said that it carried out the call; only its answer could not be read
-	Err      error // *APIError, *TransportError or *DecodeError
+	CallInfo
+
+	Done bool  // the service said that it carried out the call; only its answer could not be read
+	Err  error // *APIError, *TransportError or *DecodeError
 }
 
 func (e *OutcomeUnknownError) Error() string {
@@ -341,18 +334,21 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 // PageError ends a walk over pages. All items before it are valid. To resume, list again with
-// Offset or Cursor set to the values here and all other options as they were.
+// Offset, Cursor or Before set to the values here and all other options as they were.
 type PageError struct {
 	Op     Op
-	Page   int    // from 1, of this walk
-	Offset int    // of the page that failed; offset lists only
-	Cursor string // of the page that failed; cursor lists only, empty for the first page
+	Page   int       // from 1, of this walk
+	Offset int       // of the page that failed; offset lists only
+	Cursor string    // of the page that failed; cursor lists only, empty for the first page
+	Before time.Time // of the page that failed; logs only, zero for the first page
 	Err    error
 }
 
 func (e *PageError) Error() string {
 	where := "the start"
 	switch {
+	case !e.Before.IsZero():
+		where = "Before " + formatTime(e.Before)
 	case e.Cursor != "":
 		where = "its cursor"
 	case e.Offset > 0:

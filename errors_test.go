@@ -111,7 +111,7 @@ func TestErrorBodies(t *testing.T) {
 			require.ErrorAs(t, err, &got)
 			require.Equal(t, tt.body, string(got.Body()))
 			want := tt.want
-			want.Op, want.Method, want.Route, want.StatusCode, want.Attempts = OpBatchExportsGet, "GET", "/batch_exports/{id}/", tt.status, 1
+			want.CallInfo, want.StatusCode = CallInfo{OpBatchExportsGet, "GET", "/batch_exports/{id}/", 1}, tt.status
 			want.scope, want.ids, want.isForeign, want.body = got.scope, got.ids, got.isForeign, got.body
 			require.Equal(t, want, *got)
 			for _, sentinel := range sentinels {
@@ -129,7 +129,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 	err := get(t.Context(), newFakeClient(t, newScript(answers(400, `{"detail":"`+strings.Repeat("ä", 10_000)+`"}`))))
 	require.Less(t, len(err.Error()), 700)
 	require.True(t, strings.HasSuffix(err.Error(), "ä…"))
-	transport := &TransportError{Op: OpDo, Err: errors.New(strings.Repeat("x", 10_000) + "\n")}
+	transport := &TransportError{CallInfo: CallInfo{Op: OpDo}, Err: errors.New(strings.Repeat("x", 10_000) + "\n")}
 	require.Less(t, len(transport.Error()), 700)
 	input := &InputError{Op: OpDo, Field: "Path", Value: strings.Repeat("ä", 100), Want: "less"}
 	require.Less(t, len(input.Error()), 200)
@@ -141,15 +141,15 @@ func TestHints(t *testing.T) {
 		err  APIError
 		says string
 	}{
-		{APIError{Op: OpRunsGet, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
-		{APIError{Op: OpBatchExportsGet, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
-		{APIError{Op: OpCapture, StatusCode: 401}, "check the project API key (phc_…)"},
-		{APIError{Op: OpDo, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
-		{APIError{Op: OpDo, StatusCode: 503, Attempts: 4}, "[4 tries]"},
+		{APIError{CallInfo: CallInfo{Op: OpRunsGet}, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
+		{APIError{CallInfo: CallInfo{Op: OpBatchExportsGet}, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
+		{APIError{CallInfo: CallInfo{Op: OpCapture}, StatusCode: 401}, "check the project API key (phc_…)"},
+		{APIError{CallInfo: CallInfo{Op: OpDo}, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
+		{APIError{CallInfo: CallInfo{Op: OpDo, Tries: 4}, StatusCode: 503}, "[4 tries]"},
 	} {
 		require.Contains(t, tt.err.Error(), tt.says)
 	}
-	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{Op: OpDo, StatusCode: 403}).Error())
+	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{CallInfo: CallInfo{Op: OpDo}, StatusCode: 403}).Error())
 }
 
 // Every operation that needs a scope names it.
@@ -172,7 +172,7 @@ func TestErrorFields(t *testing.T) {
 		require.ErrorContains(t, err, "503 busy: d [request req1] [4 tries]")
 		for _, want := range []string{
 			`level=DEBUG msg="hogapi: try" op=do route=/things/ try=4 status=503`, `level=WARN msg="hogapi: retry" op=do route=/things/ try=3 reason="status 503"`,
-			`level=ERROR msg="hogapi: failed" op=do route=/things/ try=4 status=503`, "error.op=do error.route=/things/ error.status=503 error.code=busy error.detail=d error.request_id=req1 error.attempts=4",
+			`level=ERROR msg="hogapi: failed" op=do route=/things/ try=4 status=503`, "error.op=do error.route=/things/ error.status=503 error.code=busy error.detail=d error.request_id=req1 error.tries=4",
 		} {
 			require.Contains(t, log.String(), want)
 		}
@@ -196,16 +196,16 @@ func TestErrorFields(t *testing.T) {
 
 // Every kind of error names the operation, keeps its cause, and nothing else.
 func TestErrorTexts(t *testing.T) {
-	api := &APIError{Op: OpBatchExportsCreate, StatusCode: 502}
+	api := &APIError{CallInfo: CallInfo{Op: OpBatchExportsCreate}, StatusCode: 502}
 	for _, tt := range []struct {
 		err    error
 		text   string
 		causes []error
 	}{
-		{&TransportError{Op: OpRunsList, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
-		{&TransportError{Op: OpRunsList, Err: errCut, Attempts: 3}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
-		{&DecodeError{Op: OpRunsList, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
-		{&OutcomeUnknownError{Op: OpBatchExportsCreate, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
+		{&TransportError{CallInfo: CallInfo{Op: OpRunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
+		{&TransportError{CallInfo: CallInfo{Op: OpRunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
+		{&DecodeError{CallInfo: CallInfo{Op: OpRunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
+		{&OutcomeUnknownError{CallInfo: CallInfo{Op: OpBatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
 		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
 		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{errPageLimit}},
 		{&PageError{Op: OpRunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
@@ -226,13 +226,13 @@ func TestPanicInAHook(t *testing.T) {
 		var log bytes.Buffer
 		var told []string
 		tell := func(name string, info CallInfo) {
-			told = append(told, fmt.Sprint(name, info.Try))
+			told = append(told, fmt.Sprint(name, info.Tries))
 			panic("secret text")
 		}
 		hooks := Hooks{
-			OnTry:    func(_ context.Context, e TryEvent) { tell("try", e.CallInfo) },
-			OnRetry:  func(_ context.Context, e RetryEvent) { tell("retry", e.CallInfo) },
-			OnResult: func(_ context.Context, e ResultEvent) { tell("result", e.CallInfo) },
+			OnTry:    func(_ context.Context, e TryInfo) { tell("try", e.CallInfo) },
+			OnRetry:  func(_ context.Context, e RetryInfo) { tell("retry", e.CallInfo) },
+			OnResult: func(_ context.Context, e ResultInfo) { tell("result", e.CallInfo) },
 		}
 		client := newFakeClient(t, newScript(answers(503, ""), answers(200, "")), WithHooks(hooks), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		require.NoError(t, get(t.Context(), client))
@@ -245,9 +245,9 @@ func TestPanicInAHook(t *testing.T) {
 // What hooks and transports are told.
 func TestHookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tries []TryEvent
-		var retries []RetryEvent
-		var results []ResultEvent
+		var tries []TryInfo
+		var retries []RetryInfo
+		var results []ResultInfo
 		var infos []CallInfo
 		slow := func(then step) step {
 			return func(r *http.Request) (*http.Response, error) {
@@ -259,24 +259,24 @@ func TestHookEvents(t *testing.T) {
 			}
 		}
 		client := newFakeClient(t, newScript(slow(answers(503, "", "Retry-After", "2")), slow(fails(errCut)), slow(answers(404, ""))), WithHooks(Hooks{
-			OnTry:    func(_ context.Context, e TryEvent) { tries = append(tries, e) },
-			OnRetry:  func(_ context.Context, e RetryEvent) { retries = append(retries, e) },
-			OnResult: func(_ context.Context, e ResultEvent) { results = append(results, e) },
+			OnTry:    func(_ context.Context, e TryInfo) { tries = append(tries, e) },
+			OnRetry:  func(_ context.Context, e RetryInfo) { retries = append(retries, e) },
+			OnResult: func(_ context.Context, e ResultInfo) { results = append(results, e) },
 		}))
 		start := time.Now()
 		err := client.call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil)
 		require.ErrorIs(t, err, ErrNotFound)
 		info := func(try int) CallInfo {
-			return CallInfo{Op: OpBatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Try: try}
+			return CallInfo{Op: OpBatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Tries: try}
 		}
 		require.Equal(t, []CallInfo{info(1), info(2), info(3)}, infos)
-		require.Equal(t, []TryEvent{
+		require.Equal(t, []TryInfo{
 			{CallInfo: info(1), StatusCode: 503, Duration: time.Second}, {CallInfo: info(2), Err: errCut, Duration: time.Second}, {CallInfo: info(3), StatusCode: 404, Duration: time.Second},
 		}, tries)
 		require.Len(t, retries, 2)
-		require.Equal(t, RetryEvent{CallInfo: info(1), StatusCode: 503, Reason: "status 503", Wait: 2 * time.Second}, retries[0])
+		require.Equal(t, RetryInfo{CallInfo: info(1), StatusCode: 503, Reason: "status 503", Wait: 2 * time.Second}, retries[0])
 		require.Equal(t, "no answer", retries[1].Reason)
-		require.Equal(t, []ResultEvent{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start)}}, results)
+		require.Equal(t, []ResultInfo{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start)}}, results)
 
 		require.ErrorIs(t, client.ForProject("x").call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil), ErrInvalid)
 		require.Len(t, results, 1, "a call that is refused is none")

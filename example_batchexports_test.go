@@ -25,7 +25,7 @@ func exampleClient(options ...hogapitest.Option) (*hogapi.Client, *hogapitest.Pr
 func ExampleBatchExportsService_Create() {
 	client, project := exampleClient()
 	project.AddIntegration(hogapitest.Integration{ID: 4}) // see ExampleIntegrationsService_Create
-	export, err := client.BatchExports.Create(context.Background(), hogapi.BatchExportCreate{
+	export, err := client.BatchExports.Create(context.Background(), hogapi.BatchExportRequest{
 		Name:     "events to the lake",
 		Model:    hogapi.ModelEvents,
 		Interval: hogapi.IntervalDay,
@@ -51,7 +51,7 @@ func ExampleBatchExportsService_Create() {
 // A secret is in the request and prints nowhere.
 func ExampleNewSecret() {
 	client, _ := exampleClient(hogapitest.WithOldService())
-	create := hogapi.BatchExportCreate{
+	create := hogapi.BatchExportRequest{
 		Name: "events to the warehouse", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{
 			Host: hogapi.Set("db.example"), Port: hogapi.Set(5432), Database: hogapi.Set("posthog"),
@@ -81,7 +81,7 @@ func ExampleBatchExportsService_Update() {
 		log.Fatal(err)
 	}
 
-	updated, err := client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdate{
+	updated, err := client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdateRequest{
 		Paused:      hogapi.Set(false),
 		EndAt:       hogapi.Null[time.Time](),
 		Destination: hogapi.Set(export.Destination.With(hogapi.S3Config{Prefix: hogapi.Set("new/")})),
@@ -164,7 +164,7 @@ func ExampleBatchExport_BackfillRange() {
 
 func ExampleInputError() {
 	client, _ := exampleClient()
-	_, err := client.BatchExports.Update(context.Background(), uuid.New(), hogapi.BatchExportUpdate{Interval: hogapi.Set(hogapi.Interval("Hour"))})
+	_, err := client.BatchExports.Update(context.Background(), uuid.New(), hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.Interval("Hour"))})
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, hogapi.ErrInvalid))
 	// Output:

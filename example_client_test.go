@@ -115,9 +115,9 @@ func ExampleWithHooks() {
 	options := append(server.ClientOptions(hogapitest.DefaultProject),
 		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond}),
 		hogapi.WithHooks(hogapi.Hooks{
-			OnRetry: func(_ context.Context, e hogapi.RetryEvent) { fmt.Println("retry:", e.Op, e.Reason) },
-			OnResult: func(_ context.Context, e hogapi.ResultEvent) {
-				fmt.Println("result:", e.Op, e.StatusCode, "tries", e.Try)
+			OnRetry: func(_ context.Context, e hogapi.RetryInfo) { fmt.Println("retry:", e.Op, e.Reason) },
+			OnResult: func(_ context.Context, e hogapi.ResultInfo) {
+				fmt.Println("result:", e.Op, e.StatusCode, "tries", e.Tries)
 			},
 		}))
 	client, err := hogapi.NewClient(options...)

@@ -18,7 +18,7 @@ func ExampleDashboardsService_All() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(*dashboard.Name, dashboard.EffectivePrivilegeLevel == hogapi.CanEdit)
+		fmt.Println(*dashboard.Name, dashboard.EffectivePrivilegeLevel == hogapi.PrivilegeCanEdit)
 	}
 	// Output: Growth true
 }

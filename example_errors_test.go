@@ -35,7 +35,7 @@ func ExampleOutcomeUnknownError() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	_, err = client.BatchExports.Create(ctx, hogapi.BatchExportCreate{
+	_, err = client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "nightly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalDay,
 		Destination: hogapi.Destination{Type: hogapi.DestinationNoOp, Config: hogapi.NoOpConfig{}},
 	})

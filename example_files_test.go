@@ -46,7 +46,7 @@ func ExampleFileCheckpoint() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	for range 2 { // the second run finds nothing left to do
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
 			ID: "doors-2024", Checkpoint: hogapi.FileCheckpoint(path + ".ckpt"),
 		})
 		if err != nil {
@@ -71,7 +71,7 @@ func ExampleRejectFile() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func ExampleRejectFile() {
 	if err := os.WriteFile(rejects, []byte(corrected), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, nil), hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func ExampleRejectedRecords() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func ExampleRejectedRecords() {
 		at, err := time.Parse(time.RFC3339, fields[2])
 		return []hogapi.Event{{Name: fields[0], DistinctID: fields[1], Timestamp: at}}, err
 	}
-	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, parse), hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, parse), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
 	if err != nil {
 		log.Fatal(err)
 	}

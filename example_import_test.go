@@ -39,7 +39,7 @@ func ExampleClient_Import() {
 		}
 	})
 
-	receipt, err := client.Import(context.Background(), source, hogapi.ImportOptions{
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{
 		ID: "sign-ups-2024",
 		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			fmt.Println("rejected:", r.Position, r.Err.Reason)
@@ -73,7 +73,7 @@ func ExampleClient_NewCapture() {
 		log.Fatal(err)
 	}
 	var committed hogapi.Position
-	capture, err := client.NewCapture(hogapi.CaptureOptions{
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{
 		ID:        "orders-topic",
 		OnSettled: func(p hogapi.Position) { committed = p }, // commit the offset
 	})
@@ -105,7 +105,7 @@ func ExampleCapture_Enqueue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	capture, err := client.NewCapture(hogapi.CaptureOptions{})
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func ExampleIntegrationsService_Create() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	export, err := client.BatchExports.Create(ctx, hogapi.BatchExportCreate{
+	export, err := client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
 			Type:        hogapi.DestinationAwsS3,
@@ -73,7 +73,7 @@ func ExampleBatchExportsService_TestDestination() {
 	id := project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
 	project.FailTestStep("Bucket exists", "no bucket of this name")
 
-	test, err := client.BatchExports.TestDestination(context.Background(), hogapi.BatchExportCreate{
+	test, err := client.BatchExports.TestDestination(context.Background(), hogapi.BatchExportRequest{
 		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
 			Type:        hogapi.DestinationAwsS3,

@@ -17,7 +17,7 @@ func ExampleReceipt_CountQueries() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	receipt, err := client.Import(context.Background(), numbered(3), hogapi.ImportOptions{ID: "orders-1998"})
+	receipt, err := client.Import(context.Background(), numbered(3), &hogapi.ImportOptions{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)
 	}

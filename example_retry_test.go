@@ -21,7 +21,7 @@ func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.Watch
 			if err != nil {
 				return retried, err
 			}
-			for run, err := range project.Runs.Failed(ctx, export.ID, nil) {
+			for run, err := range project.Runs.LatestFailed(ctx, export.ID, nil) {
 				if err != nil {
 					return retried, err
 				}
@@ -52,7 +52,7 @@ func retry(ctx context.Context, project *hogapi.Client, exportID, runID uuid.UUI
 }
 
 // The failed runs of all exports of three projects are retried, one after another, and waited for.
-func ExampleRunsService_Failed() {
+func ExampleRunsService_LatestFailed() {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	for _, id := range []string{"1", "2", "3"} {
 		export := server.Project(id).AddExport(hogapitest.Export{Name: "to the bucket"})

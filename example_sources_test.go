@@ -45,7 +45,7 @@ func ExampleJSONLinesFile() {
 		Rejects:    hogapi.RejectFile(path + ".rejects"),
 	}
 	for range 2 { // the second run finds nothing to do, and returns the same receipt
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), options)
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &options)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -60,17 +60,17 @@ func ExampleJSONLinesFile() {
 func ExampleCheck() {
 	path := exampleFile()
 	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
-	report, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "shop-2024"})
+	report, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "shop-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("good", report.Good, "refused", report.Refused)
+	fmt.Println("good", report.Good, "rejected", report.Rejected)
 	fmt.Println(report.Oldest.UTC().Format(time.RFC3339), "to", report.Newest.UTC().Format(time.RFC3339))
 	for _, place := range report.Reasons[hogapi.ReasonBadRecord].Examples {
 		fmt.Println("bad record at", place.Position)
 	}
 	// Output:
-	// good 3 refused 1
+	// good 3 rejected 1
 	// 2024-05-01T10:30:00Z to 2024-05-02T07:00:00Z
 	// bad record at events.jsonl@244
 }
@@ -103,7 +103,7 @@ func ExamplePagedSource() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	receipt, err := client.Import(context.Background(), source, hogapi.ImportOptions{ID: "orders-2024"})
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
 	fmt.Println(receipt.Acknowledged, receipt.First, "to", receipt.Last, err)
 	// Output: 5 1 to 5 <nil>
 }
@@ -119,16 +119,16 @@ func ExampleMapSource() {
 		ev.Name = "shop: " + ev.Name
 		return []hogapi.Event{ev}, nil
 	})
-	report, err := hogapi.Check(context.Background(), source, hogapi.ImportOptions{ID: "shop-2024"})
+	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "shop-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("good", report.Good, "refused", report.Refused, "skipped", report.Skips)
+	fmt.Println("good", report.Good, "rejected", report.Rejected, "skipped", report.Skips)
 	for _, row := range report.Days {
 		fmt.Println(row.Day, row.Event, row.Events)
 	}
 	// Output:
-	// good 2 refused 1 skipped map[internal user:1]
+	// good 2 rejected 1 skipped map[internal user:1]
 	// 2024-05-01 shop: order placed 1
 	// 2024-05-02 shop: order paid 1
 }

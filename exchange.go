@@ -58,7 +58,7 @@ func (x *exchange) addKey(key string) {
 }
 
 func (x *exchange) info(try int) CallInfo {
-	return CallInfo{Op: x.op.name, Method: x.op.method, Route: x.op.path, Try: try}
+	return CallInfo{Op: x.op.name, Method: x.op.method, Route: x.op.path, Tries: try}
 }
 
 // send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
@@ -175,9 +175,7 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if x.op.replay != ReplayNever {
 		return err
 	}
-	return &OutcomeUnknownError{
-		Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Done: done, Err: err,
-	}
+	return &OutcomeUnknownError{CallInfo: x.info(x.tries), Done: done, Err: err}
 }
 
 // saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one
@@ -214,9 +212,9 @@ func (x *exchange) failure(ctx context.Context) error {
 func (x *exchange) apiError() *APIError {
 	a, text := x.answer, x.problem
 	err := &APIError{
-		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: a.StatusCode,
+		CallInfo: x.info(x.tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
-		RequestID: httptry.RequestID(a.Header), RetryAfter: x.last.RetryAfter, Attempts: x.tries,
+		RequestID: httptry.RequestID(a.Header), RetryAfter: x.last.RetryAfter,
 		scope: x.op.scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
 	}
 	if err.isUnsupported() {
@@ -226,9 +224,7 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{
-		Op: x.op.name, Method: x.op.method, Route: x.op.path, Attempts: x.tries, Sent: sent, Err: err,
-	}
+	return &TransportError{CallInfo: x.info(x.tries), Sent: sent, Err: err}
 }
 
 // read decodes a success into out. An answer that cannot be read leaves a call that may not be
@@ -264,7 +260,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
-		Op: x.op.name, Method: x.op.method, Route: x.op.path, StatusCode: x.answer.StatusCode,
+		CallInfo: x.info(x.tries), StatusCode: x.answer.StatusCode,
 		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.keys),
 	}, false)
 }

@@ -280,8 +280,8 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 		return err
 	}
 	return &OutcomeUnknownError{
-		Op: r.op.name, Method: r.op.method, Route: r.op.path, Attempts: 1,
-		Err: fmt.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status))),
+		CallInfo: CallInfo{Op: r.op.name, Method: r.op.method, Route: r.op.path, Tries: 1},
+		Err:      fmt.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status))),
 	}
 }
 

@@ -37,12 +37,12 @@ type DownloadOptions struct {
 // it: to resume, call Download again with the Offset, Size and ETag of the error. If it is
 // [ErrFileChanged], start again at Offset 0, in an empty writer.
 type DownloadError struct {
-	File     uuid.UUID
-	Offset   int64  // bytes that the writer has, those of earlier calls included
-	Size     int64  // of the file; -1 if it is not known
-	ETag     string // of the file; "" if it is not known
-	Attempts int    // requests for the file
-	Err      error  // the cause, without URLs
+	File   uuid.UUID
+	Offset int64  // bytes that the writer has, those of earlier calls included
+	Size   int64  // of the file; -1 if it is not known
+	ETag   string // of the file; "" if it is not known
+	Tries  int    // requests for the file
+	Err    error  // the cause, without URLs
 }
 
 func (e *DownloadError) Error() string {
@@ -62,7 +62,7 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 
 // Download writes one file of a completed file download to w, byte for byte as it is stored, and
 // returns its size. The file is an id of FileDownload.Files. A download that is cut off resumes
-// where it was; if nothing more arrives in as many attempts as RetryPolicy.MaxTries, the error is a
+// where it was; if nothing more arrives in as many tries as RetryPolicy.MaxTries, the error is a
 // [*DownloadError] that says where to resume. An attempt ends when no byte has arrived for the time
 // of [WithTryTimeout]; there is no limit for the whole: give ctx a deadline. A file that is not
 // whole is always an error. A storage may mark what it sends as gzip: it is written as it comes, so a
@@ -109,7 +109,7 @@ func (s *FileDownloadsService) transfer(id, file uuid.UUID, w io.Writer, from Do
 	return t
 }
 
-// transfer is one file on its way, over all attempts.
+// transfer is one file on its way, over all tries.
 type transfer struct {
 	client  *Client
 	request request
@@ -119,7 +119,7 @@ type transfer struct {
 
 	at, size int64  // written; -1 until it is known
 	etag     string // of the first attempt whose storage gave one
-	attempts int
+	tries    int
 	noGzip   bool // the file is not stored as gzip
 }
 
@@ -134,10 +134,10 @@ func (t *transfer) run(ctx context.Context) error {
 	if _, isInput := errors.AsType[*InputError](err); isInput || err == nil {
 		return err
 	}
-	return &DownloadError{File: t.file, Offset: t.at, Size: t.size, ETag: t.etag, Attempts: t.attempts, Err: err}
+	return &DownloadError{File: t.file, Offset: t.at, Size: t.size, ETag: t.etag, Tries: t.tries, Err: err}
 }
 
-// try makes attempts until the file is whole, or none can help.
+// try repeats it until the file is whole, or none can help.
 func (t *transfer) try(ctx context.Context) error {
 	for failures := 0; ; {
 		before := t.at
@@ -186,7 +186,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.attempts++
+	t.tries++
 	return t.read(ctx, where)
 }
 
@@ -327,7 +327,7 @@ func isEncoded(h http.Header, noGzip bool) bool {
 	})
 }
 
-// identify compares size and ETag with those of earlier attempts: all bytes must be of one file.
+// identify compares size and ETag with those of earlier tries: all bytes must be of one file.
 func (t *transfer) identify(resp *http.Response, size int64) error {
 	etag := resp.Header.Get("ETag")
 	switch {

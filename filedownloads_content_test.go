@@ -177,7 +177,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 				assert.Equal(t, c.at, failed.Offset)
 				assert.Equal(t, testContent[:c.at], got)
 				assert.Equal(t, fileA, failed.File)
-				assert.Equal(t, c.tries, failed.Attempts)
+				assert.Equal(t, c.tries, failed.Tries)
 				assert.Len(t, s.ranges, c.tries)
 				requireNoSignature(t, err)
 			})
@@ -297,8 +297,8 @@ func TestTheSignedURLIsNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := newFakeClient(t, s, WithLogger(logger), WithRetryPolicy(RetryPolicy{MaxTries: 2}), WithHooks(Hooks{
-					OnTry:    func(_ context.Context, e TryEvent) { fmt.Fprintf(&logged, "%+v", e) },
-					OnResult: func(_ context.Context, e ResultEvent) { fmt.Fprintf(&logged, "%+v", e) },
+					OnTry:    func(_ context.Context, e TryInfo) { fmt.Fprintf(&logged, "%+v", e) },
+					OnResult: func(_ context.Context, e ResultInfo) { fmt.Fprintf(&logged, "%+v", e) },
 				}))
 				_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, nil, WithReply(&reply))
 				if name == "good" {

@@ -185,7 +185,7 @@ func TestADownloadFromAStorageThatIgnoresRanges(t *testing.T) {
 func TestImportedEventsCanBeDownloaded(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
 	client := server.Client(t)
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.Repeat(goodRecord+"\n", 3))), hogapi.ImportOptions{ID: "x"})
+	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.Repeat(goodRecord+"\n", 3))), &hogapi.ImportOptions{ID: "x"})
 	require.NoError(t, err)
 	download := aDownload()
 	download.File.Compression = ""

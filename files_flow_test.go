@@ -67,7 +67,7 @@ func TestImportOfRealCommits(t *testing.T) {
 	commits, _ := readCommits(t)
 	require.Len(t, commits, 11_576)
 	server := hogapitest.New()
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(commitsFile), hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(commitsFile), &hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	assert.EqualValues(t, len(commits), receipt.Read)
 	assert.EqualValues(t, len(commits), receipt.Acknowledged)
@@ -103,7 +103,7 @@ func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
 	}
 	server := hogapitest.New()
 	for _, content := range []string{stripped.String(), zipped(t, stripped.String())} {
-		receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "commits", content)), hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+		receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "commits", content)), &hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
 		require.NoError(t, err)
 		assert.EqualValues(t, len(commits), receipt.Acknowledged)
 		assert.Equal(t, len(commits), server.Ledger().Unique())
@@ -130,7 +130,7 @@ func TestImportOfThreeFilesWithProgress(t *testing.T) {
 	}
 	server := hogapitest.New()
 	var last hogapi.Stats
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), hogapi.ImportOptions{
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
 		ID: "three-files", Rate: hogapi.Unpaced, Total: int64(len(lines)),
 		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "state", "three.ckpt")),
 		Rejects:    hogapi.RejectFile(filepath.Join(folder, "state", "rejects.jsonl")),
@@ -276,7 +276,7 @@ func TestImportOfAnotherFileOfTheSameName(t *testing.T) {
 				}
 				load := func(checkpoint hogapi.Checkpointer, content string) (hogapi.Receipt, error) {
 					path := writeFile(t, "events.jsonl", form(t, content))
-					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), options(checkpoint))
+					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), new(options(checkpoint)))
 				}
 				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 				_, err := load(checkpoint, lines(2023, first))
@@ -309,7 +309,7 @@ func stoppedImport(t *testing.T, client *hogapi.Client, source hogapi.Source, af
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	return client.Import(ctx, &stoppingSource{source, after, cancel}, o)
+	return client.Import(ctx, &stoppingSource{source, after, cancel}, &o)
 }
 
 type stoppingSource struct {
@@ -383,7 +383,7 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 	disk := new(simdisk.Disk)
 	for duplicates := 0; ; {
 		disk.CrashAt(1 + random.IntN(40))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(b.path), hogapi.ImportOptions{
+		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(b.path), &hogapi.ImportOptions{
 			ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpointOn(disk, "d/ckpt"), Rejects: hogapi.RejectFileOn(disk, "elsewhere/rejects"),
 			Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: inFlight, NoCompression: true},
 		})

@@ -50,7 +50,7 @@ func (m *monthly) write(text string) {
 
 func (m *monthly) run() (hogapi.Receipt, error) {
 	return m.server.Client(m.t).Import(m.t.Context(), hogapi.JSONLinesFile(m.path),
-		hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
+		&hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
 }
 
 func (m *monthly) requireRefused() {
@@ -128,7 +128,7 @@ func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
 				}
 				return 0
 			})
-			_, err := m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), hogapi.ImportOptions{
+			_, err := m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), &hogapi.ImportOptions{
 				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
 				Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1, MaxInFlight: 2},
 			})
@@ -171,7 +171,7 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
 				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 				run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
-					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), hogapi.ImportOptions{
+					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
 						ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
 					})
 				}
@@ -211,7 +211,7 @@ func TestTheFileBeforeIsNotNeeded(t *testing.T) {
 			first, second := writeFile(t, "a.jsonl", linesOf(2023, 2)), writeFile(t, "b.jsonl", linesOf(2024, 1))
 			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 			run := func() hogapi.Receipt {
-				receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(first, second), hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
+				receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(first, second), &hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
 				require.NoError(t, err)
 				return receipt
 			}

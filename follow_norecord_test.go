@@ -21,7 +21,7 @@ func TestBackfillByDatesWithoutARecord(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
 		client := s.Client(t)
 		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
-		_, err := client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdate{Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(22)})
+		_, err := client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(22)})
 		require.NoError(t, err)
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
 		require.NoError(t, err)

@@ -350,7 +350,7 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := hogapitest.New(hogapitest.WithEra(era))
 			client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning, End: hogapi.At(december)})
+			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)})
 			require.NoError(t, err)
 			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 			require.NoError(t, err)

@@ -114,50 +114,37 @@ type GateOptions struct {
 	// often it came before. It is the number of different contents to remember, at about 100 bytes
 	// each. Only for sources that give the same events in the same order each time.
 	ContentIDs int
-	// SetPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
-	SetPolicy SetPolicy
-	// Heatmaps says what becomes of heatmap data, of which the service adds rows at every send.
-	Heatmaps HeatmapPolicy
+	// PersonPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
+	PersonPolicy PersonPolicy
+	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data, and renames
+	// $prev_pageview_pathname to import_prev_pageview_pathname. Otherwise the data is sent as it is, with a
+	// warning: the service adds rows to its heatmaps at every send, so an event that is sent twice counts
+	// twice there.
+	NoHeatmaps bool
 	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today for good, also
 	// identified ones.
 	AllowMergeDangerously bool
 }
 
-// SetPolicy says what becomes of person properties in the events of an import.
-type SetPolicy uint8
+// PersonPolicy says what becomes of person properties in the events of an import.
+type PersonPolicy uint8
 
 const (
-	// SetKeep sends $set as it is: the values of the newest arrival win, not those of the newest event.
-	SetKeep SetPolicy = iota
-	// SetToSetOnce turns $set into $set_once: only values that a person lacks are set. Where an event has
+	// PersonPolicyKeep sends $set as it is: the values of the newest arrival win, not those of the newest event.
+	PersonPolicyKeep PersonPolicy = iota
+	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. Where an event has
 	// both, it keeps the keys of both, with the value of $set for a key that is in both.
-	SetToSetOnce
-	// SetStrip removes $set and $set_once from all but identity events.
-	SetStrip
-)
-
-// HeatmapPolicy says what becomes of heatmap data in the events of an import: of $heatmap_data, and of
-// $prev_pageview_pathname together with $current_url.
-type HeatmapPolicy uint8
-
-const (
-	// HeatmapKeep sends it as it is, with a warning: the service adds rows to its heatmaps at every
-	// send, so an event that is sent twice counts twice there.
-	HeatmapKeep HeatmapPolicy = iota
-	// HeatmapStrip removes $heatmap_data, and renames $prev_pageview_pathname to
-	// import_prev_pageview_pathname. Click heatmaps and scroll depths are not imported.
-	HeatmapStrip
+	PersonPolicySetOnce
+	// PersonPolicyStrip removes $set and $set_once from all but identity events.
+	PersonPolicyStrip
 )
 
 func (o GateOptions) check(op Op) error {
 	if o.ContentIDs < 0 {
 		return &InputError{Op: op, Field: "Gate.ContentIDs", Value: strconv.Itoa(o.ContentIDs), Want: "0 or more"}
 	}
-	if o.SetPolicy > SetStrip {
-		return &InputError{Op: op, Field: "Gate.SetPolicy", Value: strconv.Itoa(int(o.SetPolicy)), Want: "SetKeep, SetToSetOnce or SetStrip"}
-	}
-	if o.Heatmaps > HeatmapStrip {
-		return &InputError{Op: op, Field: "Gate.Heatmaps", Value: strconv.Itoa(int(o.Heatmaps)), Want: "HeatmapKeep or HeatmapStrip"}
+	if o.PersonPolicy > PersonPolicyStrip {
+		return &InputError{Op: op, Field: "Gate.PersonPolicy", Value: strconv.Itoa(int(o.PersonPolicy)), Want: "PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"}
 	}
 	return nil
 }
@@ -165,7 +152,7 @@ func (o GateOptions) check(op Op) error {
 // rules are those that the options ask for.
 func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	return wire.Rules{
-		MinAge: o.MinAge, SetPolicy: wire.SetPolicy(o.SetPolicy), StripHeatmaps: o.Heatmaps == HeatmapStrip,
+		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.NoHeatmaps,
 		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,
 	}
 }

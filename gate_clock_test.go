@@ -38,7 +38,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 		})
 		var refused []hogapi.Reason
 		server := hogapitest.New()
-		_, err := server.Client(t, hogapi.WithClock(clock)).Import(t.Context(), source, hogapi.ImportOptions{
+		_, err := server.Client(t, hogapi.WithClock(clock)).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "clock", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				refused = append(refused, r.Err.Reason)
 				return nil
@@ -49,7 +49,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 		assert.Equal(t, 1, server.Ledger().Unique(), "while it was ahead")
 
 		ahead = 365 * 24 * time.Hour
-		capture, err := server.Client(t, hogapi.WithClock(clock)).NewCapture(hogapi.CaptureOptions{})
+		capture, err := server.Client(t, hogapi.WithClock(clock)).NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
 		for i := range 3 {
 			require.NoError(t, capture.Enqueue(t.Context(), young(10+i)))
@@ -74,7 +74,7 @@ func TestZonesWithSeconds(t *testing.T) {
 			ev := hogapi.Event{Name: "e", DistinctID: "ann", Timestamp: at, UUID: uuid.New(), Properties: map[string]any{
 				"at": at, "pointer": &at, "list": []any{at}, "times": []time.Time{at}, "map": map[string]any{"at": at},
 			}, Set: map[string]any{"at": at}}
-			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{ID: fmt.Sprint("zone-", i)})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: fmt.Sprint("zone-", i)})
 			require.NoError(t, err)
 			require.NoError(t, capture.Enqueue(t.Context(), ev))
 			_, err = capture.Close(t.Context())

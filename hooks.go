@@ -16,20 +16,21 @@ import (
 // are several. Hooks of an import run on the goroutines that send, which wait for them: they must be
 // fast. A panic in a hook is caught and logged.
 type Hooks struct {
-	OnTry    func(context.Context, TryEvent)    // after each try of a call
-	OnRetry  func(context.Context, RetryEvent)  // before the wait for the next try
-	OnResult func(context.Context, ResultEvent) // once, at the end of a call that was not refused before its first try
+	OnTry    func(context.Context, TryInfo)    // after each try of a call
+	OnRetry  func(context.Context, RetryInfo)  // before the wait for the next try
+	OnResult func(context.Context, ResultInfo) // once, at the end of a call that was not refused before its first try
 
-	OnBatch      func(BatchEvent)      // after each batch of events was answered
-	OnCheckpoint func(CheckpointEvent) // after each checkpoint was saved
+	OnBatch      func(BatchInfo)      // after each batch of events was answered
+	OnCheckpoint func(CheckpointInfo) // after each checkpoint was saved
 }
 
-// CallInfo names the call that a request belongs to. It is in the request's context, for transports that trace or count.
+// CallInfo names a call. The errors and hooks of a call hold it, and it is in the context of each of its
+// requests, for transports that trace or count.
 type CallInfo struct {
-	Op     Op
-	Method string
-	Route  string // path template, fit as a label; for Client.Do the path as given
-	Try    int    // from 1
+	Op     Op     // for example "batch_exports.get"
+	Method string // of HTTP
+	Route  string // path template, fit as a label, never the URL; for Client.Do the path as given
+	Tries  int    // made so far, this one included
 }
 
 type callInfoKey struct{}
@@ -44,8 +45,8 @@ func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	return info, ok
 }
 
-// TryEvent is one try of a call.
-type TryEvent struct {
+// TryInfo is one try of a call.
+type TryInfo struct {
 	CallInfo
 
 	StatusCode int           // 0 where no answer came
@@ -53,8 +54,8 @@ type TryEvent struct {
 	Duration   time.Duration // of this try
 }
 
-// RetryEvent is a try that will be followed by another.
-type RetryEvent struct {
+// RetryInfo is a try that will be followed by another.
+type RetryInfo struct {
 	CallInfo
 
 	StatusCode int
@@ -62,17 +63,17 @@ type RetryEvent struct {
 	Wait       time.Duration // until the next try
 }
 
-// ResultEvent is the end of a call.
-type ResultEvent struct {
-	CallInfo // Try is the number of tries made
+// ResultInfo is the end of a call.
+type ResultInfo struct {
+	CallInfo
 
 	StatusCode int
 	Err        error
 	Duration   time.Duration // of the whole call, waits included
 }
 
-// BatchEvent is one answered request of an import.
-type BatchEvent struct {
+// BatchInfo is one answered request of an import.
+type BatchInfo struct {
 	Lane       int
 	Events     int
 	Bytes      int // before compression
@@ -83,8 +84,8 @@ type BatchEvent struct {
 	Duration   time.Duration
 }
 
-// CheckpointEvent is one saved checkpoint.
-type CheckpointEvent struct {
+// CheckpointInfo is one saved checkpoint.
+type CheckpointInfo struct {
 	Position Position
 	Duration time.Duration
 }
@@ -94,7 +95,7 @@ func (x *exchange) observeTry(ctx context.Context) {
 	c, info := x.core, x.info(x.tries)
 	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.last.Err, slog.Int("status", x.last.Status), slog.Duration("duration", x.facts.Duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryEvent{CallInfo: info, StatusCode: x.last.Status, Err: x.last.Err, Duration: x.facts.Duration})
+		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: x.last.Status, Err: x.last.Err, Duration: x.facts.Duration})
 	})
 	if !x.verdict.Retry {
 		return
@@ -105,7 +106,7 @@ func (x *exchange) observeTry(ctx context.Context) {
 	}
 	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.verdict.Wait))
 	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryEvent{CallInfo: info, StatusCode: x.last.Status, Reason: reason, Wait: x.verdict.Wait})
+		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: x.last.Status, Reason: reason, Wait: x.verdict.Wait})
 	})
 }
 
@@ -120,7 +121,7 @@ func (x *exchange) observeResult(ctx context.Context, err error) {
 		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.last.Status), slog.Duration("duration", took))
 	}
 	c.hook(ctx, c.hooks.OnResult != nil, func() {
-		c.hooks.OnResult(ctx, ResultEvent{CallInfo: info, StatusCode: x.last.Status, Err: err, Duration: took})
+		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.last.Status, Err: err, Duration: took})
 	})
 }
 
@@ -129,7 +130,7 @@ func (c *core) log(ctx context.Context, level slog.Level, text string, info Call
 	if !c.logger.Enabled(ctx, level) {
 		return
 	}
-	attrs = append([]slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Try)}, attrs...)
+	attrs = append([]slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Tries)}, attrs...)
 	if err != nil {
 		attrs = append(attrs, slog.Any("error", err))
 	}

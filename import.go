@@ -60,7 +60,8 @@ type ImportOptions struct {
 // *UnsettledError around it where events were under way; all but the first can be resumed. An import
 // that has rejected too much ends with a *StopError, even if everything else was sent. When ctx ends,
 // or the sending stops, Import returns within a second, and the error has the cause.
-func (c *Client) Import(ctx context.Context, source Source, o ImportOptions) (Receipt, error) {
+func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
+	o := orDefault(options)
 	if err := checkContext(ctx, OpImport); err != nil {
 		return Receipt{ID: o.ID}, err
 	}

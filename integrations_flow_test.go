@@ -55,8 +55,8 @@ var newDestinations = map[hogapi.IntegrationKind]struct {
 
 var bucket = hogapi.S3Config{BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/")}
 
-func hourly(d hogapi.Destination) hogapi.BatchExportCreate {
-	return hogapi.BatchExportCreate{Name: "hourly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Destination: d}
+func hourly(d hogapi.Destination) hogapi.BatchExportRequest {
+	return hogapi.BatchExportRequest{Name: "hourly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Destination: d}
 }
 
 // On the newest service each type needs an integration of its kind: from there to an export, its changes and its end.
@@ -98,7 +98,7 @@ func TestExportWithAnIntegrationOfEachKind(t *testing.T) {
 			assert.Equal(t, made.ID, id)
 			require.ErrorContains(t, client.Integrations.Delete(ctx, made.ID), "used by batch exports: hourly")
 
-			export, err = client.BatchExports.Update(ctx, export.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(export.Destination.With(tt.d.Config))})
+			export, err = client.BatchExports.Update(ctx, export.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(export.Destination.With(tt.d.Config))})
 			require.NoError(t, err, "With sends the integration again")
 			assert.Equal(t, made.ID, export.Destination.Integration.Or(0))
 

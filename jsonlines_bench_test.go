@@ -61,7 +61,7 @@ func BenchmarkImportOfAFile(b *testing.B) {
 	b.SetBytes(info.Size() / int64(max(b.N, 1)))
 	b.ReportAllocs()
 	b.ResetTimer()
-	receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{
+	receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
 		ID: "bench", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(path + ".ckpt"),
 	})
 	require.NoError(b, err)

@@ -94,7 +94,7 @@ func TestLateReaders(t *testing.T) {
 			}}
 			client, err := hogapi.NewClient(append(hogapitest.New().ClientOptions("1"), hogapi.WithHTTPClient(&http.Client{Transport: late}))...)
 			require.NoError(t, err)
-			receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 				ID: "late", Rate: hogapi.Unpaced, Rejects: ignoreRejects,
 				Delivery: hogapi.DeliveryOptions{NoPreflight: true, Lanes: 3, MaxBatchEvents: 16, NoCompression: plain},
 			})

@@ -152,7 +152,7 @@ func TestKeysInTheWrongPlace(t *testing.T) {
 			"backfills": last(client.Backfills.All(ctx, exportA, &BackfillListOptions{Ordering: BackfillOrdering(key)})),
 			"level":     last(client.BatchExports.AllLogs(ctx, exportA, &LogOptions{Levels: []LogLevel{LogLevel(key + ",")}})),
 			"destination": func() error {
-				_, err := client.BatchExports.Create(ctx, BatchExportCreate{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationType(key), Config: S3Config{}}})
+				_, err := client.BatchExports.Create(ctx, BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationType(key), Config: S3Config{}}})
 				return err
 			}(),
 		} {
@@ -205,7 +205,7 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 	require.ErrorIs(t, refused, ErrInvalid)
 	paged := last(client.Runs.All(t.Context(), exportA, nil))
 	require.ErrorAs(t, paged, new(*PageError))
-	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoCompression: true}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoCompression: true}})
 	require.NoError(t, err)
 	require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 	_, stopped := capture.Close(t.Context()) // since its goroutines write to it

@@ -72,7 +72,7 @@ func TestRejectLimits(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), hogapi.ImportOptions{
+				receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), &hogapi.ImportOptions{
 					ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 300},
 				})
@@ -107,7 +107,7 @@ func TestFirstRecordsDecideWhateverComesLater(t *testing.T) {
 				time.Sleep(time.Second) // the first reject is handed over, which takes a minute
 			}
 		})
-		_, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "first", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20},
 			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 				if handed++; handed == 1 {
@@ -134,13 +134,13 @@ func TestAllRejectedSavesNoPlace(t *testing.T) {
 				client := server.Client(t)
 				options := hogapi.ImportOptions{ID: "format", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 				for range 2 {
-					receipt, err := client.Import(t.Context(), rejecting(bad, every(1)), options)
+					receipt, err := client.Import(t.Context(), rejecting(bad, every(1)), &options)
 					tooMany(t, err)
 					assert.Zero(t, receipt.Acknowledged)
 				}
 				assert.Empty(t, server.Calls(), "there was nothing to send")
 				right := hogapi.SourceFunc("the right file", numbered(bad).Events)
-				receipt, err := client.Import(t.Context(), right, options)
+				receipt, err := client.Import(t.Context(), right, &options)
 				require.NoError(t, err)
 				assert.EqualValues(t, bad, receipt.Acknowledged)
 				assert.Zero(t, receipt.Rejected)
@@ -177,7 +177,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 		}
 		client := server.Client(t)
 		for i, source := range sources {
-			receipt, err = client.Import(t.Context(), source, o)
+			receipt, err = client.Import(t.Context(), source, &o)
 			requireBalanced(t, receipt)
 			if i < len(sources)-1 {
 				var stop *hogapi.StopError
@@ -245,7 +245,7 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		})
 		checkpoint := &memoryCheckpoint{}
 		options := hogapi.ImportOptions{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.Unpaced} // no handler: the first reject would stop it
-		receipt, err := server.Client(t).Import(t.Context(), source, options)
+		receipt, err := server.Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err)
 		requireBalanced(t, receipt)
 		assert.Equal(t, []int64{500, 200, 0, 300, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Pending})
@@ -255,9 +255,9 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		assert.Contains(t, receipt.String(), "\n  skipped, internal user: 100\n")
 		assert.Equal(t, 200, server.Ledger().Unique())
 
-		report, err := hogapi.Check(t.Context(), source, options)
+		report, err := hogapi.Check(t.Context(), source, &options)
 		require.NoError(t, err)
-		assert.Equal(t, []int64{500, 200, 0, 300}, []int64{report.Read, report.Good, report.Refused, report.Skipped})
+		assert.Equal(t, []int64{500, 200, 0, 300}, []int64{report.Read, report.Good, report.Rejected, report.Skipped})
 		assert.Equal(t, receipt.Skips, report.Skips)
 	})
 }
@@ -286,7 +286,7 @@ func TestSkippedRecordsAreNotJudged(t *testing.T) {
 					}
 					return []hogapi.Event{ev}, nil
 				})
-				receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+				receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 					ID: "skips", Rejects: ignoreRejects, MaxRejectShare: 0.003, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20},
 				})
 				requireBalanced(t, receipt)
@@ -301,7 +301,7 @@ func TestSkippedRecordsAreNotJudged(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		skipAll := altered(numbered(2000), func(ev *hogapi.Event) { *ev = hogapi.SkippedEvent(ev.Position, "all of them") })
-		_, err := hogapitest.New().Client(t).Import(t.Context(), skipAll, hogapi.ImportOptions{ID: "skips"})
+		_, err := hogapitest.New().Client(t).Import(t.Context(), skipAll, &hogapi.ImportOptions{ID: "skips"})
 		require.NoError(t, err, "nothing but skips is no failure")
 	})
 }

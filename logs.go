@@ -322,15 +322,11 @@ func (w *logWalk) move(entries []LogEntry, digests []sum256) {
 	w.seen = shown
 }
 
-// failed says how to continue: with Before set to the time in Cursor, which shows the entries of
-// that microsecond again.
+// failed says how to continue: with the Before of the error, which shows the entries of that
+// microsecond again.
 func (w *logWalk) failed(n int, err error) error {
 	if _, ok := errors.AsType[*InputError](err); ok {
 		return err
 	}
-	at := ""
-	if !w.o.Before.IsZero() {
-		at = formatTime(w.o.Before)
-	}
-	return &PageError{Op: w.op, Page: n, Cursor: at, Err: err}
+	return &PageError{Op: w.op, Page: n, Before: w.o.Before, Err: err}
 }

@@ -43,7 +43,7 @@ func TestMappingToSeveralEventsIsResumed(t *testing.T) {
 				}
 				return []hogapi.Event{ev}, nil
 			})
-			receipt, err := client.Import(ctx, stopping, options)
+			receipt, err := client.Import(ctx, stopping, &options)
 			cancel()
 			requireBalanced(t, receipt)
 			if err == nil {

@@ -73,7 +73,7 @@ func (w *captureWorld) run(end int, killed bool) {
 	r := &captureRun{captureWorld: w, handed: map[uuid.UUID]bool{}}
 	w.server.Chaos(hogapi.OpCapture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
 	var err error
-	r.capture, err = w.client.NewCapture(hogapi.CaptureOptions{
+	r.capture, err = w.client.NewCapture(&hogapi.CaptureOptions{
 		ID: modelID, Rate: hogapi.Unpaced, Delivery: modelDelivery(w.random), OnSettled: r.commit, Rejects: hogapi.RejectFunc(r.reject),
 	})
 	require.NoError(w.t, err)

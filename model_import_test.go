@@ -124,7 +124,7 @@ func (w *importWorld) run(p importPlan) {
 	w.runs, w.given, w.again = w.runs+1, 0, map[uuid.UUID]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	receipt, err := w.client.Import(ctx, w.source(p, cancel), hogapi.ImportOptions{
+	receipt, err := w.client.Import(ctx, w.source(p, cancel), &hogapi.ImportOptions{
 		ID: modelID, MaxRejectShare: -1, Rate: p.rate, Delivery: p.delivery,
 		Checkpoint: &modelCheckpoint{hogapi.FileCheckpointOn(w.disk, "d/checkpoint"), w}, Rejects: hogapi.RejectFileOn(w.disk, "d/rejects"),
 	})

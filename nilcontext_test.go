@@ -15,12 +15,12 @@ func TestNilContextIsRefused(t *testing.T) {
 	client, mock := newTestClient(t)
 	var none context.Context
 	arguments := map[reflect.Type]reflect.Value{
-		reflect.TypeFor[context.Context]():   reflect.Zero(reflect.TypeFor[context.Context]()),
-		reflect.TypeFor[uuid.UUID]():         reflect.ValueOf(runA),
-		reflect.TypeFor[string]():            reflect.ValueOf("7"),
-		reflect.TypeFor[BatchExportCreate](): reflect.ValueOf(hostileExport()),
-		reflect.TypeFor[BatchExportUpdate](): reflect.ValueOf(BatchExportUpdate{Name: Set("x")}),
-		reflect.TypeFor[BackfillRange]():     reflect.ValueOf(january),
+		reflect.TypeFor[context.Context]():          reflect.Zero(reflect.TypeFor[context.Context]()),
+		reflect.TypeFor[uuid.UUID]():                reflect.ValueOf(runA),
+		reflect.TypeFor[string]():                   reflect.ValueOf("7"),
+		reflect.TypeFor[BatchExportRequest]():       reflect.ValueOf(hostileExport()),
+		reflect.TypeFor[BatchExportUpdateRequest](): reflect.ValueOf(BatchExportUpdateRequest{Name: Set("x")}),
+		reflect.TypeFor[BackfillRange]():            reflect.ValueOf(january),
 		reflect.TypeFor[*BackfillTicket](): reflect.ValueOf(&BackfillTicket{
 			ExportID: exportA, RetriedRun: runA, RequestedAt: january.Start.Time(), BackfillID: runB.String(),
 		}),

@@ -150,7 +150,7 @@ var operations = table(
 var alternatives = map[Op]string{
 	OpAppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
 		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
-	OpAppMetricsErrorDetails:      "Runs.Failed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	OpAppMetricsErrorDetails:      "Runs.LatestFailed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
 	OpAppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
 	OpAppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
 

@@ -26,7 +26,7 @@ func importWithin(t *testing.T, server *hogapitest.Server, o hogapi.ImportOption
 	ended := make(chan error, 1)
 	client := server.Client(t)
 	go func() {
-		_, err := client.Import(t.Context(), numbered(3), o)
+		_, err := client.Import(t.Context(), numbered(3), &o)
 		ended <- err
 	}()
 	select {

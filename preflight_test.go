@@ -71,7 +71,7 @@ func (p preflightTest) run(t *testing.T) {
 	}
 	client := server.Client(t, options...)
 	server.Script(hogapi.OpPreflight, p.fault)
-	receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{NoPreflight: p.off}})
+	receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{NoPreflight: p.off}})
 	var met []hogapi.Op
 	for _, call := range server.Calls() {
 		met = append(met, call.Op)
@@ -102,7 +102,7 @@ func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		checkpoint := &memoryCheckpoint{}
 		for range 2 { // the second time it is known
-			receipt, err := client.Import(t.Context(), numbered(600), hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
+			receipt, err := client.Import(t.Context(), numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnKeyUnchecked])
 			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")

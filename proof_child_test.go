@@ -124,7 +124,7 @@ func importFile(w task) (report childReport) {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())
 	}
-	receipt, err := childClient(w.URL).Import(ctx, hogapi.JSONLinesFile(w.File), o)
+	receipt, err := childClient(w.URL).Import(ctx, hogapi.JSONLinesFile(w.File), &o)
 	report.Receipt = receipt
 	if err != nil {
 		report.Error = err.Error()

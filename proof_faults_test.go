@@ -38,7 +38,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 			slow, hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)),
 		}
 		server.Chaos(hogapi.OpCapture, 30, 0.33, faults...)
-		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 8, MaxBatchEvents: min(200, n/1000)},
 		})
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		})
 		var requests atomic.Int64
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
-		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &memoryCheckpoint{before: audit.save}, Rejects: audit,
 			Delivery:   hogapi.DeliveryOptions{MaxBatchEvents: batch, MaxInFlight: 20_000},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
@@ -167,7 +167,7 @@ func TestClockJumps(t *testing.T) {
 				}
 			})
 			begin := time.Now()
-			receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
 			requireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)
@@ -225,7 +225,7 @@ func TestSharedPositionsSurviveStops(t *testing.T) {
 				if saves.Load() >= until {
 					cancel()
 				}
-			}), options)
+			}), &options)
 			cancel()
 			requireBalanced(t, receipt)
 			if err == nil {

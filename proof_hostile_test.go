@@ -97,7 +97,7 @@ func TestCheckpointFailsAtEverySave(t *testing.T) {
 				ID: "full", Checkpoint: checkpoint, Rate: hogapi.Unpaced,
 				Delivery: hogapi.DeliveryOptions{Lanes: 2, MaxBatchEvents: batch, MaxInFlight: window},
 			}
-			receipt, err := client.Import(t.Context(), numbered(n), options)
+			receipt, err := client.Import(t.Context(), numbered(n), &options)
 			requireBalanced(t, receipt)
 			require.False(t, checkpoint.held, "the checkpoint is given back")
 			if !failed {
@@ -115,7 +115,7 @@ func TestCheckpointFailsAtEverySave(t *testing.T) {
 			}
 			require.LessOrEqual(t, server.Ledger().Unique()-atFailure, window, "stops within the window")
 
-			receipt, err = client.Import(t.Context(), numbered(n), options)
+			receipt, err = client.Import(t.Context(), numbered(n), &options)
 			require.NoError(t, err)
 			requireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)
@@ -158,13 +158,13 @@ func TestRejectHandlerFailsAtEveryCall(t *testing.T) {
 					ev.Name = ""
 				}
 			})
-			receipt, err := client.Import(t.Context(), source, options)
+			receipt, err := client.Import(t.Context(), source, &options)
 			requireBalanced(t, receipt)
 			if failed {
 				var stop *hogapi.StopError
 				require.ErrorAs(t, err, &stop)
 				require.Equal(t, hogapi.StopHandler, stop.Reason)
-				receipt, err = client.Import(t.Context(), source, options)
+				receipt, err = client.Import(t.Context(), source, &options)
 				requireBalanced(t, receipt)
 			}
 			require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestPanicsOfTheUser(t *testing.T) {
 			server := hogapitest.New()
 			options := hogapi.ImportOptions{ID: "panics", Rate: hogapi.Unpaced, Rejects: ignoreRejects}
 			spoilOptions(&options)
-			receipt, err := server.Client(t).Import(t.Context(), altered(numbered(n), spoil), options)
+			receipt, err := server.Client(t).Import(t.Context(), altered(numbered(n), spoil), &options)
 			var stop *hogapi.StopError
 			require.ErrorAs(t, err, &stop)
 			assert.Equal(t, reason, stop.Reason)
@@ -227,13 +227,13 @@ func TestPanicsOfTheUser(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		calls := 0
-		receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 			ID: "panics", OnProgress: func(hogapi.Stats) { calls++; panic("progress") },
 		})
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
 		assert.Positive(t, calls)
-		capture, err := client.NewCapture(hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { panic("settled") }})
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { panic("settled") }})
 		require.NoError(t, err)
 		for i := range n {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -264,7 +264,7 @@ func TestSourceThatPanics(t *testing.T) {
 				server := hogapitest.New()
 				checkpoint := &memoryCheckpoint{}
 				source := hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] { return events })
-				_, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x", Checkpoint: checkpoint})
+				_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Checkpoint: checkpoint})
 				var stop *hogapi.StopError
 				require.ErrorAs(t, err, &stop)
 				require.Equal(t, hogapi.StopSource, stop.Reason)
@@ -283,7 +283,7 @@ func TestHandlerThatBlocks(t *testing.T) {
 		defer cancel()
 		allBad := altered(numbered(100_000), func(ev *hogapi.Event) { ev.DistinctID = "" })
 		begin := time.Now()
-		receipt, err := client.Import(ctx, allBad, hogapi.ImportOptions{
+		receipt, err := client.Import(ctx, allBad, &hogapi.ImportOptions{
 			ID: "blocks",
 			Rejects: hogapi.RejectFunc(func(ctx context.Context, _ hogapi.Reject) error {
 				<-ctx.Done()
@@ -314,7 +314,7 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 				}
 			}
 		})
-		receipt, err := server.Client(t).Import(ctx, endless, hogapi.ImportOptions{
+		receipt, err := server.Client(t).Import(ctx, endless, &hogapi.ImportOptions{
 			ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 200_000},
 		})
 		require.ErrorIs(t, err, context.Canceled)
@@ -336,7 +336,7 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 				}
 			}
 		})
-		_, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x"})
+		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x"})
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
 		assert.Equal(t, hogapi.StopUnauthorized, stop.Reason)
@@ -349,7 +349,7 @@ func TestFlushBesideABrokenClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(true)
-			capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
 			require.NoError(t, err)
 			for i := range 50 {
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -404,13 +404,13 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 				if ev.Position.Offset == stop {
 					cancel()
 				}
-			}), options)
+			}), &options)
 			cancel()
 			if err != nil {
 				require.ErrorIs(t, err, context.Canceled)
 			}
 		}
-		receipt, err := client.Import(t.Context(), source, options)
+		receipt, err := client.Import(t.Context(), source, &options)
 		require.NoError(t, err)
 		requireBalanced(t, receipt)
 		assert.EqualValues(t, n/10, receipt.Rejected)
@@ -426,11 +426,11 @@ func TestSourceThatChanged(t *testing.T) {
 		client := server.Client(t)
 		checkpoint := &memoryCheckpoint{}
 		options := hogapi.ImportOptions{ID: "changed", Checkpoint: checkpoint}
-		_, err := client.Import(t.Context(), numbered(500), options)
+		_, err := client.Import(t.Context(), numbered(500), &options)
 		require.NoError(t, err)
 		before := server.Ledger().Len()
 		other := altered(numbered(500), func(*hogapi.Event) {})
-		_, err = client.Import(t.Context(), hogapi.SourceFunc("another name", other.Events), options)
+		_, err = client.Import(t.Context(), hogapi.SourceFunc("another name", other.Events), &options)
 		var input *hogapi.InputError
 		require.ErrorAs(t, err, &input)
 		assert.Equal(t, before, server.Ledger().Len())
@@ -443,7 +443,7 @@ func TestContentIDsRunOut(t *testing.T) {
 		server := hogapitest.New()
 		rejected := 0
 		source := altered(numbered(50), func(ev *hogapi.Event) { ev.UUID, ev.Position = uuid.Nil, hogapi.Position{} })
-		receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "contents", MaxRejectShare: -1, Gate: hogapi.GateOptions{ContentIDs: 30},
 			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				assert.Equal(t, hogapi.ReasonIdentityFull, r.Err.Reason)
@@ -464,7 +464,7 @@ func TestContentIDsRunOut(t *testing.T) {
 func TestLongDurations(t *testing.T) {
 	server := hogapitest.New()
 	for _, d := range []time.Duration{time.Second, 3 * time.Second, 15 * time.Minute, time.Hour, 1000 * time.Hour} {
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchSpan: d, Linger: d, NoProgress: d}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchSpan: d, Linger: d, NoProgress: d}})
 		require.NoError(t, err, "%v on %s", d, runtime.GOARCH)
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
@@ -476,7 +476,7 @@ func TestManyProducers(t *testing.T) {
 	const producers, each = 8, 150
 	server := hogapitest.New()
 	server.Chaos(hogapi.OpCapture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
-	capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+	capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 		Rate: hogapi.Unpaced, OnSettled: func(hogapi.Position) {},
 		Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond},
 	})
@@ -546,7 +546,7 @@ func TestManyProducers(t *testing.T) {
 func TestCloseBesideProducers(t *testing.T) {
 	for round := range 20 {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 64}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 64}})
 		require.NoError(t, err)
 		var taken [8]int
 		var busy sync.WaitGroup
@@ -587,7 +587,7 @@ func TestPlacesThatAreNoText(t *testing.T) {
 	}
 	files[10] = binary
 	for field, source := range map[string]hogapi.Source{"source.Name": name(binary), "paths": hogapi.JSONLinesFile(files...), "the key of a position": keys} {
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "binary", Checkpoint: &memoryCheckpoint{}})
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "binary", Checkpoint: &memoryCheckpoint{}})
 		require.ErrorContains(t, err, field)
 		require.ErrorContains(t, err, "UTF-8")
 	}
@@ -601,7 +601,7 @@ func TestTimesInStrangeZones(t *testing.T) {
 			zone := time.FixedZone("strange", int(offset.Seconds()))
 			source := altered(numbered(3), func(ev *hogapi.Event) { ev.Timestamp = ev.Timestamp.In(zone) })
 			checkpoint := &memoryCheckpoint{}
-			receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "zones", Checkpoint: checkpoint})
+			receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "zones", Checkpoint: checkpoint})
 			require.NoError(t, err)
 			assert.EqualValues(t, 3, receipt.Acknowledged)
 			saved := savedReceipt(t, checkpoint.state)

@@ -142,7 +142,7 @@ func feedSlowSink(w task) (report childReport) {
 	var mu sync.Mutex
 	var request int // the largest, plain
 	client := childClient("http://127.0.0.1:1", hogapi.WithHTTPClient(&http.Client{Transport: swallow{2 * time.Second, hurry}}), hogapi.WithHooks(hogapi.Hooks{
-		OnBatch: func(e hogapi.BatchEvent) { // on several goroutines at the same time
+		OnBatch: func(e hogapi.BatchInfo) { // on several goroutines at the same time
 			mu.Lock()
 			defer mu.Unlock()
 			request = max(request, e.Bytes)
@@ -151,7 +151,7 @@ func feedSlowSink(w task) (report childReport) {
 	event := map[string]func(int) hogapi.Event{"wide": wideEvent, "bulky": bulkyEvent}[w.Kind]
 	runtime.GC()
 	start := resident("VmRSS")
-	capture, err := client.NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: w.Delivery})
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: w.Delivery})
 	if err != nil {
 		panic(err)
 	}
@@ -345,7 +345,7 @@ func importHostile(w task) (report childReport) {
 			}
 		}
 	})
-	receipt, err := childClient(w.URL).Import(context.Background(), source, hogapi.ImportOptions{MaxRejectShare: -1,
+	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{MaxRejectShare: -1,
 		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 			report.Rejects++

@@ -52,7 +52,7 @@ func TestReceiptQueries(t *testing.T) {
 			var receipt hogapi.Receipt
 			for _, name := range []string{"another", id, id} {
 				var err error
-				receipt, err = client.Import(t.Context(), altered(source, func(ev *hogapi.Event) { ev.UUID = uuid.Nil }), hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
+				receipt, err = client.Import(t.Context(), altered(source, func(ev *hogapi.Event) { ev.UUID = uuid.Nil }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
 				require.NoError(t, err)
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
@@ -150,7 +150,7 @@ func TestQueryOfTheGuide(t *testing.T) {
 				ev.Name = name
 			}
 		})
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "mixpanel-2024"})
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
 		require.NoError(t, err)
 	}
 	rows := ask(t, client, map[string]any{"kind": "HogQLQuery", "query": string(found[0][1])})

@@ -38,7 +38,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 	checkpoint := &memoryCheckpoint{}
 	options := hogapi.ImportOptions{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
 	for range 2 { // the second run counts nothing again
-		receipt, err := server.Client(t).Import(t.Context(), source, options)
+		receipt, err := server.Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err)
 		requireBalanced(t, receipt)
 		assert.Equal(t, []hogapi.DayCount{
@@ -65,7 +65,7 @@ func TestReceiptRollsUp(t *testing.T) {
 		ev.Timestamp = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(ev.Position.Offset))
 	})
 	checkpoint := &memoryCheckpoint{}
-	receipt, err := hogapitest.New(hogapitest.WithCompactLedger()).Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
+	receipt, err := hogapitest.New(hogapitest.WithCompactLedger()).Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
 	require.NoError(t, err)
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
@@ -103,13 +103,13 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			var progress []string
 			options := hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
 			server := hogapitest.New()
-			receipt, err := server.Client(t).Import(t.Context(), source(), options)
+			receipt, err := server.Client(t).Import(t.Context(), source(), &options)
 			require.NoError(t, err)
 			requireTame(t, receipt.String(), 2+3+3) // the head, names, reasons
 			for _, line := range progress {
 				requireTame(t, line, 0)
 			}
-			report, err := hogapi.Check(t.Context(), source(), options)
+			report, err := hogapi.Check(t.Context(), source(), &options)
 			require.NoError(t, err)
 			requireTame(t, report.String(), strings.Count(report.String(), "\n"))
 			assert.NotContains(t, report.String(), "\nforged")
@@ -119,11 +119,11 @@ func TestPrintedTextsAreTame(t *testing.T) {
 				requireTame(t, r.Err.Error(), 0)
 				return r.Err
 			})
-			_, err = server.Client(t).Import(t.Context(), source(), options)
+			_, err = server.Client(t).Import(t.Context(), source(), &options)
 			require.Error(t, err)
 			requireTame(t, err.Error(), 0)
 			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
-			_, err = server.Client(t).Import(t.Context(), source(), hogapi.ImportOptions{ID: "tame", Rejects: ignoreRejects})
+			_, err = server.Client(t).Import(t.Context(), source(), &hogapi.ImportOptions{ID: "tame", Rejects: ignoreRejects})
 			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
 			requireTame(t, err.Error(), 0)
 		})
@@ -152,11 +152,11 @@ func TestPrintedFileNamesAreTame(t *testing.T) {
 			continue
 		}
 		path := writeFile(t, strings.ReplaceAll(text, "/", "-"), goodRecord+"\nbad\n"+goodRecord[:20])
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects})
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects})
 		require.Error(t, err, "the last line is not finished")
 		requireTame(t, err.Error(), strings.Count(err.Error(), "\nhogapi: "))
 		requireTame(t, receipt.String(), 3)
-		report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "tame"})
+		report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "tame"})
 		require.Error(t, err)
 		requireTame(t, err.Error(), 0)
 		requireTame(t, report.String(), strings.Count(report.String(), "\n"))

@@ -74,7 +74,7 @@ func TestForeignRefusalsStopAtOnce(t *testing.T) {
 					Delivery: hogapi.DeliveryOptions{Lanes: 1},
 				}
 				server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
-				receipt, err := client.Import(t.Context(), numbered(n), options)
+				receipt, err := client.Import(t.Context(), numbered(n), &options)
 				server.ClearScript(hogapi.OpCapture)
 				requireBalanced(t, receipt)
 				if !tt.stops {
@@ -89,7 +89,7 @@ func TestForeignRefusalsStopAtOnce(t *testing.T) {
 				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
 				assert.Zero(t, rejects)
 				assert.EqualValues(t, n, receipt.Pending)
-				receipt, err = client.Import(t.Context(), numbered(n), options)
+				receipt, err = client.Import(t.Context(), numbered(n), &options)
 				require.NoError(t, err)
 				assert.EqualValues(t, n, receipt.Acknowledged, "the next run loses nothing")
 				requireWhole(t, server, n)
@@ -141,7 +141,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 					ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
 					Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 50},
 				}
-				receipt, err := client.Import(t.Context(), numbered(tt.n), options)
+				receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
 				requireBalanced(t, receipt)
 				bad := 0
 				for i := range tt.n {
@@ -163,7 +163,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 				assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
 
 				refuseEvents(t, server, func(int) bool { return false })
-				receipt, err = client.Import(t.Context(), numbered(tt.n), options)
+				receipt, err = client.Import(t.Context(), numbered(tt.n), &options)
 				require.NoError(t, err)
 				assert.EqualValues(t, tt.n, receipt.Acknowledged+receipt.Rejected)
 				if server.Ledger().Unique() < tt.n {
@@ -182,13 +182,13 @@ func TestAllRefusedByTheService(t *testing.T) {
 		client := server.Client(t)
 		refuseEvents(t, server, every(1))
 		options := hogapi.ImportOptions{ID: "refused", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-		receipt, err := client.Import(t.Context(), numbered(30), options)
+		receipt, err := client.Import(t.Context(), numbered(30), &options)
 		stop := tooMany(t, err)
 		assert.ErrorContains(t, stop, "30 of 30 records were rejected")
 		assert.ErrorContains(t, stop, "the first of this run: event refused: answer_400: event: the server answered 400: failed to parse request")
 		assert.EqualValues(t, 30, receipt.Rejected)
 		refuseEvents(t, server, func(int) bool { return false })
-		receipt, err = client.Import(t.Context(), numbered(30), options)
+		receipt, err = client.Import(t.Context(), numbered(30), &options)
 		require.NoError(t, err)
 		assert.EqualValues(t, 30, receipt.Acknowledged, "it began at the start again")
 	})
@@ -215,14 +215,14 @@ func TestPlainHTTPToATLSPort(t *testing.T) {
 				options := hogapi.ImportOptions{ID: "tls", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 				wrong := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
 					hogapi.WithCaptureURL("http://"+port.Listener.Addr().String()))
-				receipt, err := wrong.Import(t.Context(), numbered(n), options)
+				receipt, err := wrong.Import(t.Context(), numbered(n), &options)
 				reason := stopOf(t, err).Reason
 				assert.Contains(t, []hogapi.StopReason{hogapi.StopNotService, hogapi.StopRefused, hogapi.StopTooManyRejects}, reason)
 				if reason != hogapi.StopTooManyRejects { // of the few events that there are
 					assert.Zero(t, receipt.Rejected)
 				}
 				assert.Zero(t, receipt.Acknowledged)
-				receipt, err = server.Client(t).Import(t.Context(), numbered(n), options)
+				receipt, err = server.Client(t).Import(t.Context(), numbered(n), &options)
 				require.NoError(t, err)
 				assert.EqualValues(t, n, receipt.Acknowledged)
 				requireWhole(t, server, n)
@@ -245,11 +245,11 @@ func TestOnlyTheServicesWordSettles(t *testing.T) {
 				client := server.Client(t)
 				options := hogapi.ImportOptions{ID: "word", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects}
 				server.Script(hogapi.OpCapture, hogapitest.Always(fault))
-				receipt, err := client.Import(t.Context(), numbered(1000), options)
+				receipt, err := client.Import(t.Context(), numbered(1000), &options)
 				assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason)
 				assert.Zero(t, receipt.Acknowledged)
 				server.ClearScript(hogapi.OpCapture)
-				_, err = client.Import(t.Context(), numbered(1000), options)
+				_, err = client.Import(t.Context(), numbered(1000), &options)
 				require.NoError(t, err)
 				requireWhole(t, server, 1000)
 			})

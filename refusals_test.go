@@ -21,7 +21,7 @@ import (
 // refusalsOf imports files and returns what is refused of them.
 func refusalsOf(t *testing.T, source hogapi.Source, checkpoint hogapi.Checkpointer) (all []hogapi.Reject) {
 	t.Helper()
-	_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+	_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 		ID: "refusals", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			all = append(all, r)
 			return nil
@@ -59,7 +59,7 @@ func TestRefusalsNameTheLine(t *testing.T) {
 			rejects = refusalsOf(t, hogapi.JSONLinesFile(grown), checkpoint)
 			require.Len(t, rejects, 2)
 			assert.Equal(t, []string{"e.jsonl:6", "e.jsonl:8"}, []string{rejects[0].Where, rejects[1].Where})
-			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), hogapi.ImportOptions{ID: "refusals", MaxRejectShare: -1})
+			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), &hogapi.ImportOptions{ID: "refusals", MaxRejectShare: -1})
 			require.NoError(t, err)
 			assert.Contains(t, report.String(), "(e.jsonl:6, byte offset ")
 		})
@@ -130,7 +130,7 @@ func TestGzipWithPadding(t *testing.T) {
 		for _, size := range []int64{0, -1} { // verified first, or while it is read
 			server := hogapitest.New()
 			content := zipped(t, linesOf(2023, 5)) + strings.Repeat("\x00", padding) + zipped(t, linesOf(2024, 5)) + strings.Repeat("\x00", padding)
-			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", content)), hogapi.ImportOptions{ID: "padded", VerifyGzip: size})
+			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", content)), &hogapi.ImportOptions{ID: "padded", VerifyGzip: size})
 			require.NoError(t, err, name)
 			assert.EqualValues(t, 10, receipt.Acknowledged, name)
 		}
@@ -158,7 +158,7 @@ func TestHintsForOtherForms(t *testing.T) {
 			rejects := refusalsOf(t, hogapi.JSONLinesFile(path), nil)
 			require.NotEmpty(t, rejects)
 			require.ErrorContains(t, rejects[0].Err, c.want)
-			_, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "x", Rejects: ignoreRejects})
+			_, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "x", Rejects: ignoreRejects})
 			require.ErrorContains(t, err, c.want, "in the import's error as well")
 		})
 	}
@@ -204,7 +204,7 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 		}},
 		"a checkpoint of another import": {source: file(goodRecord), change: func(t *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) {
 			o.Checkpoint = &memoryCheckpoint{}
-			_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
+			_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
 			require.NoError(t, err)
 		}},
 		"bad options": {source: file(goodRecord), change: func(_ *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) { o.Rate = -7 }},
@@ -217,13 +217,13 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 					c.change(t, &options, server)
 				}
 				client := server.Client(t, hogapi.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
-				_, err := client.Import(t.Context(), c.source(t), options)
+				_, err := client.Import(t.Context(), c.source(t), &options)
 				require.Error(t, err)
 				for line := range strings.Lines(err.Error()) { // errors that are joined have a line each
 					assert.Equal(t, 1, strings.Count(line, "hogapi: "), line)
 					assert.True(t, strings.HasPrefix(line, "hogapi: "), line)
 				}
-				_, err = hogapi.Check(t.Context(), c.source(t), options)
+				_, err = hogapi.Check(t.Context(), c.source(t), &options)
 				if err != nil && !errors.Is(err, context.Canceled) {
 					assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
 				}

@@ -44,7 +44,7 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 			server := hogapitest.New(hogapitest.WithCompactLedger())
 			server.Script(hogapi.OpCapture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
 			var got []string
-			receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+			receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 				ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 					got = append(got, string(r.Raw))
 					return nil
@@ -76,7 +76,7 @@ func TestRejectsOfAMappingHoldTheirOwnLine(t *testing.T) {
 			t.Parallel()
 			var got []string
 			source := hogapi.MapSource(hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content.String())), mapping)
-			_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+			_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 				ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 					got = append(got, string(r.Raw))
 					return nil
@@ -99,7 +99,7 @@ func TestWrappedRejectFileThatFails(t *testing.T) {
 		disk.FailAt(n, broken)
 		file := hogapi.RejectFileOn(disk, "rejects")
 		checkpoint := &memoryCheckpoint{}
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "wrapped", Checkpoint: checkpoint, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return file.Reject(ctx, r) }),
 		})
 		if err == nil {

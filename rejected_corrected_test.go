@@ -110,7 +110,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 			}
 			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 			source := hogapi.JSONLinesFile(writeFile(t, "events.jsonl", tt.content))
-			receipt, err := client.Import(t.Context(), mapped(source, tt.wrong), hogapi.ImportOptions{
+			receipt, err := client.Import(t.Context(), mapped(source, tt.wrong), &hogapi.ImportOptions{
 				ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects), Rate: hogapi.Unpaced,
 			})
 			require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 			requireRawRecords(t, rejects, tt.content, tt.refusedByServer)
 
 			server.RejectEvents(nil)
-			receipt, err = client.Import(t.Context(), tt.corrected(rejects), hogapi.ImportOptions{
+			receipt, err = client.Import(t.Context(), tt.corrected(rejects), &hogapi.ImportOptions{
 				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.Unpaced,
 			})
 			require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 			assert.EqualValues(t, before+int(tt.rejected), server.Ledger().Len(), "exactly the rejects were sent")
 
 			file := writeFile(t, "events.jsonl", right.String())
-			_, err = want.Client(t).Import(t.Context(), mapped(hogapi.JSONLinesFile(file), tt.right), hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
+			_, err = want.Client(t).Import(t.Context(), mapped(hogapi.JSONLinesFile(file), tt.right), &hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
 			require.NoError(t, err)
 			assert.Equal(t, stored(t, want), stored(t, server))
 		})

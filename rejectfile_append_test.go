@@ -38,7 +38,7 @@ func TestRejectFileIsAppendedToBetweenRuns(t *testing.T) {
 				}
 			}
 		})
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
 		return err
 	}
 	require.ErrorIs(t, run(10), broken)
@@ -75,7 +75,7 @@ func TestRejectFileIsAppendedToByOthers(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 		notes++
-	}), hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: handler, Delivery: hogapi.DeliveryOptions{MaxInFlight: 1}})
+	}), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: handler, Delivery: hogapi.DeliveryOptions{MaxInFlight: 1}})
 	require.NoError(t, err)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func rejectLines(t *testing.T, source hogapi.Source) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
 	client := hogapitest.New().Client(t)
-	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	client := server.Client(t)
 	bad := `{"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}` + "\n"
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
 	require.NoError(t, err)
 	content, err := os.ReadFile(rejects)
 	require.NoError(t, err)
@@ -151,12 +151,12 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	for n, i := range []int{1, 0} {
 		lines[i] = strings.Replace(lines[i], `"$reject"`, `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","$reject"`, 1)
 		mended := writeFile(t, "mended.jsonl", strings.Join(lines, ""))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), hogapi.ImportOptions{ID: "mended", MaxRejectShare: -1, Rejects: ignoreRejects})
+		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), &hogapi.ImportOptions{ID: "mended", MaxRejectShare: -1, Rejects: ignoreRejects})
 		require.NoError(t, err)
 		assert.EqualValues(t, n+1, receipt.Acknowledged)
 		assert.Equal(t, n+1, server.Ledger().Unique())
 	}
-	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), hogapi.ImportOptions{ID: "first"})
+	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), &hogapi.ImportOptions{ID: "first"})
 	require.NoError(t, err)
 	assert.Equal(t, 2, server.Ledger().Unique(), "mended in the source instead")
 }
@@ -223,7 +223,7 @@ func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
 			var rejected []string
 			for _, job := range []string{"first", "second", "third"} {
 				rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: job, MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), &hogapi.ImportOptions{ID: job, MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
 				require.NoError(t, err)
 				content, err := os.ReadFile(rejects)
 				require.NoError(t, err)
@@ -233,10 +233,10 @@ func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
 			}
 			for i, line := range rejected {
 				mended := writeFile(t, "mended.jsonl", goodLine(rejectedUUID(t, line)))
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), hogapi.ImportOptions{ID: fmt.Sprint("mended-", i)})
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), &hogapi.ImportOptions{ID: fmt.Sprint("mended-", i)})
 				require.NoError(t, err)
 			}
-			_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), hogapi.ImportOptions{ID: "first"})
+			_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), &hogapi.ImportOptions{ID: "first"})
 			require.NoError(t, err)
 			assert.Equal(t, 1, server.Ledger().Unique())
 			assert.NotEmpty(t, server.Ledger().Find(uuid.MustParse(id)))
@@ -327,7 +327,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 		hogapi.BadEvent(hogapi.Position{}, []byte(`{"event":"a",timestamp}`), errors.New("line 3")),
 		hogapi.Event{Name: "a", DistinctID: "bea", Timestamp: at, Properties: map[string]any{"bad": math.Inf(1), "good": 1}},
 	)
-	receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, receipt.Rejected)
 	content, err := os.ReadFile(path)
@@ -339,7 +339,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 
 	// As it is, nothing of it is taken.
 	again := filepath.Join(folder, "again.jsonl")
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, receipt.Rejected)
 
@@ -347,7 +347,7 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 		strings.Replace(lines[1], `"$reject"`, `"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","$reject"`, 1) + "\n" +
 		strings.Replace(lines[2], `"left_out"`, `"added"`, 1) + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(mended), 0o600))
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
+	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, receipt.Acknowledged)
 	stored := server.Ledger().Find(poison)
@@ -364,7 +364,7 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
 	client := hogapitest.New().Client(t)
 	run := func(id string, checkpoint hogapi.Checkpointer) {
-		_, err := client.Import(t.Context(), bad, hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), bad, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
 		require.NoError(t, err)
 	}
 	lines := func() int {
@@ -401,7 +401,7 @@ func TestRejectFileThatComesLater(t *testing.T) {
 	path := writeFile(t, "rejects.jsonl", "of another import\n")
 	client := hogapitest.New().Client(t)
 	for _, handler := range []hogapi.RejectHandler{nil, hogapi.RejectFile(path)} {
-		_, err := client.Import(t.Context(), numbered(3), hogapi.ImportOptions{ID: "later", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: handler})
+		_, err := client.Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "later", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: handler})
 		require.NoError(t, err)
 	}
 	content, err := os.ReadFile(path)
@@ -417,14 +417,14 @@ func TestRejectFileHasOneOwner(t *testing.T) {
 	server := hogapitest.New()
 	client := server.Client(t)
 	inner := func() error {
-		_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "inner", MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
+		_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "inner", MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
 		return err
 	}
 	var held error
 	source := hogapi.SourceFunc("outer", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(func(hogapi.Event, error) bool) { held = inner() }
 	})
-	_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "outer", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+	_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "outer", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
 	require.ErrorIs(t, held, hogapi.ErrHeld)
 	require.NoError(t, inner())
@@ -442,7 +442,7 @@ func TestRejectFileValueHasOneUser(t *testing.T) {
 			yield(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("ours"), errors.New("bad")), nil)
 		}
 	})
-	_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: rejects})
+	_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: rejects})
 	require.NoError(t, err)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -457,7 +457,7 @@ func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(folder, link))
 	t.Chdir(link)
-	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), hogapi.ImportOptions{
+	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), &hogapi.ImportOptions{
 		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.tmp")),
 	})
 	var input *hogapi.InputError
@@ -481,7 +481,7 @@ func TestRejectFileThatFails(t *testing.T) {
 		disk := new(simdisk.Disk)
 		broken := errors.New("no space left")
 		disk.FailAt(n+1, broken)
-		_, err := hogapitest.New().Client(t).Import(t.Context(), source, hogapi.ImportOptions{
+		_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "full", Checkpoint: hogapi.FileCheckpointOn(new(simdisk.Disk), "ckpt"), Rejects: hogapi.RejectFileOn(disk, "rejects"),
 		})
 		require.ErrorIs(t, err, broken, "operation %d", n+1)
@@ -499,7 +499,7 @@ func TestRejectFileIsNotItsOwnSource(t *testing.T) {
 	require.NoError(t, os.Symlink(path, link))
 	client := hogapitest.New().Client(t)
 	for _, source := range []string{path, link, filepath.Dir(path) + "/./rejects.jsonl"} {
-		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), &hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 		require.ErrorContains(t, err, "a file that is not read")
 	}
@@ -539,7 +539,7 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 		{"hard", "c", "hard-too", "ImportOptions.Rejects"},
 		{"events.jsonl", in("b/folder/link"), in("b/x"), ""}, // the checkpoint is a/x
 	} {
-		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(test.source), hogapi.ImportOptions{
+		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(test.source), &hogapi.ImportOptions{
 			ID: "files", Checkpoint: hogapi.FileCheckpoint(test.checkpoint), Rejects: hogapi.RejectFile(test.rejects),
 		})
 		if test.field == "" {
@@ -583,7 +583,7 @@ func FuzzRejectFile(f *testing.F) {
 			hogapi.BadEvent(hogapi.Position{}, raw, errors.New(name)),
 			hogapi.Event{Name: name, DistinctID: id, RawProperties: raw}, // without a time
 		)
-		_, err := client.Import(t.Context(), source, hogapi.ImportOptions{ID: "fuzz", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "fuzz", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.NoError(t, err)
 		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
 		require.NoError(t, err)

@@ -32,7 +32,7 @@ func TestFileThatIsRenamed(t *testing.T) {
 			var where []string
 			run := func(content string) (hogapi.Receipt, error) {
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{
+				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
 					ID: "renamed", MaxRejectShare: -1, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxInFlight: 5},
 					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 						where = append(where, r.Where)
@@ -60,7 +60,7 @@ func TestFileThatIsRenamed(t *testing.T) {
 
 			// The checkpoint continues in no other file that is put under the name later.
 			require.NoError(t, os.WriteFile(path, []byte(linesOf(2025, 900)), 0o600))
-			_, err = server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "renamed", Checkpoint: checkpoint, Rejects: ignoreRejects})
+			_, err = server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "renamed", Checkpoint: checkpoint, Rejects: ignoreRejects})
 			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
 			assert.Equal(t, 200, server.Ledger().Unique())
 		})
@@ -80,7 +80,7 @@ func TestLastLineThatIsBeingWritten(t *testing.T) {
 			server := hogapitest.New()
 			run := func(content string) (hogapi.Receipt, error) {
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "growing", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejects)})
+				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "growing", Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejects)})
 			}
 			for range 2 { // however often
 				_, err := run(strings.TrimSuffix(whole, "\n")[:len(whole)-1-cut])

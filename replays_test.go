@@ -94,7 +94,7 @@ type wireCounts struct {
 	events, resent int64
 }
 
-func (c *wireCounts) add(e hogapi.BatchEvent) {
+func (c *wireCounts) add(e hogapi.BatchInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tries++
@@ -122,7 +122,7 @@ func TestRepeatedRequestsAreCounted(t *testing.T) {
 				hogapi.WithBaseURL("http://"+server.Addr().String()), hogapi.WithHooks(hogapi.Hooks{OnBatch: told.add}),
 			)
 			require.NoError(t, err)
-			receipt, err := client.Import(t.Context(), numbered(n), hogapi.ImportOptions{
+			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 				ID: "wire", Rate: rate, Delivery: hogapi.DeliveryOptions{NoPreflight: true, NoCompression: true, MaxBatchEvents: 50},
 			})
 			require.NoError(t, err)

@@ -25,7 +25,7 @@ func TestLifeOfAnExport(t *testing.T) {
 			client, ctx := server.Client(t), t.Context()
 			exports := client.BatchExports
 			integration := server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{Kind: hogapi.IntegrationKindPostgres})
-			export, err := exports.Create(ctx, hogapi.BatchExportCreate{
+			export, err := exports.Create(ctx, hogapi.BatchExportRequest{
 				Name: "n", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Paused: true, EndAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 				Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Integration: hogapi.Set(int64(integration)), Config: hogapi.PostgresConfig{
 					User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), Host: hogapi.Set("h"), Port: hogapi.Set(5433),
@@ -39,7 +39,7 @@ func TestLifeOfAnExport(t *testing.T) {
 			assert.Equal(t, hogapi.Set(true), config.HasSelfSignedCert)
 			assert.True(t, config.Password.IsZero())
 
-			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdate{
+			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdateRequest{
 				Paused: hogapi.Set(false), EndAt: hogapi.Null[time.Time](),
 				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{
 					Schema: hogapi.Set("s"), User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), // which the oldest would lose

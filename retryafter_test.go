@@ -20,7 +20,7 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.RateLimit(wait)))
 			begin := time.Now()
 			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
-			_, err := server.Client(t).Import(t.Context(), onePerson, hogapi.ImportOptions{ID: "limited"})
+			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
 			var stop *hogapi.StopError
 			require.ErrorAs(t, err, &stop, name)
 			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)

@@ -65,7 +65,7 @@ func TestCheckReportsEachRule(t *testing.T) {
 		t.Run(rule.ID, func(t *testing.T) {
 			t.Parallel()
 			o := ImportOptions{ID: "golden", Gate: GateOptions{AllowMergeDangerously: rule.Settings.AllowMergeDangerously}, MaxRejectShare: -1}
-			report, err := Check(t.Context(), sourceOf(append([]Event{testEvent()}, eventsOf(rule.Hits...)...)...), o)
+			report, err := Check(t.Context(), sourceOf(append([]Event{testEvent()}, eventsOf(rule.Hits...)...)...), &o)
 			require.NoError(t, err)
 			found, line := report.Warnings[Warning(want.Warning)], "warning, "+want.Warning
 			if want.Reason != "" {
@@ -100,9 +100,9 @@ func TestAllFaultsAreListed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"also":["no_timestamp: timestamp: want the time of the event","bad_special: properties.$groups: `)
 
-	report, err := Check(t.Context(), sourceOf(bad), ImportOptions{ID: "golden", MaxRejectShare: -1})
+	report, err := Check(t.Context(), sourceOf(bad), &ImportOptions{ID: "golden", MaxRejectShare: -1})
 	require.NoError(t, err)
-	assert.EqualValues(t, 1, report.Refused)
+	assert.EqualValues(t, 1, report.Rejected)
 	for _, reason := range []Reason{ReasonDropped, ReasonNoTimestamp, ReasonBadSpecial} {
 		assert.EqualValues(t, 1, report.Reasons[reason].Count, reason)
 		assert.Contains(t, report.String(), "refused, "+string(reason)+": 1")
@@ -137,11 +137,11 @@ func TestGuideHasEachRule(t *testing.T) {
 // G32: Check finds two events of one uuid, and whether they could ever be merged.
 func TestUUIDConflict(t *testing.T) {
 	second := like(func(e *Event) { e.Properties = map[string]any{"other": true} })
-	report, err := Check(t.Context(), sourceOf(testEvent(), second, like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-time.Hour) })), ImportOptions{ID: "golden"})
+	report, err := Check(t.Context(), sourceOf(testEvent(), second, like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-time.Hour) })), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.DoubleUUIDs.Count)
 	assert.Zero(t, report.Warnings[WarnUUIDConflict].Count, "one event, given again")
-	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-20 * time.Hour) })), ImportOptions{ID: "golden"})
+	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-20 * time.Hour) })), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 3, report.Warnings[WarnUUIDConflict].Count)
@@ -154,7 +154,7 @@ func TestImportIDs(t *testing.T) {
 		"": false, "2024": false, "-1.5e3": false, "true": false, "False": false, "2024-03-01": false, "01/03/2024": false, "2024-03-01T10:00:00Z": false,
 		"hogapi-2024": true, "2024-mixpanel": true, "truest": true, "v1.2": true, "2024-03-01-mixpanel": true, "1e": true,
 	} {
-		_, err := Check(t.Context(), sourceOf(testEvent()), ImportOptions{ID: id})
+		_, err := Check(t.Context(), sourceOf(testEvent()), &ImportOptions{ID: id})
 		assert.Equal(t, good, err == nil, "%q: %v", id, err)
 		if !good {
 			require.ErrorIs(t, err, ErrInvalid)
@@ -170,7 +170,7 @@ func TestCheckCountsGroupTypes(t *testing.T) {
 			e.Properties, e.RawProperties = nil, json.RawMessage(fmt.Sprintf(`{"$groups":{"type %d":"1"}}`, i))
 		}))
 	}
-	report, err := Check(t.Context(), sourceOf(list...), ImportOptions{ID: "golden"})
+	report, err := Check(t.Context(), sourceOf(list...), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.Warnings[WarnGroupTypes].Count)
 	assert.Contains(t, report.String(), "warning, group_types: 2 (")
@@ -179,15 +179,14 @@ func TestCheckCountsGroupTypes(t *testing.T) {
 // The options reach the gate.
 func TestGateOptions(t *testing.T) {
 	now := func() time.Time { return testNow }
-	got := GateOptions{MinAge: -1, SetPolicy: SetStrip, Heatmaps: HeatmapStrip, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
+	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, NoHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
 	require.NotNil(t, got.Now)
 	got.Now = nil
 	assert.Equal(t, wire.Rules{
-		MinAge: -1, SetPolicy: wire.SetStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: wire.ProtocolV1,
+		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: wire.ProtocolV1,
 	}, got)
-	assert.Equal(t, wire.SetToSetOnce, GateOptions{SetPolicy: SetToSetOnce}.rules(0, now).SetPolicy)
+	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(0, now).PersonPolicy)
 	assert.Zero(t, GateOptions{}.rules(0, nil))
-	require.Error(t, GateOptions{Heatmaps: 2}.check(OpImport))
 }
 
 // The words that package wire has for reasons are those of this package.

@@ -207,7 +207,7 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return s.walk(exportID, o, options).all(ctx)
 }
 
-// Failed yields the failed runs whose interval has not been exported since: the newest run of each
+// LatestFailed yields the failed runs whose interval has not been exported since: the newest run of each
 // interval, if that run failed. A run keeps its status after a good retry, so a filter by status
 // would always show it. An interval that is running again, or whose newest run was cancelled, has
 // not failed.
@@ -216,7 +216,7 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 // Start, End and another Ordering are refused: the walk must see the newest runs first. After an
 // error the walk must start again from the beginning. It remembers the intervals that it has seen,
 // about 40 bytes each.
-func (s *RunsService) Failed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
+func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if err := selected.checkFailed(); err != nil {
 		return failedSeq[Run](err)

@@ -228,7 +228,7 @@ func runPage(next string, runs ...string) httpmock.Responder {
 
 func failedHours(t *testing.T, client *Client, o *RunListOptions) (hours []int) {
 	t.Helper()
-	for run, err := range client.Runs.Failed(t.Context(), exportA, o) {
+	for run, err := range client.Runs.LatestFailed(t.Context(), exportA, o) {
 		require.NoError(t, err)
 		hour := -1
 		if run.DataIntervalStart != nil {
@@ -250,7 +250,7 @@ func TestFailedIsTheNewestRunOfEachInterval(t *testing.T) {
 	require.Equal(t, []int{8, 5, -1, 3, 0}, failedHours(t, client, nil), "the sequence can be walked again")
 	require.Equal(t, []int{5, -1, 3, 0}, failedHours(t, client, &RunListOptions{Before: time.Date(2024, 5, 1, 1, 35, 0, 0, time.UTC)}), "newer runs are heeded")
 	require.Equal(t, []int{8, 3, 0}, failedHours(t, client, &RunListOptions{Statuses: []RunStatus{"Failed", "Terminated"}}))
-	for range client.Runs.Failed(t.Context(), exportA, nil) {
+	for range client.Runs.LatestFailed(t.Context(), exportA, nil) {
 		break
 	}
 }
@@ -261,7 +261,7 @@ func TestFailedRefusesWhatWouldHideTheNewestRuns(t *testing.T) {
 		"Ordering": {Ordering: RunsOldestFirst}, "Cursor": {CursorOptions: CursorOptions{Cursor: "x"}}, "Start": {Start: time.Now()},
 		"Statuses": {Statuses: []RunStatus{"FAILED"}},
 	} {
-		for _, err := range client.Runs.Failed(t.Context(), exportA, &o) {
+		for _, err := range client.Runs.LatestFailed(t.Context(), exportA, &o) {
 			var input *InputError
 			require.ErrorAs(t, err, &input)
 			require.Equal(t, field, input.Field)
@@ -275,7 +275,7 @@ func TestFailedCanOnlyBeginAnew(t *testing.T) {
 	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}}, runPage("two", aRun(8, 98, "Failed")))
 	mock.RegisterResponderWithQuery("GET", runsPath, url.Values{"after": {farPast}, "cursor": {"two"}}, httpmock.NewStringResponder(403, ""))
 	var last error
-	for _, err := range client.Runs.Failed(t.Context(), exportA, nil) {
+	for _, err := range client.Runs.LatestFailed(t.Context(), exportA, nil) {
 		last = err
 	}
 	require.ErrorIs(t, last, ErrForbidden)

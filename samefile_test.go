@@ -42,13 +42,13 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 			server := hogapitest.New()
 			checkpoint := filepath.Join(t.TempDir(), "ckpt")
 			options := hogapi.ImportOptions{ID: "twice", Checkpoint: hogapi.FileCheckpoint(checkpoint)}
-			_, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(one, between, other), options)
+			_, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(one, between, other), &options)
 			input := requireInputError(t, err)
 			assert.Equal(t, "other.jsonl", input.Value)
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 			assert.Zero(t, server.Ledger().Len())
 			assert.NoFileExists(t, checkpoint, "and a checkpoint is not made: the next run may name other files")
-			_, err = hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, between, other), options)
+			_, err = hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, between, other), &options)
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 		})
 	}
@@ -84,12 +84,12 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			var logged strings.Builder
 			client := hogapitest.New().Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
-			receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(one, other), options)
+			receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, receipt.Warnings[hogapi.WarnSameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same megabyte as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
-			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), options)
+			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, report.Warnings[hogapi.WarnSameContent].Count)
 			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same megabyte as one.jsonl"))

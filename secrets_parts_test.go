@@ -29,7 +29,7 @@ func TestEchoedPartsOfASecret(t *testing.T) {
 	}
 	inline := func(config DestinationConfig) func(*Client, ...CallOption) error {
 		return func(c *Client, options ...CallOption) error {
-			update := BatchExportUpdate{Destination: Set(Destination{Type: DestinationAzureBlob, Config: config, Integration: Set(int64(3))})}
+			update := BatchExportUpdateRequest{Destination: Set(Destination{Type: DestinationAzureBlob, Config: config, Integration: Set(int64(3))})}
 			_, err := c.BatchExports.Update(t.Context(), fileA, update, options...)
 			return err
 		}

@@ -64,7 +64,7 @@ func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
 	read.Timezone, read.Interval = "", Interval(read.Timezone)
 	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
 	requireNoKeys(t, err)
-	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdate{Destination: Set(read.Destination.With(S3Config{}))})
+	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdateRequest{Destination: Set(read.Destination.With(S3Config{}))})
 	requireNoKeys(t, err)
 
 	var raw json.RawMessage
@@ -87,7 +87,7 @@ func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 				var seen []string
 				note := func(e any) { seen = append(seen, fmt.Sprintf("%+v", e)) }
 				client, mock := newTestClient(t, WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithHooks(Hooks{
-					OnTry: func(_ context.Context, e TryEvent) { note(e); note(e.Err) }, OnResult: func(_ context.Context, e ResultEvent) { note(e); note(e.Err) },
+					OnTry: func(_ context.Context, e TryInfo) { note(e); note(e.Err) }, OnResult: func(_ context.Context, e ResultInfo) { note(e); note(e.Err) },
 				}))
 				body := `{"type": "validation_error", "code": "invalid_input", "detail": "cannot log in with ` + echo(credential) + `!", "attr": "` + echo(credential) + `"}`
 				mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {

@@ -31,7 +31,7 @@ func (c *core) capturePost(
 		target.RawQuery = "v=2"
 		timeout = min(timeout, preflightTime)
 	}
-	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Try: 1}
+	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Tries: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {c.userAgent}}
 	if zipped {
 		header.Set("Content-Encoding", "gzip")
@@ -113,10 +113,10 @@ func (p *pipeline) tried(t delivery.Try) {
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	info := CallInfo{Op: OpCapture, Method: captureOperation.method, Route: captureOperation.path, Try: t.Number}
+	info := CallInfo{Op: OpCapture, Method: captureOperation.method, Route: captureOperation.path, Tries: t.Number}
 	p.core.logBatch(p.sending, info, t)
 	p.core.hook(p.sending, p.core.hooks.OnBatch != nil, func() {
-		p.core.hooks.OnBatch(BatchEvent{
+		p.core.hooks.OnBatch(BatchInfo{
 			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: t.Answer.Status, Try: t.Number,
 			Err: failureOf(t.Answer), Duration: t.Answer.Duration,
 		})

@@ -49,7 +49,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 			return 0
 		})
 		var settled places
-		capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 20}, OnSettled: settled.tell,
 			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 				time.Sleep(200 * time.Millisecond)
@@ -83,7 +83,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 func TestOnSettledNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var settled places
-		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
+		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: settled.tell})
 		require.NoError(t, err)
 		for i, offset := range []int64{1, 2, 3, 4} {
 			ev := numberedEvent(i + 1)
@@ -133,7 +133,7 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 				time.AfterFunc(time.Second, func() { server.SetDown(true) })
 				time.AfterFunc(outage, func() { server.SetDown(false) })
 				var settled places
-				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 				})
 				require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var settled places
-				capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+				capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
 					time.Sleep(slow)
 					settled.tell(at)
 				}})
@@ -205,7 +205,7 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 // A flush that ends while OnSettled is told does not speak of unsettled events.
 func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
+		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
 		require.NoError(t, err)
 		ev := numberedEvent(1)
 		ev.Position = hogapi.Position{Offset: 1}
@@ -223,7 +223,7 @@ func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 // Close with a context that has ended: what is settled already is no failure.
 func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
+		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
 		require.NoError(t, err)
 		for i := range 20 {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -259,17 +259,17 @@ func TestReceiptOfARunThatNeverBegan(t *testing.T) {
 	client := hogapitest.New().Client(t)
 	checkpoint := &brittle{Checkpointer: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint"))}
 	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects"))}
-	whole, err := client.Import(t.Context(), numbered(100), options)
+	whole, err := client.Import(t.Context(), numbered(100), &options)
 	require.NoError(t, err)
 	require.EqualValues(t, 100, whole.Acknowledged)
 
 	checkpoint.failure = errors.New("disk full")
-	receipt, err := client.Import(t.Context(), numbered(100), options)
+	receipt, err := client.Import(t.Context(), numbered(100), &options)
 	require.ErrorIs(t, err, checkpoint.failure)
 	assert.Equal(t, whole, receipt)
 
 	options.Rejects = hogapi.RejectFile(folder)
-	receipt, err = client.Import(t.Context(), numbered(100), options)
+	receipt, err = client.Import(t.Context(), numbered(100), &options)
 	require.Error(t, err, "the reject file is a folder")
 	assert.Equal(t, whole, receipt)
 }
@@ -287,7 +287,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				begin := time.Now()
-				receipt, err := server.Client(t).Import(ctx, numbered(100), hogapi.ImportOptions{
+				receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
 					ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 				})
 				assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
@@ -314,7 +314,7 @@ func TestPaceIsKeptAfterAnOutage(t *testing.T) {
 		server := hogapitest.New()
 		time.AfterFunc(5*time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(time.Minute, func() { server.SetDown(false) })
-		_, err := server.Client(t).Import(t.Context(), numbered(40_000), hogapi.ImportOptions{ID: "outage"})
+		_, err := server.Client(t).Import(t.Context(), numbered(40_000), &hogapi.ImportOptions{ID: "outage"})
 		require.NoError(t, err)
 		requirePace(t, server)
 	})

@@ -60,7 +60,7 @@ func TestImportFromATable(t *testing.T) {
 			}
 			return events, upTo, err
 		})
-		receipt, err := client.Import(ctx, source, hogapi.ImportOptions{ID: "orders", Checkpoint: checkpoint, Rate: hogapi.Unpaced})
+		receipt, err := client.Import(ctx, source, &hogapi.ImportOptions{ID: "orders", Checkpoint: checkpoint, Rate: hogapi.Unpaced})
 		cancel()
 		if err != nil {
 			require.ErrorIs(t, err, context.Canceled)
@@ -83,15 +83,15 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 		hogapi.MapSource(lost, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }),
 	} {
 		options := hogapi.ImportOptions{ID: "nothing", Checkpoint: hogapi.FileCheckpoint(path)}
-		_, err := client.Import(t.Context(), source, options)
+		_, err := client.Import(t.Context(), source, &options)
 		var input *hogapi.InputError
 		require.ErrorAs(t, err, &input)
 		assert.Equal(t, "source", input.Field)
-		_, err = hogapi.Check(t.Context(), source, options)
+		_, err = hogapi.Check(t.Context(), source, &options)
 		require.ErrorAs(t, err, &input)
 	}
 	options := hogapi.ImportOptions{ID: "nothing", Checkpoint: (*struct{ hogapi.Checkpointer })(nil)}
-	_, err := client.Import(t.Context(), numbered(1), options)
+	_, err := client.Import(t.Context(), numbered(1), &options)
 	var input *hogapi.InputError
 	require.ErrorAs(t, err, &input)
 	assert.Equal(t, "ImportOptions.Checkpoint", input.Field)

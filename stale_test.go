@@ -92,10 +92,10 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	transport := httptry.DefaultTransport()
 	var batches, reads int64 // one lane: one at a time
 	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL("http://"+server.address), WithHooks(Hooks{
-		OnBatch: func(BatchEvent) { batches++ },
-		OnTry:   func(context.Context, TryEvent) { reads++ },
+		OnBatch: func(BatchInfo) { batches++ },
+		OnTry:   func(context.Context, TryInfo) { reads++ },
 	}))
-	capture, err := client.NewCapture(CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true}})
 	require.NoError(t, err)
 	var sending time.Duration
 	for i := range n {

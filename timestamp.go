@@ -40,7 +40,7 @@ func At(t time.Time) Timestamp {
 }
 
 // Beginning is the start of a backfill that takes in the oldest data there is. It is sent as null.
-var Beginning = Timestamp{form: formBeginning}
+func Beginning() Timestamp { return Timestamp{form: formBeginning} }
 
 // IsZero reports whether the Timestamp is unset.
 func (ts Timestamp) IsZero() bool { return ts.form == formUnset }
@@ -92,7 +92,7 @@ func (ts *Timestamp) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if text == nil {
-		*ts = Beginning
+		*ts = Beginning()
 		return nil
 	}
 	if t, err := time.Parse(time.DateOnly, *text); err == nil {
@@ -138,7 +138,7 @@ func (r BackfillRange) check(op Op) error {
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	switch {
 	case from.IsZero():
-		return BackfillRange{}, &InputError{Field: "from", Want: "a time; the oldest data there is must be asked for by BackfillRange{Start: Beginning, …}"}
+		return BackfillRange{}, &InputError{Field: "from", Want: "a time; the oldest data there is must be asked for by BackfillRange{Start: Beginning(), …}"}
 	case to.IsZero():
 		return BackfillRange{}, &InputError{Field: "to", Want: "a time"}
 	case !from.Before(to):

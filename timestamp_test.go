@@ -21,7 +21,7 @@ func TestTimestampForms(t *testing.T) {
 		{"date out of range is normalised", Date(2024, time.February, 30), `"2024-03-01"`},
 		{"instant in UTC", At(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin)), `"2024-03-01T00:00:00Z"`},
 		{"instant keeps its fraction", At(time.Date(2024, 3, 1, 0, 0, 0, 120_000_000, time.UTC)), `"2024-03-01T00:00:00.12Z"`},
-		{"beginning", Beginning, `null`},
+		{"beginning", Beginning(), `null`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b, err := json.Marshal(tc.ts)
@@ -50,7 +50,7 @@ func TestTimestampUnset(t *testing.T) {
 }
 
 func TestBackfillRangeJSON(t *testing.T) {
-	r := BackfillRange{Start: Beginning, End: Date(2024, 3, 1)}
+	r := BackfillRange{Start: Beginning(), End: Date(2024, 3, 1)}
 	b, err := json.Marshal(r)
 	require.NoError(t, err)
 	assert.Equal(t, `{"start_at":null,"end_at":"2024-03-01"}`, string(b))
@@ -69,10 +69,10 @@ func TestBackfillRangeCheck(t *testing.T) {
 	}{
 		{"dates", BackfillRange{day, Date(2024, 3, 2)}, ""},
 		{"instants", BackfillRange{hour, later}, ""},
-		{"from the beginning", BackfillRange{Beginning, day}, ""},
+		{"from the beginning", BackfillRange{Beginning(), day}, ""},
 		{"no start", BackfillRange{End: day}, "Start"},
 		{"no end", BackfillRange{Start: day}, "End"},
-		{"beginning as end", BackfillRange{day, Beginning}, "End"},
+		{"beginning as end", BackfillRange{day, Beginning()}, "End"},
 		{"mixed", BackfillRange{Date(2024, 2, 1), hour}, "End"},
 		{"empty", BackfillRange{day, day}, "End"},
 		{"reversed", BackfillRange{later, hour}, "End"},

@@ -63,7 +63,7 @@ func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_, _ = io.WriteString(w, `{}`)
-	}), WithHooks(Hooks{OnRetry: func(ctx context.Context, _ RetryEvent) { ctx.Value(giveUp{}).(context.CancelFunc)() }}))
+	}), WithHooks(Hooks{OnRetry: func(ctx context.Context, _ RetryInfo) { ctx.Value(giveUp{}).(context.CancelFunc)() }}))
 	dials := countDials(transport)
 	meet, fail := WithQuery(url.Values{"meet": {"1"}}), WithQuery(url.Values{"fail": {"1"}})
 	neighbour := func() { // its calls end in the wait for the next try
@@ -463,7 +463,7 @@ func TestRefusedConnectionIsUnsent(t *testing.T) {
 	var transport *TransportError
 	require.ErrorAs(t, err, &transport)
 	require.False(t, transport.Sent)
-	require.Equal(t, 2, transport.Attempts)
+	require.Equal(t, 2, transport.Tries)
 	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	require.Contains(t, err.Error(), "nothing was sent")
 	require.NotContains(t, fmt.Sprint(err), "/api/")

@@ -154,7 +154,7 @@ func TestHostThatWasNeverReached(t *testing.T) {
 				host := newFickleHost(t)
 				host.state.Store(state)
 				begin := time.Now()
-				receipt, err := host.importing(t).Import(t.Context(), numbered(3000), hogapi.ImportOptions{
+				receipt, err := host.importing(t).Import(t.Context(), numbered(3000), &hogapi.ImportOptions{
 					ID: "unreachable", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: patience, NoPreflight: noPreflight},
 				})
 				took := time.Since(begin)
@@ -212,7 +212,7 @@ func TestHostThatGoesAway(t *testing.T) {
 				if comesBack {
 					noProgress = time.Minute
 				}
-				receipt, err := host.importing(t).Import(t.Context(), goesAway, hogapi.ImportOptions{
+				receipt, err := host.importing(t).Import(t.Context(), goesAway, &hogapi.ImportOptions{
 					ID: "outage", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: 1, NoProgress: noProgress, MaxBatchEvents: 50, Lanes: 1, Linger: 1},
 				})
 				if comesBack {
@@ -253,7 +253,7 @@ func TestFirstAnswerIsWaitedFor(t *testing.T) {
 				server.Script(hogapi.OpPreflight, tt.preflight)
 				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Refuse()))
 				begin := time.Now()
-				receipt, err := server.Client(t).Import(t.Context(), numbered(100), hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first}})
+				receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first}})
 				assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
 				assert.InDelta(t, tt.want, time.Since(begin), float64(10*time.Second))
 				require.ErrorContains(t, err, "connection refused")
@@ -292,7 +292,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 					Delivery: hogapi.DeliveryOptions{FirstAnswer: -1, NoPreflight: true},
 				}
 				time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
-				_, err := client.Import(ctx, numbered(100), options)
+				_, err := client.Import(ctx, numbered(100), &options)
 				require.ErrorIs(t, err, why)
 				stop := stopOf(t, err)
 				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
@@ -310,7 +310,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 				assert.Less(t, seen[firstSeen].FailingSince.Sub(begin), 62*time.Second, "within the time of one try")
 
 				seen = nil
-				_, err = client.Import(t.Context(), numbered(100), options) // until the fault is over
+				_, err = client.Import(t.Context(), numbered(100), &options) // until the fault is over
 				require.NoError(t, err)
 				assert.True(t, slices.ContainsFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil }))
 				last = seen[len(seen)-1]
@@ -328,7 +328,7 @@ func TestConnectionThatEndsWithoutAnAnswer(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer host.Close()
 	client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
-	_, err := client.Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{MaxTries: 1}})
+	_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{MaxTries: 1}})
 	require.ErrorContains(t, err, "were sent and the answer is unknown: stopped: no_progress: the connection was closed without an answer: EOF; failing since ")
 }
 
@@ -341,7 +341,7 @@ func TestHostThatWantsAClientCertificate(t *testing.T) {
 		host.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
 		host.StartTLS()
 		client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
-		_, err := client.Import(t.Context(), numbered(10), hogapi.ImportOptions{ID: "tls"})
+		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "tls"})
 		assert.Equal(t, hogapi.StopTLS, stopOf(t, err).Reason)
 		require.ErrorContains(t, err, "certificate")
 		require.ErrorContains(t, err, "if the server wants a client certificate, give WithHTTPClient one")
@@ -359,7 +359,7 @@ func TestStatsOfASilentHost(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		var last hogapi.Stats
-		_, err := server.Client(t).Import(ctx, numbered(100), hogapi.ImportOptions{ID: "silent", OnProgress: func(s hogapi.Stats) { last = s }})
+		_, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{ID: "silent", OnProgress: func(s hogapi.Stats) { last = s }})
 		require.ErrorContains(t, err, "; the last error: the service did not answer within the time allowed for one try; failing since ")
 		require.ErrorContains(t, last.LastError, "did not answer")
 		server.ClearScript(hogapi.OpCapture)

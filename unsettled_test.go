@@ -24,7 +24,7 @@ func TestCloseListsEverything(t *testing.T) {
 				const n = 25_000
 				server := hogapitest.New()
 				server.SetDown(down)
-				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour},
 				})
 				require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
 				server.Script(hogapi.OpCapture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
-				capture, err := server.Client(t).NewCapture(hogapi.CaptureOptions{
+				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true},
 				})
 				require.NoError(t, err)

@@ -23,7 +23,7 @@ func resume(ctx context.Context, client *hogapi.Client, id uuid.UUID, prefix str
 	if err != nil {
 		return nil, err
 	}
-	return client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdate{
+	return client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdateRequest{
 		Paused:      hogapi.Set(false),
 		EndAt:       hogapi.Null[time.Time](),
 		Destination: hogapi.Set(export.Destination.With(hogapi.S3Config{Prefix: hogapi.Set(prefix)})),

@@ -42,12 +42,12 @@ func TestWarningsOfTime(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: size}}
-		receipt, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), options)
+		receipt, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
 		require.NoError(t, err)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
 		want := map[hogapi.Warning]int64{hogapi.WarnWideBatch: 4, hogapi.WarnBackwards: 3}
 		assert.Equal(t, want, receipt.Warnings)
-		again, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), options)
+		again, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
 		require.NoError(t, err)
 		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
 	})
@@ -72,7 +72,7 @@ func TestWarningsAfterStops(t *testing.T) {
 				if ev.Position.Offset == stop && stop < n {
 					cancel()
 				}
-			}), hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxInFlight: 30}})
+			}), &hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxInFlight: 30}})
 			cancel()
 			assert.Equal(t, stop < n, err != nil)
 			requireBalanced(t, receipt)
@@ -100,17 +100,17 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 			ev.DistinctID, ev.Properties = strings.Repeat("é", 150), map[string]any{"$lib": "web"}
 		}
 	})
-	for policy, heatmap := range []hogapi.Warning{hogapi.WarnHeatmap, hogapi.WarnHeatmapStrip} {
+	for without, heatmap := range map[bool]hogapi.Warning{false: hogapi.WarnHeatmap, true: hogapi.WarnHeatmapStrip} {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
-		gate := hogapi.GateOptions{Heatmaps: hogapi.HeatmapPolicy(policy)}
-		receipt, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate})
+		gate := hogapi.GateOptions{NoHeatmaps: without}
+		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate})
 		require.NoError(t, err)
 		assert.EqualValues(t, 4, receipt.Acknowledged)
 		assert.Equal(t, map[hogapi.Warning]int64{hogapi.WarnException: 1, hogapi.WarnSetIgnored: 1, heatmap: 1, hogapi.WarnUnset: 1}, receipt.Warnings)
 		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
 		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+hogapi.WarnUnset.Advice()+")")
 		for ev := range server.Ledger().Events() {
-			assert.Equal(t, policy == 0 && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
+			assert.Equal(t, !without && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
 		}
 	}
 }
@@ -125,17 +125,17 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 		"no source":       numbered(0),
 	} {
 		options := hogapi.ImportOptions{ID: "empty", Checkpoint: &memoryCheckpoint{}}
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, options)
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err, name)
 		assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnNoRecords], name)
-		report, err := hogapi.Check(t.Context(), source, options)
+		report, err := hogapi.Check(t.Context(), source, &options)
 		require.NoError(t, err, name)
 		assert.EqualValues(t, 1, report.Warnings[hogapi.WarnNoRecords].Count, name)
 		assert.Contains(t, report.String(), "no_records")
 	}
 	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
 	for range 2 { // the second run has nothing left, which is no wonder
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), options)
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), &options)
 		require.NoError(t, err)
 		assert.Zero(t, receipt.Warnings[hogapi.WarnNoRecords])
 	}

@@ -61,7 +61,7 @@ func TestTheServicesOwnWords(t *testing.T) {
 					require.NotContains(t, text, "\x1b")
 					require.Less(t, len(text), 450)
 				}
-				_, err := client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "words"}) // without a handler it stops
+				_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words"}) // without a handler it stops
 				var stop *hogapi.StopError
 				require.ErrorAs(t, err, &stop)
 				requireWords(stop.Error())
@@ -70,7 +70,7 @@ func TestTheServicesOwnWords(t *testing.T) {
 				}
 				path := filepath.Join(t.TempDir(), "rejects")
 				file := hogapi.RejectFile(path)
-				_, err = client.Import(t.Context(), numbered(1), hogapi.ImportOptions{ID: "words", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
+				_, err = client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
 					requireWords(r.Err.Error())
 					assert.Equal(t, c.status, r.Status)
 					return file.Reject(ctx, r)

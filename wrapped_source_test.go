@@ -38,7 +38,7 @@ func TestWrappedFilesAreRecognized(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 				source := wrap(hogapi.JSONLinesFile(path))
 				assert.Equal(t, "events.jsonl", source.Name())
-				_, err := server.Client(t).Import(t.Context(), source, hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
+				_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
 				return err
 			}
 			require.NoError(t, run(linesOf(2023, 5)))
@@ -61,9 +61,9 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 			require.NoError(t, os.Symlink(path, link))
 			server := hogapitest.New()
 			for _, same := range []string{path, link} {
-				_, err := server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), hogapi.ImportOptions{ID: "x", Rejects: hogapi.RejectFile(same)})
+				_, err := server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Rejects: hogapi.RejectFile(same)})
 				assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
-				_, err = server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(same)})
+				_, err = server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(same)})
 				assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
 			}
 			content, err := os.ReadFile(path)

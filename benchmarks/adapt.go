@@ -40,7 +40,7 @@ func adaptClient(out io.Writer, j job) error {
 	if err != nil {
 		return err
 	}
-	capture, err := client.NewCapture(hogapi.CaptureOptions{ID: "benchmark", Rate: hogapi.Unpaced})
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{ID: "benchmark", Rate: hogapi.Unpaced})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func BenchmarkEncode(b *testing.B) {
 				}
 			}
 		})
-		_, err := hogapi.Check(context.Background(), source, hogapi.ImportOptions{ID: "benchmark"})
+		_, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "benchmark"})
 		require.NoError(b, err)
 	})
 }
@@ -72,7 +72,7 @@ func BenchmarkParse(b *testing.B) {
 	b.Run("JSONLinesFile-check", func(b *testing.B) {
 		b.ReportAllocs()
 		for n := 0; n < b.N; {
-			result, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), hogapi.ImportOptions{ID: "benchmark"})
+			result, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "benchmark"})
 			require.NoError(b, err)
 			n += int(result.Read)
 		}

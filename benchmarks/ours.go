@@ -22,7 +22,7 @@ func prepareCapture(zipped, ownIDs bool) prepare {
 		}
 		ring := newRing(j.Events)
 		return func() (string, error) {
-			capture, err := client.NewCapture(hogapi.CaptureOptions{
+			capture, err := client.NewCapture(&hogapi.CaptureOptions{
 				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped},
 			})
 			if err != nil {
@@ -57,7 +57,7 @@ func prepareImport(j job) (func() (string, error), error) {
 		return nil, err
 	}
 	return func() (string, error) {
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), hogapi.ImportOptions{
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), &hogapi.ImportOptions{
 			ID: "benchmark", Rate: hogapi.Unpaced,
 			Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
 			Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),

@@ -177,7 +177,7 @@ func TestLiveEventsNeedAnOpenGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	capture, err := client.NewCapture(hogapi.CaptureOptions{ID: "gate"})
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{ID: "gate"})
 	if err != nil {
 		t.Fatal(err)
 	}

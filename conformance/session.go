@@ -88,7 +88,7 @@ func newSession(r initRequest, transport http.RoundTripper) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.sink, err = client.NewCapture(hogapi.CaptureOptions{
+	s.sink, err = client.NewCapture(&hogapi.CaptureOptions{
 		ID:       "conformance-" + rand.Text(), // with the positions it makes the uuids
 		Rejects:  hogapi.RejectFunc(s.rejected),
 		Gate:     hogapi.GateOptions{MinAge: -1}, // the harness sends live events
@@ -152,7 +152,7 @@ type requestMade struct {
 	EventCount   int   `json:"event_count"`
 }
 
-func (s *session) answered(e hogapi.BatchEvent) {
+func (s *session) answered(e hogapi.BatchInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, requestMade{

@@ -55,7 +55,7 @@ func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	server, out, err := runREADME(t, signedUp)
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, `(?m)^nightly .* Failed$`, out)
-	assert.Contains(t, out, "read 1 = good 1 + refused 0")
+	assert.Contains(t, out, "read 1 = good 1 + rejected 0")
 	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
 	assert.Equal(t, 1, server.Ledger().Unique())
 }

@@ -58,7 +58,7 @@ func write(ctx context.Context, client *hogapi.Client, n int) (err error) {
 	number, id := hogapi.WithHeader(callHeader, strconv.Itoa(n)), uuid.UUID{15: 1}
 	switch n % 3 {
 	case 0:
-		_, err = client.BatchExports.Create(ctx, hogapi.BatchExportCreate{
+		_, err = client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 			Name: fmt.Sprint(n), Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 			Destination: hogapi.Destination{Type: hogapi.DestinationHTTP, Config: hogapi.HTTPConfig{URL: hogapi.Set("https://eu.i.posthog.com/batch/"), Token: hogapi.Set(hogapi.NewSecret("phc_x"))}},
 		}, number)

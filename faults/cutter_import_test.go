@@ -41,7 +41,7 @@ func TestImportCutEverywhere(t *testing.T) {
 					return n%100 != 0 || met.Load() <= int64(len(cuts))
 				})
 				client := sockets(t, fake, cutter.url(), hogapi.WithHTTPClient(&http.Client{Transport: cutter.transport}))
-				receipt, err := client.Import(t.Context(), source, hogapi.ImportOptions{
+				receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
 					ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 20, MaxInFlight: 400, Linger: time.Millisecond},
 				})
 				require.NoError(t, err)

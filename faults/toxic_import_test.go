@@ -79,7 +79,7 @@ func TestImportOverToxicLines(t *testing.T) {
 			for _, x := range tt.toxics {
 				line.add(x)
 			}
-			receipt, err := sockets(t, fake, line.url(), hogapi.WithTryTimeout(tt.patience)).Import(t.Context(), numbered(n), hogapi.ImportOptions{
+			receipt, err := sockets(t, fake, line.url(), hogapi.WithTryTimeout(tt.patience)).Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 				ID: "toxic", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50},
 			})
 			require.NoError(t, err)

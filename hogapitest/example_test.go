@@ -109,7 +109,7 @@ func ExampleServer_Ledger() {
 			}
 		}
 	})
-	receipt, err := client.Import(context.Background(), source, hogapi.ImportOptions{ID: "orders-2024"})
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -95,8 +95,8 @@ func (d destination) made(t *testing.T, c client) hogapi.Destination {
 	return out
 }
 
-func export(d hogapi.Destination) hogapi.BatchExportCreate {
-	return hogapi.BatchExportCreate{Name: "an export", Model: hogapi.ModelEvents, Destination: d, Interval: hogapi.IntervalHour}
+func export(d hogapi.Destination) hogapi.BatchExportRequest {
+	return hogapi.BatchExportRequest{Name: "an export", Model: hogapi.ModelEvents, Destination: d, Interval: hogapi.IntervalHour}
 }
 
 func TestBatchExportsToEachDestination(t *testing.T) {
@@ -111,14 +111,14 @@ func TestBatchExportsToEachDestination(t *testing.T) {
 			c.read(t, e)
 			require.NotContains(t, string(c.wire.answer), "the-secret")
 
-			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
 				Destination: hogapi.Set(e.Destination.With(d.change)),
 			})
 			require.NoError(t, err)
 			c.read(t, changed)
 			require.Equal(t, target.Integration.Or(0), changed.Destination.Integration.Or(0), "the integration is kept")
 
-			same, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Name: str("renamed")})
+			same, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Name: str("renamed")})
 			require.NoError(t, err)
 			require.Equal(t, changed.Destination.Raw(), same.Destination.Raw())
 			if d.needs == nil {
@@ -167,21 +167,21 @@ func TestBatchExportIntegrations(t *testing.T) {
 	require.NoError(t, err)
 	swap := e.Destination.With(hogapi.S3Config{})
 	swap.Integration = hogapi.Set(other.ID)
-	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(swap)})
+	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(swap)})
 	require.NoError(t, err)
 	require.Equal(t, other.ID, e.Destination.Integration.Or(0))
 	require.NoError(t, c.Integrations.Delete(ctx, s3.Integration.Or(0)), "nothing uses it any more")
-	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(postgres)})
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(postgres)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot change destination type from 'AwsS3' to 'Postgres'")
 	swap.Integration = hogapi.Null[int64]()
-	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(swap)})
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(swap)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Integration is required for AwsS3 batch exports")
 
 	// Redshift that uses one must be sent it again. With does that.
 	r, err := c.BatchExports.Create(ctx, export(redshift))
 	require.NoError(t, err)
 	bare := hogapi.Destination{Type: hogapi.DestinationRedshift, Config: hogapi.RedshiftConfig{TableName: str("x")}}
-	_, err = c.BatchExports.Update(ctx, r.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(bare)})
+	_, err = c.BatchExports.Update(ctx, r.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(bare)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot remove the integration from a Redshift batch export")
 
 	role := destinations[5].made(t, c)
@@ -194,7 +194,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	require.NoError(t, err)
 	gone := p.Destination.With(hogapi.PostgresConfig{})
 	gone.Integration = hogapi.Null[int64]()
-	p, err = c.BatchExports.Update(ctx, p.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(gone)})
+	p, err = c.BatchExports.Update(ctx, p.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(gone)})
 	require.NoError(t, err)
 	c.read(t, p)
 	require.True(t, p.Destination.Integration.IsNull())
@@ -206,7 +206,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 			continue
 		}
 		to := old.Destination.With(hogapi.PostgresConfig{Port: hogapi.Set(5433)})
-		changed, err := c.BatchExports.Update(ctx, old.ID, hogapi.BatchExportUpdate{Destination: hogapi.Set(to)})
+		changed, err := c.BatchExports.Update(ctx, old.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(to)})
 		require.NoError(t, err)
 		c.read(t, changed)
 		require.Equal(t, 5433, changed.Destination.Config.(hogapi.PostgresConfig).Port.Or(0))
@@ -244,7 +244,7 @@ func TestRedshiftCopy(t *testing.T) {
 			require.NoError(t, err)
 			c.read(t, e)
 			require.NotContains(t, string(c.wire.answer), "the-secret")
-			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
 				Destination: hogapi.Set(e.Destination.With(hogapi.RedshiftConfig{TableName: str("t2")})),
 			})
 			require.NoError(t, err)
@@ -278,7 +278,7 @@ func TestBatchExportFields(t *testing.T) {
 	require.True(t, e.StartAt.Equal(at))
 	require.Equal(t, 3, *e.OffsetDay)
 
-	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
 		Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(7), Timezone: hogapi.Null[string](),
 		EndAt: hogapi.Null[time.Time](), Filters: hogapi.Null[json.RawMessage](), Paused: hogapi.Set(false),
 	})
@@ -295,25 +295,25 @@ func TestBatchExportFields(t *testing.T) {
 	h, err := c.BatchExports.Create(ctx, query)
 	require.NoError(t, err)
 	c.read(t, h)
-	h, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdate{HogQLQuery: str("select 1 as one")})
+	h, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdateRequest{HogQLQuery: str("select 1 as one")})
 	require.NoError(t, err)
 	require.Equal(t, "select 1 as one", *h.HogQLQuery)
-	_, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdate{Model: hogapi.Set(hogapi.ModelEvents)})
+	_, err = c.BatchExports.Update(ctx, h.ID, hogapi.BatchExportUpdateRequest{Model: hogapi.Set(hogapi.ModelEvents)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Changing models is not supported.")
 
 	p := c.ForProject(plain)
-	for name, change := range map[string]func(*hogapi.BatchExportCreate){
-		"Higher frequency batch exports are not enabled": func(e *hogapi.BatchExportCreate) { e.Interval = hogapi.IntervalEvery5Minutes },
-		"HogQL batch exports are not enabled":            func(e *hogapi.BatchExportCreate) { e.Model, e.HogQLQuery = hogapi.ModelHogQL, "select 1 as one" },
+	for name, change := range map[string]func(*hogapi.BatchExportRequest){
+		"Higher frequency batch exports are not enabled": func(e *hogapi.BatchExportRequest) { e.Interval = hogapi.IntervalEvery5Minutes },
+		"HogQL batch exports are not enabled":            func(e *hogapi.BatchExportRequest) { e.Model, e.HogQLQuery = hogapi.ModelHogQL, "select 1 as one" },
 	} {
 		refused := export(target)
 		change(&refused)
 		_, err := p.BatchExports.Create(ctx, refused)
 		refusal(t, err, hogapi.ErrForbidden, 403, name)
 	}
-	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{OffsetHour: hogapi.Set(1)})
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{OffsetHour: hogapi.Set(1)})
 	refusedHere(t, err)
-	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{Interval: hogapi.Set(hogapi.IntervalDay), OffsetDay: hogapi.Set(1)})
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.IntervalDay), OffsetDay: hogapi.Set(1)})
 	refusedHere(t, err)
 	long := target
 	long.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), Compression: str("zstd")}
@@ -324,7 +324,7 @@ func TestBatchExportFields(t *testing.T) {
 	stored.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("zstd")}
 	e, err = c.BatchExports.Create(ctx, export(stored))
 	require.NoError(t, err)
-	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdate{
+	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
 		Destination: hogapi.Set(hogapi.Destination{Type: stored.Type, Integration: stored.Integration, Config: hogapi.S3Config{FileFormat: str("JSONLines")}}),
 	})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Compression zstd is not supported for file format JSONLines.")

@@ -108,7 +108,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	require.Equal(t, 2, state.Failed)
 	require.Contains(t, *state.Runs[0].LatestError, "NoSuchBucket")
 	failed := 0
-	for run, err := range c.Runs.Failed(ctx, e.ID, nil) {
+	for run, err := range c.Runs.LatestFailed(ctx, e.ID, nil) {
 		require.NoError(t, err)
 		require.Equal(t, hogapi.RunStatusFailed, run.Status)
 		failed++

@@ -84,7 +84,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if options.Total, err = check(ctx, out, source, options); err != nil {
 		return err
 	}
-	receipt, err := client.Import(ctx, source, options)
+	receipt, err := client.Import(ctx, source, &options)
 	if receipt.Source != "" { // otherwise it did not begin
 		fmt.Fprintf(out, "\n%v\n", receipt)
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 // check reads everything and sends nothing. It returns how many rows there are. The
 // error says what to correct before an import.
 func check(ctx context.Context, out io.Writer, source hogapi.Source, o hogapi.ImportOptions) (rows int64, err error) {
-	report, err := hogapi.Check(ctx, source, o)
+	report, err := hogapi.Check(ctx, source, &o)
 	fmt.Fprintf(out, "Checked: %v\n\n", report)
 	return report.Read, err
 }

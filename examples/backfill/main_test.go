@@ -18,7 +18,7 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
-	assert.Contains(t, out, "read 10000 = good 10000 + refused 0")
+	assert.Contains(t, out, "read 10000 = good 10000 + rejected 0")
 	assert.Contains(t, out, " of 10000, acknowledged ")
 	assert.Contains(t, out, "read 10000 = acknowledged 10000 + rejected 0 + pending 0")
 	assert.Contains(t, out, "The fake holds 10000 events.")

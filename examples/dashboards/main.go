@@ -42,7 +42,7 @@ func run(ctx context.Context, out io.Writer, _ []string) error {
 		if d.Name != nil {
 			name = cmp.Or(*d.Name, name)
 		}
-		mayEdit := d.EffectivePrivilegeLevel == hogapi.CanEdit
+		mayEdit := d.EffectivePrivilegeLevel == hogapi.PrivilegeCanEdit
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, name, strings.Join(d.Tags, ", "),
 			yes(d.Pinned), yes(d.IsShared), yes(mayEdit), d.CreatedAt.Format(time.DateOnly))
 	}

@@ -132,7 +132,7 @@ func (s settings) source() (hogapi.Source, func(), error) {
 
 // check reads everything and sends nothing. The error says what to correct before an import.
 func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source) (hogapi.CheckReport, error) {
-	report, err := hogapi.Check(ctx, source, hogapi.ImportOptions{ID: s.id, MaxRejectShare: s.maxRejectShare})
+	report, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{ID: s.id, MaxRejectShare: s.maxRejectShare})
 	if report.Read > 0 {
 		fmt.Fprintf(out, "Checked: %v\n\n", report)
 	}
@@ -156,7 +156,7 @@ func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in 
 	if s.rejects != "" {
 		options.Rejects = hogapi.RejectFile(s.rejects)
 	}
-	receipt, err := c.Import(ctx, in, options)
+	receipt, err := c.Import(ctx, in, &options)
 	if receipt.Source != "" { // otherwise it did not begin, and an earlier receipt stays
 		fmt.Fprintf(out, "\n%v\n", receipt)
 		err = errors.Join(err, s.keep(receipt))

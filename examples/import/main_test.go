@@ -22,7 +22,7 @@ func TestWithoutKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := demotest.Run(t, run)
 	for _, want := range []string{
-		"good 10000 + refused 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
+		"good 10000 + rejected 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
 		"The fake holds 10000 events, and ends now",
 	} {
 		assert.Contains(t, out, want)
@@ -73,7 +73,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	out, err := demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
 	require.NoError(t, err)
 	assert.Contains(t, out, "Keys found: working with ")
-	assert.Contains(t, out, "read 131 = good 130 + refused 1")
+	assert.Contains(t, out, "read 131 = good 130 + rejected 1")
 	assert.Regexp(t, `(?m)^read \d+ of 131, acknowledged \d+, rejected \d, pending`, out, "progress")
 	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
 	assert.Contains(t, out, "WHERE properties.$import_job_id = 'shop'")
@@ -175,7 +175,7 @@ func TestCheckSendsNothing(t *testing.T) {
 	server := hogapitest.New()
 	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-check", write(t, "a.jsonl", 40))
 	require.NoError(t, err)
-	assert.Contains(t, out, "read 40 = good 40 + refused 0")
+	assert.Contains(t, out, "read 40 = good 40 + rejected 0")
 	assert.Empty(t, server.Calls())
 	assert.NoFileExists(t, "shop.checkpoint")
 }

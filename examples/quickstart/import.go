@@ -46,7 +46,7 @@ func importFile(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	lines := json.NewEncoder(out)
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(filepath.Join(folder, eventsFile)), hogapi.ImportOptions{
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(filepath.Join(folder, eventsFile)), &hogapi.ImportOptions{
 		ID:         importID,
 		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "import.checkpoint")),
 		Rejects:    hogapi.RejectFile(filepath.Join(folder, "import.rejects.jsonl")),
@@ -117,7 +117,7 @@ func (q *quickstart) importPastEvents(ctx context.Context) error {
 	}
 
 	q.begin("Check a file of past events, without sending any")
-	report, err := hogapi.Check(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{ID: importID})
+	report, err := hogapi.Check(ctx, hogapi.JSONLinesFile(file), &hogapi.ImportOptions{ID: importID})
 	if err != nil {
 		return fmt.Errorf("%w\n%v", err, report)
 	}

@@ -123,7 +123,7 @@ func (q *quickstart) watch() *hogapi.WatchOptions {
 // createAndBackfill creates an export, backfills a week of it, follows the runs, and pauses it.
 func (q *quickstart) createAndBackfill(ctx context.Context, to hogapi.Destination) (err error) {
 	q.begin("Create a daily batch export of events to S3, and backfill seven days")
-	q.export, err = q.client.BatchExports.Create(ctx, hogapi.BatchExportCreate{
+	q.export, err = q.client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "hogapi quickstart", Model: hogapi.ModelEvents, Interval: hogapi.IntervalDay, Destination: to,
 	})
 	if err != nil {

@@ -98,7 +98,7 @@ func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 		if err != nil {
 			return nil, err
 		}
-		for run, err := range client.Runs.Failed(ctx, export.ID, nil) {
+		for run, err := range client.Runs.LatestFailed(ctx, export.ID, nil) {
 			if err != nil {
 				return nil, err
 			}

@@ -84,7 +84,7 @@ func (s *setup) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	create := hogapi.BatchExportCreate{
+	create := hogapi.BatchExportRequest{
 		Name: s.name, Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
 			Type: hogapi.DestinationAwsS3, Integration: hogapi.Set(integration.ID),
@@ -131,7 +131,7 @@ func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 }
 
 // test runs the service's own steps. A server that cannot test is no reason to stop.
-func (s *setup) test(ctx context.Context, create hogapi.BatchExportCreate) error {
+func (s *setup) test(ctx context.Context, create hogapi.BatchExportRequest) error {
 	fmt.Fprintln(s.out, "2. Test the destination")
 	test, err := s.client.BatchExports.TestDestination(ctx, create)
 	switch {
@@ -158,7 +158,7 @@ func (s *setup) test(ctx context.Context, create hogapi.BatchExportCreate) error
 }
 
 // export finds the export of this name, or creates it.
-func (s *setup) export(ctx context.Context, create hogapi.BatchExportCreate) (*hogapi.BatchExport, error) {
+func (s *setup) export(ctx context.Context, create hogapi.BatchExportRequest) (*hogapi.BatchExport, error) {
 	fmt.Fprintln(s.out, "3. Create the hourly export")
 	for found, err := range s.client.BatchExports.All(ctx, nil) {
 		if err != nil {

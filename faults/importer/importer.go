@@ -88,7 +88,7 @@ func run(t Task) (r Report) {
 	client, err := hogapi.NewClient(options...)
 	try(err)
 	begin := time.Now()
-	r.Receipt, err = client.Import(context.Background(), hogapi.JSONLinesFile(t.File), hogapi.ImportOptions{
+	r.Receipt, err = client.Import(context.Background(), hogapi.JSONLinesFile(t.File), &hogapi.ImportOptions{
 		ID:             "faults",
 		MaxRejectShare: -1, // many of the events are bad on purpose
 		Checkpoint:     hogapi.FileCheckpoint(filepath.Join(t.Folder, "state", "checkpoint")),

@@ -40,15 +40,15 @@ func FuzzEvent(f *testing.F) {
 		if policy&4 == 0 {
 			ev.Set = nil
 		}
-		e := testEncoder(wire.Rules{SetPolicy: wire.SetPolicy(policy % 3)})
+		e := testEncoder(wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3)})
 		out, refusal := e.Encode(&ev)
 		if refusal != nil {
-			require.True(t, hasFault(&ev, wire.SetPolicy(policy%3)), "%v: %+v", refusal, ev)
+			require.True(t, hasFault(&ev, wire.PersonPolicy(policy%3)), "%v: %+v", refusal, ev)
 			return
 		}
 		sent := string(out.Wire)
-		checkWire(t, &ev, out, wire.SetPolicy(policy%3))
-		again, refusal := testEncoder(wire.Rules{SetPolicy: wire.SetPolicy(policy % 3)}).Encode(&ev)
+		checkWire(t, &ev, out, wire.PersonPolicy(policy%3))
+		again, refusal := testEncoder(wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3)}).Encode(&ev)
 		require.Nil(t, refusal)
 		require.Equal(t, sent, string(again.Wire), "the same on every send")
 		if ev.RawProperties != nil {
@@ -64,7 +64,7 @@ func FuzzEvent(f *testing.F) {
 }
 
 // checkWire compares the wire with the event.
-func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.SetPolicy) {
+func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.PersonPolicy) {
 	t.Helper()
 	var sent struct {
 		UUID       uuid.UUID
@@ -94,10 +94,10 @@ func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.SetPo
 			want[key] = value
 		}
 	}
-	if policy == wire.SetKeep && f.Set != nil {
+	if policy == wire.PersonPolicyKeep && f.Set != nil {
 		want["$set"] = f.Set
 	}
-	if policy != wire.SetKeep { // the policy has tests of its own
+	if policy != wire.PersonPolicyKeep { // the policy has tests of its own
 		for _, key := range []string{"$set", "$set_once"} {
 			delete(want, key)
 			delete(sent.Properties, key)
@@ -107,7 +107,7 @@ func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.SetPo
 }
 
 // hasFault knows the causes of a refusal, seen without the gate's code. It need not distinguish them.
-func hasFault(f *wire.Fields, policy wire.SetPolicy) bool {
+func hasFault(f *wire.Fields, policy wire.PersonPolicy) bool {
 	year := f.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
@@ -145,7 +145,7 @@ func hasFault(f *wire.Fields, policy wire.SetPolicy) bool {
 	for key, value := range members {
 		switch key {
 		case "$set", "$set_once", "$process_person_profile", "$cookieless_mode":
-			if value[0] != '{' || f.Set != nil || policy == wire.SetToSetOnce {
+			if value[0] != '{' || f.Set != nil || policy == wire.PersonPolicySetOnce {
 				return true
 			}
 		}

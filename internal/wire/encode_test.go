@@ -202,17 +202,17 @@ func TestSetPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := properties(wire.Rules{}, change)
 			assert.Equal(t, pro, got["$set"])
-			got = properties(wire.Rules{SetPolicy: wire.SetToSetOnce}, change)
+			got = properties(wire.Rules{PersonPolicy: wire.PersonPolicySetOnce}, change)
 			assert.Equal(t, pro, got["$set_once"])
 			assert.NotContains(t, got, "$set")
-			got = properties(wire.Rules{SetPolicy: wire.SetStrip}, change)
+			got = properties(wire.Rules{PersonPolicy: wire.PersonPolicyStrip}, change)
 			assert.NotContains(t, got, "$set")
 			assert.NotContains(t, got, "$set_once")
-			assert.EqualValues(t, 1, properties(wire.Rules{SetPolicy: wire.SetStrip}, inRaw)["a"])
-			assert.Equal(t, `q"q`, properties(wire.Rules{SetPolicy: wire.SetStrip}, inRaw)["z"])
+			assert.EqualValues(t, 1, properties(wire.Rules{PersonPolicy: wire.PersonPolicyStrip}, inRaw)["a"])
+			assert.Equal(t, `q"q`, properties(wire.Rules{PersonPolicy: wire.PersonPolicyStrip}, inRaw)["z"])
 		})
 	}
-	got := properties(wire.Rules{SetPolicy: wire.SetStrip}, func(e *wire.Fields) { e.Name, e.Properties, e.Set = wire.EventIdentify, nil, pro })
+	got := properties(wire.Rules{PersonPolicy: wire.PersonPolicyStrip}, func(e *wire.Fields) { e.Name, e.Properties, e.Set = wire.EventIdentify, nil, pro })
 	assert.Equal(t, pro, got["$set"], "an identity event keeps what it is for")
 }
 

@@ -37,20 +37,20 @@ const (
 	ProtocolV1                      // capture v1
 )
 
-// SetPolicy says what becomes of person properties.
-type SetPolicy uint8
+// PersonPolicy says what becomes of person properties.
+type PersonPolicy uint8
 
 // Policies for person properties.
 const (
-	SetKeep      SetPolicy = iota
-	SetToSetOnce           // $set becomes $set_once
-	SetStrip               // only identity events keep them
+	PersonPolicyKeep    PersonPolicy = iota
+	PersonPolicySetOnce              // $set becomes $set_once
+	PersonPolicyStrip                // only identity events keep them
 )
 
 // Rules are the settings of a gate.
 type Rules struct {
 	MinAge                time.Duration // default 48 h; below 0: any age
-	SetPolicy             SetPolicy
+	PersonPolicy          PersonPolicy
 	StripHeatmaps         bool
 	AllowMergeDangerously bool
 	Protocol              Protocol

@@ -16,10 +16,10 @@ func FuzzNotedProperties(f *testing.F) {
 		`{"$heatmap_data":1,"$session_id":"x"}`, `{"$current_url":"u","$prev_pageview_pathname":"/"}`, `{"$groups":{"a":1},"$unset":[]}`, `{"$window_id":7,"$import_job_id":"x"}`,
 	} {
 		f.Add([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`}`), uint8(0))
-		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(wire.SetStrip))
+		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(wire.PersonPolicyStrip))
 	}
 	f.Fuzz(func(t *testing.T, line []byte, policy uint8) {
-		o := wire.Rules{SetPolicy: wire.SetPolicy(policy % 3), StripHeatmaps: policy/3%2 == 1}
+		o := wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3), StripHeatmaps: policy/3%2 == 1}
 		trusting, doubting := testEncoder(o), testEncoder(o)
 		parser := newParser()
 		for range 2 { // nothing may be left of an event before

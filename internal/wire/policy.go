@@ -10,12 +10,12 @@ import (
 
 // rewrite changes the properties as the policies for person properties and for heatmaps say.
 func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
-	policy, s := e.gate.rules.SetPolicy, e.seen
-	if len(s.set)+len(s.setOnce) == 0 || policy == SetStrip && isIdentity(f.Name) {
-		policy = SetKeep
+	policy, s := e.gate.rules.PersonPolicy, e.seen
+	if len(s.set)+len(s.setOnce) == 0 || policy == PersonPolicyStrip && isIdentity(f.Name) {
+		policy = PersonPolicyKeep
 	}
 	strips := e.gate.rules.StripHeatmaps && s.hasHeatmap()
-	if policy == SetKeep && !strips {
+	if policy == PersonPolicyKeep && !strips {
 		return members, nil
 	}
 	renames := strips && s.facts&hasPreviousPath != 0 && s.facts&hasCurrentURL != 0
@@ -24,7 +24,7 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	object := append(append([]byte{'{'}, members...), '}')
 	err := jsonb.Object(object, func(key, value []byte) {
 		switch text := string(key); {
-		case policy != SetKeep && (text == "$set" || text == "$set_once"):
+		case policy != PersonPolicyKeep && (text == "$set" || text == "$set_once"):
 		case strips && text == "$heatmap_data":
 		case renames && text == previousPath:
 			out = appendRawMember(out, []byte(renamedPath), value)
@@ -35,9 +35,9 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	})
 	if err == nil && renames && taken {
 		err = errors.New(renamedPath + " and " + previousPath +
-			" are both there: rename one, since Gate.Heatmaps makes the first of the second")
+			" are both there: rename one, since Gate.NoHeatmaps makes the first of the second")
 	}
-	if err == nil && policy == SetToSetOnce {
+	if err == nil && policy == PersonPolicySetOnce {
 		var once []byte
 		if once, err = e.mergedOnce(f); err == nil {
 			out = appendRawMember(out, []byte("$set_once"), once)
@@ -92,13 +92,13 @@ func appendRawMember(out, key, value []byte) []byte {
 // appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
 func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal) {
 	set, once := f.Set, f.SetOnce
-	if e.gate.rules.SetPolicy == SetStrip && !isIdentity(f.Name) {
+	if e.gate.rules.PersonPolicy == PersonPolicyStrip && !isIdentity(f.Name) {
 		return b, nil
 	}
 	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
 		return nil, badReserved("$set", "$set and $set_once each either in the event's fields or in its properties")
 	}
-	if e.gate.rules.SetPolicy == SetToSetOnce {
+	if e.gate.rules.PersonPolicy == PersonPolicySetOnce {
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
 			return b, nil // merged into the properties: see rewrite
 		}

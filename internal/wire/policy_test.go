@@ -34,9 +34,9 @@ var personForms = map[string]func(*wire.Fields){
 }
 
 // personProperties are $set and $set_once of an event on the sent, with what else it says of "a".
-func personProperties(t *testing.T, policy wire.SetPolicy, f wire.Fields) (set, once, a any) {
+func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (set, once, a any) {
 	t.Helper()
-	out, refusal := testEncoder(wire.Rules{SetPolicy: policy}).Encode(&f)
+	out, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
 	require.Nil(t, refusal)
 	require.True(t, json.Valid(out.Wire), "%s", out.Wire)
 	var sent struct{ Properties map[string]any }
@@ -44,7 +44,7 @@ func personProperties(t *testing.T, policy wire.SetPolicy, f wire.Fields) (set, 
 	return sent.Properties["$set"], sent.Properties["$set_once"], sent.Properties["a"]
 }
 
-// An event may have $set and $set_once, wherever it has them. SetToSetOnce makes one $set_once of
+// An event may have $set and $set_once, wherever it has them. PersonPolicySetOnce makes one $set_once of
 // both, in which $set wins.
 func TestSetPolicyOfBoth(t *testing.T) {
 	for name, form := range personForms {
@@ -55,14 +55,14 @@ func TestSetPolicyOfBoth(t *testing.T) {
 				form(&f)
 				return f
 			}
-			set, once, _ := personProperties(t, wire.SetKeep, event())
+			set, once, _ := personProperties(t, wire.PersonPolicyKeep, event())
 			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0}, set)
 			assert.Equal(t, map[string]any{"plan": "free", "first": true}, once)
-			set, once, a := personProperties(t, wire.SetToSetOnce, event())
+			set, once, a := personProperties(t, wire.PersonPolicySetOnce, event())
 			assert.Nil(t, set)
 			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0, "first": true}, once)
 			assert.EqualValues(t, 1, a)
-			set, once, a = personProperties(t, wire.SetStrip, event())
+			set, once, a = personProperties(t, wire.PersonPolicyStrip, event())
 			assert.Nil(t, set)
 			assert.Nil(t, once)
 			assert.EqualValues(t, 1, a)
@@ -90,14 +90,14 @@ func TestSetPolicyOfOne(t *testing.T) {
 			t.Run(name+" "+key, func(t *testing.T) {
 				f := wiretest.Event()
 				form(&f, key)
-				set, once, _ := personProperties(t, wire.SetToSetOnce, f)
+				set, once, _ := personProperties(t, wire.PersonPolicySetOnce, f)
 				assert.Nil(t, set)
 				assert.Equal(t, value, once)
-				set, once, _ = personProperties(t, wire.SetStrip, f)
+				set, once, _ = personProperties(t, wire.PersonPolicyStrip, f)
 				assert.Nil(t, set)
 				assert.Nil(t, once)
 				f.Name = "$identify"
-				set, once, _ = personProperties(t, wire.SetStrip, f)
+				set, once, _ = personProperties(t, wire.PersonPolicyStrip, f)
 				assert.Equal(t, key == "$set", set != nil)
 				assert.Equal(t, key == "$set_once", once != nil)
 			})
@@ -112,11 +112,11 @@ func TestSetPolicyOfDoubles(t *testing.T) {
 		"$set":      func(e *wire.Fields) { e.Set = map[string]any{"b": 1} },
 		"$set_once": func(e *wire.Fields) { e.SetOnce = map[string]any{"b": 1} },
 	} {
-		for _, policy := range []wire.SetPolicy{wire.SetKeep, wire.SetToSetOnce} {
+		for _, policy := range []wire.PersonPolicy{wire.PersonPolicyKeep, wire.PersonPolicySetOnce} {
 			f := wiretest.Event()
 			f.Properties = map[string]any{key: map[string]any{"c": 1}}
 			change(&f)
-			_, refusal := testEncoder(wire.Rules{SetPolicy: policy}).Encode(&f)
+			_, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
 			require.NotNil(t, refusal, "%s, %d", key, policy)
 			assert.Equal(t, wire.ReasonBadSpecial, refusal.Reason)
 		}

@@ -188,8 +188,8 @@ func testOwnLib(t *testing.T) {
 	assert.NotContains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, wiretest.Carrying(`{"$lib":"web"}`)), "$import_lib")
 }
 
-// HeatmapStrip removes what the service makes heatmap rows of, and nothing else. It is counted.
-func TestHeatmapStrip(t *testing.T) {
+// StripHeatmaps removes what the service makes heatmap rows of, and nothing else. It is counted.
+func TestStripHeatmaps(t *testing.T) {
 	t.Parallel()
 	o := wire.Rules{StripHeatmaps: true}
 	for properties, want := range map[string]string{

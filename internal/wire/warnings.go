@@ -104,7 +104,7 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	}
 	s := e.seen
 	hasSet := len(s.set)+len(s.setOnce) > 0 || f.Set != nil || f.SetOnce != nil
-	if w&(aiEvent|exceptionEvent) != 0 && hasSet && e.gate.rules.SetPolicy != SetStrip {
+	if w&(aiEvent|exceptionEvent) != 0 && hasSet && e.gate.rules.PersonPolicy != PersonPolicyStrip {
 		w |= setIgnored
 	}
 	return w

@@ -91,7 +91,7 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
 	file := filepath.Join(t.TempDir(), "e.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(record+strings.Replace(record, hostile, "signed up", 1)), 0o600))
-	_, err = client.Import(ctx, hogapi.JSONLinesFile(file), hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+	_, err = client.Import(ctx, hogapi.JSONLinesFile(file), &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 
 	page, status, header := body(t, url)
