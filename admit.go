@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // encoder makes the bytes of events. It is not safe for concurrent use.
@@ -224,7 +225,7 @@ func placeOf(events []Event) (place Position, err error) {
 	for i := range events {
 		at := events[i].Position
 		if !at.IsZero() && !place.IsZero() && at != place {
-			return place, &InputError{Op: OpImport, Field: "events", Value: at.String(),
+			return place, &InputError{Op: ops.Import, Field: "events", Value: at.String(),
 				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", place)}
 		}
 		if place.IsZero() {

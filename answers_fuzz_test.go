@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The bodies of management answers, fuzzed. The oracle is encoding/json without types: what was sent is what was read.
@@ -315,7 +317,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	} else {
 		require.Nil(t, was["config"])
 	}
-	wire, err := d.With(d.Config).wire(OpBatchExportsUpdate)
+	wire, err := d.With(d.Config).wire(ops.BatchExportsUpdate)
 	if err != nil {
 		require.ErrorIs(t, err, ErrInvalid)
 		return
@@ -327,7 +329,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	require.Equal(t, d.Type, again.Type)
 	require.Equal(t, d.Integration, again.Integration)
 	require.Equal(t, reflect.TypeOf(d.Config), reflect.TypeOf(again.Config))
-	rewritten, err := again.wire(OpBatchExportsUpdate)
+	rewritten, err := again.wire(ops.BatchExportsUpdate)
 	require.NoError(t, err)
 	require.Equal(t, loose(t, wire.Config), loose(t, rewritten.Config))
 	if _, isRaw := d.Config.(RawConfig); isRaw {
@@ -347,8 +349,8 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := newFakeClient(t, newScript(answers(200, string(body))), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		offset := offsetPager[json.RawMessage](client, endpoint(OpDashboardsList), ListOptions{MaxPages: 3}, nil).all(t.Context())
-		cursor := cursorPager[json.RawMessage](client, endpoint(OpRunsList, "x"), CursorOptions{MaxPages: 3}, nil).all(t.Context())
+		offset := offsetPager[json.RawMessage](client, endpoint(ops.DashboardsList), ListOptions{MaxPages: 3}, nil).all(t.Context())
+		cursor := cursorPager[json.RawMessage](client, endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3}, nil).all(t.Context())
 		for _, walk := range []func(func(json.RawMessage, error) bool){offset, cursor} {
 			var got []string
 			var failed error

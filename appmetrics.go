@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"time"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // AppMetrics counts what an app, or a batch export, has done over time.
@@ -106,13 +108,13 @@ func (d *MetricErrorDetail) complete() error {
 
 // HistoricalExport is one job that exported an app's past events.
 type HistoricalExport struct {
-	JobID      string                 `json:"job_id"`
-	Status     HistoricalExportStatus `json:"status"`
-	Payload    json.RawMessage        `json:"payload"` // of any shape
-	CreatedAt  time.Time              `json:"created_at"`
-	CreatedBy  *User                  `json:"created_by"`
-	FinishedAt *time.Time             `json:"finished_at,omitzero"` // nil while it is not finished
-	Duration   *float64               `json:"duration,omitzero"`    // seconds; nil while it is not finished
+	JobID      string          `json:"job_id"`
+	Status     string          `json:"status"`  // success, fail or not_finished
+	Payload    json.RawMessage `json:"payload"` // of any shape
+	CreatedAt  time.Time       `json:"created_at"`
+	CreatedBy  *User           `json:"created_by"`
+	FinishedAt *time.Time      `json:"finished_at,omitzero"` // nil while it is not finished
+	Duration   *float64        `json:"duration,omitzero"`    // seconds; nil while it is not finished
 }
 
 // UnmarshalJSON reads times without a zone, which are UTC.
@@ -135,24 +137,6 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 }
 
 func (h *HistoricalExport) complete() error { return hasText(h.JobID, "job_id") }
-
-// HistoricalExportStatus is the state of a historical export. The service may send values that this
-// package does not know.
-type HistoricalExportStatus string
-
-// The known states.
-const (
-	HistoricalExportSuccess     HistoricalExportStatus = "success"
-	HistoricalExportFail        HistoricalExportStatus = "fail"
-	HistoricalExportNotFinished HistoricalExportStatus = "not_finished"
-)
-
-var historicalExportStatuses = []HistoricalExportStatus{
-	HistoricalExportSuccess, HistoricalExportFail, HistoricalExportNotFinished,
-}
-
-// IsKnown reports whether s is a state of this package.
-func (s HistoricalExportStatus) IsKnown() bool { return isKnown(s, historicalExportStatuses) }
 
 // HistoricalExportDetail is one historical export with its counts.
 type HistoricalExportDetail struct {
@@ -182,9 +166,6 @@ var metricCategories = []MetricCategory{
 	MetricProcessEvent, MetricOnEvent, MetricExportEvents, MetricScheduledTask, MetricWebhook, MetricComposeWebhook,
 }
 
-// IsKnown reports whether c is a category of this package.
-func (c MetricCategory) IsKnown() bool { return isKnown(c, metricCategories) }
-
 // AppMetricsOptions select what is counted.
 type AppMetricsOptions struct {
 	Category MetricCategory // older servers need one; not for batch exports
@@ -213,7 +194,7 @@ func (s *AppMetricsService) Get(
 	ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption,
 ) (*AppMetrics, error) {
 	selected := orDefault(o)
-	r := metrics(OpAppMetricsGet, selected.Category, selected.JobID, id)
+	r := metrics(ops.AppMetricsGet, selected.Category, selected.JobID, id)
 	setText(r.query, "date_from", selected.DateFrom)
 	setText(r.query, "date_to", selected.DateTo)
 	return fetch[AppMetrics](ctx, s.client, r, options)
@@ -227,10 +208,10 @@ func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {
 	selected := orDefault(o)
-	r := metrics(OpAppMetricsErrorDetails, selected.Category, selected.JobID, id)
+	r := metrics(ops.AppMetricsErrorDetails, selected.Category, selected.JobID, id)
 	if errorType == "" {
 		r = r.refuse(&InputError{
-			Op: OpAppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
+			Op: ops.AppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
 		})
 	}
 	r.query.Set("error_type", errorType)
@@ -247,7 +228,7 @@ func (s *AppMetricsService) ErrorDetails(
 func (s *AppMetricsService) HistoricalExports(
 	ctx context.Context, pluginConfigID string, options ...CallOption,
 ) ([]HistoricalExport, error) {
-	r := metrics(OpAppMetricsHistoricalExports, "", "", pluginConfigID)
+	r := metrics(ops.AppMetricsHistoricalExports, "", "", pluginConfigID)
 	answer, err := fetch[historicalExports](ctx, s.client, r, options)
 	if err != nil {
 		return nil, err
@@ -262,7 +243,7 @@ func (s *AppMetricsService) HistoricalExports(
 func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {
-	r := metrics(OpAppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
+	r := metrics(ops.AppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
 	isAsked := func(d *HistoricalExportDetail) error { return isAskedFor("job_id", d.Summary.JobID, jobID) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Backfill is the service's record of a backfill or of a run's retry. Servers of the age of
@@ -76,7 +77,7 @@ type BackfillListOptions struct {
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, options, OpBatchExportsBackfill, OpBackfillsCreate)
+	return s.client.backfill(ctx, exportID, r, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
 // isUnknownEndpoint reports whether the server does not have the route. An export that it does not
@@ -114,13 +115,13 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 	selected := orDefault(o)
 	setDefault(&selected.Ordering, BackfillsNewestFirst)
 	query := url.Values{"ordering": {string(selected.Ordering)}}
-	r := endpointByID(OpBackfillsList, exportID).refuse(selected.check()).with(query)
+	r := endpointByID(ops.BackfillsList, exportID).refuse(selected.check()).with(query)
 	return cursorPager[Backfill](s.client, r, selected.CursorOptions, options)
 }
 
 func (o BackfillListOptions) check() error {
 	if !isKnown(o.Ordering, backfillOrderings) {
-		return &InputError{Op: OpBackfillsList, Field: "Ordering", Value: mask.UnlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
+		return &InputError{Op: ops.BackfillsList, Field: "Ordering", Value: mask.UnlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
 	}
 	return nil
 }
@@ -131,14 +132,14 @@ func (o BackfillListOptions) check() error {
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
 	isAsked := func(b *Backfill) error { return isAskedFor("id", b.ID, backfillID) }
-	return fetchMatching(ctx, s.client, endpointByID(OpBackfillsGet, exportID, backfillID), options, isAsked)
+	return fetchMatching(ctx, s.client, endpointByID(ops.BackfillsGet, exportID, backfillID), options, isAsked)
 }
 
 // Create is [BatchExportsService.Backfill] without the older endpoint.
 //
 // POST /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
 func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, options, OpBackfillsCreate)
+	return s.client.backfill(ctx, exportID, r, options, ops.BackfillsCreate)
 }
 
 // Cancel ends a backfill that is under way, and its run. For one that is over the error is
@@ -146,19 +147,19 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(OpBackfillsCancel, exportID, backfillID), nil, options...)
+	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
 }
 
 // backfill asks for a backfill by the first of the endpoints that the service has.
-func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, ops ...Op) (ticket *BackfillTicket, err error) {
-	if err := endpointByID(ops[0], exportID).refuse(r.check(ops[0])).refusal; err != nil {
+func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
+	if err := endpointByID(in[0], exportID).refuse(r.check(in[0])).refusal; err != nil {
 		return nil, err
 	}
-	t, err := c.newTicket(ctx, ops[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
+	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
 	if err != nil {
 		return nil, err
 	}
-	for _, op := range ops {
+	for _, op := range in {
 		req := endpointByID(op, exportID)
 		req.body = r
 		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {

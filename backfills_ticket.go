@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // BackfillTicket is what is needed to follow a backfill or a retry to its end: see
@@ -69,7 +71,7 @@ func baselineOf[T any](page *CursorPage[T], key func(T) (uuid.UUID, time.Time)) 
 // check refuses a ticket that does not say what to follow.
 func (t *BackfillTicket) check() error {
 	bad := func(field, want string) error {
-		return &InputError{Op: OpBackfillsGet, Field: "ticket" + field, Want: want}
+		return &InputError{Op: ops.BackfillsGet, Field: "ticket" + field, Want: want}
 	}
 	switch {
 	case t == nil:
@@ -81,7 +83,7 @@ func (t *BackfillTicket) check() error {
 	case t.RetriedRun != uuid.Nil:
 		return nil
 	}
-	return BackfillRange{t.StartAt, t.EndAt}.check(OpBackfillsGet)
+	return BackfillRange{t.StartAt, t.EndAt}.check(ops.BackfillsGet)
 }
 
 // newTicket takes the baseline of a request that is about to be sent. It costs one read, or two

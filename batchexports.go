@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" are
@@ -72,9 +74,6 @@ const (
 
 var intervals = []Interval{IntervalHour, IntervalDay, IntervalWeek, IntervalEvery5Minutes, IntervalEvery15Minutes}
 
-// IsKnown reports whether i is an interval of this package.
-func (i Interval) IsKnown() bool { return isKnown(i, intervals) }
-
 // IncrementalMode is how rows of a HogQL export are written.
 type IncrementalMode string
 
@@ -85,9 +84,6 @@ const (
 )
 
 var incrementalModes = []IncrementalMode{IncrementalModeAppend, IncrementalModeMerge}
-
-// IsKnown reports whether m is a mode of this package.
-func (m IncrementalMode) IsKnown() bool { return isKnown(m, incrementalModes) }
 
 // BatchExportRequest is a new export. Name, Model, Destination and Interval are required; all other
 // fields are sent if they are set. Times are sent in UTC.
@@ -248,7 +244,7 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 
 // walk is the pager of List, Pages and All.
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) pager[BatchExport, *OffsetPage[BatchExport]] {
-	return offsetPager[BatchExport](s.client, endpoint(OpBatchExportsList), orDefault(o), options)
+	return offsetPager[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
 }
 
 // Get returns one export.
@@ -257,7 +253,7 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) pager[B
 // deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
 	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByID(OpBatchExportsGet, id), options, isAsked)
+	return fetchMatching(ctx, s.client, endpointByID(ops.BatchExportsGet, id), options, isAsked)
 }
 
 // Create makes an export and its schedule.
@@ -266,8 +262,8 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 // for an interval or a model that the plan does not include. The call is not repeated if its
 // outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
-	r := endpoint(OpBatchExportsCreate)
-	r.body, r.refusal = export.wire(OpBatchExportsCreate)
+	r := endpoint(ops.BatchExportsCreate)
+	r.body, r.refusal = export.wire(ops.BatchExportsCreate)
 	created, err := fetch[BatchExport](ctx, s.client, r, options)
 	return created, withReplacement(err, export.Destination)
 }
@@ -277,8 +273,8 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequ
 // PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
 // newer servers, for another model or another type of destination.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdateRequest, options ...CallOption) (*BatchExport, error) {
-	r := endpointByID(OpBatchExportsUpdate, id)
-	body, err := update.body(OpBatchExportsUpdate)
+	r := endpointByID(ops.BatchExportsUpdate, id)
+	body, err := update.body(ops.BatchExportsUpdate)
 	r.body = body
 	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
 	updated, err := fetchMatching(ctx, s.client, r.refuse(err), options, isAsked)
@@ -289,14 +285,14 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 //
 // DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(OpBatchExportsDelete, id), nil, options...)
+	return s.client.call(ctx, endpointByID(ops.BatchExportsDelete, id), nil, options...)
 }
 
 // Pause stops the schedule. To pause a paused export changes nothing.
 //
 // POST /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(OpBatchExportsPause, id), nil, options...)
+	return s.client.call(ctx, endpointByID(ops.BatchExportsPause, id), nil, options...)
 }
 
 // UnpauseOptions say what Unpause does in addition.
@@ -316,8 +312,8 @@ type UnpauseOptions struct {
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
-	r := endpointByID(OpBatchExportsUnpause, id)
-	cfg, err := configOf(OpBatchExportsUnpause, options)
+	r := endpointByID(ops.BatchExportsUnpause, id)
+	cfg, err := configOf(ops.BatchExportsUnpause, options)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +332,7 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 // GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to
 // every personal key.
 func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	return s.client.logs(ctx, endpointByID(OpBatchExportsLogs, id), o, options...)
+	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
 // AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the
@@ -344,5 +340,5 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 // is an error. An error comes once, last, as a [*PageError]; to resume, set Before to that of
 // the error.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
-	return s.client.allLogs(ctx, endpointByID(OpBatchExportsLogs, id), o, options...)
+	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // What is refused before it is sent, since every server that knows the fields refuses it, fails at
@@ -38,7 +39,7 @@ func checkOffsets(op Op, interval Interval, hasDay, hasHour bool) error {
 		return &InputError{Op: op, Field: field, Want: want + ", or no offset"}
 	}
 	switch {
-	case !interval.IsKnown() || interval == IntervalWeek:
+	case !isKnown(interval, intervals) || interval == IntervalWeek:
 		return nil
 	case hasDay:
 		return bad("OffsetDay", "IntervalWeek")
@@ -67,7 +68,7 @@ func (u BatchExportUpdateRequest) checkOffsets(op Op) error {
 // checkRules refuses a destination that no server can store. Keys is the whole config, or what an
 // update sends of it.
 func (d Destination) checkRules(op Op, keys configKeys) error {
-	isNew := op != OpBatchExportsUpdate
+	isNew := op != ops.BatchExportsUpdate
 	bad := func(field, want string) error {
 		return &InputError{Op: op, Field: "Destination." + field, Want: want}
 	}

@@ -52,7 +52,6 @@ func TestBatchExportOfEveryEra(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Model("quarks"), export.Model)
 	assert.False(t, export.Model.IsKnown())
-	assert.False(t, export.Interval.IsKnown())
 	assert.True(t, export.Paused)
 	assert.Equal(t, time.Date(2024, 3, 2, 0, 0, 0, 0, time.UTC), *export.LastPausedAt)
 	assert.Equal(t, time.Date(2024, 3, 3, 0, 0, 0, 0, time.UTC), *export.StartAt)

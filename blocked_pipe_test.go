@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // pipe makes a named pipe.
@@ -66,7 +67,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 			var due time.Time
 			server := hogapitest.New()
 			if tt.fault.String() != "" {
-				server.Script(hogapi.OpCapture, tt.fault)
+				server.Script(ops.Capture, tt.fault)
 			} else {
 				time.AfterFunc(100*time.Millisecond, func() { due = time.Now(); cancel() })
 			}

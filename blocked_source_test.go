@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // An import returns within a second of its context's end, or of a stop of the sending, although its source gives nothing and ignores its
@@ -61,7 +62,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					server := hogapitest.New()
-					server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
+					server.Script(ops.Capture, hogapitest.Always(tt.fault))
 					released, ended := make(chan struct{}), make(chan struct{})
 					ctx, cancel := context.WithCancel(t.Context())
 					due := time.Now().Add(20*time.Second + 250*time.Millisecond) // the linger time
@@ -84,7 +85,7 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 					<-ended
 					synctest.Wait()
 					assert.Equal(t, saved, checkpoint.saves)
-					server.ClearScript(hogapi.OpCapture)
+					server.ClearScript(ops.Capture)
 					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), &options)
 					require.NoError(t, err)
 					assert.EqualValues(t, n+1, receipt.Acknowledged)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // bulkyEvent does not become small by compression: a batch of them takes several chunks.
@@ -100,7 +101,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 		}
 		return 0
 	})
-	server.Chaos(hogapi.OpCapture, 1, 0.1, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
+	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
 	wires := map[uuid.UUID]json.RawMessage{}
 	receipt, err := client.Import(t.Context(), hogapi.SourceFunc("bulky", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {

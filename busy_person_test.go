@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The events of one person share a lane, which sends one request at a time. The pace is kept all the same where answers take long,
@@ -31,7 +32,7 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := 60 * c.rate
 				server := hogapitest.New(hogapitest.WithCompactLedger())
-				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
+				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
 				source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
 				begin := time.Now()
 				receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "busy", Rate: c.rate})

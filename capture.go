@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A Capture holds what it has not sent in memory: a kill of the process loses it. Where that must
@@ -49,7 +51,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 // record is not taken and the error is the *EventError. Any other error also means that the record
 // was not taken: the *StopError that has ended the sending, [ErrClosed], or the cause of ctx's end.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
-	if err := checkContext(ctx, OpImport); err != nil {
+	if err := checkContext(ctx, ops.Import); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -69,7 +71,7 @@ func (c *Capture) TryEnqueue(events ...Event) error {
 // Flush returns when every event that was taken before it is settled and OnSettled knows. It does
 // not wait for later events.
 func (c *Capture) Flush(ctx context.Context) error {
-	if err := checkContext(ctx, OpImport); err != nil {
+	if err := checkContext(ctx, ops.Import); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(c)
@@ -81,7 +83,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 // error is an [*UnsettledError] that lists every event that is not settled. A Capture that has
 // stopped returns its [*StopError]. A second Close returns the same.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
-	if err := checkContext(ctx, OpImport); err != nil {
+	if err := checkContext(ctx, ops.Import); err != nil {
 		return Receipt{}, err
 	}
 	c.open.Stop()

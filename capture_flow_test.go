@@ -24,6 +24,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // In a synctest bubble it is the year 2000: events of the tests are from the years before.
@@ -87,7 +88,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t)
-			server.Chaos(hogapi.OpCapture, seed, 0.3, everyFault...)
+			server.Chaos(ops.Capture, seed, 0.3, everyFault...)
 			const n = 6000
 			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
@@ -145,7 +146,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 					}
 				}
 				assert.Equal(t, parts, tried, "requests with the event, the last one alone")
-				calls := len(server.Calls(hogapi.OpCapture))
+				calls := len(server.Calls(ops.Capture))
 				assert.LessOrEqual(t, calls-1, 2*bits.Len(uint(n-1)), "extra requests")
 				assert.Equal(t, n-1, server.Ledger().Unique())
 			})
@@ -178,7 +179,7 @@ func TestAnswersThatStop(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
-				server.Script(hogapi.OpCapture, hogapitest.Always(test.fault))
+				server.Script(ops.Capture, hogapitest.Always(test.fault))
 				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
 				require.NoError(t, err)
 				for i := range 3 {
@@ -197,7 +198,7 @@ func TestAnswersThatStop(t *testing.T) {
 				assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
 				assert.EqualValues(t, 3, receipt.Pending)
 				assert.EqualValues(t, 3, receipt.Read)
-				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
+				assert.Len(t, server.Calls(ops.Capture), 1)
 				require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
 				require.ErrorIs(t, capture.Enqueue(t.Context(), hogapi.Event{}), hogapi.ErrClosed, "closed, whatever the event")
 			})
@@ -233,7 +234,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 		}
 		assert.Positive(t, first)
 		assert.LessOrEqual(t, first, 5*time.Second)
-		during := len(server.Calls(hogapi.OpCapture))
+		during := len(server.Calls(ops.Capture))
 		assert.Less(t, during, 600, "one lane looks whether the outage is over, not all")
 	})
 }
@@ -242,7 +243,7 @@ func TestNoProgressStopsResumable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(503)))
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(503)))
 		begin := time.Now()
 		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "down"})
 		var stop *hogapi.StopError
@@ -257,7 +258,7 @@ func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		server.Script(hogapi.OpCapture, hogapitest.RateLimit("90"))
+		server.Script(ops.Capture, hogapitest.RateLimit("90"))
 		begin := time.Now()
 		_, err := client.Import(t.Context(), numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
 		require.NoError(t, err)
@@ -276,7 +277,7 @@ func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.RateLimit("86400")))
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit("86400")))
 		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "limited"})
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)
@@ -302,7 +303,7 @@ func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 10, unsettled.Count)
 		assert.EqualValues(t, 10, receipt.Pending)
-		assert.Empty(t, server.Calls(hogapi.OpCapture))
+		assert.Empty(t, server.Calls(ops.Capture))
 	})
 }
 
@@ -320,7 +321,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		server.Script(hogapi.OpCapture, hogapitest.Repeat(2, hogapitest.Status(503)))
+		server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.Status(503)))
 		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
 		for i := range 10 {
@@ -381,7 +382,7 @@ func TestBackPressure(t *testing.T) {
 func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	server := hogapitest.New()
 	client := server.Client(t)
-	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
+	server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
 	capture, err := client.NewCapture(&options)
 	require.NoError(t, err)
 	for i := range most {
@@ -434,8 +435,8 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.Script(hogapi.OpCapture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
-				server.Chaos(hogapi.OpCapture, 1, 1, hogapitest.Slow(20*time.Millisecond))
+				server.Script(ops.Capture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
+				server.Chaos(ops.Capture, 1, 1, hogapitest.Slow(20*time.Millisecond))
 				refused := map[string]bool{}
 				for i := 0; i < n; i += 20 {
 					refused[numberedUUID(i+1).String()] = true
@@ -821,7 +822,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		_, err := client.NewCapture(&hogapi.CaptureOptions{ID: id})
 		require.ErrorIs(t, err, hogapi.ErrInvalid, "%q", id)
 	}
-	assert.Empty(t, server.Calls(hogapi.OpCapture))
+	assert.Empty(t, server.Calls(ops.Capture))
 }
 
 // A producer whose context has ended hears of it at once, not only when the buffer is full.
@@ -850,5 +851,5 @@ func TestForProjectRefusesToImport(t *testing.T) {
 	assert.Equal(t, "project", input.Field)
 	_, err = other.NewCapture(&hogapi.CaptureOptions{})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
-	assert.Empty(t, server.Calls(hogapi.OpCapture))
+	assert.Empty(t, server.Calls(ops.Capture))
 }

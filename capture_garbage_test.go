@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // lockedBuffer takes a log.
@@ -94,7 +95,7 @@ func TestCaptureThatIsForgotten(t *testing.T) {
 // A call that is under way keeps its Capture, also where it is the last thing that knows it.
 func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
 	server := hogapitest.New()
-	server.Script(hogapi.OpPreflight, hogapitest.Always(hogapitest.Slow(300*time.Millisecond)))
+	server.Script(ops.Preflight, hogapitest.Always(hogapitest.Slow(300*time.Millisecond)))
 	client := server.Client(t)
 	calls := map[string]func(c *hogapi.Capture) error{
 		"Enqueue": func(c *hogapi.Capture) error { return c.Enqueue(t.Context(), numberedEvent(3)) },

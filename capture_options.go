@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Unpaced is the rate that sends as fast as the service answers.
@@ -113,7 +114,7 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 
 func (o CaptureOptions) check(c *core, project string) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: OpImport, Field: field, Value: value, Want: want}
+		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
 	}
 	d := o.Delivery
 	switch {
@@ -132,9 +133,9 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
 	}
 	return errors.Join(
-		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(OpImport),
-		firstNegative(OpImport, map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries}),
-		firstNegative(OpImport, map[string]time.Duration{
+		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
+		firstNegative(ops.Import, map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries}),
+		firstNegative(ops.Import, map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
 		}),
 		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
@@ -145,7 +146,7 @@ func (o CaptureOptions) check(c *core, project string) error {
 // checkImportID checks that an id can be sent as it is, with every event.
 func checkImportID(field, id string) error {
 	if want := wire.WantImportID(id); want != "" {
-		return &InputError{Op: OpImport, Field: field, Value: id, Want: want}
+		return &InputError{Op: ops.Import, Field: field, Value: id, Want: want}
 	}
 	return nil
 }
@@ -159,5 +160,5 @@ func bounded(field string, n, least, most int) error {
 	if most == math.MaxInt {
 		want = fmt.Sprintf("at least %d, or 0 for the default", least)
 	}
-	return &InputError{Op: OpImport, Field: field, Value: strconv.Itoa(n), Want: want}
+	return &InputError{Op: ops.Import, Field: field, Value: strconv.Itoa(n), Want: want}
 }

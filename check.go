@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // CheckReport says what an import would send, and what it would refuse.
@@ -82,7 +83,7 @@ func (f *CheckFinding) add(p Position, text string) {
 // without Check, or write it to a file first.
 func Check(ctx context.Context, source Source, options *ImportOptions) (CheckReport, error) {
 	o := orDefault(options)
-	if err := errors.Join(checkContext(ctx, OpImport), o.check(source), o.Gate.check(OpImport)); err != nil {
+	if err := errors.Join(checkContext(ctx, ops.Import), o.check(source), o.Gate.check(ops.Import)); err != nil {
 		return CheckReport{}, err
 	}
 	c := newChecker(o)

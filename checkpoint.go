@@ -18,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until
@@ -49,7 +50,7 @@ const stateVersion = 2
 const fieldSource = "begun with the source"
 
 func unfitState(field, value, want string) error {
-	return &InputError{Op: OpImport, Field: "checkpoint: " + field, Value: value, Want: want}
+	return &InputError{Op: ops.Import, Field: "checkpoint: " + field, Value: value, Want: want}
 }
 
 // importTarget is a digest of the project's key and the name of the host that an import sends to. The
@@ -136,7 +137,7 @@ func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
 // owner.
 func ownFile(fsys durable.FS, path string) (file string, lock durable.Lock, err error) {
 	if path == "" {
-		return "", nil, &InputError{Op: OpImport, Field: "path", Want: "the name of a file"}
+		return "", nil, &InputError{Op: ops.Import, Field: "path", Want: "the name of a file"}
 	}
 	if file, err = fsys.Follow(path); err != nil {
 		return "", nil, err
@@ -145,7 +146,7 @@ func ownFile(fsys durable.FS, path string) (file string, lock durable.Lock, err 
 		return "", nil, err
 	}
 	if err := fsys.Inspect(file); errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrManyNames) {
-		return "", nil, &InputError{Op: OpImport, Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
+		return "", nil, &InputError{Op: ops.Import, Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
 	} else if err != nil {
 		return "", nil, err
 	}
@@ -180,7 +181,7 @@ func (o ImportOptions) checkFiles(source Source) error {
 		rejects = filesOf(r.fs, r.path)
 	}
 	if haveOneFile(state, rejects) {
-		return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
+		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
 	}
 	read, ok := unwrap[fileSource](source)
 	if !ok {
@@ -190,10 +191,10 @@ func (o ImportOptions) checkFiles(source Source) error {
 		read := filesOf(durable.OS{}, path)
 		read = read[:min(1, len(read))]
 		if haveOneFile(read, rejects) {
-			return &InputError{Op: OpImport, Field: "ImportOptions.Rejects", Want: "a file that is not read: the import would never end"}
+			return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that is not read: the import would never end"}
 		}
 		if haveOneFile(read, state) {
-			return &InputError{Op: OpImport, Field: "ImportOptions.Checkpoint", Want: "a file that is not read: the checkpoint would replace it"}
+			return &InputError{Op: ops.Import, Field: "ImportOptions.Checkpoint", Want: "a file that is not read: the checkpoint would replace it"}
 		}
 	}
 	return nil
@@ -222,7 +223,7 @@ func (c *fileCheckpoint) load(file string) ([]byte, error) {
 	}
 	state, ok := unsealState(content)
 	if !ok {
-		return nil, &InputError{Op: OpImport, Field: "checkpoint: file", Value: filepath.Base(file),
+		return nil, &InputError{Op: ops.Import, Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
 				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
 				"If it is not a checkpoint at all, name another file"}

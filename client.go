@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for
@@ -161,12 +162,12 @@ type Request struct {
 // out's own does is not in that estimate. Unlike other calls, Do does not remove a key that the
 // server repeats in its answer.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
-	op := operation{name: OpDo, method: r.Method, path: r.Path, replay: r.Replay}
+	op := operation{name: ops.Do, method: r.Method, path: r.Path, replay: r.Replay}
 	if err := op.checkCustom(); err != nil {
 		return err
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
-		return &InputError{Op: OpDo, Field: "out", Value: v.Type().String(), Want: "a pointer to something, or nil"}
+		return &InputError{Op: ops.Do, Field: "out", Value: v.Type().String(), Want: "a pointer to something, or nil"}
 	}
 	return c.call(ctx, request{op: op, query: r.Query, body: r.Body}, out, options...)
 }

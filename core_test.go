@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // longer chooses the gate's figure or that of the nightly and the deep run.
@@ -110,7 +112,7 @@ func get(ctx context.Context, c *Client, options ...CallOption) error {
 }
 
 func create(ctx context.Context, c *Client, options ...CallOption) error {
-	r := endpoint(OpBatchExportsCreate)
+	r := endpoint(ops.BatchExportsCreate)
 	r.body = map[string]string{"name": "x"}
 	return c.call(ctx, r, nil, options...)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // cutPoint is where a ledgerServer ends the connection of a POST.
@@ -153,7 +154,7 @@ func TestNothingIsCarriedOutTwice(t *testing.T) {
 		cutAnswerBody:  {true, true},
 		cutIdle:        {}, // either: the client may notice before it writes
 	}
-	ops := []Op{OpBatchExportsCreate, OpBatchExportsBackfill, OpRunsRetry}
+	writes := []Op{ops.BatchExportsCreate, ops.BatchExportsBackfill, ops.RunsRetry}
 	for cut, want := range cuts {
 		t.Run(string(cut), func(t *testing.T) {
 			server := newLedgerServer(t, cut)
@@ -174,7 +175,7 @@ func TestNothingIsCarriedOutTwice(t *testing.T) {
 						if n%2 == 0 && cut != cutDial && cut != cutAccept {
 							assert.NoError(t, get(t.Context(), client), "a connection to use again")
 						}
-						op := ops[n%len(ops)]
+						op := writes[n%len(writes)]
 						r := endpoint(op, slicesOf(strings.Count(operations[op].path, "{"))...)
 						r.body = map[string]int{"call": n}
 						results[n] = client.call(t.Context(), r, new(struct{ ID string }))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Dashboard is one row of the list of dashboards. Fields marked "newer" stay empty on servers that
@@ -28,7 +30,7 @@ type Dashboard struct {
 	RestrictionLevel          RestrictionLevel `json:"restriction_level"`
 	EffectiveRestrictionLevel RestrictionLevel `json:"effective_restriction_level"`
 	EffectivePrivilegeLevel   PrivilegeLevel   `json:"effective_privilege_level"`
-	UserAccessLevel           *AccessLevel     `json:"user_access_level"`
+	UserAccessLevel           *string          `json:"user_access_level"` // none, viewer, editor, manager; of a project: member, admin
 
 	TeamID               *int64     `json:"team_id,omitzero"`                // newer
 	LastAccessedAt       *time.Time `json:"last_accessed_at,omitzero"`       // newer
@@ -57,9 +59,6 @@ var creationModes = []CreationMode{
 	CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted,
 }
 
-// IsKnown reports whether m is a way of this package.
-func (m CreationMode) IsKnown() bool { return isKnown(m, creationModes) }
-
 // RestrictionLevel says who may edit a dashboard. The service may send values that this package
 // does not know.
 type RestrictionLevel int
@@ -70,11 +69,6 @@ const (
 	RestrictionOnlyCollaboratorsCanEdit RestrictionLevel = 37
 )
 
-// IsKnown reports whether l is a level of this package.
-func (l RestrictionLevel) IsKnown() bool {
-	return l == RestrictionEveryoneCanEdit || l == RestrictionOnlyCollaboratorsCanEdit
-}
-
 // PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values
 // that this package does not know.
 type PrivilegeLevel int
@@ -84,30 +78,6 @@ const (
 	PrivilegeCanView PrivilegeLevel = 21
 	PrivilegeCanEdit PrivilegeLevel = 37
 )
-
-// IsKnown reports whether l is a level of this package.
-func (l PrivilegeLevel) IsKnown() bool { return l == PrivilegeCanView || l == PrivilegeCanEdit }
-
-// AccessLevel is the role of the user of the key. The service may send values that this package
-// does not know.
-type AccessLevel string
-
-// The known roles.
-const (
-	AccessLevelNone    AccessLevel = "none"
-	AccessLevelViewer  AccessLevel = "viewer"
-	AccessLevelEditor  AccessLevel = "editor"
-	AccessLevelManager AccessLevel = "manager"
-	AccessLevelMember  AccessLevel = "member" // of a project
-	AccessLevelAdmin   AccessLevel = "admin"  // of a project
-)
-
-var accessLevels = []AccessLevel{
-	AccessLevelNone, AccessLevelViewer, AccessLevelEditor, AccessLevelManager, AccessLevelMember, AccessLevelAdmin,
-}
-
-// IsKnown reports whether l is a role of this package.
-func (l AccessLevel) IsKnown() bool { return isKnown(l, accessLevels) }
 
 // User is a person with an account.
 type User struct {
@@ -188,6 +158,6 @@ func (s *DashboardsService) All(
 // walk is the pager of List, Pages and All.
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) pager[Dashboard, *OffsetPage[Dashboard]] {
 	selected := orDefault(o)
-	r := endpoint(OpDashboardsList).refuse(selected.check(OpDashboardsList)).with(selected.query())
+	r := endpoint(ops.DashboardsList).refuse(selected.check(ops.DashboardsList)).with(selected.query())
 	return offsetPager[Dashboard](s.client, r, selected.ListOptions, options)
 }

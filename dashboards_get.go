@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // DashboardDetail is one dashboard with its tiles. Fields marked "newer" stay empty on servers that
@@ -72,5 +74,5 @@ type DashboardTileError struct {
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
 	isAsked := func(d *DashboardDetail) error { return isAskedFor("id", d.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByNumber(OpDashboardsGet, id), options, isAsked)
+	return fetchMatching(ctx, s.client, endpointByNumber(ops.DashboardsGet, id), options, isAsked)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func secret(s string) hogapi.Opt[hogapi.Secret] { return hogapi.Set(hogapi.NewSecret(s)) }
@@ -35,7 +36,7 @@ func TestWithLosesNoKey(t *testing.T) {
 		if era == hogapitest.E1 {
 			require.ErrorIs(t, err, hogapi.ErrInvalid)
 			require.ErrorContains(t, err, "password, user")
-			require.Empty(t, s.Calls(hogapi.OpBatchExportsUpdate), "nothing was sent")
+			require.Empty(t, s.Calls(ops.BatchExportsUpdate), "nothing was sent")
 			err = change(t, s, stored, hogapi.PostgresConfig{User: hogapi.Set("u"), Password: secret("hidden")}, toSchema)
 		}
 		require.NoError(t, err)
@@ -48,7 +49,7 @@ func TestWithLosesNoKey(t *testing.T) {
 		require.EqualValues(t, "5433", config["port"])
 		require.NotContains(t, config, "has_self_signed_cert")
 		if era != hogapitest.E1 {
-			require.JSONEq(t, `{"destination":{"type":"Postgres","config":{"schema":"new"}}}`, string(s.Calls(hogapi.OpBatchExportsUpdate)[0].Body), "and only the change is sent")
+			require.JSONEq(t, `{"destination":{"type":"Postgres","config":{"schema":"new"}}}`, string(s.Calls(ops.BatchExportsUpdate)[0].Body), "and only the change is sent")
 		}
 	})
 }
@@ -69,7 +70,7 @@ func TestWithLosesNothingInsideAKey(t *testing.T) {
 		err := change(t, s, stored, config)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 		require.ErrorContains(t, err, "copy_inputs.bucket_credentials")
-		require.Empty(t, s.Calls(hogapi.OpBatchExportsUpdate))
+		require.Empty(t, s.Calls(ops.BatchExportsUpdate))
 
 		inputs.BucketCredentials = hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: hogapi.AWSCredentials{AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k")}})
 		config.CopyInputs = hogapi.Set(inputs)

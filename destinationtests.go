@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // DestinationTest is what the tests of a destination have found, step by step.
@@ -59,13 +60,6 @@ const (
 	DestinationTestStatusSkipped DestinationTestStatus = "Skipped" // not needed with these credentials
 )
 
-var destinationTestStatuses = []DestinationTestStatus{
-	DestinationTestStatusPassed, DestinationTestStatusFailed, DestinationTestStatusSkipped,
-}
-
-// IsKnown reports whether s is a status of this package.
-func (s DestinationTestStatus) IsKnown() bool { return isKnown(s, destinationTestStatuses) }
-
 // Passed reports whether there are steps and all of them passed or were skipped.
 func (t *DestinationTest) Passed() bool {
 	for _, step := range t.Steps {
@@ -103,14 +97,14 @@ const testTry = 2 * time.Minute
 func (s *BatchExportsService) TestDestination(
 	ctx context.Context, export BatchExportRequest, options ...CallOption,
 ) (*DestinationTest, error) {
-	body, err := export.wire(OpBatchExportsRunTestStep)
+	body, err := export.wire(ops.BatchExportsRunTestStep)
 	if err != nil {
 		return nil, err
 	}
-	read := endpoint(OpBatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
+	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
 	if hasNoTest(err) {
-		return nil, errorf("%s: %v: %s", OpBatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
+		return nil, errorf("%s: %v: %s", ops.BatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +114,7 @@ func (s *BatchExportsService) TestDestination(
 	}
 	for i := range test.Steps {
 		body.Step = &i
-		r := endpoint(OpBatchExportsRunTestStep)
+		r := endpoint(ops.BatchExportsRunTestStep)
 		r.body, r.leastTry = body, testTry
 		isAsked := func(ran *ranStep) error { return isAskedFor("name", ran.Name, test.Steps[i].Name) }
 		ran, err := fetchMatching(ctx, s.client, r, options, isAsked)

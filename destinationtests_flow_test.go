@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // statuses are the results of a test's steps; empty for one that was not run.
@@ -41,14 +42,14 @@ func TestDestinationOfEachType(t *testing.T) {
 				require.ErrorIs(t, err, hogapi.ErrNoDestinationTest)
 				require.NotErrorIs(t, err, hogapi.ErrUnsupported)
 				require.ErrorContains(t, err, string(d.Type))
-				assert.Empty(t, server.Calls(hogapi.OpBatchExportsRunTestStep))
+				assert.Empty(t, server.Calls(ops.BatchExportsRunTestStep))
 				return
 			}
 			require.NoError(t, err)
 			assert.True(t, test.Passed())
 			assert.Nil(t, test.Failed())
 			assert.Len(t, test.Steps, steps[d.Type])
-			assert.Len(t, server.Calls(hogapi.OpBatchExportsRunTestStep), steps[d.Type])
+			assert.Len(t, server.Calls(ops.BatchExportsRunTestStep), steps[d.Type])
 			assert.Empty(t, defaultProject(server).Exports(), "a test creates nothing")
 		})
 	}
@@ -67,15 +68,15 @@ func TestDestinationStopsAtTheFirstFailure(t *testing.T) {
 	assert.False(t, test.Passed())
 	assert.Equal(t, "Assume role", test.Failed().Name)
 	assert.Equal(t, "PostHog may not assume the role", *test.Failed().Result.Message)
-	assert.Len(t, server.Calls(hogapi.OpBatchExportsRunTestStep), 1)
+	assert.Len(t, server.Calls(ops.BatchExportsRunTestStep), 1)
 
 	defaultProject(server).FailTestStep("Assume role", "")
-	server.Script(hogapi.OpBatchExportsRunTestStep, hogapitest.Slow(0), hogapitest.CutAfter())
+	server.Script(ops.BatchExportsRunTestStep, hogapitest.Slow(0), hogapitest.CutAfter())
 	test, err = client.BatchExports.TestDestination(ctx, export)
 	require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 	assert.Equal(t, []hogapi.DestinationTestStatus{hogapi.DestinationTestStatusPassed, ""}, statuses(test))
 	assert.False(t, test.Passed())
-	assert.Len(t, server.Calls(hogapi.OpBatchExportsRunTestStep), 3, "a step is not run twice by itself")
+	assert.Len(t, server.Calls(ops.BatchExportsRunTestStep), 3, "a step is not run twice by itself")
 
 	export.Destination.Integration = hogapi.Set(int64(99))
 	_, err = client.BatchExports.TestDestination(ctx, export)

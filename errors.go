@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
@@ -153,7 +154,7 @@ func (e *APIError) isUnsupported() bool {
 	switch e.StatusCode {
 	case http.StatusNotFound:
 		// Where there is no route of this name, the service takes "test" for the id of an export.
-		return e.Detail == httptry.NoEndpoint || e.Op == OpBatchExportsTest && e.Code != "" && e.Detail != httptry.NoProject
+		return e.Detail == httptry.NoEndpoint || e.Op == ops.BatchExportsTest && e.Code != "" && e.Detail != httptry.NoProject
 	case http.StatusMethodNotAllowed:
 		return e.Type != "" || e.Code != "" // not a proxy's
 	case http.StatusForbidden:
@@ -176,7 +177,7 @@ func (e *APIError) unsupportedHint() string {
 // lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
 func (e *APIError) lacksSlash() bool {
 	isElsewhere := e.StatusCode == http.StatusNotFound || e.StatusCode >= 300 && e.StatusCode < 400
-	return e.Op == OpDo && isElsewhere && !strings.HasSuffix(e.Route, "/")
+	return e.Op == ops.Do && isElsewhere && !strings.HasSuffix(e.Route, "/")
 }
 
 // Is matches the sentinels by status and code.
@@ -316,11 +317,11 @@ func (e *OutcomeUnknownError) Error() string {
 		what = "it was carried out, but its answer could not be read"
 	}
 	switch e.Op {
-	case OpRunsRetry, OpBatchExportsBackfill, OpBackfillsCreate:
+	case ops.RunsRetry, ops.BatchExportsBackfill, ops.BackfillsCreate:
 		look += " (Backfills.Wait follows the ticket that came with this error)"
-	case OpFileDownloadsCreate:
+	case ops.FileDownloadsCreate:
 		look += " (FileDownloads.List shows the newest first)"
-	case OpIntegrationsCreate:
+	case ops.IntegrationsCreate:
 		look += " (Integrations.List with its kind)"
 	default:
 	}
@@ -366,4 +367,4 @@ func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }
 
-func isCaptureOp(op Op) bool { return op == OpCapture || op == OpPreflight }
+func isCaptureOp(op Op) bool { return op == ops.Capture || op == ops.Preflight }

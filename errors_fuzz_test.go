@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // FuzzErrorBody: whatever the body of an error says, the error is one short line without a key, and plain words of the service come
@@ -32,7 +34,7 @@ func FuzzErrorBody(f *testing.F) {
 		}
 		var reply Reply
 		client := newFakeClient(t, newScript(answers(int(status), string(body), "Content-Type", contentType, "X-Request-Id", string(body))), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		err := client.call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil, WithReply(&reply))
+		err := client.call(t.Context(), endpoint(ops.BatchExportsGet, "x"), nil, WithReply(&reply))
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		require.Equal(t, int(status), api.StatusCode)

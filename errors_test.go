@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 var sentinels = []error{
@@ -105,13 +107,13 @@ func TestErrorBodies(t *testing.T) {
 			if tt.contentType != "" {
 				headers = append(headers, "Content-Type", tt.contentType)
 			}
-			r := endpoint(OpBatchExportsGet, "0190a0d0-0000-0000-0000-000000000000")
+			r := endpoint(ops.BatchExportsGet, "0190a0d0-0000-0000-0000-000000000000")
 			err := newFakeClient(t, newScript(answers(tt.status, tt.body, headers...)), WithRetryPolicy(RetryPolicy{MaxTries: 1})).call(t.Context(), r, nil)
 			var got *APIError
 			require.ErrorAs(t, err, &got)
 			require.Equal(t, tt.body, string(got.Body()))
 			want := tt.want
-			want.CallInfo, want.StatusCode = CallInfo{OpBatchExportsGet, "GET", "/batch_exports/{id}/", 1}, tt.status
+			want.CallInfo, want.StatusCode = CallInfo{ops.BatchExportsGet, "GET", "/batch_exports/{id}/", 1}, tt.status
 			want.scope, want.ids, want.isForeign, want.body = got.scope, got.ids, got.isForeign, got.body
 			require.Equal(t, want, *got)
 			for _, sentinel := range sentinels {
@@ -129,9 +131,9 @@ func TestErrorTextIsBounded(t *testing.T) {
 	err := get(t.Context(), newFakeClient(t, newScript(answers(400, `{"detail":"`+strings.Repeat("ä", 10_000)+`"}`))))
 	require.Less(t, len(err.Error()), 700)
 	require.True(t, strings.HasSuffix(err.Error(), "ä…"))
-	transport := &TransportError{CallInfo: CallInfo{Op: OpDo}, Err: errors.New(strings.Repeat("x", 10_000) + "\n")}
+	transport := &TransportError{CallInfo: CallInfo{Op: ops.Do}, Err: errors.New(strings.Repeat("x", 10_000) + "\n")}
 	require.Less(t, len(transport.Error()), 700)
-	input := &InputError{Op: OpDo, Field: "Path", Value: strings.Repeat("ä", 100), Want: "less"}
+	input := &InputError{Op: ops.Do, Field: "Path", Value: strings.Repeat("ä", 100), Want: "less"}
 	require.Less(t, len(input.Error()), 200)
 }
 
@@ -141,15 +143,15 @@ func TestHints(t *testing.T) {
 		err  APIError
 		says string
 	}{
-		{APIError{CallInfo: CallInfo{Op: OpRunsGet}, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
-		{APIError{CallInfo: CallInfo{Op: OpBatchExportsGet}, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
-		{APIError{CallInfo: CallInfo{Op: OpCapture}, StatusCode: 401}, "check the project API key (phc_…)"},
-		{APIError{CallInfo: CallInfo{Op: OpDo}, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
-		{APIError{CallInfo: CallInfo{Op: OpDo, Tries: 4}, StatusCode: 503}, "[4 tries]"},
+		{APIError{CallInfo: CallInfo{Op: ops.RunsGet}, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
+		{APIError{CallInfo: CallInfo{Op: ops.BatchExportsGet}, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
+		{APIError{CallInfo: CallInfo{Op: ops.Capture}, StatusCode: 401}, "check the project API key (phc_…)"},
+		{APIError{CallInfo: CallInfo{Op: ops.Do}, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
+		{APIError{CallInfo: CallInfo{Op: ops.Do, Tries: 4}, StatusCode: 503}, "[4 tries]"},
 	} {
 		require.Contains(t, tt.err.Error(), tt.says)
 	}
-	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{CallInfo: CallInfo{Op: OpDo}, StatusCode: 403}).Error())
+	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{CallInfo: CallInfo{Op: ops.Do}, StatusCode: 403}).Error())
 }
 
 // Every operation that needs a scope names it.
@@ -196,20 +198,20 @@ func TestErrorFields(t *testing.T) {
 
 // Every kind of error names the operation, keeps its cause, and nothing else.
 func TestErrorTexts(t *testing.T) {
-	api := &APIError{CallInfo: CallInfo{Op: OpBatchExportsCreate}, StatusCode: 502}
+	api := &APIError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, StatusCode: 502}
 	for _, tt := range []struct {
 		err    error
 		text   string
 		causes []error
 	}{
-		{&TransportError{CallInfo: CallInfo{Op: OpRunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
-		{&TransportError{CallInfo: CallInfo{Op: OpRunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
-		{&DecodeError{CallInfo: CallInfo{Op: OpRunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
-		{&OutcomeUnknownError{CallInfo: CallInfo{Op: OpBatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
-		{&PageError{Op: OpDashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
-		{&PageError{Op: OpRunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{errPageLimit}},
-		{&PageError{Op: OpRunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
-		{&InputError{Op: OpDo, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
+		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
+		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
+		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
+		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
+		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
+		{&PageError{Op: ops.RunsList, Page: 2, Cursor: "secret", Err: errPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{errPageLimit}},
+		{&PageError{Op: ops.RunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
+		{&InputError{Op: ops.Do, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
 		{&InputError{Field: "region", Want: "us"}, "hogapi: region: want us", []error{ErrInvalid}},
 	} {
 		require.EqualError(t, tt.err, tt.text)
@@ -264,10 +266,10 @@ func TestHookEvents(t *testing.T) {
 			OnResult: func(_ context.Context, e ResultInfo) { results = append(results, e) },
 		}))
 		start := time.Now()
-		err := client.call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil)
+		err := client.call(t.Context(), endpoint(ops.BatchExportsGet, "x"), nil)
 		require.ErrorIs(t, err, ErrNotFound)
 		info := func(try int) CallInfo {
-			return CallInfo{Op: OpBatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Tries: try}
+			return CallInfo{Op: ops.BatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Tries: try}
 		}
 		require.Equal(t, []CallInfo{info(1), info(2), info(3)}, infos)
 		require.Equal(t, []TryInfo{
@@ -278,7 +280,7 @@ func TestHookEvents(t *testing.T) {
 		require.Equal(t, "no answer", retries[1].Reason)
 		require.Equal(t, []ResultInfo{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start)}}, results)
 
-		require.ErrorIs(t, client.ForProject("x").call(t.Context(), endpoint(OpBatchExportsGet, "x"), nil), ErrInvalid)
+		require.ErrorIs(t, client.ForProject("x").call(t.Context(), endpoint(ops.BatchExportsGet, "x"), nil), ErrInvalid)
 		require.Len(t, results, 1, "a call that is refused is none")
 	})
 	_, ok := CallInfoFrom(t.Context())
@@ -297,7 +299,7 @@ func FuzzPathIDs(f *testing.F) {
 			path = r.URL.EscapedPath()
 			return s.RoundTrip(r)
 		}))
-		err := client.call(t.Context(), endpoint(OpAppMetricsHistoricalExport, "7", id), nil)
+		err := client.call(t.Context(), endpoint(ops.AppMetricsHistoricalExport, "7", id), nil)
 		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 			require.Zero(t, s.tries.Load())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A client needs a place, a project and a key. It prints without its keys.
@@ -111,7 +112,7 @@ func ExampleWithReply() {
 // Hooks see each try, each retry and each result; their Op is fit as a label of a metric.
 func ExampleWithHooks() {
 	server := hogapitest.New()
-	server.Script(hogapi.OpDashboardsList, hogapitest.Status(503))
+	server.Script(ops.DashboardsList, hogapitest.Status(503))
 	options := append(server.ClientOptions(hogapitest.DefaultProject),
 		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond}),
 		hogapi.WithHooks(hogapi.Hooks{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A sentinel says of which kind an error is; the typed error has the fields.
@@ -29,7 +30,7 @@ func ExampleAPIError() {
 // A create whose answer was lost is not sent again: it may have taken effect. Look before you try again.
 func ExampleOutcomeUnknownError() {
 	server := hogapitest.New()
-	server.Script(hogapi.OpBatchExportsCreate, hogapitest.CutAfter()) // the service acts, and its answer is lost
+	server.Script(ops.BatchExportsCreate, hogapitest.CutAfter()) // the service acts, and its answer is lost
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
 	if err != nil {
 		log.Fatal(err)
@@ -69,7 +70,7 @@ func ExamplePageError() {
 				fmt.Println(export.Name)
 			}
 			if o.Offset == 0 {
-				server.Script(hogapi.OpBatchExportsList, hogapitest.Status(403)) // the second page fails
+				server.Script(ops.BatchExportsList, hogapitest.Status(403)) // the second page fails
 			}
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
@@ -232,7 +233,7 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.answer.Body)
 	page := httptry.IsPage(x.answer.Header.Get("Content-Type"), body)
-	if out == nil && (x.op.name == OpDo || !page) {
+	if out == nil && (x.op.name == ops.Do || !page) {
 		return nil
 	}
 	if len(body) == 0 && lenient {
@@ -243,7 +244,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	case out == nil:
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
-		if x.op.name != OpDo { // whose answer is the caller's, as it came
+		if x.op.name != ops.Do { // whose answer is the caller's, as it came
 			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)

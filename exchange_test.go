@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // T10: the default logger wrote every URL with its query to stderr, and the final error held the URL too.
@@ -47,7 +49,7 @@ func TestTrapT10NothingShowsTheURL(t *testing.T) {
 
 // T12: a body that is no byte slice is read whole into memory first, and may not rewind.
 func TestTrapT12BodyRewinds(t *testing.T) {
-	body, err := encodeBody(OpDo, map[string]string{"name": "x"})
+	body, err := encodeBody(ops.Do, map[string]string{"name": "x"})
 	require.NoError(t, err)
 	require.IsType(t, []byte{}, body, "what go-retryablehttp rewinds without a copy")
 
@@ -160,7 +162,7 @@ func TestAnswerThatIsNoJSON(t *testing.T) {
 			require.NotContains(t, err.Error(), body)
 		}
 
-		err = newFakeClient(t, newScript(answers(201, body))).call(t.Context(), endpoint(OpBatchExportsCreate), &out)
+		err = newFakeClient(t, newScript(answers(201, body))).call(t.Context(), endpoint(ops.BatchExportsCreate), &out)
 		require.ErrorIs(t, err, ErrOutcomeUnknown, body)
 		require.ErrorAs(t, err, &decode)
 	}
@@ -199,7 +201,7 @@ func TestAnswerOfSomethingElse(t *testing.T) {
 func TestLenientAnswer(t *testing.T) {
 	for body, want := range map[string]string{"": "", " \n": "", `{"id":"x"}`: "x"} {
 		var out struct{ ID string }
-		r := endpoint(OpBatchExportsCreate)
+		r := endpoint(ops.BatchExportsCreate)
 		r.lenient = true
 		require.NoError(t, newFakeClient(t, newScript(answers(204, body))).call(t.Context(), r, &out))
 		require.Equal(t, want, out.ID)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // FileDownload is an export on demand: one run that writes files which the service keeps for a
@@ -222,7 +223,7 @@ type FileDownloadsService service
 // that ends in the future is [ErrInvalid]. The call is not repeated if its outcome is unknown:
 // after an [*OutcomeUnknownError], check the list, newest first, before trying again.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
-	r := endpoint(OpFileDownloadsCreate).refuse(download.check(OpFileDownloadsCreate))
+	r := endpoint(ops.FileDownloadsCreate).refuse(download.check(ops.FileDownloadsCreate))
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
 	created, err := fetch[FileDownload](ctx, s.client, r, options)
@@ -252,7 +253,7 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 
 // walk is the pager of List, Pages and All.
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) pager[FileDownload, *OffsetPage[FileDownload]] {
-	return offsetPager[FileDownload](s.client, endpoint(OpFileDownloadsList), orDefault(o), options)
+	return offsetPager[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
 // Get returns one file download, with its files once it has completed.
@@ -260,7 +261,7 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) pager[
 // GET /file_download_batch_exports/{id}/, scope batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
 	isAsked := func(s *fileDownloadState) error { return isAskedFor("id", cmp.Or(s.ID, id), id) }
-	state, err := fetchMatching(ctx, s.client, endpointByID(OpFileDownloadsGet, id), options, isAsked)
+	state, err := fetchMatching(ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options, isAsked)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +275,7 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 //
 // POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
-	r := endpointByID(OpFileDownloadsCancel, id)
+	r := endpointByID(ops.FileDownloadsCancel, id)
 	after, err := fetch[fileDownloadState](ctx, s.client, r, options)
 	if err != nil || after.Status == RunStatusCancelled {
 		return err
@@ -291,7 +292,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 // POST /file_download_batch_exports/count_rows/, scope batch_export:write. [ErrForbidden] if the
 // project may not use ModelHogQL.
 func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
-	r := endpoint(OpFileDownloadsCountRows).refuse(query.check(OpFileDownloadsCountRows))
+	r := endpoint(ops.FileDownloadsCountRows).refuse(query.check(ops.FileDownloadsCountRows))
 	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
 	r.leastTry = slowestCount
 	r.body = struct {
@@ -339,7 +340,7 @@ func (d *FileDownload) ended() error {
 }
 
 func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*FileDownload, error] {
-	w, err := o.withDefaults(OpFileDownloadsGet)
+	w, err := o.withDefaults(ops.FileDownloadsGet)
 	if err != nil {
 		return failedSeq[*FileDownload](err)
 	}

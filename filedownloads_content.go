@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // ErrFileChanged is a file that is not, or no longer, the one that the writer has a part of.
@@ -54,7 +55,7 @@ func (e *DownloadError) Error() string {
 	if errors.Is(e.Err, ErrFileChanged) {
 		next = "start again at Offset 0, in an empty writer"
 	}
-	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", OpFileDownloadsDownload, e.File, within(OpFileDownloadsDownload, e.Err), next)
+	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", ops.FileDownloadsDownload, e.File, within(ops.FileDownloadsDownload, e.Err), next)
 }
 
 // Unwrap returns the cause.
@@ -77,7 +78,7 @@ func (s *FileDownloadsService) Download(
 	ctx context.Context, id, file uuid.UUID, w io.Writer, o *DownloadOptions, options ...CallOption,
 ) (size int64, err error) {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: OpFileDownloadsDownload, Field: field, Value: value, Want: want}
+		return &InputError{Op: ops.FileDownloadsDownload, Field: field, Value: value, Want: want}
 	}
 	from := orDefault(o)
 	switch {
@@ -97,7 +98,7 @@ func (s *FileDownloadsService) Download(
 
 func (s *FileDownloadsService) transfer(id, file uuid.UUID, w io.Writer, from DownloadOptions, options []CallOption) *transfer {
 	t := &transfer{
-		client: s.client, request: endpointByID(OpFileDownloadsDownload, id, file), options: options,
+		client: s.client, request: endpointByID(ops.FileDownloadsDownload, id, file), options: options,
 		file: file, w: w, at: from.Offset, size: -1,
 	}
 	if from.Offset > 0 {

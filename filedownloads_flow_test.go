@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func aDownload() hogapi.FileDownloadRequest {
@@ -145,7 +146,7 @@ func TestADownloadOverSockets(t *testing.T) {
 	defer server.Close()
 	file := uuid.New()
 	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: content}}})
-	server.Script(hogapi.OpFileDownloadsDownload, hogapitest.Always(hogapitest.Status(302).WithHeader("Location", storage.URL+"/f?X-Amz-Signature=secret")))
+	server.Script(ops.FileDownloadsDownload, hogapitest.Always(hogapitest.Status(302).WithHeader("Location", storage.URL+"/f?X-Amz-Signature=secret")))
 	client, err := hogapi.NewClient(
 		hogapi.WithBaseURL(server.URL()), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
 	)
@@ -162,7 +163,7 @@ func TestADownloadOverSockets(t *testing.T) {
 		assert.Equal(t, http.Header{"Accept-Encoding": {"identity"}, "User-Agent": {"Go-http-client/1.1"}}, h)
 	}
 
-	server.ClearScript(hogapi.OpFileDownloadsDownload) // the fake's own storage, on the same socket
+	server.ClearScript(ops.FileDownloadsDownload) // the fake's own storage, on the same socket
 	got.Reset()
 	server.Script(hogapitest.OpStorage, hogapitest.CutBody(500_000), hogapitest.Truncated())
 	_, err = client.FileDownloads.Download(t.Context(), id, file, &got, nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // FolderOptions say how the files of a file download are named.
@@ -66,7 +67,7 @@ func (d folderDownload) run(
 	ctx context.Context, id uuid.UUID, folder string, o FolderOptions, options []CallOption,
 ) (paths []string, err error) {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: OpFileDownloadsDownload, Field: field, Value: mask.UnlessKey(value), Want: want}
+		return &InputError{Op: ops.FileDownloadsDownload, Field: field, Value: mask.UnlessKey(value), Want: want}
 	}
 	switch {
 	case folder == "":

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // linesOf makes lines of one length, in which years differ.
@@ -168,7 +169,7 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 					}
 				}
 				server := hogapitest.New()
-				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
+				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
 				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 				run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
 					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{

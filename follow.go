@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // BackfillState is how far a backfill or a retry has come.
@@ -79,7 +80,7 @@ func (e *BackfillError) Unwrap() []error {
 //
 // Watch has no time limit of its own: it ends with the backfill or with ctx.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
-	w, err := o.withDefaults(OpBackfillsGet)
+	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
 		err = ticket.check()
 	}

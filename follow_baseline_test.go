@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // What an earlier backfill or retry of the same range did is not taken for what this one does.
@@ -86,9 +87,9 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(age) // virtual
 
-				op := hogapi.OpBatchExportsBackfill
+				op := ops.BatchExportsBackfill
 				if era == hogapitest.E3 {
-					op = hogapi.OpBackfillsCreate
+					op = ops.BackfillsCreate
 				}
 				s.Script(op, hogapitest.CutBefore())
 				fresh := s.Client(t)
@@ -242,7 +243,7 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 			hogapi.WithBody(map[string]string{"status": "Failed"}), hogapi.WithQuery(map[string][]string{"debug": {"1"}}))
 		require.NoError(t, err)
 		require.Contains(t, string(reply.Body), "backfill_id")
-		records, runs := s.Calls(hogapi.OpBackfillsList), s.Calls(hogapi.OpRunsList)
+		records, runs := s.Calls(ops.BackfillsList), s.Calls(ops.RunsList)
 		require.Len(t, records, 1)
 		require.Len(t, runs, map[bool]int{true: 1, false: 0}[era == hogapitest.E1])
 		for _, call := range append(records, runs...) {
@@ -251,13 +252,13 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 			require.False(t, call.Query.Has("debug"))
 		}
 
-		s.Script(hogapi.OpBackfillsList, hogapitest.Status(503))
+		s.Script(ops.BackfillsList, hogapitest.Status(503))
 		_, err = client.Runs.Retry(t.Context(), export, failed)
 		require.ErrorIs(t, err, hogapi.ErrServer)
 		require.NotErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 		require.ErrorContains(t, err, "hogapi: runs.retry: nothing was sent")
 		require.NotContains(t, err.Error()[len("hogapi: "):], "hogapi: ", "one prefix")
-		require.Len(t, s.Calls(hogapi.OpRunsRetry), 1)
+		require.Len(t, s.Calls(ops.RunsRetry), 1)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The time of a bubble begins at midnight of 1 January 2000, so these flows are about December 1999.
@@ -230,12 +231,12 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 				client, project := s.Client(t), defaultProject(s)
 				export := project.AddExport(hogapitest.Export{})
 				old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
-				op := hogapi.OpBatchExportsBackfill
+				op := ops.BatchExportsBackfill
 				if era == hogapitest.E3 {
-					op = hogapi.OpBackfillsCreate
+					op = ops.BackfillsCreate
 				}
 				s.Script(op, c.fault)
-				s.Script(hogapi.OpRunsRetry, c.fault)
+				s.Script(ops.RunsRetry, c.fault)
 				for _, begin := range []func() (*hogapi.BackfillTicket, error){
 					func() (*hogapi.BackfillTicket, error) {
 						return client.BatchExports.Backfill(t.Context(), export, sixHours())
@@ -256,7 +257,7 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 					require.Empty(t, state.Runs)
 				}
 				require.Len(t, s.Calls(op), 1, "never sent twice")
-				require.Len(t, s.Calls(hogapi.OpRunsRetry), 1, "never sent twice")
+				require.Len(t, s.Calls(ops.RunsRetry), 1, "never sent twice")
 			})
 		})
 	}
@@ -327,9 +328,9 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
-		looks := len(s.Calls(hogapi.OpBackfillsGet))
+		looks := len(s.Calls(ops.BackfillsGet))
 		require.Greater(t, looks, 6)
-		require.LessOrEqual(t, len(s.Calls(hogapi.OpRunsList)), looks+1)
+		require.LessOrEqual(t, len(s.Calls(ops.RunsList)), looks+1)
 	})
 }
 
@@ -384,7 +385,7 @@ func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 		client, export := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s).AddExport(hogapitest.Export{})
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
 		require.NoError(t, err)
-		s.Script(hogapi.OpRunsList, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.RateLimit("90"))
+		s.Script(ops.RunsList, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.RateLimit("90"))
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
 		require.Equal(t, 6, state.Completed)
@@ -401,7 +402,7 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 					export := project.AddExport(hogapitest.Export{})
 					failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 					time.Sleep(age) // virtual
-					s.Script(hogapi.OpRunsRetry, fault)
+					s.Script(ops.RunsRetry, fault)
 					ticket, err := client.Runs.Retry(t.Context(), export, failed)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 					require.ErrorContains(t, err, "Backfills.Wait")
@@ -414,7 +415,7 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 					require.NoError(t, err)
 					time.Sleep(age + 10*time.Second)
-					s.Script(hogapi.OpRunsRetry, fault)
+					s.Script(ops.RunsRetry, fault)
 					ticket, err = client.Runs.Retry(t.Context(), export, failed)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 					_, err = client.Backfills.Wait(t.Context(), ticket, nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // ImportOptions set up an import.
@@ -62,7 +63,7 @@ type ImportOptions struct {
 // or the sending stops, Import returns within a second, and the error has the cause.
 func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
 	o := orDefault(options)
-	if err := checkContext(ctx, OpImport); err != nil {
+	if err := checkContext(ctx, ops.Import); err != nil {
 		return Receipt{ID: o.ID}, err
 	}
 	run, before, err := c.openImport(ctx, source, o)
@@ -134,7 +135,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 
 func (o ImportOptions) check(source Source) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: OpImport, Field: field, Value: value, Want: want}
+		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
 	}
 	switch {
 	case o.ID == "":

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // IngestionWarning says that events of one kind were dropped or changed while they were taken in.
@@ -64,9 +65,6 @@ const (
 )
 
 var warningSeverities = []WarningSeverity{WarningSeverityInfo, WarningSeverityWarning, WarningSeverityError}
-
-// IsKnown reports whether s is a constant of this package.
-func (s WarningSeverity) IsKnown() bool { return isKnown(s, warningSeverities) }
 
 // WarningOrdering is the order of a list of warnings.
 type WarningOrdering string
@@ -163,7 +161,7 @@ func (s *IngestionWarningsService) List(
 	ctx context.Context, o *IngestionWarningListOptions, options ...CallOption,
 ) ([]IngestionWarning, error) {
 	selected := orDefault(o)
-	r := endpoint(OpIngestionWarningsList).refuse(selected.check(OpIngestionWarningsList))
+	r := endpoint(ops.IngestionWarningsList).refuse(selected.check(ops.IngestionWarningsList))
 	list, err := fetch[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
 	if err != nil {
 		return nil, err

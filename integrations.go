@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Integration holds the credentials of a destination for the exports of a project, which name it by
@@ -42,9 +44,6 @@ var integrationKinds = []IntegrationKind{
 	IntegrationKindAwsS3, IntegrationKindS3Compatible, IntegrationKindSnowflake, IntegrationKindPostgres, IntegrationKindRedshift,
 	IntegrationKindBigQuery, IntegrationKindDatabricks, IntegrationKindAzureBlob,
 }
-
-// IsKnown reports whether k is a kind of this package.
-func (k IntegrationKind) IsKnown() bool { return isKnown(k, integrationKinds) }
 
 // IntegrationListOptions select integrations.
 type IntegrationListOptions struct {
@@ -98,7 +97,7 @@ func (s *IntegrationsService) walk(
 	selected := orDefault(o)
 	query := url.Values{}
 	setText(query, "kind", string(selected.Kind))
-	r := endpoint(OpIntegrationsList).refuse(selected.check(OpIntegrationsList)).with(query)
+	r := endpoint(ops.IntegrationsList).refuse(selected.check(ops.IntegrationsList)).with(query)
 	return offsetPager[Integration](s.client, r, selected.ListOptions, options)
 }
 
@@ -107,7 +106,7 @@ func (s *IntegrationsService) walk(
 // GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
 	isAsked := func(i *Integration) error { return isAskedFor("id", i.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByNumber(OpIntegrationsGet, id), options, isAsked)
+	return fetchMatching(ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options, isAsked)
 }
 
 // integrationTry is the least time limit of a try to create an integration, while the service asks
@@ -129,8 +128,8 @@ const integrationTry = time.Minute
 //
 // POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
 func (s *IntegrationsService) Create(ctx context.Context, integration IntegrationRequest, options ...CallOption) (*Integration, error) {
-	r := endpoint(OpIntegrationsCreate)
-	r.body, r.refusal = integrationBody(OpIntegrationsCreate, integration)
+	r := endpoint(ops.IntegrationsCreate)
+	r.body, r.refusal = integrationBody(ops.IntegrationsCreate, integration)
 	r.leastTry = integrationTry
 	isAsked := func(i *Integration) error { return isAskedFor("kind", i.Kind, integration.kind()) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
@@ -142,7 +141,7 @@ func (s *IntegrationsService) Create(ctx context.Context, integration Integratio
 //
 // DELETE /integrations/{id}/, scope integration:write. [ErrNotFound] if it was deleted before.
 func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...CallOption) error {
-	return s.client.call(ctx, endpointByNumber(OpIntegrationsDelete, id), nil, options...)
+	return s.client.call(ctx, endpointByNumber(ops.IntegrationsDelete, id), nil, options...)
 }
 
 // endpointByNumber is endpoint for things with a number.

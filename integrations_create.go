@@ -107,9 +107,6 @@ const (
 
 var sslModes = []SSLMode{SSLModeRequire, SSLModeVerifyCA, SSLModeVerifyFull}
 
-// IsKnown reports whether m is a mode of this package.
-func (m SSLMode) IsKnown() bool { return isKnown(m, sslModes) }
-
 func (AwsS3IntegrationRequest) kind() IntegrationKind          { return IntegrationKindAwsS3 }
 func (S3CompatibleIntegrationRequest) kind() IntegrationKind   { return IntegrationKindS3Compatible }
 func (SnowflakeIntegrationRequest) kind() IntegrationKind      { return IntegrationKindSnowflake }

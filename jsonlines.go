@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the
@@ -111,7 +112,7 @@ func (s *lineFiles) walk(ctx context.Context, after Position, begin func() lineF
 // begin finds the file to continue with, and checks that all remaining files exist and differ.
 func (s *lineFiles) begin(after Position) (first int, err error) {
 	bad := func(value, want string) error {
-		return &InputError{Op: OpImport, Field: "paths", Value: value, Want: want}
+		return &InputError{Op: ops.Import, Field: "paths", Value: value, Want: want}
 	}
 	if len(s.paths) == 0 {
 		return 0, bad("", "at least one file")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // contextual is a checkpoint of a user that obeys its context.
@@ -29,7 +30,7 @@ func (c *contextual) Save(ctx context.Context, state []byte) error {
 func TestLastSaveOfACanceledImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(400*time.Millisecond)))
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(400*time.Millisecond)))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var sent atomic.Int64

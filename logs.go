@@ -79,9 +79,6 @@ const (
 
 var logLevels = []LogLevel{LogLevelDebug, LogLevelLog, LogLevelInfo, LogLevelWarning, LogLevelError}
 
-// IsKnown reports whether l is a level of this package.
-func (l LogLevel) IsKnown() bool { return isKnown(l, logLevels) }
-
 // LogPage is the newest log entries of those asked for, newest first. The service gives neither a
 // link to the next page nor a count of all entries: ask again with Before, or walk them all with
 // AllLogs.

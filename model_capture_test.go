@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A program that pushes events from a queue and commits the positions that OnSettled reports, killed or stopped again and again. What
@@ -33,7 +34,7 @@ func TestModelOfCapture(t *testing.T) {
 		w.run(n, false)
 		w.requireCommitted(n)
 		w.model.requireLedger(t, w.server, n)
-		w.server.ClearScript(hogapi.OpCapture)
+		w.server.ClearScript(ops.Capture)
 		w.server.Verify(t)
 	})
 }
@@ -71,7 +72,7 @@ type captureRun struct {
 // run pushes events up to an index. A killed one ends with all that it has.
 func (w *captureWorld) run(end int, killed bool) {
 	r := &captureRun{captureWorld: w, handed: map[uuid.UUID]bool{}}
-	w.server.Chaos(hogapi.OpCapture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
+	w.server.Chaos(ops.Capture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
 	var err error
 	r.capture, err = w.client.NewCapture(&hogapi.CaptureOptions{
 		ID: modelID, Rate: hogapi.Unpaced, Delivery: modelDelivery(w.random), OnSettled: r.commit, Rejects: hogapi.RejectFunc(r.reject),

@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // An import that is broken off in every way, again and again, under faults: every checkpoint says what the model says, the resumed
@@ -39,7 +40,7 @@ func TestModelOfImport(t *testing.T) {
 			w.run(newImportPlan(random, []ending{crashes, crashes, crashes, diskIsFull, isCanceled, sourceFails, isTurnedOff}[random.IntN(7)]))
 		}
 		w.run(newImportPlan(random, endsWell))
-		w.server.ClearScript(hogapi.OpCapture)
+		w.server.ClearScript(ops.Capture)
 		w.server.Verify(t)
 	})
 }
@@ -120,7 +121,7 @@ func (w *importWorld) run(p importPlan) {
 			t.Logf("%s", p)
 		}
 	}()
-	w.server.Chaos(hogapi.OpCapture, w.random.Uint64(), p.chaos, p.faults...)
+	w.server.Chaos(ops.Capture, w.random.Uint64(), p.chaos, p.faults...)
 	w.runs, w.given, w.again = w.runs+1, 0, map[uuid.UUID]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

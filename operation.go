@@ -8,65 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
-// Op names an operation in errors, hooks and logs, for example "batch_exports.get".
-// It never holds an id, so it is safe as a metric label.
-type Op string
-
-// The operations of this package. OpDo stands for every call through [Client.Do].
-const (
-	OpBatchExportsList     Op = "batch_exports.list"
-	OpBatchExportsCreate   Op = "batch_exports.create"
-	OpBatchExportsGet      Op = "batch_exports.get"
-	OpBatchExportsUpdate   Op = "batch_exports.update"
-	OpBatchExportsDelete   Op = "batch_exports.delete"
-	OpBatchExportsBackfill Op = "batch_exports.backfill"
-	OpBatchExportsLogs     Op = "batch_exports.logs"
-	OpBatchExportsPause    Op = "batch_exports.pause"
-	OpBatchExportsUnpause  Op = "batch_exports.unpause"
-
-	OpBackfillsList   Op = "backfills.list"
-	OpBackfillsCreate Op = "backfills.create"
-	OpBackfillsGet    Op = "backfills.get"
-	OpBackfillsCancel Op = "backfills.cancel"
-
-	OpRunsList   Op = "runs.list"
-	OpRunsGet    Op = "runs.get"
-	OpRunsCancel Op = "runs.cancel"
-	OpRunsLogs   Op = "runs.logs"
-	OpRunsRetry  Op = "runs.retry"
-
-	OpAppMetricsGet               Op = "app_metrics.get"
-	OpAppMetricsErrorDetails      Op = "app_metrics.error_details"
-	OpAppMetricsHistoricalExports Op = "app_metrics.historical_exports"
-	OpAppMetricsHistoricalExport  Op = "app_metrics.historical_export"
-
-	OpBatchExportsTest        Op = "batch_exports.test"
-	OpBatchExportsRunTestStep Op = "batch_exports.run_test_step"
-
-	OpIntegrationsList   Op = "integrations.list"
-	OpIntegrationsCreate Op = "integrations.create"
-	OpIntegrationsGet    Op = "integrations.get"
-	OpIntegrationsDelete Op = "integrations.delete"
-
-	OpDashboardsList Op = "dashboards.list"
-	OpDashboardsGet  Op = "dashboards.get"
-
-	OpFileDownloadsList      Op = "file_downloads.list"
-	OpFileDownloadsCreate    Op = "file_downloads.create"
-	OpFileDownloadsGet       Op = "file_downloads.get"
-	OpFileDownloadsCancel    Op = "file_downloads.cancel"
-	OpFileDownloadsDownload  Op = "file_downloads.download"
-	OpFileDownloadsCountRows Op = "file_downloads.count_rows"
-
-	OpIngestionWarningsList Op = "ingestion_warnings.list"
-
-	OpCapture   Op = "capture.batch"
-	OpPreflight Op = "capture.preflight"
-	OpImport    Op = "import" // options and sources of an import or a Capture: no request of its own
-	OpDo        Op = "do"
-)
+// Op names an operation in errors, hooks and logs, for example "batch_exports.get". Package
+// [github.com/hogapi/hogapi/ops] has a constant for each.
+type Op = ops.Op
 
 // Replay says whether a call may be sent again after a try whose outcome is not known.
 type Replay uint8
@@ -98,84 +45,84 @@ type operation struct {
 // operations is every endpoint of the package, in the order of PostHog's API reference.
 // Logs and error details: older servers declare no scope there and refuse every personal key.
 var operations = table(
-	operation{OpAppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", ReplaySafe},
-	operation{OpAppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", ReplaySafe},
-	operation{OpAppMetricsHistoricalExports, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/", "plugin:read", ReplaySafe},
-	operation{OpAppMetricsHistoricalExport, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/{id}/", "plugin:read", ReplaySafe},
+	operation{ops.AppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", ReplaySafe},
+	operation{ops.AppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", ReplaySafe},
+	operation{ops.AppMetricsHistoricalExports, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/", "plugin:read", ReplaySafe},
+	operation{ops.AppMetricsHistoricalExport, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/{id}/", "plugin:read", ReplaySafe},
 
-	operation{OpBatchExportsList, http.MethodGet, "/batch_exports/", "batch_export:read", ReplaySafe},
-	operation{OpBatchExportsCreate, http.MethodPost, "/batch_exports/", "batch_export:write", ReplayNever},
-	operation{OpBatchExportsGet, http.MethodGet, "/batch_exports/{id}/", "batch_export:read", ReplaySafe},
-	operation{OpBatchExportsUpdate, http.MethodPatch, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
-	operation{OpBatchExportsDelete, http.MethodDelete, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
-	operation{OpBatchExportsBackfill, http.MethodPost, "/batch_exports/{id}/backfill/", "batch_export:write", ReplayNever},
-	operation{OpBatchExportsLogs, http.MethodGet, "/batch_exports/{id}/logs/", "batch_export:read", ReplaySafe},
-	operation{OpBatchExportsPause, http.MethodPost, "/batch_exports/{id}/pause/", "batch_export:write", ReplayIdempotent},
-	operation{OpBatchExportsUnpause, http.MethodPost, "/batch_exports/{id}/unpause/", "batch_export:write", ReplayIdempotent},
+	operation{ops.BatchExportsList, http.MethodGet, "/batch_exports/", "batch_export:read", ReplaySafe},
+	operation{ops.BatchExportsCreate, http.MethodPost, "/batch_exports/", "batch_export:write", ReplayNever},
+	operation{ops.BatchExportsGet, http.MethodGet, "/batch_exports/{id}/", "batch_export:read", ReplaySafe},
+	operation{ops.BatchExportsUpdate, http.MethodPatch, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
+	operation{ops.BatchExportsDelete, http.MethodDelete, "/batch_exports/{id}/", "batch_export:write", ReplayIdempotent},
+	operation{ops.BatchExportsBackfill, http.MethodPost, "/batch_exports/{id}/backfill/", "batch_export:write", ReplayNever},
+	operation{ops.BatchExportsLogs, http.MethodGet, "/batch_exports/{id}/logs/", "batch_export:read", ReplaySafe},
+	operation{ops.BatchExportsPause, http.MethodPost, "/batch_exports/{id}/pause/", "batch_export:write", ReplayIdempotent},
+	operation{ops.BatchExportsUnpause, http.MethodPost, "/batch_exports/{id}/unpause/", "batch_export:write", ReplayIdempotent},
 
-	operation{OpRunsList, http.MethodGet, "/batch_exports/{batch_export_id}/runs/", "batch_export:read", ReplaySafe},
-	operation{OpRunsGet, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/", "batch_export:read", ReplaySafe},
-	operation{OpRunsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/cancel/", "batch_export:write", ReplayNever},
-	operation{OpRunsLogs, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/logs/", "batch_export:read", ReplaySafe},
-	operation{OpRunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", ReplayNever},
+	operation{ops.RunsList, http.MethodGet, "/batch_exports/{batch_export_id}/runs/", "batch_export:read", ReplaySafe},
+	operation{ops.RunsGet, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/", "batch_export:read", ReplaySafe},
+	operation{ops.RunsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{ops.RunsLogs, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/logs/", "batch_export:read", ReplaySafe},
+	operation{ops.RunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", ReplayNever},
 
-	operation{OpDashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
-	operation{OpDashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", ReplaySafe},
+	operation{ops.DashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", ReplaySafe},
+	operation{ops.DashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", ReplaySafe},
 
 	// The newer resource, which PostHog's API reference of that age does not list.
-	operation{OpBackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
-	operation{OpBackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
-	operation{OpBackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
-	operation{OpBackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{ops.BackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", ReplaySafe},
+	operation{ops.BackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", ReplayNever},
+	operation{ops.BackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", ReplaySafe},
+	operation{ops.BackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", ReplayNever},
 
 	// On-demand exports and warnings: servers from May 2026.
-	operation{OpFileDownloadsList, http.MethodGet, "/file_download_batch_exports/", "batch_export:read", ReplaySafe},
-	operation{OpFileDownloadsCreate, http.MethodPost, "/file_download_batch_exports/", "batch_export:write", ReplayNever},
-	operation{OpFileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", ReplaySafe},
-	operation{OpFileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", ReplayNever},
-	operation{OpFileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
-	operation{OpFileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
-	operation{OpIngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
+	operation{ops.FileDownloadsList, http.MethodGet, "/file_download_batch_exports/", "batch_export:read", ReplaySafe},
+	operation{ops.FileDownloadsCreate, http.MethodPost, "/file_download_batch_exports/", "batch_export:write", ReplayNever},
+	operation{ops.FileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", ReplaySafe},
+	operation{ops.FileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", ReplayNever},
+	operation{ops.FileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", ReplaySafe},
+	operation{ops.FileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
+	operation{ops.IngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
 
-	operation{OpBatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
-	operation{OpBatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
+	operation{ops.BatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
+	operation{ops.BatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
 
-	operation{OpIntegrationsList, http.MethodGet, "/integrations/", "integration:read", ReplaySafe},
-	operation{OpIntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", ReplayNever},
-	operation{OpIntegrationsGet, http.MethodGet, "/integrations/{id}/", "integration:read", ReplaySafe},
-	operation{OpIntegrationsDelete, http.MethodDelete, "/integrations/{id}/", "integration:write", ReplayIdempotent},
+	operation{ops.IntegrationsList, http.MethodGet, "/integrations/", "integration:read", ReplaySafe},
+	operation{ops.IntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", ReplayNever},
+	operation{ops.IntegrationsGet, http.MethodGet, "/integrations/{id}/", "integration:read", ReplaySafe},
+	operation{ops.IntegrationsDelete, http.MethodDelete, "/integrations/{id}/", "integration:write", ReplayIdempotent},
 )
 
 // alternatives are what to use on servers that do not have an operation.
 var alternatives = map[Op]string{
-	OpAppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
+	ops.AppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
 		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
-	OpAppMetricsErrorDetails:      "Runs.LatestFailed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
-	OpAppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
-	OpAppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
+	ops.AppMetricsErrorDetails:      "Runs.LatestFailed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	ops.AppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
+	ops.AppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
 
-	OpBatchExportsLogs:     "Run.LatestError says why a run failed",
-	OpRunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
-	OpBatchExportsBackfill: "Backfills.Create",
-	OpBackfillsList:        "Runs.List shows the runs of backfills among the others",
-	OpBackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
-	OpBackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
-	OpBackfillsCancel:      "Runs.Cancel ends the run that is under way",
+	ops.BatchExportsLogs:     "Run.LatestError says why a run failed",
+	ops.RunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
+	ops.BatchExportsBackfill: "Backfills.Create",
+	ops.BackfillsList:        "Runs.List shows the runs of backfills among the others",
+	ops.BackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
+	ops.BackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
+	ops.BackfillsCancel:      "Runs.Cancel ends the run that is under way",
 
-	OpBatchExportsTest:        "create the export and read the LatestError of its first runs",
-	OpBatchExportsRunTestStep: "create the export and read the LatestError of its first runs",
-	OpIntegrationsList:        inlineCredentials,
-	OpIntegrationsCreate:      inlineCredentials,
-	OpIntegrationsGet:         inlineCredentials,
-	OpIntegrationsDelete:      inlineCredentials,
+	ops.BatchExportsTest:        "create the export and read the LatestError of its first runs",
+	ops.BatchExportsRunTestStep: "create the export and read the LatestError of its first runs",
+	ops.IntegrationsList:        inlineCredentials,
+	ops.IntegrationsCreate:      inlineCredentials,
+	ops.IntegrationsGet:         inlineCredentials,
+	ops.IntegrationsDelete:      inlineCredentials,
 
-	OpFileDownloadsList:      onlyScheduled,
-	OpFileDownloadsCreate:    onlyScheduled,
-	OpFileDownloadsGet:       onlyScheduled,
-	OpFileDownloadsCancel:    onlyScheduled,
-	OpFileDownloadsDownload:  onlyScheduled,
-	OpFileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
-	OpIngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
+	ops.FileDownloadsList:      onlyScheduled,
+	ops.FileDownloadsCreate:    onlyScheduled,
+	ops.FileDownloadsGet:       onlyScheduled,
+	ops.FileDownloadsCancel:    onlyScheduled,
+	ops.FileDownloadsDownload:  onlyScheduled,
+	ops.FileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	ops.IngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
 }
 
 const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
@@ -184,8 +131,8 @@ const inlineCredentials = "the credentials in the config of the destination, suc
 
 // The capture endpoints: other origin, no prefix, key in the body.
 var (
-	captureOperation   = operation{OpCapture, http.MethodPost, "/batch/", "", ReplayIdempotent}
-	preflightOperation = operation{OpPreflight, http.MethodPost, "/flags/", "", ReplaySafe}
+	captureOperation   = operation{ops.Capture, http.MethodPost, "/batch/", "", ReplayIdempotent}
+	preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", "", ReplaySafe}
 )
 
 func table(rows ...operation) map[Op]operation {
@@ -205,7 +152,7 @@ func (o operation) expand(ids []string) (string, error) {
 		before, after, _ := strings.Cut(rest, "{")
 		name, tail, _ := strings.Cut(after, "}")
 		fits, want := isPathSegment, "letters, digits, '_', '@' or '-'"
-		if o.name == OpAppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
+		if o.name == ops.AppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
 			fits, want = isOneSegment, "an id as HistoricalExports returns it"
 		}
 		if !fits(id) || mask.HasKey(id) {

@@ -26,9 +26,6 @@ const (
 	RegionEU Region = "eu"
 )
 
-// IsKnown reports whether r is a region of this package.
-func (r Region) IsKnown() bool { return r == RegionUS || r == RegionEU }
-
 func (r Region) apiURL() string     { return "https://" + string(r) + ".posthog.com" }
 func (r Region) captureURL() string { return "https://" + string(r) + ".i.posthog.com" }
 
@@ -284,7 +281,7 @@ func (c *config) check() (endpoints, error) {
 	if c.env {
 		c.readEnv()
 	}
-	if c.region != "" && !c.region.IsKnown() {
+	if c.region != "" && c.region != RegionUS && c.region != RegionEU {
 		c.problem("region", string(c.region), `"us" or "eu"`)
 	}
 	c.locate()

@@ -25,7 +25,7 @@ func (c *config) locate() {
 	case capture != "" && (c.region != "" && capture != c.region || api != "" && capture != api):
 		c.problem("capture URL", "", "the capture origin of the same region")
 	}
-	if c.region.IsKnown() {
+	if c.region == RegionUS || c.region == RegionEU {
 		api = c.region
 		c.baseURL = cmp.Or(c.baseURL, c.region.apiURL())
 	}

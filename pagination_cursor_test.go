@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A list of runs can be walked page by page with what the page before says: its link as it is, or the cursor in it.
@@ -73,12 +75,12 @@ func TestLongCursors(t *testing.T) {
 			return answer(r, 200, fmt.Sprintf(`{"next":"?cursor=%s%d","results":[]}`, strings.Repeat("c", size), n)), nil
 		}))
 	}
-	err := last(cursorPager[int](serve(length), endpoint(OpRunsList, "x"), CursorOptions{MaxPages: pages}, nil).all(t.Context()))
+	err := last(cursorPager[int](serve(length), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: pages}, nil).all(t.Context()))
 	require.ErrorContains(t, err, "cursor of over 4 KiB")
 	require.Equal(t, 1, n)
 
 	var before, after runtime.MemStats
-	for range cursorPager[int](serve(3<<10), endpoint(OpRunsList, "x"), CursorOptions{MaxPages: 3000}, nil).pages(t.Context()) {
+	for range cursorPager[int](serve(3<<10), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3000}, nil).pages(t.Context()) {
 		if n == 100 || n == 3000 {
 			runtime.GC()
 			before = after

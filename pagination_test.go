@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 const pageSize = 2
@@ -104,7 +106,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
-		return offsetPager[int](c, endpoint(OpDashboardsList), lo, options).all(ctx)
+		return offsetPager[int](c, endpoint(ops.DashboardsList), lo, options).all(ctx)
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
@@ -114,7 +116,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			co.Cursor = o.resume.Cursor
 		}
-		return cursorPager[int](c, endpoint(OpRunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).all(ctx)
+		return cursorPager[int](c, endpoint(ops.RunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).all(ctx)
 	},
 }
 
@@ -412,7 +414,7 @@ func TestServerShrinksTheLimit(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		l := &list{items: 9}
 		o := ListOptions{Limit: 1000, Prefetch: prefetch}
-		items, err := collect(offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), o, nil).all(t.Context()))
+		items, err := collect(offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).all(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, upTo(9), items)
 		require.Len(t, l.asked, 5)
@@ -538,25 +540,25 @@ func TestWalkWithBadInput(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 
 	for _, o := range []ListOptions{{Limit: -1}, {Offset: -1}, {MaxPages: -1}, {Prefetch: -1}} {
-		require.ErrorIs(t, o.check(OpDashboardsList), ErrInvalid)
+		require.ErrorIs(t, o.check(ops.DashboardsList), ErrInvalid)
 	}
 	for _, o := range []CursorOptions{{MaxPages: -1}, {Prefetch: -1}} {
-		require.ErrorIs(t, o.check(OpRunsList), ErrInvalid)
+		require.ErrorIs(t, o.check(ops.RunsList), ErrInvalid)
 	}
-	require.ErrorContains(t, ListOptions{Limit: -7, Offset: -1}.check(OpDashboardsList), `Limit "-7": want 0 or more`)
+	require.ErrorContains(t, ListOptions{Limit: -7, Offset: -1}.check(ops.DashboardsList), `Limit "-7": want 0 or more`)
 }
 
 // One page is one call, and its error is that of the call.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
+	p, err := offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = offsetPager[int](newFakeClient(t, l), endpoint(OpDashboardsList), ListOptions{Offset: 2}, nil).one(t.Context())
+	_, err = offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).one(t.Context())
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	require.Contains(t, err.Error(), "dashboard:read")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // preflightTest is one import, with the choice and on the host that it says.
@@ -32,9 +33,9 @@ func TestPreflight(t *testing.T) {
 		return []hogapi.Option{hogapi.WithBaseURL(""), hogapi.WithCaptureURL(""), hogapi.WithRegion(r)}
 	}
 	us, eu := region(hogapi.RegionUS), region(hogapi.RegionEU)
-	checked := []hogapi.Op{hogapi.OpPreflight, hogapi.OpCapture}
-	refused := []hogapi.Op{hogapi.OpPreflight}
-	unchecked := []hogapi.Op{hogapi.OpCapture}
+	checked := []hogapi.Op{ops.Preflight, ops.Capture}
+	refused := []hogapi.Op{ops.Preflight}
+	unchecked := []hogapi.Op{ops.Capture}
 	tests := map[string]preflightTest{
 		"US":                      {client: us, want: checked},
 		"US, wrong key":           {client: us, wrongKey: true, want: refused},
@@ -70,15 +71,15 @@ func (p preflightTest) run(t *testing.T) {
 		options = append(options, hogapi.WithProjectAPIKey(wrong))
 	}
 	client := server.Client(t, options...)
-	server.Script(hogapi.OpPreflight, p.fault)
+	server.Script(ops.Preflight, p.fault)
 	receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{NoPreflight: p.off}})
 	var met []hogapi.Op
 	for _, call := range server.Calls() {
 		met = append(met, call.Op)
 	}
 	assert.Equal(t, p.want, slices.Compact(met))
-	assert.LessOrEqual(t, len(server.Calls(hogapi.OpPreflight)), 1)
-	if slices.Contains(p.want, hogapi.OpCapture) {
+	assert.LessOrEqual(t, len(server.Calls(ops.Preflight)), 1)
+	if slices.Contains(p.want, ops.Capture) {
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
 		unknown := p.fault.String() != "" && !strings.HasPrefix(p.fault.String(), "Slow(10s")
@@ -97,7 +98,7 @@ func (p preflightTest) run(t *testing.T) {
 func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		server.Script(hogapi.OpPreflight, hogapitest.Status(404))
+		server.Script(ops.Preflight, hogapitest.Status(404))
 		log := &lockedBuffer{}
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		checkpoint := &memoryCheckpoint{}

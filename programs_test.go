@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A user's test of RetryFailed: the service asks it to slow down, and the connection is cut twice, once after the service has acted.
@@ -23,12 +24,12 @@ func TestRetryFailed(t *testing.T) {
 			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: monthAgo})
 			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: monthAgo.Add(time.Hour)})
 		}
-		server.Script(hogapi.OpRunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
+		server.Script(ops.RunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
 
 		retried, err := RetryFailed(t.Context(), client, nil, "1", "2", "3")
 		require.NoError(t, err)
 		require.Equal(t, 3, retried)
-		require.Len(t, server.Calls(hogapi.OpRunsRetry), 5, "three, one more for the 429 and one for the request that had no effect")
+		require.Len(t, server.Calls(ops.RunsRetry), 5, "three, one more for the 429 and one for the request that had no effect")
 		for _, id := range []string{"1", "2", "3"} {
 			runs := server.Project(id).Runs(server.Project(id).Exports()[0].ID)
 			require.Len(t, runs, 3, "each failed run is retried once")

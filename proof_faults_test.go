@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
@@ -37,7 +38,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 			hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutHeader(), hogapitest.CutBody(5), hogapitest.Truncated(),
 			slow, hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)),
 		}
-		server.Chaos(hogapi.OpCapture, 30, 0.33, faults...)
+		server.Chaos(ops.Capture, 30, 0.33, faults...)
 		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 8, MaxBatchEvents: min(200, n/1000)},
 		})
@@ -47,7 +48,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 		require.Equal(t, digestOf(numberedUUIDs(n)), receipt.Digest)
 		requireWhole(t, server, n)
 		requireCounts(t, server.Ledger(), receipt)
-		calls, met := server.Calls(hogapi.OpCapture), map[string]int{}
+		calls, met := server.Calls(ops.Capture), map[string]int{}
 		for _, c := range calls {
 			met[c.Fault]++
 		}
@@ -152,8 +153,8 @@ func TestClockJumps(t *testing.T) {
 			clock := func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }
 			server := hogapitest.New()
 			client := server.Client(t, hogapi.WithClock(clock))
-			server.Chaos(hogapi.OpCapture, 5, 0.2, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.RateLimit("1"))
-			server.Script(hogapi.OpCapture, hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
+			server.Chaos(ops.Capture, 5, 0.2, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.RateLimit("1"))
+			server.Script(ops.Capture, hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
 				w.Header().Set("Retry-After", time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat))
 				w.WriteHeader(http.StatusServiceUnavailable)
@@ -173,7 +174,7 @@ func TestClockJumps(t *testing.T) {
 			require.EqualValues(t, n, receipt.Acknowledged)
 			requireWhole(t, server, n)
 			assert.Less(t, time.Since(begin), 3*time.Minute, "no standstill")
-			assert.Less(t, len(server.Calls(hogapi.OpCapture)), 500, "no spin")
+			assert.Less(t, len(server.Calls(ops.Capture)), 500, "no spin")
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // This file is what a hostile user does to an import: handlers that fail, panic or block, contexts that end at bad moments,
@@ -327,7 +328,7 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 func TestStopReachesAWaitingSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		server.Script(hogapi.OpCapture, hogapitest.Status(401))
+		server.Script(ops.Capture, hogapitest.Status(401))
 		source := hogapi.SourceFunc("quiet", func(ctx context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) {
 				if yield(numberedEvent(1), nil) {
@@ -475,7 +476,7 @@ func TestLongDurations(t *testing.T) {
 func TestManyProducers(t *testing.T) {
 	const producers, each = 8, 150
 	server := hogapitest.New()
-	server.Chaos(hogapi.OpCapture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
+	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
 	capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 		Rate: hogapi.Unpaced, OnSettled: func(hogapi.Position) {},
 		Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // killBench is an import of a file by children, to a fake in this process.
@@ -178,7 +179,7 @@ func TestKilledDuringFaults(t *testing.T) {
 	t.Parallel()
 	kills := sized(3, 50)
 	bench := newKillBench(t, sized(400, 10_000))
-	bench.server.Chaos(hogapi.OpCapture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
+	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
 	random := randomMoments(t)
 	for k := range kills {
 		c := startChild(t, bench.task)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
@@ -122,7 +123,7 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			_, err = server.Client(t).Import(t.Context(), source(), &options)
 			require.Error(t, err)
 			requireTame(t, err.Error(), 0)
-			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
 			_, err = server.Client(t).Import(t.Context(), source(), &hogapi.ImportOptions{ID: "tame", Rejects: ignoreRejects})
 			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
 			requireTame(t, err.Error(), 0)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // recorder is a server that keeps everything that reaches it, as text.
@@ -172,7 +173,7 @@ func TestFuzzedPlacesStayAtHome(t *testing.T) {
 	var elsewhere []string
 	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
 		home, key := "https://us.posthog.com", "Bearer "+testPersonalKey
-		if info, _ := CallInfoFrom(r.Context()); info.Op == OpCapture {
+		if info, _ := CallInfoFrom(r.Context()); info.Op == ops.Capture {
 			home, key = "https://us.i.posthog.com", ""
 		}
 		if requests++; r.URL.Scheme+"://"+r.URL.Host != home || r.Header.Get("Authorization") != key {
@@ -229,8 +230,8 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 			id[i] = alphabet[random.IntN(len(alphabet))]
 		}
 		for want, r := range map[string]request{
-			"batch_exports/" + string(id) + "/runs/run/logs":                 endpoint(OpRunsLogs, string(id), "run"),
-			"app_metrics/7/historical_exports/" + url.PathEscape(string(id)): endpoint(OpAppMetricsHistoricalExport, "7", string(id)),
+			"batch_exports/" + string(id) + "/runs/run/logs":                 endpoint(ops.RunsLogs, string(id), "run"),
+			"app_metrics/7/historical_exports/" + url.PathEscape(string(id)): endpoint(ops.AppMetricsHistoricalExport, "7", string(id)),
 		} {
 			target, err := client.target(r, DefaultAPIPath, nil)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // stopOf is why an import has stopped.
@@ -73,20 +74,20 @@ func TestForeignRefusalsStopAtOnce(t *testing.T) {
 					ID: "proxy", Checkpoint: &memoryCheckpoint{}, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
 					Delivery: hogapi.DeliveryOptions{Lanes: 1},
 				}
-				server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
+				server.Script(ops.Capture, hogapitest.Always(tt.fault))
 				receipt, err := client.Import(t.Context(), numbered(n), &options)
-				server.ClearScript(hogapi.OpCapture)
+				server.ClearScript(ops.Capture)
 				requireBalanced(t, receipt)
 				if !tt.stops {
 					require.NoError(t, err)
-					assert.Len(t, server.Calls(hogapi.OpCapture), 2*n-1, "halved down to each event")
+					assert.Len(t, server.Calls(ops.Capture), 2*n-1, "halved down to each event")
 					assert.Equal(t, n, rejects)
 					return
 				}
 				stop := stopOf(t, err)
 				assert.Equal(t, hogapi.StopNotService, stop.Reason)
 				require.ErrorContains(t, err, "check the capture URL and proxies")
-				assert.Len(t, server.Calls(hogapi.OpCapture), 1)
+				assert.Len(t, server.Calls(ops.Capture), 1)
 				assert.Zero(t, rejects)
 				assert.EqualValues(t, n, receipt.Pending)
 				receipt, err = client.Import(t.Context(), numbered(n), &options)
@@ -244,11 +245,11 @@ func TestOnlyTheServicesWordSettles(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
 				options := hogapi.ImportOptions{ID: "word", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects}
-				server.Script(hogapi.OpCapture, hogapitest.Always(fault))
+				server.Script(ops.Capture, hogapitest.Always(fault))
 				receipt, err := client.Import(t.Context(), numbered(1000), &options)
 				assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason)
 				assert.Zero(t, receipt.Acknowledged)
-				server.ClearScript(hogapi.OpCapture)
+				server.ClearScript(ops.Capture)
 				_, err = client.Import(t.Context(), numbered(1000), &options)
 				require.NoError(t, err)
 				requireWhole(t, server, 1000)

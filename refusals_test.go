@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // refusalsOf imports files and returns what is refused of them.
@@ -181,14 +182,14 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 		"no file":            {source: func(*testing.T) hogapi.Source { return hogapi.JSONLinesFile() }},
 		"a folder":           {source: func(t *testing.T) hogapi.Source { return hogapi.JSONLinesFile(t.TempDir()) }},
 		"a refused batch": {source: file(goodRecord), change: func(_ *testing.T, _ *hogapi.ImportOptions, server *hogapitest.Server) {
-			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(400)))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(400)))
 		}},
 		"a wrong key": {source: file(goodRecord), change: func(_ *testing.T, _ *hogapi.ImportOptions, server *hogapitest.Server) {
-			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
 		}},
 		"no progress": {source: file(goodRecord), change: func(_ *testing.T, o *hogapi.ImportOptions, server *hogapitest.Server) {
 			o.Delivery.NoProgress = time.Second
-			server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.CutBefore()))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.CutBefore()))
 		}},
 		"too many rejects": {source: file("bad\nbad\n"), change: func(_ *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) { o.Rejects = ignoreRejects }},
 		"a handler": {source: file("bad\n"), change: func(_ *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) {

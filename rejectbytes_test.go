@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Each reject holds the bytes of its own line, although the reader's buffer has been filled with others long before it is settled.
@@ -42,7 +43,7 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New(hogapitest.WithCompactLedger())
-			server.Script(hogapi.OpCapture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
+			server.Script(ops.Capture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
 			var got []string
 			receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 				ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {

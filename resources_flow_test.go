@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The life of an export, on servers of each generation and with both body styles.
@@ -103,5 +105,5 @@ func TestAllLogsOfTheFake(t *testing.T) {
 		n++
 	}
 	assert.Equal(t, 1200, n)
-	assert.Len(t, server.Calls(hogapi.OpBatchExportsLogs), 4)
+	assert.Len(t, server.Calls(ops.BatchExportsLogs), 4)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Run is one execution of a batch export over an interval of data.
@@ -243,7 +244,7 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 }
 
 func (o RunListOptions) checkFailed() error {
-	bad := func(field, want string) error { return &InputError{Op: OpRunsList, Field: field, Want: want} }
+	bad := func(field, want string) error { return &InputError{Op: ops.RunsList, Field: field, Want: want} }
 	switch {
 	case o.Ordering != "" && o.Ordering != RunsNewestFirst:
 		return bad("Ordering", "newest first: the walk must begin with the newest run of each interval")
@@ -252,7 +253,7 @@ func (o RunListOptions) checkFailed() error {
 	case !o.Start.IsZero() || !o.End.IsZero():
 		return bad("Start", "After and Before: failed runs are found by their creation")
 	}
-	return o.check(OpRunsList)
+	return o.check(ops.RunsList)
 }
 
 func (o RunListOptions) wantsFailed(r Run) bool {
@@ -271,7 +272,7 @@ func fromTheStart(err error) error {
 // walk is the pager of List, Pages and All.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) pager[Run, *CursorPage[Run]] {
 	selected := orDefault(o)
-	r := endpointByID(OpRunsList, exportID).refuse(selected.check(OpRunsList)).with(selected.query())
+	r := endpointByID(ops.RunsList, exportID).refuse(selected.check(ops.RunsList)).with(selected.query())
 	w := cursorPager[Run](s.client, r, selected.CursorOptions, options)
 	if len(selected.Statuses) > 0 {
 		w.fetch = onlyWithStatus(slices.Clone(selected.Statuses), w.fetch)
@@ -298,7 +299,7 @@ func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
 // GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
 	isAsked := func(r *Run) error { return isAskedFor("id", r.ID, runID) }
-	return fetchMatching(ctx, s.client, endpointByID(OpRunsGet, exportID, runID).with(allRuns()), options, isAsked)
+	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
 // Cancel ends a run that is under way. For a run that is over, newer servers answer 400
@@ -307,7 +308,7 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(OpRunsCancel, exportID, runID).with(allRuns()), nil, options...)
+	return s.client.call(ctx, endpointByID(ops.RunsCancel, exportID, runID).with(allRuns()), nil, options...)
 }
 
 // Retry exports a run's interval again, however the run ended: a new run is made, and the old one
@@ -323,11 +324,11 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
-	r := endpointByID(OpRunsRetry, exportID, runID).with(allRuns())
+	r := endpointByID(ops.RunsRetry, exportID, runID).with(allRuns())
 	if r.refusal != nil {
 		return nil, r.refusal
 	}
-	ticket, err := s.client.newTicket(ctx, OpRunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
 	if err != nil {
 		return nil, err
 	}
@@ -342,5 +343,5 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, opti
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
 // answer [ErrForbidden] to every personal key.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	return s.client.logs(ctx, endpointByID(OpRunsLogs, exportID, runID).with(allRuns()), o, options...)
+	return s.client.logs(ctx, endpointByID(ops.RunsLogs, exportID, runID).with(allRuns()), o, options...)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // RunCount is how many runs of an export were created on one day.
@@ -76,13 +78,13 @@ func (o RunListOptions) includes(r Run) bool {
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
 	if ctx == nil {
-		return nil, nilContext(OpRunsList)
+		return nil, nilContext(ops.RunsList)
 	}
 	selected := orDefault(o)
 	if selected.Cursor != "" {
-		return nil, &InputError{Op: OpRunsList, Field: "Cursor", Want: "an empty cursor: counts cover the whole list"}
+		return nil, &InputError{Op: ops.RunsList, Field: "Cursor", Want: "an empty cursor: counts cover the whole list"}
 	}
-	r := endpointByID(OpRunsList, exportID).refuse(selected.check(OpRunsList)).with(selected.query())
+	r := endpointByID(ops.RunsList, exportID).refuse(selected.check(ops.RunsList)).with(selected.query())
 	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
 	for run, err := range cursorPager[countedRun](s.client, r, selected.CursorOptions, options).all(ctx) {
 		if err != nil {

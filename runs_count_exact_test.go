@@ -8,6 +8,8 @@ import (
 
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // countRuns counts the runs of pages that the service gives, whatever it is asked for.
@@ -68,7 +70,7 @@ func TestRunCountsAreExact(t *testing.T) {
 		total, err := countRuns(t, nil, one, bad)
 		var undecoded *DecodeError
 		require.ErrorAs(t, err, &undecoded, bad)
-		require.Equal(t, OpRunsList, undecoded.Op)
+		require.Equal(t, ops.RunsList, undecoded.Op)
 		require.Zero(t, total)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Counts are exact on every age, over several pages, with a filter that old servers ignore, and for runs that the service's own
@@ -46,7 +47,7 @@ func TestRunCounts(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []hogapi.RunCount{{Day: day(1, 0), ByStatus: map[hogapi.RunStatus]int{"Failed": 1}}}, counts)
 
-			server.Script(hogapi.OpRunsList, hogapitest.Slow(0), hogapitest.Status(404))
+			server.Script(ops.RunsList, hogapitest.Slow(0), hogapitest.Status(404))
 			counts, err = client.Runs.Counts(t.Context(), export, nil)
 			require.Error(t, err)
 			require.Nil(t, counts, "half of the runs is no count")

@@ -17,6 +17,8 @@ import (
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 var (
@@ -126,7 +128,7 @@ func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
 			_, err := client.Runs.List(context.Background(), exportA, &c.options)
 			var input *InputError
 			require.ErrorAs(t, err, &input)
-			assert.Equal(t, OpRunsList, input.Op)
+			assert.Equal(t, ops.RunsList, input.Op)
 			assert.Equal(t, c.field, input.Field)
 			assert.Contains(t, input.Want, c.want)
 			for _, err := range client.Runs.All(context.Background(), exportA, &c.options) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // maxWord is the most bytes of a capture answer, which is a word; each lane may hold one.
@@ -27,7 +28,7 @@ func (c *core) capturePost(
 	target := *c.capture
 	target.Path += op.path
 	timeout := c.timeouts.Capture
-	if op.name == OpPreflight {
+	if op.name == ops.Preflight {
 		target.RawQuery = "v=2"
 		timeout = min(timeout, preflightTime)
 	}
@@ -113,7 +114,7 @@ func (p *pipeline) tried(t delivery.Try) {
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	info := CallInfo{Op: OpCapture, Method: captureOperation.method, Route: captureOperation.path, Tries: t.Number}
+	info := CallInfo{Op: ops.Capture, Method: captureOperation.method, Route: captureOperation.path, Tries: t.Number}
 	p.core.logBatch(p.sending, info, t)
 	p.core.hook(p.sending, p.core.hooks.OnBatch != nil, func() {
 		p.core.hooks.OnBatch(BatchInfo{

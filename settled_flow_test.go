@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // places collects what OnSettled is told.
@@ -40,7 +41,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
 		server.RejectEvents(func(raw json.RawMessage) int {
 			var ev struct{ Properties struct{ N int } }
 			if json.Unmarshal(raw, &ev) != nil || ev.Properties.N%20 == 0 {
@@ -129,7 +130,7 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.Script(hogapi.OpCapture, hogapitest.SlowAnswer(5*time.Second))
+				server.Script(ops.Capture, hogapitest.SlowAnswer(5*time.Second))
 				time.AfterFunc(time.Second, func() { server.SetDown(true) })
 				time.AfterFunc(outage, func() { server.SetDown(false) })
 				var settled places
@@ -283,7 +284,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
+				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				begin := time.Now()

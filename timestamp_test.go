@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 func TestTimestampForms(t *testing.T) {
@@ -78,7 +80,7 @@ func TestBackfillRangeCheck(t *testing.T) {
 		{"reversed", BackfillRange{later, hour}, "End"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := tc.r.check(OpBackfillsCreate)
+			err := tc.r.check(ops.BackfillsCreate)
 			if tc.field == "" {
 				require.NoError(t, err)
 				return
@@ -147,7 +149,7 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 			b, err := json.Marshal(r)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, string(b))
-			require.NoError(t, r.check(OpBackfillsCreate))
+			require.NoError(t, r.check(ops.BackfillsCreate))
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // newServedClient is a client of a real server on loopback, below a path prefix: an absolute path would miss it.
@@ -250,7 +251,7 @@ func TestTrapT13AnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 		require.EqualValues(t, 2, s.tries.Load())
 	})
 	s := newScript(cutBody(201, `{"id":"x"}`))
-	r := endpoint(OpBatchExportsCreate)
+	r := endpoint(ops.BatchExportsCreate)
 	err := newFakeClient(t, s).call(t.Context(), r, new(struct{ ID string }))
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)

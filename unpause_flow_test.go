@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 var andBackfill = &hogapi.UnpauseOptions{Backfill: true}
@@ -51,7 +52,7 @@ func TestUnpauseOfUnknownOutcome(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 				client, project := s.Client(t), defaultProject(s)
 				export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-2 * time.Hour)})
-				s.Script(hogapi.OpBatchExportsUnpause, c.fault)
+				s.Script(ops.BatchExportsUnpause, c.fault)
 				ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
 				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -79,7 +80,7 @@ func TestUnpauseAfterAShortPause(t *testing.T) {
 
 // The end of the pause is read before it is lost.
 func TestUnpauseReadsFirst(t *testing.T) {
-	for _, op := range []hogapi.Op{hogapi.OpBatchExportsGet, hogapi.OpBackfillsList} {
+	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList} {
 		s := hogapitest.New()
 		client := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
 		export := defaultProject(s).AddExport(hogapitest.Export{Paused: true})
@@ -88,6 +89,6 @@ func TestUnpauseReadsFirst(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrServer)
 		require.ErrorContains(t, err, "nothing was sent")
 		require.Nil(t, ticket)
-		require.Empty(t, s.Calls(hogapi.OpBatchExportsUnpause))
+		require.Empty(t, s.Calls(ops.BatchExportsUnpause))
 	}
 }

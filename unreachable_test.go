@@ -25,6 +25,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The ways in which a host cannot be reached.
@@ -250,8 +251,8 @@ func TestFirstAnswerIsWaitedFor(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.Script(hogapi.OpPreflight, tt.preflight)
-				server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Refuse()))
+				server.Script(ops.Preflight, tt.preflight)
+				server.Script(ops.Capture, hogapitest.Always(hogapitest.Refuse()))
 				begin := time.Now()
 				receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first}})
 				assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
@@ -281,11 +282,11 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
-				server.Script(hogapi.OpCapture, hogapitest.Always(tt.fault))
+				server.Script(ops.Capture, hogapitest.Always(tt.fault))
 				why := errors.New("the operator pressed a key")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				begin := time.Now()
-				time.AfterFunc(10*time.Minute, func() { server.ClearScript(hogapi.OpCapture) })
+				time.AfterFunc(10*time.Minute, func() { server.ClearScript(ops.Capture) })
 				var seen []hogapi.Stats
 				options := hogapi.ImportOptions{
 					ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
@@ -354,14 +355,14 @@ func TestStatsOfASilentHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		server.Script(hogapi.OpPreflight, hogapitest.Slow(time.Hour))
-		server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Slow(time.Hour)))
+		server.Script(ops.Preflight, hogapitest.Slow(time.Hour))
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(time.Hour)))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		var last hogapi.Stats
 		_, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{ID: "silent", OnProgress: func(s hogapi.Stats) { last = s }})
 		require.ErrorContains(t, err, "; the last error: the service did not answer within the time allowed for one try; failing since ")
 		require.ErrorContains(t, last.LastError, "did not answer")
-		server.ClearScript(hogapi.OpCapture)
+		server.ClearScript(ops.Capture)
 	})
 }

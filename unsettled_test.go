@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Close accounts for every event that it was given: what is not stored is listed, however much it is.
@@ -76,7 +77,7 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New()
-				server.Script(hogapi.OpCapture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
+				server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
 				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true},
 				})
@@ -96,7 +97,7 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 				for i, ev := range events {
 					assert.Equal(t, i < unsettled.Count-tt.neverSent, ev.Sent, "%d", i)
 				}
-				server.ClearScript(hogapi.OpCapture)
+				server.ClearScript(ops.Capture)
 			})
 		})
 	}

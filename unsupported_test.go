@@ -9,6 +9,8 @@ import (
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 const noEndpointBody = `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`
@@ -41,7 +43,7 @@ func TestUnsupportedIsNotNotFound(t *testing.T) {
 			_, err := client.AppMetrics.Get(t.Context(), "7", nil)
 			var api *APIError
 			require.ErrorAs(t, err, &api)
-			assert.Equal(t, OpAppMetricsGet, api.Op)
+			assert.Equal(t, ops.AppMetricsGet, api.Op)
 			require.ErrorContains(t, err, tt.says)
 			assert.Equal(t, tt.unsupported, api.Alternative != "")
 			for _, sentinel := range sentinels {

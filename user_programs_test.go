@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Programs as a user would write them after the README.
@@ -44,12 +45,12 @@ func TestResume(t *testing.T) {
 			if era == hogapitest.E1 { // which replaces the whole config and has never shown the credentials
 				require.ErrorIs(t, err, hogapi.ErrInvalid)
 				require.ErrorContains(t, err, "aws_access_key_id, aws_secret_access_key to be set too")
-				require.Empty(t, server.Calls(hogapi.OpBatchExportsUpdate))
+				require.Empty(t, server.Calls(ops.BatchExportsUpdate))
 				return
 			}
 			require.NoError(t, err)
 
-			calls := server.Calls(hogapi.OpBatchExportsUpdate)
+			calls := server.Calls(ops.BatchExportsUpdate)
 			require.Len(t, calls, 1)
 			assert.JSONEq(t, `{"paused":false,"end_at":null,"destination":{"type":"S3","config":{"prefix":"new/"}}}`, string(calls[0].Body), "nothing else is sent")
 
@@ -98,7 +99,7 @@ func TestCleanUp(t *testing.T) {
 	for _, name := range []string{"trial", "trial", "nightly", "trial"} {
 		project.AddExport(hogapitest.Export{Name: name})
 	}
-	server.Script(hogapi.OpBatchExportsDelete, hogapitest.Status(403), hogapitest.Status(404))
+	server.Script(ops.BatchExportsDelete, hogapitest.Status(403), hogapitest.Status(404))
 	deleted, err := cleanUp(t.Context(), server.Client(t), "trial")
 	assert.Equal(t, 1, deleted)
 	require.ErrorIs(t, err, hogapi.ErrForbidden)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Sentinels for errors.Is: how a run or a backfill ended that did not export everything.
@@ -150,7 +151,7 @@ func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *Wa
 }
 
 func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*Run, error] {
-	w, err := o.withDefaults(OpRunsGet)
+	w, err := o.withDefaults(ops.RunsGet)
 	if err != nil {
 		return failedSeq[*Run](err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 func showing(status RunStatus, completed int) step {
@@ -269,7 +271,7 @@ func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
 	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
-	o, err := new(WatchOptions).withDefaults(OpBackfillsGet)
+	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
 	require.NoError(t, err)
 	f := newFollower(client, ticket, o, nil)
 	f.most = 3

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 const wordsKey = "phc_CanaryProjectKey0123456789"
@@ -50,7 +51,7 @@ func TestTheServicesOwnWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := hogapitest.New(hogapitest.WithProjectKey(wordsKey))
-				server.Script(hogapi.OpCapture, saying(c.status, c.contentType, c.text))
+				server.Script(ops.Capture, saying(c.status, c.contentType, c.text))
 				client := server.Client(t)
 				requireWords := func(text string) {
 					require.Contains(t, text, fmt.Sprintf("answered %d: ", c.status))

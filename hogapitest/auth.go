@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // personalKey is what the server knows of a key.
@@ -72,11 +73,11 @@ func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
 
 // bodiless are the operations that the specification gives no body.
 var bodiless = map[hogapi.Op]bool{
-	hogapi.OpAppMetricsGet: true, hogapi.OpAppMetricsErrorDetails: true,
-	hogapi.OpAppMetricsHistoricalExports: true, hogapi.OpAppMetricsHistoricalExport: true,
-	hogapi.OpBatchExportsBackfill: true, hogapi.OpBatchExportsLogs: true,
-	hogapi.OpBatchExportsPause: true, hogapi.OpBatchExportsUnpause: true,
-	hogapi.OpRunsCancel: true, hogapi.OpRunsLogs: true, hogapi.OpRunsRetry: true,
+	ops.AppMetricsGet: true, ops.AppMetricsErrorDetails: true,
+	ops.AppMetricsHistoricalExports: true, ops.AppMetricsHistoricalExport: true,
+	ops.BatchExportsBackfill: true, ops.BatchExportsLogs: true,
+	ops.BatchExportsPause: true, ops.BatchExportsUnpause: true,
+	ops.RunsCancel: true, ops.RunsLogs: true, ops.RunsRetry: true,
 }
 
 // admit checks key, project and scope, in the service's order.

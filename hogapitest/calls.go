@@ -17,7 +17,7 @@ import (
 // Call is one request that reached the server, or tried to. Its path, header and body may hold keys: a Call prints and logs
 // without them.
 type Call struct {
-	Op     hogapi.Op // hogapi.OpDo for what the fake knows and the package has no method for; empty for what it does not know
+	Op     hogapi.Op // ops.Do for what the fake knows and the package has no method for; empty for what it does not know
 	Method string
 	Path   string
 	Query  url.Values

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 const key = hogapitest.DefaultProjectKey
@@ -181,7 +181,7 @@ func TestPreflightTellsAnUnknownKey(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, a.StatusCode, body)
 		}
-		assert.Len(t, w.Calls(hogapi.OpPreflight), 4)
+		assert.Len(t, w.Calls(ops.Preflight), 4)
 	})
 }
 
@@ -205,7 +205,7 @@ func TestCompression(t *testing.T) {
 		assert.Equal(t, 400, w.batch(zipped(t, ""), "Content-Encoding", "gzip").StatusCode)
 		assert.Equal(t, 2, w.Ledger().Len())
 		assert.True(t, w.Ledger().Requests()[0].Gzip)
-		assert.Equal(t, z, string(w.Calls(hogapi.OpCapture)[0].Body), "as it came")
+		assert.Equal(t, z, string(w.Calls(ops.Capture)[0].Body), "as it came")
 	})
 }
 
@@ -326,7 +326,7 @@ func TestLedger(t *testing.T) {
 			assert.False(t, changed[1].Properties)
 			assert.Equal(t, 5, l.Len(), "a ledger does not change once it is given")
 			if compact {
-				assert.Nil(t, w.Calls(hogapi.OpCapture)[0].Body)
+				assert.Nil(t, w.Calls(ops.Capture)[0].Body)
 				assert.Nil(t, l.Event(0).Raw)
 			}
 		})

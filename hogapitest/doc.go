@@ -3,7 +3,7 @@
 //	func TestMine(t *testing.T) {
 //		server := hogapitest.New()
 //		export := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Name: "nightly"})
-//		server.Script(hogapi.OpBatchExportsGet, hogapitest.RateLimit("1"), hogapitest.CutBefore())
+//		server.Script(ops.BatchExportsGet, hogapitest.RateLimit("1"), hogapitest.CutBefore())
 //		client := server.Client(t)
 //		… call the program with client …
 //	}

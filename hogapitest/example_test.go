@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The server keeps state: what a program makes, it can read again. Inside a test, server.Client(t) gives the client.
@@ -43,8 +44,8 @@ func Example() {
 func ExampleServer_Script() {
 	server := hogapitest.New()
 	export := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{})
-	server.Script(hogapi.OpBatchExportsGet, hogapitest.Status(503), hogapitest.CutBefore())
-	server.Script(hogapi.OpRunsList, hogapitest.Status(403))
+	server.Script(ops.BatchExportsGet, hogapitest.Status(503), hogapitest.CutBefore())
+	server.Script(ops.RunsList, hogapitest.Status(403))
 
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
 	if err != nil {
@@ -55,7 +56,7 @@ func ExampleServer_Script() {
 	fmt.Println("get:", err)
 	_, err = client.Runs.List(ctx, export, nil)
 	fmt.Println("forbidden:", errors.Is(err, hogapi.ErrForbidden))
-	for _, call := range server.Calls(hogapi.OpBatchExportsGet) {
+	for _, call := range server.Calls(ops.BatchExportsGet) {
 		fmt.Println(call.Status, call.Fault)
 	}
 	// Output:
@@ -94,7 +95,7 @@ func ExampleProject_NextRuns() {
 // The ledger holds every commit, duplicates included: here the connection was lost after the service had stored the batch.
 func ExampleServer_Ledger() {
 	server := hogapitest.New()
-	server.Script(hogapi.OpCapture, hogapitest.CutAfter())
+	server.Script(ops.Capture, hogapitest.CutAfter())
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
 	if err != nil {
 		log.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // request is one call as the service sees it, whatever carried it.
@@ -45,7 +45,7 @@ func (s *Server) arrive(method string, u *url.URL, header http.Header) *visit {
 	r, params, known := s.match(method, u.Path)
 	call := &Call{Op: r.op, Method: method, Path: u.Path, Query: u.Query(), Header: header.Clone(), At: s.now()}
 	if r.method == "" && known {
-		call.Op = hogapi.OpDo
+		call.Op = ops.Do
 	} else if r.method == "" {
 		s.strange = append(s.strange, method+" "+u.Path)
 	}
@@ -72,7 +72,7 @@ func (v *visit) leave(status int, delivered bool) {
 // serve takes the body and does what the fault and the service do with it, up to the answer. The error is errLost or the context's.
 func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	s, f := v.server, v.fault
-	if !(s.ledger.compact && v.call.Op == hogapi.OpCapture) {
+	if !(s.ledger.compact && v.call.Op == ops.Capture) {
 		s.mu.Lock()
 		v.call.Body = body
 		s.mu.Unlock()
@@ -106,7 +106,7 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 // act is the service's own part, or what stands in for it.
 func (v *visit) act(ctx context.Context, body []byte) answer {
 	s, f := v.server, v.fault
-	capture := v.call.Op == hogapi.OpCapture
+	capture := v.call.Op == ops.Capture
 	if f.handler != nil {
 		return handled(f.handler, v.httpRequest(ctx, body))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // creating makes an export: what is done shows in the project.
@@ -63,10 +64,10 @@ func TestEachFault(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			over(t, nil, func(t *testing.T, w *wire) {
-				w.Script(hogapi.OpBatchExportsCreate, test.fault)
+				w.Script(ops.BatchExportsCreate, test.fault)
 				require.Len(t, w.Unused(), 1)
 				a, err := w.creating()
-				call := w.Calls(hogapi.OpBatchExportsCreate)[0]
+				call := w.Calls(ops.BatchExportsCreate)[0]
 				if test.status == 0 {
 					require.Error(t, err)
 					assert.Contains(t, err.Error(), test.holds)
@@ -91,8 +92,8 @@ func TestEachFault(t *testing.T) {
 
 func TestRateLimitHeader(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		w.Script(hogapi.OpBatchExportsCreate, hogapitest.RateLimit("Wed, 04 Mar 2026 12:00:07 GMT"), hogapitest.RateLimit(""))
-		w.Script(hogapi.OpCapture, hogapitest.RateLimit("3"))
+		w.Script(ops.BatchExportsCreate, hogapitest.RateLimit("Wed, 04 Mar 2026 12:00:07 GMT"), hogapitest.RateLimit(""))
+		w.Script(ops.Capture, hogapitest.RateLimit("3"))
 		a, _ := w.creating()
 		assert.Equal(t, "Wed, 04 Mar 2026 12:00:07 GMT", a.Header.Get("Retry-After"))
 		a, _ = w.creating()
@@ -108,7 +109,7 @@ func TestRateLimitHeader(t *testing.T) {
 func TestHeaderOfAFault(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
 		plain := hogapitest.Status(307)
-		w.Script(hogapi.OpBatchExportsCreate, plain.WithHeader("Location", "https://evil.example/"), plain, hogapitest.Slow(0).WithHeader("X-Mine", "yes"))
+		w.Script(ops.BatchExportsCreate, plain.WithHeader("Location", "https://evil.example/"), plain, hogapitest.Slow(0).WithHeader("X-Mine", "yes"))
 		w.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		a, err := w.creating()
 		require.NoError(t, err)
@@ -126,7 +127,7 @@ func TestHeaderOfAFault(t *testing.T) {
 func TestCutsOfCapture(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
 		w.key = ""
-		w.Script(hogapi.OpCapture, hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.PartialCommit(1, 503), hogapitest.PartialCommit(-1, 503), hogapitest.CutBody(3))
+		w.Script(ops.Capture, hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.PartialCommit(1, 503), hogapitest.PartialCommit(-1, 503), hogapitest.CutBody(3))
 		body := []byte(historical(event(1), event(2), event(3), event(4)))
 		want := []struct{ commits, status int }{{0, 0}, {4, 0}, {5, 503}, {7, 503}, {11, 200}, {15, 200}}
 		for i, step := range want {
@@ -155,25 +156,25 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err)
 		return a.StatusCode
 	}
-	w.Script(hogapi.OpBatchExportsCreate, hogapitest.Repeat(2, hogapitest.Status(500)), hogapitest.Status(503), hogapitest.Repeat(0, hogapitest.Status(501)))
+	w.Script(ops.BatchExportsCreate, hogapitest.Repeat(2, hogapitest.Status(500)), hogapitest.Status(503), hogapitest.Repeat(0, hogapitest.Status(501)))
 	assert.Equal(t, []int{500, 500, 503, 201}, []int{status(), status(), status(), status()})
 
-	w.Script(hogapi.OpBatchExportsCreate, hogapitest.Always(hogapitest.Status(504)))
-	w.Script(hogapi.OpRunsList, hogapitest.Repeat(3, hogapitest.Refuse()))
+	w.Script(ops.BatchExportsCreate, hogapitest.Always(hogapitest.Status(504)))
+	w.Script(ops.RunsList, hogapitest.Repeat(3, hogapitest.Refuse()))
 	assert.Equal(t, []string{"batch_exports.create: Status(504)", "runs.list: 3 × Refuse"}, w.Unused())
 	for range 3 {
 		assert.Equal(t, 504, status())
 	}
 	w.get("/dashboards/") // another operation
 	assert.Equal(t, []string{"runs.list: 3 × Refuse"}, w.Unused(), "Always is used once it was met")
-	w.ClearScript(hogapi.OpBatchExportsCreate)
+	w.ClearScript(ops.BatchExportsCreate)
 	assert.Equal(t, 201, status())
 }
 
 func TestChaosIsTheSameForOneSeed(t *testing.T) {
 	run := func(seed uint64) (met []string) {
 		w := inProcess(t)
-		w.Chaos(hogapi.OpBatchExportsCreate, seed, 0.5, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
+		w.Chaos(ops.BatchExportsCreate, seed, 0.5, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
 		for range 200 {
 			_, _ = w.creating()
 		}
@@ -198,7 +199,7 @@ func TestChaosIsTheSameForOneSeed(t *testing.T) {
 func TestSlowEndsWithItsContext(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
 		for _, f := range []hogapitest.Fault{hogapitest.Slow(time.Hour), hogapitest.SlowAnswer(time.Hour), hogapitest.Trickle(time.Hour)} {
-			w.Script(hogapi.OpDashboardsList, f)
+			w.Script(ops.DashboardsList, f)
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(20*time.Millisecond, cancel)
 			r, err := http.NewRequestWithContext(ctx, "GET", w.origin+w.prefix+"/dashboards/", nil)
@@ -254,7 +255,7 @@ func TestCallsPrintNoKey(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		w.Chaos(hogapi.OpCapture, 7, 0.2, hogapitest.Status(503), hogapitest.CutAfter())
+		w.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(503), hogapitest.CutAfter())
 		w.key = ""
 		var group sync.WaitGroup
 		for g := range 8 {
@@ -262,13 +263,13 @@ func TestManyAtOnce(t *testing.T) {
 				for i := range 50 {
 					_, _ = w.send("POST", "/batch/", []byte(historical(event(g*50+i))))
 					_ = w.Ledger().Unique()
-					_ = w.Calls(hogapi.OpCapture)
+					_ = w.Calls(ops.Capture)
 				}
 			})
 		}
 		group.Wait()
-		assert.Len(t, w.Calls(hogapi.OpCapture), 400)
-		assert.LessOrEqual(t, w.MaxInFlight(hogapi.OpCapture), 8)
+		assert.Len(t, w.Calls(ops.Capture), 400)
+		assert.LessOrEqual(t, w.MaxInFlight(ops.Capture), 8)
 		assert.Greater(t, w.Ledger().Unique(), 250)
 		assert.Zero(t, w.Ledger().Duplicates())
 	})
@@ -281,7 +282,7 @@ func TestHandle(t *testing.T) {
 		fmt.Fprint(rw, `{"ok":true}`)
 	}))
 	assert.Equal(t, map[string]any{"ok": true}, w.get("/insights/x/"))
-	assert.Equal(t, hogapi.OpDo, w.Calls()[0].Op)
+	assert.Equal(t, ops.Do, w.Calls()[0].Op)
 	w.key = "phx_wrong"
 	w.refused(401, "authentication_failed", "GET", "/insights/x/", "")
 	assert.Empty(t, w.Unknown())
@@ -308,7 +309,7 @@ func TestClientEndsWithAVerdict(t *testing.T) {
 	test := &told{}
 	client := s.Client(test)
 	require.NotNil(t, client)
-	s.Script(hogapi.OpRunsGet, hogapitest.CutAfter())
+	s.Script(ops.RunsGet, hogapitest.CutAfter())
 	h := &http.Client{Transport: s.Transport()}
 	for _, path := range []string{"/api/projects/1/unheard/of/", "/batch/", "/api/projects/1/dashboards/?key=" + hogapitest.DefaultPersonalKey} {
 		r, err := http.NewRequest("POST", "https://fake.example"+path, strings.NewReader("{}"))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // route is one endpoint. Patterns are below the project's prefix, except for capture.
@@ -21,57 +22,57 @@ type route struct {
 }
 
 var routes = []route{
-	{op: hogapi.OpAppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", until: E2, serve: (*Server).getAppMetrics},
-	{op: hogapi.OpAppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", until: E2, serve: (*Server).getErrorDetails},
-	{op: hogapi.OpAppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
-	{op: hogapi.OpAppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
+	{op: ops.AppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", until: E2, serve: (*Server).getAppMetrics},
+	{op: ops.AppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", until: E2, serve: (*Server).getErrorDetails},
+	{op: ops.AppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
+	{op: ops.AppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
 
-	{op: hogapi.OpBatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
-	{op: hogapi.OpBatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
+	{op: ops.BatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
+	{op: ops.BatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
 
-	{op: hogapi.OpBatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
-	{op: hogapi.OpBatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
-	{op: hogapi.OpBatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: (*Server).getExport},
-	{op: hogapi.OpBatchExportsUpdate, method: "PATCH", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).patchExport},
-	{op: hogapi.OpDo, method: "PUT", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).putExport},
-	{op: hogapi.OpBatchExportsDelete, method: "DELETE", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).deleteExport},
-	{op: hogapi.OpBatchExportsBackfill, method: "POST", pattern: split("/batch_exports/{id}/backfill"), scope: "batch_export:write", until: E2, serve: (*Server).backfillAction},
-	{op: hogapi.OpBatchExportsLogs, method: "GET", pattern: split("/batch_exports/{id}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listExportLogs},
-	{op: hogapi.OpBatchExportsPause, method: "POST", pattern: split("/batch_exports/{id}/pause"), scope: "batch_export:write", serve: (*Server).pauseExport},
-	{op: hogapi.OpBatchExportsUnpause, method: "POST", pattern: split("/batch_exports/{id}/unpause"), scope: "batch_export:write", serve: (*Server).unpauseExport},
+	{op: ops.BatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
+	{op: ops.BatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
+	{op: ops.BatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: (*Server).getExport},
+	{op: ops.BatchExportsUpdate, method: "PATCH", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).patchExport},
+	{op: ops.Do, method: "PUT", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).putExport},
+	{op: ops.BatchExportsDelete, method: "DELETE", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).deleteExport},
+	{op: ops.BatchExportsBackfill, method: "POST", pattern: split("/batch_exports/{id}/backfill"), scope: "batch_export:write", until: E2, serve: (*Server).backfillAction},
+	{op: ops.BatchExportsLogs, method: "GET", pattern: split("/batch_exports/{id}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listExportLogs},
+	{op: ops.BatchExportsPause, method: "POST", pattern: split("/batch_exports/{id}/pause"), scope: "batch_export:write", serve: (*Server).pauseExport},
+	{op: ops.BatchExportsUnpause, method: "POST", pattern: split("/batch_exports/{id}/unpause"), scope: "batch_export:write", serve: (*Server).unpauseExport},
 
-	{op: hogapi.OpBackfillsList, method: "GET", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:read", since: E2, serve: (*Server).listBackfills},
-	{op: hogapi.OpBackfillsCreate, method: "POST", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:write", since: E2, serve: (*Server).createBackfill},
-	{op: hogapi.OpBackfillsGet, method: "GET", pattern: split("/batch_exports/{id}/backfills/{backfill}"), scope: "batch_export:read", since: E2, serve: (*Server).getBackfill},
-	{op: hogapi.OpBackfillsCancel, method: "POST", pattern: split("/batch_exports/{id}/backfills/{backfill}/cancel"), scope: "batch_export:write", since: E2, serve: (*Server).cancelBackfill},
+	{op: ops.BackfillsList, method: "GET", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:read", since: E2, serve: (*Server).listBackfills},
+	{op: ops.BackfillsCreate, method: "POST", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:write", since: E2, serve: (*Server).createBackfill},
+	{op: ops.BackfillsGet, method: "GET", pattern: split("/batch_exports/{id}/backfills/{backfill}"), scope: "batch_export:read", since: E2, serve: (*Server).getBackfill},
+	{op: ops.BackfillsCancel, method: "POST", pattern: split("/batch_exports/{id}/backfills/{backfill}/cancel"), scope: "batch_export:write", since: E2, serve: (*Server).cancelBackfill},
 
-	{op: hogapi.OpRunsList, method: "GET", pattern: split("/batch_exports/{id}/runs"), scope: "batch_export:read", serve: (*Server).listRuns},
-	{op: hogapi.OpRunsGet, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}"), scope: "batch_export:read", serve: (*Server).getRun},
-	{op: hogapi.OpRunsCancel, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/cancel"), scope: "batch_export:write", serve: (*Server).cancelRun},
-	{op: hogapi.OpRunsLogs, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listRunLogs},
-	{op: hogapi.OpRunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: (*Server).retryRun},
+	{op: ops.RunsList, method: "GET", pattern: split("/batch_exports/{id}/runs"), scope: "batch_export:read", serve: (*Server).listRuns},
+	{op: ops.RunsGet, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}"), scope: "batch_export:read", serve: (*Server).getRun},
+	{op: ops.RunsCancel, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/cancel"), scope: "batch_export:write", serve: (*Server).cancelRun},
+	{op: ops.RunsLogs, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listRunLogs},
+	{op: ops.RunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: (*Server).retryRun},
 
-	{op: hogapi.OpIntegrationsList, method: "GET", pattern: split("/integrations"), scope: "integration:read", since: E2, serve: (*Server).listIntegrations},
-	{op: hogapi.OpIntegrationsCreate, method: "POST", pattern: split("/integrations"), scope: "integration:write", since: E2, serve: (*Server).createIntegration},
-	{op: hogapi.OpIntegrationsGet, method: "GET", pattern: split("/integrations/{id}"), scope: "integration:read", since: E2, serve: (*Server).getIntegration},
-	{op: hogapi.OpIntegrationsDelete, method: "DELETE", pattern: split("/integrations/{id}"), scope: "integration:write", since: E2, serve: (*Server).deleteIntegration},
+	{op: ops.IntegrationsList, method: "GET", pattern: split("/integrations"), scope: "integration:read", since: E2, serve: (*Server).listIntegrations},
+	{op: ops.IntegrationsCreate, method: "POST", pattern: split("/integrations"), scope: "integration:write", since: E2, serve: (*Server).createIntegration},
+	{op: ops.IntegrationsGet, method: "GET", pattern: split("/integrations/{id}"), scope: "integration:read", since: E2, serve: (*Server).getIntegration},
+	{op: ops.IntegrationsDelete, method: "DELETE", pattern: split("/integrations/{id}"), scope: "integration:write", since: E2, serve: (*Server).deleteIntegration},
 
-	{op: hogapi.OpDashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
-	{op: hogapi.OpDashboardsGet, method: "GET", pattern: split("/dashboards/{id}"), scope: "dashboard:read", serve: (*Server).getDashboard},
+	{op: ops.DashboardsList, method: "GET", pattern: split("/dashboards"), scope: "dashboard:read", serve: (*Server).listDashboards},
+	{op: ops.DashboardsGet, method: "GET", pattern: split("/dashboards/{id}"), scope: "dashboard:read", serve: (*Server).getDashboard},
 
-	{op: hogapi.OpFileDownloadsList, method: "GET", pattern: split("/file_download_batch_exports"), scope: "batch_export:read", since: E4, serve: (*Server).listFileDownloads},
-	{op: hogapi.OpFileDownloadsCreate, method: "POST", pattern: split("/file_download_batch_exports"), scope: "batch_export:write", since: E4, serve: (*Server).createFileDownload},
-	{op: hogapi.OpFileDownloadsCountRows, method: "POST", pattern: split("/file_download_batch_exports/count_rows"), scope: "batch_export:write", since: E4, serve: (*Server).countRows},
-	{op: hogapi.OpFileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: (*Server).getFileDownload},
-	{op: hogapi.OpFileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: (*Server).cancelFileDownload},
-	{op: hogapi.OpFileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
-	{op: hogapi.OpFileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
-	{op: hogapi.OpIngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
+	{op: ops.FileDownloadsList, method: "GET", pattern: split("/file_download_batch_exports"), scope: "batch_export:read", since: E4, serve: (*Server).listFileDownloads},
+	{op: ops.FileDownloadsCreate, method: "POST", pattern: split("/file_download_batch_exports"), scope: "batch_export:write", since: E4, serve: (*Server).createFileDownload},
+	{op: ops.FileDownloadsCountRows, method: "POST", pattern: split("/file_download_batch_exports/count_rows"), scope: "batch_export:write", since: E4, serve: (*Server).countRows},
+	{op: ops.FileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: (*Server).getFileDownload},
+	{op: ops.FileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: (*Server).cancelFileDownload},
+	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
+	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
+	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
-	{op: hogapi.OpDo, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+	{op: ops.Do, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
-	{op: hogapi.OpCapture, method: "POST", pattern: split("/batch"), root: true},
-	{op: hogapi.OpPreflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
+	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true},
+	{op: ops.Preflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
 	{op: OpStorage, method: "GET", pattern: split("/" + storageSegment + "/{file}"), root: true, serve: (*Server).serveFile},
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The keys and the project of a server that is told no others.
@@ -121,11 +122,11 @@ func (s *Server) Project(id string) *Project {
 }
 
 // Handle adds an endpoint below the projects' prefix, for calls that the fake does not know. The pattern is a path such as
-// "/insights/{id}/". Its calls count as [hogapi.OpDo]. The handler runs after the check of the key and the project.
+// "/insights/{id}/". Its calls count as [ops.Do]. The handler runs after the check of the key and the project.
 func (s *Server) Handle(method, pattern string, handler http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.routes = append(s.routes, route{op: hogapi.OpDo, method: method, pattern: split(pattern), handler: handler})
+	s.routes = append(s.routes, route{op: ops.Do, method: method, pattern: split(pattern), handler: handler})
 }
 
 // SetDown makes every request fail as if the service's host refused connections, until it is set to false again.

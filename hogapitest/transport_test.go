@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // traced makes a request in process and returns the hooks that fired.
@@ -58,7 +58,7 @@ func TestTraceOfEachCut(t *testing.T) {
 		{hogapitest.Refuse(), all[:1], syscall.ECONNREFUSED},
 	} {
 		w := inProcess(t)
-		w.Script(hogapi.OpBatchExportsCreate, test.fault)
+		w.Script(ops.BatchExportsCreate, test.fault)
 		fired, err := traced(t, w)
 		assert.Equal(t, test.fired, fired, test.fault)
 		assert.ErrorIs(t, err, test.err, test.fault)
@@ -79,7 +79,7 @@ func (b *body) Close() error {
 func TestTransportClosesBodies(t *testing.T) {
 	for _, fault := range []hogapitest.Fault{hogapitest.Slow(0), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore()} {
 		w := inProcess(t)
-		w.Script(hogapi.OpBatchExportsCreate, fault)
+		w.Script(ops.BatchExportsCreate, fault)
 		b := &body{Reader: strings.NewReader("{}")}
 		r, err := http.NewRequest("POST", w.origin+w.prefix+"/batch_exports/", b)
 		require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestVirtualTime(t *testing.T) {
 			}
 			return date, time.Since(start), err
 		}
-		s.Script(hogapi.OpDashboardsList, hogapitest.Slow(7*time.Second), hogapitest.SlowAnswer(8*time.Second), hogapitest.Trickle(10*time.Second),
+		s.Script(ops.DashboardsList, hogapitest.Slow(7*time.Second), hogapitest.SlowAnswer(8*time.Second), hogapitest.Trickle(10*time.Second),
 			hogapitest.Slow(2*time.Minute), hogapitest.Trickle(2*time.Minute))
 		date, took, err := get()
 		require.NoError(t, err)

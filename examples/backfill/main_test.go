@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func TestWithoutKeys(t *testing.T) {
@@ -40,7 +41,7 @@ func TestARunThatStoppedContinues(t *testing.T) {
 	_, err := db.ExecContext(t.Context(), `UPDATE events SET happened_at = 'yesterday' WHERE id = 700`)
 	require.NoError(t, err)
 	server := hogapitest.New()
-	server.Script(hogapi.OpCapture, hogapitest.Repeat(2, hogapitest.Slow(0)), hogapitest.Status(401))
+	server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.Slow(0)), hogapitest.Status(401))
 	_, err = demotest.RunAt(t, server, nil, run, "-db", path)
 	require.ErrorIs(t, err, hogapi.ErrUnauthorized)
 	held := server.Ledger().Unique()

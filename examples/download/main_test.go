@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func into(folder string, more ...string) func(context.Context, io.Writer, []string) error {
@@ -51,5 +52,5 @@ func TestAnInterruptedDownloadIsContinued(t *testing.T) {
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	assert.Len(t, entries, 1, "nothing else is left")
-	assert.Empty(t, server.Calls(hogapi.OpFileDownloadsCreate))
+	assert.Empty(t, server.Calls(ops.FileDownloadsCreate))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func TestWithoutKeys(t *testing.T) {
@@ -147,7 +148,7 @@ func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
 	// The first batch is accepted; each event of the second is refused, since it is halved until it is alone.
-	server.Script(hogapi.OpCapture, hogapitest.Slow(0), hogapitest.Repeat(3, hogapitest.Status(400)))
+	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Repeat(3, hogapitest.Status(400)))
 	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-rate", "4", write(t, "a.jsonl", 3))
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)

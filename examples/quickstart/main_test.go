@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // TestMain also is the import process, which the program starts from its own binary.
@@ -52,7 +53,7 @@ func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 
 func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
 	server := hogapitest.New()
-	server.Script(hogapi.OpCapture, hogapitest.Always(hogapitest.Status(401)))
+	server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
 	q := &quickstart{screen: newScreen(t.Output()), client: server.Client(t), fake: server}
 	require.ErrorContains(t, q.importPastEvents(t.Context()), "the import process: exit status 1")
 	assert.Zero(t, server.Ledger().Len())

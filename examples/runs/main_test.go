@@ -9,6 +9,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func TestWithoutKeys(t *testing.T) {
@@ -32,12 +33,12 @@ func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "Keys found: working with ")
 	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
-	assert.Empty(t, server.Calls(hogapi.OpRunsRetry))
+	assert.Empty(t, server.Calls(ops.RunsRetry))
 }
 
 func TestARetryThatFailsIsSaidAndFailsTheProgram(t *testing.T) {
 	server := failing()
-	server.Script(hogapi.OpRunsRetry, hogapitest.Status(402))
+	server.Script(ops.RunsRetry, hogapitest.Status(402))
 	out, err := demotest.RunAt(t, server, nil, run, "-yes")
 	require.ErrorContains(t, err, "1 of 1 retries did not complete")
 	assert.Regexp(t, `nightly .* 402`, out)

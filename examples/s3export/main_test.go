@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func TestWithoutKeys(t *testing.T) {
@@ -54,7 +55,7 @@ func TestAFreshProject(t *testing.T) {
 	require.Len(t, project.Exports(), 1)
 	require.Len(t, project.Integrations(), 1)
 	assert.Equal(t, "CanarySecret", project.Integrations()[0].Config["aws_secret_access_key"])
-	assert.Len(t, server.Calls(hogapi.OpIntegrationsCreate), 1)
+	assert.Len(t, server.Calls(ops.IntegrationsCreate), 1)
 }
 
 // A server that has no integrations says so, and what to use instead.

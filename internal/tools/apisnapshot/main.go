@@ -15,6 +15,7 @@ import (
 var packages = []struct{ dir, file string }{
 	{".", "api/hogapi.txt"},
 	{"hogapitest", "api/hogapitest.txt"},
+	{"ops", "api/ops.txt"},
 }
 
 func main() {

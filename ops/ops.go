@@ -1,0 +1,60 @@
+// Package ops has the names of the operations of package hogapi, for hooks, tests and metrics.
+package ops
+
+// Op names an operation in errors, hooks and logs, for example "batch_exports.get". It never holds
+// an id, so it is safe as a metric label.
+type Op string
+
+// The operations. Do stands for every call through Client.Do.
+const (
+	BatchExportsList     Op = "batch_exports.list"
+	BatchExportsCreate   Op = "batch_exports.create"
+	BatchExportsGet      Op = "batch_exports.get"
+	BatchExportsUpdate   Op = "batch_exports.update"
+	BatchExportsDelete   Op = "batch_exports.delete"
+	BatchExportsBackfill Op = "batch_exports.backfill"
+	BatchExportsLogs     Op = "batch_exports.logs"
+	BatchExportsPause    Op = "batch_exports.pause"
+	BatchExportsUnpause  Op = "batch_exports.unpause"
+
+	BackfillsList   Op = "backfills.list"
+	BackfillsCreate Op = "backfills.create"
+	BackfillsGet    Op = "backfills.get"
+	BackfillsCancel Op = "backfills.cancel"
+
+	RunsList   Op = "runs.list"
+	RunsGet    Op = "runs.get"
+	RunsCancel Op = "runs.cancel"
+	RunsLogs   Op = "runs.logs"
+	RunsRetry  Op = "runs.retry"
+
+	AppMetricsGet               Op = "app_metrics.get"
+	AppMetricsErrorDetails      Op = "app_metrics.error_details"
+	AppMetricsHistoricalExports Op = "app_metrics.historical_exports"
+	AppMetricsHistoricalExport  Op = "app_metrics.historical_export"
+
+	BatchExportsTest        Op = "batch_exports.test"
+	BatchExportsRunTestStep Op = "batch_exports.run_test_step"
+
+	IntegrationsList   Op = "integrations.list"
+	IntegrationsCreate Op = "integrations.create"
+	IntegrationsGet    Op = "integrations.get"
+	IntegrationsDelete Op = "integrations.delete"
+
+	DashboardsList Op = "dashboards.list"
+	DashboardsGet  Op = "dashboards.get"
+
+	FileDownloadsList      Op = "file_downloads.list"
+	FileDownloadsCreate    Op = "file_downloads.create"
+	FileDownloadsGet       Op = "file_downloads.get"
+	FileDownloadsCancel    Op = "file_downloads.cancel"
+	FileDownloadsDownload  Op = "file_downloads.download"
+	FileDownloadsCountRows Op = "file_downloads.count_rows"
+
+	IngestionWarningsList Op = "ingestion_warnings.list"
+
+	Capture   Op = "capture.batch"
+	Preflight Op = "capture.preflight"
+	Import    Op = "import" // options and sources of an import or a Capture: no request of its own
+	Do        Op = "do"
+)
