@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -269,7 +270,9 @@ type lineParser struct {
 	made [1]Event // see events
 }
 
-func newLineParser() *lineParser { return &lineParser{wire: wire.NewLineParser(checkCorrected)} }
+func newLineParser() *lineParser {
+	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
+}
 
 // parse makes the event of a record, which is valid until the next call.
 func (p *lineParser) parse(text []byte, ev *Event) error {
