@@ -246,7 +246,7 @@ func (l *rejectLimits) stop(c ledger.Counts, what string) error {
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {
-	return &rejectedRecords{newLineFiles([]string{path}), parse}
+	return &rejectedRecords{lineFiles{lines.NewFiles([]string{path})}, parse}
 }
 
 type rejectedRecords struct {
