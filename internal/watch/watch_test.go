@@ -102,7 +102,7 @@ func TestTheCauseOfACancellationIsNamed(t *testing.T) {
 }
 
 // The interval doubles while nothing changes; it must not overflow into no wait at all.
-func TestTheIntervalDoesNotOverflow(t *testing.T) {
+func TestWatchIntervalDoesNotOverflow(t *testing.T) {
 	p := pacer{Pace: Pace{Interval: math.MaxInt64/2 + 1, MaxInterval: math.MaxInt64}}
 	require.Positive(t, p.next(true, nil))
 	for range 3 {
