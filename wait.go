@@ -213,7 +213,7 @@ func watch[S any](ctx context.Context, o WatchOptions, what string, begin func()
 				yield(last, tooLongAWait(what, err))
 				return
 			}
-			if !sleep(ctx, pace.next(seen.changed, err)) {
+			if !httptry.Sleep(ctx, pace.next(seen.changed, err)) {
 				yield(last, stoppedWatching(ctx, what, err))
 				return
 			}
@@ -317,18 +317,6 @@ func canPass(err error) bool {
 	}
 	transport, ok := errors.AsType[*TransportError](err)
 	return ok && !httptry.IsPermanent(transport.Err)
-}
-
-// sleep waits, or reports false when the context has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func deref(p *string) string {
