@@ -38,25 +38,32 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 }
 
 func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
-	for name, files := range map[string]map[string]string{
-		"no size":            {".part": "garbage"},
-		"a size that is bad": {".part": "garbage", ".part.size": "x"},
-		"too short":          {".part": "012", ".part.size": "7"},
-		"of an unknown file": {".part": "0123garbage", ".part.size": "4"},
-		"longer than synced": {".part": "0123garbage", ".part.size": `{"synced":4,"size":20,"etag":"\"1\""}`},
-		"longer than whole":  {".part": "0123garbage", ".part.size": `{"synced":4,"size":3,"etag":"\"1\""}`},
-		"of another version": {".part": "garbage", ".part.size": `{"synced":7,"size":20,"etag":"\"0\""}`},
-		"of another size":    {".part": "garbage", ".part.size": `{"synced":7,"size":19,"etag":"\"1\""}`},
-		"of a larger one":    {".part": "0123456789abcdefghijXYZ", ".part.size": `{"synced":23,"size":30}`},
-		"a negative count":   {".part": "garbage", ".part.size": `{"synced":-7,"size":20}`},
+	type left struct {
+		part, size string
+		requests   int // 3 where the storage shows that the file has changed
+	}
+	for name, c := range map[string]left{
+		"no size":            {"garbage", "", 2},
+		"a size that is bad": {"garbage", "x", 2},
+		"too short":          {"012", "7", 2},
+		"of an unknown file": {"0123garbage", "4", 2},
+		"longer than synced": {"0123garbage", `{"synced":4,"size":20,"etag":"\"1\""}`, 2},
+		"longer than whole":  {"0123garbage", `{"synced":4,"size":3,"etag":"\"1\""}`, 2},
+		"of another version": {"garbage", `{"synced":7,"size":20,"etag":"\"0\""}`, 3},
+		"of another size":    {"garbage", `{"synced":7,"size":19,"etag":"\"1\""}`, 3},
+		"of a larger one":    {"0123456789abcdefghijXYZ", `{"synced":23,"size":30}`, 3},
+		"a negative count":   {"garbage", `{"synced":-7,"size":20}`, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			for ending, text := range files {
-				require.NoError(t, os.WriteFile(filepath.Join(folder, "a"+ending), []byte(text), 0o600))
+			part := filepath.Join(folder, "a.part")
+			require.NoError(t, os.WriteFile(part, []byte(c.part), 0o600))
+			if c.size != "" {
+				require.NoError(t, os.WriteFile(part+".size", []byte(c.size), 0o600))
 			}
-			paths, _, err := fill(t, folder, file)
+			paths, s, err := fill(t, folder, file)
 			require.NoError(t, err)
+			assert.Len(t, s.ranges, c.requests)
 			got, err := os.ReadFile(paths[0])
 			require.NoError(t, err)
 			assert.Equal(t, content, string(got))
@@ -76,10 +83,31 @@ func TestThePartOfAFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `{"synced":7,"size":20,"etag":"\"1\""}`, string(got))
 
-	paths, s, err := fill(t, folder, file)
+	two := fileOf(`"2"`, content)
+	_, _, err = fill(t, folder, two, cutAt(7, two, errCut))
+	require.Error(t, err)
+	got, err = os.ReadFile(part + ".size")
+	require.NoError(t, err)
+	assert.Equal(t, `{"synced":7,"size":20,"etag":"\"2\""}`, string(got), "as much of another version")
+
+	paths, s, err := fill(t, folder, two)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"bytes=7-", ""}, s.ranges)
 	assert.Equal(t, paths, filesIn(t, folder))
+}
+
+// A file may be stored as gzip if its name does not deny it.
+func TestAFolderOfFilesMarkedAsGzip(t *testing.T) {
+	for name, isGood := range map[string]bool{"a.jsonl.gz": true, "a": true, "a.parquet": false, "a.jsonl": false} {
+		s := &storage{steps: []step{answers(200, content, "Content-Encoding", "gzip")}}
+		f := Folder{FS: new(simdisk.Disk), Path: "folder", Owner: "owner"}
+		_, err := f.Fill(t.Context(), []Item{{name, s.config(1)}})
+		if isGood {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "another encoding")
+		}
+	}
 }
 
 // Each call begins a changed file again, once; what a call leaves is of one version.

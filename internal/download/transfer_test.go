@@ -75,6 +75,8 @@ func answers(status int, body string, headers ...string) step {
 	return func(*http.Request) (*http.Response, error) { return answer(status, body, headers...), nil }
 }
 
+func part206(body, place string) step { return answers(206, body, "Content-Range", "bytes "+place) }
+
 func fails(err error) step { return func(*http.Request) (*http.Response, error) { return nil, err } }
 
 // fileOf answers as a storage does, Range included.
@@ -107,6 +109,23 @@ func cutAt(n int, inner step, err error) step {
 	}
 }
 
+// with is a step whose answer is changed.
+func with(change func(*http.Response)) step {
+	return func(r *http.Request) (*http.Response, error) {
+		resp, _ := file(r)
+		change(resp)
+		return resp, nil
+	}
+}
+
+var longer = with(func(r *http.Response) {
+	r.Body = io.NopCloser(io.MultiReader(r.Body, strings.NewReader("x")))
+})
+
+var decompressed = with(func(r *http.Response) { r.Uncompressed = true })
+
+var unsized = with(func(r *http.Response) { r.ContentLength = -1 })
+
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
@@ -117,14 +136,20 @@ func TestATransferResumesWhereItWas(t *testing.T) {
 		have   Progress
 		ranges []string
 	}{
-		"at once":             {[]step{file}, Progress{}, []string{""}},
-		"from an offset":      {[]step{file}, Progress{At: 5}, []string{"bytes=4-"}},
-		"of a known size":     {[]step{file}, Progress{At: 5, Size: 20}, []string{"bytes=5-"}},
-		"nothing is missing":  {[]step{file}, Progress{At: 20, Size: 20}, []string{"bytes=19-"}},
-		"cut":                 {[]step{cutAt(7, file, errCut), file}, Progress{}, []string{"", "bytes=7-"}},
-		"cut silently":        {[]step{cutAt(7, file, io.EOF), file}, Progress{}, []string{"", "bytes=7-"}},
-		"Range is ignored":    {[]step{cutAt(7, whole, io.EOF), whole}, Progress{}, []string{"", "bytes=7-"}},
-		"the URL has expired": {[]step{answers(403, ""), file}, Progress{}, []string{"", ""}},
+		"at once":            {[]step{file}, Progress{}, []string{""}},
+		"from an offset":     {[]step{file}, Progress{At: 5}, []string{"bytes=4-"}},
+		"of a known size":    {[]step{file}, Progress{At: 5, Size: 20}, []string{"bytes=5-"}},
+		"nothing is missing": {[]step{file}, Progress{At: 20, Size: 20}, []string{"bytes=19-"}},
+		"cut":                {[]step{cutAt(7, file, errCut), file}, Progress{}, []string{"", "bytes=7-"}},
+		"cut silently":       {[]step{cutAt(7, file, io.EOF), file}, Progress{}, []string{"", "bytes=7-"}},
+		"a part only": {
+			[]step{part206(content[:5], "0-4/20"), file},
+			Progress{},
+			[]string{"", "bytes=5-"},
+		},
+		"another version, nothing of it written": {[]step{file}, Progress{Size: 3, ETag: `"0"`}, []string{""}},
+		"Range is ignored":                       {[]step{cutAt(7, whole, io.EOF), whole}, Progress{}, []string{"", "bytes=7-"}},
+		"the URL has expired":                    {[]step{answers(403, ""), file}, Progress{}, []string{"", ""}},
 		"three cuts in 2 tries": {
 			[]step{cutAt(7, file, io.EOF), cutAt(2, file, io.EOF), cutAt(2, file, errCut), file},
 			Progress{},
@@ -155,6 +180,7 @@ func TestATransferThatIsNotWhole(t *testing.T) {
 		want string
 		left Progress
 	}{
+		"what was of no use":   {answers(404, ""), Progress{Size: 3, ETag: `"0"`}, "404 Not Found", unknown(0)},
 		"no further try helps": {answers(404, ""), Progress{}, "404 Not Found", unknown(0)},
 		"all tries fail":       {answers(503, ""), known, "503 Service Unavailable", Progress{5, 20, `"1"`, 3}},
 		"cut at the same byte": {cutAt(7, whole, errCut), Progress{}, "cut off", Progress{7, 20, `"1"`, 3}},
@@ -163,11 +189,17 @@ func TestATransferThatIsNotWhole(t *testing.T) {
 		"shorter":              {fileOf(`"1"`, "0"), Progress{At: 5}, "it is shorter than Offset", unknown(5)},
 		"nothing there":        {answers(416, ""), Progress{At: 5}, "nothing after so many bytes", unknown(5)},
 		"encoded":              {answers(200, "x", "Content-Encoding", "br"), Progress{}, "another encoding", unknown(0)},
+		"longer":               {longer, Progress{}, "more than it announced", Progress{20, 20, `"1"`, 1}},
+		"less than it names":   {part206("56", "5-19/20"), Progress{At: 5}, "more or less", Progress{5, -1, "", 3}},
+		"a part further on":    {part206("67", "6-7/20"), Progress{At: 5}, "which part", unknown(5)},
+		"decompressed":         {decompressed, Progress{}, "decompresses", unknown(0)},
+		"no length":            {unsized, Progress{}, "how large", unknown(0)},
 		"a page":               {answers(200, "x", "Content-Type", "text/html"), Progress{}, "a page for people", unknown(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, err := File(t.Context(), (&storage{steps: []step{c.step}}).config(3), io.Discard, c.have)
+				s := &storage{steps: []step{c.step}}
+				_, err := File(t.Context(), s.config(3), io.Discard, c.have)
 				require.ErrorContains(t, err, c.want)
 				var failed *failure
 				require.ErrorAs(t, err, &failed)
@@ -204,6 +236,42 @@ func TestATransferEndsWithItsContext(t *testing.T) {
 		require.NotContains(t, err.Error(), "Canary")
 		assert.Equal(t, 10*time.Second, time.Since(began))
 	})
+}
+
+// The time limit is that of the storage, not of the writer.
+func TestASlowWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		s := &storage{steps: []step{func(r *http.Request) (*http.Response, error) {
+			resp, _ := file(r)
+			resp.Body = io.NopCloser(&pieces{resp.Body, r.Context()})
+			return resp, nil
+		}}}
+		_, err := File(t.Context(), s.config(1), slow{&got}, Progress{})
+		require.NoError(t, err)
+		assert.Equal(t, content, got.String())
+	})
+}
+
+type slow struct{ io.Writer }
+
+func (w slow) Write(p []byte) (int, error) {
+	time.Sleep(time.Minute)
+	return w.Writer.Write(p)
+}
+
+// pieces are a body in halves, which ends with the request.
+type pieces struct {
+	io.Reader
+
+	ctx context.Context
+}
+
+func (b *pieces) Read(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, b.ctx.Err()
+	}
+	return b.Reader.Read(p[:min(len(p), len(content)/2)])
 }
 
 // short has room for some bytes only, and says so or does not.
