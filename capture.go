@@ -1,13 +1,20 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"runtime"
+	"strconv"
 	"sync"
+	"time"
 
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -129,4 +136,154 @@ func (m *meter) read() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stats
+}
+
+// Unpaced is the rate that sends as fast as the service answers.
+const Unpaced = -1
+
+// CaptureOptions set up a [Capture].
+type CaptureOptions struct {
+	// ID names the import. Uuids are derived from it and the positions of events, and every event
+	// carries it as the property $import_job_id. It may be empty where every event has a uuid of its
+	// own.
+	ID string
+	// Rate is the most events per second, resent ones included: default 1,000, as the service's own
+	// importer; or Unpaced.
+	Rate int
+	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns what
+	// the gate refuses, and the first event that the service refuses stops the Capture.
+	Rejects RejectHandler
+	// OnSettled is told the position up to which every event is settled, for sources that commit
+	// offsets: within DeliveryOptions.Linger and the time of a request after the last event. Calls
+	// come one at a time, in order; it must not call back into the Capture. A panic in it is caught
+	// and logged. Records without a Position are not reported.
+	OnSettled func(Position)
+	Gate      GateOptions
+	Delivery  DeliveryOptions
+}
+
+// DeliveryOptions say how events are sent. Zero fields take the default.
+type DeliveryOptions struct {
+	Lanes          int           // requests at the same time; events of one person share a lane; default 8, at most 64
+	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more where answers take long; at most 10,000
+	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, 900,000 to 18 MiB
+	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
+	Linger         time.Duration // how long an event waits for company; default 250 ms
+	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
+	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 10 MiB, at least 900,000
+	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
+	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
+	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
+	NoCompression  bool          // send plain JSON
+	NoPreflight    bool          // do not ask before the first event whether the service knows the project key
+}
+
+// deliverySettings are the delivery options with every default filled in.
+type deliverySettings struct {
+	DeliveryOptions
+
+	rate      int           // 0: unpaced
+	mostBatch int           // events of a batch where answers take long
+	prefix    func() []byte // of every request's body; a closure, since fmt prints bytes at any depth and the key is in it
+}
+
+const (
+	defaultRate        = 1000
+	mostLanes          = 64
+	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
+	mostBatchEvents    = 10_000
+	unpacedInFlight    = 32_768
+	unpacedBatch       = 5000 // events of a batch where answers take long
+	defaultBatchEvents = 1000
+)
+
+// limits are the settings that delivery needs.
+func (s *deliverySettings) limits() delivery.Limits {
+	return delivery.Limits{
+		Lanes: s.Lanes, BatchItems: s.MaxBatchEvents, MostBatchItems: s.mostBatch, BatchBytes: s.MaxBatchBytes, LeastBatchBytes: wire.MaxEventBytes,
+		BatchSpan: s.MaxBatchSpan, Linger: s.Linger, Rate: s.rate, NoProgress: s.NoProgress, FirstAnswer: s.FirstAnswer,
+		MaxTries: s.MaxTries, NoCompression: s.NoCompression,
+	}
+}
+
+// settings checks the options and fills in the defaults.
+func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, err error) {
+	if err := o.check(c, project); err != nil {
+		return s, err
+	}
+	d := o.Delivery
+	s = deliverySettings{DeliveryOptions: d}
+	s.Lanes = cmp.Or(d.Lanes, 8)
+	s.MaxBatchBytes = cmp.Or(d.MaxBatchBytes, 4<<20)
+	s.MaxBytes = cmp.Or(d.MaxBytes, 10<<20)
+	s.Linger = cmp.Or(d.Linger, 250*time.Millisecond)
+	s.NoProgress = cmp.Or(d.NoProgress, 15*time.Minute)
+	if s.FirstAnswer = cmp.Or(d.FirstAnswer, 30*time.Second); s.FirstAnswer < 0 {
+		s.FirstAnswer = s.NoProgress
+	}
+	s.MaxBatchEvents = cmp.Or(d.MaxBatchEvents, defaultBatchEvents)
+	if o.Rate == Unpaced {
+		s.MaxInFlight = cmp.Or(d.MaxInFlight, unpacedInFlight)
+		s.mostBatch = max(unpacedBatch, s.MaxBatchEvents)
+	} else {
+		s.rate = cmp.Or(o.Rate, defaultRate)
+		s.MaxInFlight = cmp.Or(d.MaxInFlight, min(max(2*s.rate, 10), unpacedInFlight))
+		s.mostBatch = cmp.Or(d.MaxBatchEvents, mostBatchEvents)
+		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
+		s.MaxBatchEvents = min(s.MaxBatchEvents, max(s.rate/4, 1))
+	}
+	prefix := []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
+	s.prefix = func() []byte { return prefix }
+	return s, nil
+}
+
+func (o CaptureOptions) check(c *core, project string) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
+	}
+	d := o.Delivery
+	switch {
+	case c.capture == nil || c.projectKey == nil:
+		return bad("client", "", "a client with WithProjectAPIKey and a region or capture URL")
+	case project != c.project:
+		return bad("project", project, "the project that the project API key was given with ("+strconv.Quote(c.project)+
+			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
+	case o.Rate < Unpaced:
+		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
+	case o.Rejects != nil && isNil(o.Rejects):
+		return bad("Rejects", "", "a handler, or no value: this one is nil")
+	case o.Gate.ContentIDs > 0 && o.ID == "":
+		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
+	case d.FirstAnswer < 0 && d.FirstAnswer != -1:
+		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
+	}
+	return errors.Join(
+		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
+		firstNegative(ops.Import, map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries}),
+		firstNegative(ops.Import, map[string]time.Duration{
+			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
+		}),
+		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
+		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
+}
+
+// checkImportID checks that an id can be sent as it is, with every event.
+func checkImportID(field, id string) error {
+	if want := wire.WantImportID(id); want != "" {
+		return &InputError{Op: ops.Import, Field: field, Value: id, Want: want}
+	}
+	return nil
+}
+
+// bounded checks a number that is not left to its default.
+func bounded(field string, n, least, most int) error {
+	if n == 0 || least <= n && n <= most {
+		return nil
+	}
+	want := fmt.Sprintf("%d to %d, or 0 for the default", least, most)
+	if most == math.MaxInt {
+		want = fmt.Sprintf("at least %d, or 0 for the default", least)
+	}
+	return &InputError{Op: ops.Import, Field: field, Value: strconv.Itoa(n), Want: want}
 }

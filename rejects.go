@@ -1,13 +1,21 @@
 package hogapi
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -63,4 +71,257 @@ func newReject(ev *Event, refusal *EventError) *Reject {
 		r.Raw = slices.Clone(ev.record)
 	}
 	return r
+}
+
+// rejectLimits say when an import has rejected too much. Its zero value has no limits.
+type rejectLimits struct {
+	share  float64 // of the records that are not skipped; 0: no limit
+	number int64   // of rejects; 0: no limit
+
+	isCheck  bool  // nothing is sent or saved
+	isJudged bool  // the share was judged; next at the end
+	first    error // of this run
+}
+
+const (
+	defaultRejectShare = 0.01
+	firstRecords       = 100  // if they are all rejected, the import stops
+	enoughRecords      = 1000 // before so many the share is judged at the end only
+	fewestRejects      = 2    // the share says nothing about fewer
+)
+
+func (o ImportOptions) rejectLimits() rejectLimits {
+	l := rejectLimits{share: o.MaxRejectShare, number: o.MaxRejects}
+	switch {
+	case l.share == 0:
+		l.share = defaultRejectShare
+	case l.share < 0:
+		l.share = 0
+	}
+	return l
+}
+
+// hasShare reports whether the share of rejects is limited.
+func (l *rejectLimits) hasShare() bool { return l.share > 0 }
+
+// step is how many rejects may be committed at once: after them the limits may stop the import.
+func (l *rejectLimits) step(c ledger.Counts) int {
+	step := int64(math.MaxInt)
+	if judged := c.Acknowledged + c.Rejected; l.hasShare() && judged < enoughRecords {
+		step = enoughRecords - judged
+		if c.Acknowledged == 0 {
+			step = firstRecords - c.Rejected
+		}
+	}
+	if l.number > 0 {
+		step = min(step, l.number-c.Rejected+1)
+	}
+	return int(max(step, 1))
+}
+
+// note remembers an example.
+func (l *rejectLimits) note(r *Reject) {
+	if l.first == nil {
+		l.first = r.Err
+	}
+}
+
+// judge returns an error once too much is rejected.
+func (l *rejectLimits) judge(c ledger.Counts) error {
+	judged := c.Acknowledged + c.Rejected
+	switch {
+	case l.number > 0 && c.Rejected > l.number:
+		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.number))
+	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
+		return l.stop(c, "every one of the first records")
+	case judged >= enoughRecords && !l.isJudged:
+		l.isJudged = true
+		return l.judgeShare(c)
+	}
+	return nil
+}
+
+func (l *rejectLimits) judgeShare(c ledger.Counts) error {
+	if l.isOverShare(c) {
+		return l.stop(c, fmt.Sprintf("more than MaxRejectShare (%g)", l.share))
+	}
+	return nil
+}
+
+// judgeBefore judges what earlier runs have left.
+func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
+	err := l.judge(c)
+	if stop, ok := errors.AsType[*StopError](err); ok {
+		stop.Err = fmt.Errorf("in the runs before, %w", stop.Err)
+	}
+	return err
+}
+
+// judgeEnd judges an import whose source is at its end.
+func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
+	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
+		return l.stop(c, "every record of the source")
+	}
+	if err := l.judgeShare(c); err != nil {
+		return err
+	}
+	return l.judge(c)
+}
+
+func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
+	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
+}
+
+func (l *rejectLimits) stop(c ledger.Counts, what string) error {
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
+	if c.Acknowledged == 0 && l.hasShare() && !l.isCheck {
+		err = fmt.Errorf("%w; no place was saved", err)
+	}
+	switch {
+	case l.first == nil:
+	case l.isCheck:
+		err = fmt.Errorf("%w; the first: %w", err, bare(l.first))
+	default:
+		err = fmt.Errorf("%w; the first of this run: %w", err, bare(l.first))
+	}
+	return &StopError{Reason: StopTooManyRejects, Err: err}
+}
+
+// RejectedRecords is a source of what is in a reject file: each rejected record once, with the uuid and
+// the place that it had, so that it is the same event wherever it is corrected.
+//
+// A line with the source's record (raw) is parsed again: by parse, or as a line of [JSONLinesFile] if
+// parse is nil. Any other line is the event as it stands. To correct an event by hand, edit the line and
+// remove "$reject" from it; then the event is sent as it stands.
+//
+// To apply a corrected mapping, give this source to [MapSource]. It is not applied to events without
+// "$reject", and not to those that the mapping before has made and the service refused. A record of an
+// import with a mapping is rejected again where there is no mapping.
+//
+// Give the import of the rejects a checkpoint and a reject file of its own.
+func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {
+	return &rejectedRecords{newLineFiles([]string{path}), parse}
+}
+
+type rejectedRecords struct {
+	lineFiles
+
+	parse func([]byte) ([]Event, error)
+}
+
+// Events implements Source.
+func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return s.walk(ctx, after, func() lineFunc {
+		w := &rejectsWalk{parse: s.parse, lines: newLineParser(), seen: map[[16]byte]bool{}}
+		return w.events
+	})
+}
+
+// rejectsWalk makes the events of the lines of a reject file.
+type rejectsWalk struct {
+	parse func([]byte) ([]Event, error)
+	lines *lineParser
+	seen  map[[16]byte]bool
+	order [][16]byte // of seen, oldest first
+}
+
+// mostSeen is how many lines a line is compared with: what a crash repeats was in flight.
+const mostSeen = 1 << 17
+
+// events implements lineFunc.
+func (w *rejectsWalk) events(l lines.Line) []Event {
+	text, isTorn := afterHole(l.Text)
+	l.Text = text
+	var of struct {
+		UUID   uuid.UUID   `json:"uuid"`
+		Reject *rejectNote `json:"$reject"`
+	}
+	switch err := json.Unmarshal(text, &of); {
+	case isTorn && err != nil:
+		return []Event{SkippedEvent(Position{}, "torn by a crash")}
+	case l.Long || err != nil && of.Reject == nil:
+		return []Event{w.lines.event(l)}
+	case w.isRepeated(of.UUID, text):
+		return []Event{SkippedEvent(Position{}, "repeated after a crash")}
+	case of.Reject == nil:
+		ev := w.lines.event(l)
+		ev.isFinal = true
+		return []Event{ev}
+	}
+	note := of.Reject
+	if note.Origin.IsZero() {
+		note.Origin = note.Position
+	}
+	made := w.made(text, note)
+	for i := range made {
+		made[i].Origin = note.Origin
+		made[i].UUID = note.uuidOf(of.UUID, made[i].UUID, i)
+	}
+	return made
+}
+
+// afterHole is the text behind the zeros that a loss of power can leave in place of what was not on
+// disk, the end of the line before among it.
+func afterHole(text []byte) (rest []byte, isTorn bool) {
+	i := bytes.LastIndexByte(text, 0)
+	return text[i+1:], i >= 0
+}
+
+// made are the events of a reject.
+func (w *rejectsWalk) made(text []byte, note *rejectNote) []Event {
+	record := note.raw()
+	isProperties := !note.IsMapped && slices.Contains(note.LeftOut, "properties") // and not a record
+	if record == nil || isProperties {
+		ev := w.lines.eventOf(text)
+		ev.isFinal = note.IsMapped
+		return []Event{ev}
+	}
+	if w.parse == nil {
+		ev := w.lines.eventOf(record)
+		ev.needsMapping = note.IsMapped
+		return []Event{ev}
+	}
+	events, err := w.parse(record)
+	if err == nil && len(events) == 0 {
+		err = Skip("left out by the parser")
+	}
+	if err != nil {
+		events = []Event{BadEvent(Position{}, record, err)}
+	}
+	for i := range events {
+		events[i].record, events[i].needsMapping = record, note.IsMapped
+	}
+	return events
+}
+
+// uuidOf is the uuid of the n-th event of a record: the one that the reject has, or else the one that
+// the import before would have derived.
+func (n *rejectNote) uuidOf(reject, own uuid.UUID, i int) uuid.UUID {
+	switch {
+	case i == 0 && reject != uuid.Nil:
+		return reject
+	case own != uuid.Nil && own != reject:
+		return own
+	case n.Import != "" && !n.Origin.IsZero():
+		return wire.NewIdentity(n.Import, 0).At(wire.Origin(n.Origin), uint64(i))
+	}
+	return uuid.Nil
+}
+
+// isRepeated reports a line that is a second one of the same reject.
+func (w *rejectsWalk) isRepeated(id uuid.UUID, text []byte) bool {
+	key := [16]byte(id)
+	if id == uuid.Nil {
+		sum := sha256.Sum256(text)
+		key = [16]byte(sum[:16])
+	}
+	if w.seen[key] {
+		return true
+	}
+	w.seen[key] = true
+	if w.order = append(w.order, key); len(w.order) > mostSeen {
+		delete(w.seen, w.order[0])
+		w.order = w.order[1:]
+	}
+	return false
 }

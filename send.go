@@ -1,10 +1,14 @@
 package hogapi
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +18,8 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -174,4 +180,140 @@ func canceledBy(ctx context.Context) error {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
 	}
 	return &StopError{Reason: StopCanceled, Err: cause}
+}
+
+// longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
+const longestRefusal = 4 << 10
+
+// captureAnswer is the outcome of one request to the capture origin.
+type captureAnswer httptry.Answer
+
+// judge is the whole policy for capture answers; it does no I/O. answered says whether the host has
+// answered before: until then, what no repetition can fix stops at once.
+func (r captureAnswer) judge(answered bool) delivery.Answer {
+	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
+	stop := func(reason StopReason) delivery.Answer {
+		a.Verdict = delivery.Stop
+		a.Stop = &StopError{Reason: reason, Status: r.Status, Err: a.Err}
+		return a
+	}
+	if r.Err != nil {
+		reason := unreachable(r.Err)
+		switch {
+		case errors.Is(r.Err, httptry.ErrForeignOrigin), errors.Is(r.Err, httptry.ErrTooBig):
+			return stop(StopNotService)
+		case reason != "" && !answered:
+			return stop(reason)
+		}
+		return a // waits
+	}
+	if httptry.IsSuccess(r.Status) {
+		var reason StopReason
+		if a.Verdict, reason = judgeSuccess(r.Body); a.Verdict == delivery.Stop {
+			a.Err = r.words()
+			return stop(reason)
+		}
+		return a
+	}
+	a.Err = r.words()
+	switch {
+	case r.Status >= 300 && r.Status < 400:
+		return stop(StopRedirect)
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge:
+		if r.isForeign() {
+			if r.Status == http.StatusRequestEntityTooLarge {
+				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
+			}
+			return stop(StopNotService)
+		}
+		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
+		return a
+	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
+		return a // waits
+	}
+	switch r.Status {
+	case http.StatusUnauthorized:
+		return stop(StopUnauthorized)
+	case http.StatusPaymentRequired:
+		return stop(StopQuota)
+	case http.StatusForbidden:
+		return stop(StopForbidden)
+	case http.StatusNotFound:
+		return stop(StopNotFound)
+	}
+	return stop(StopRefused)
+}
+
+// isForeign reports a refusal that the service cannot have written.
+func (r captureAnswer) isForeign() bool {
+	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
+}
+
+// unreachable is the reason for an error that shows a wrong URL or a wrong set-up, or "".
+func unreachable(err error) StopReason {
+	var (
+		badRecord tls.RecordHeaderError
+		alert     tls.AlertError
+		lostName  *net.DNSError
+	)
+	switch {
+	case err == nil, errors.As(err, &lostName):
+		return ""
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &badRecord):
+		return StopWrongScheme
+	case httptry.IsPermanent(err):
+		return StopCertificate
+	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
+		return StopTLS
+	}
+	return ""
+}
+
+// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key
+// that is there twice is neither: of two answers in one nobody knows which one counts.
+func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
+	if httptry.IsCut(body) {
+		return delivery.Wait, "" // its end is lost: the same events may be sent again
+	}
+	var word, quota string
+	err := jsonb.Object(body, func(key, value []byte) {
+		switch string(key) {
+		case "status":
+			word = strings.ToLower(string(value))
+		case "quota_limited":
+			quota = string(value)
+		}
+	})
+	var limited []string
+	if quota != "" && err == nil {
+		err = json.Unmarshal([]byte(quota), &limited)
+	}
+	switch {
+	case err != nil:
+		return delivery.Stop, StopNotService
+	case len(limited) > 0:
+		return delivery.Stop, StopQuota
+	case word == `"ok"`, word == "1":
+		return delivery.Settled, ""
+	}
+	return delivery.Stop, StopNotService
+}
+
+// words is an answer as an error: the status, and the beginning of its text without keys. Of
+// JSON only the service's own explanation is shown: the rest may repeat the events.
+func (r captureAnswer) words() error {
+	const most = 200
+	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
+	switch said := httptry.ParseErrorBody(contentType, text); {
+	case len(text) == 0:
+		return fmt.Errorf("the server answered %d without a text", r.Status)
+	case httptry.IsPage(contentType, text):
+		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
+	case said.Detail != "":
+		text = []byte(said.Detail)
+	case text[0] == '{' || text[0] == '[':
+		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(text))
+	}
+	said := mask.Keys(string(text))
+	return fmt.Errorf("the server answered %d: %s", r.Status, mask.Clean(said[:min(len(said), most)]))
 }
