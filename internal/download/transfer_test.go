@@ -147,9 +147,9 @@ func TestATransferResumesWhereItWas(t *testing.T) {
 			Progress{},
 			[]string{"", "bytes=5-"},
 		},
-		"another version, nothing of it written": {[]step{file}, Progress{Size: 3, ETag: `"0"`}, []string{""}},
-		"Range is ignored":                       {[]step{cutAt(7, whole, io.EOF), whole}, Progress{}, []string{"", "bytes=7-"}},
-		"the URL has expired":                    {[]step{answers(403, ""), file}, Progress{}, []string{"", ""}},
+		"another version, not begun": {[]step{file}, Progress{Size: 3, ETag: `"0"`}, []string{""}},
+		"Range is ignored":           {[]step{cutAt(7, whole, io.EOF), whole}, Progress{}, []string{"", "bytes=7-"}},
+		"the URL has expired":        {[]step{answers(403, ""), file}, Progress{}, []string{"", ""}},
 		"three cuts in 2 tries": {
 			[]step{cutAt(7, file, io.EOF), cutAt(2, file, io.EOF), cutAt(2, file, errCut), file},
 			Progress{},
