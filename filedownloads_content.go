@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -166,13 +167,13 @@ func (s *FileDownloadsService) DownloadAll(
 		return nil, err
 	}
 	if state.Status.goesOn() {
-		return nil, errorf("file download %s is still %s: wait until it is over", id, state.Status)
+		return nil, errtext.Errorf("file download %s is still %s: wait until it is over", id, state.Status)
 	}
 	if err := state.ended(); err != nil {
 		return nil, err
 	}
 	if n := state.RecordsCompleted; n != nil && *n > 0 && len(state.Files) == 0 {
-		return nil, errorf(
+		return nil, errtext.Errorf(
 			"file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
 	}
 	items := make([]download.Item, len(state.Files))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // Config says how to get one file. Its functions are called one at a time.
@@ -100,7 +101,7 @@ func (t *transfer) untilWhole(ctx context.Context) error {
 		if failures >= t.Retry.MaxTries {
 			return again.error
 		}
-		if !httptry.Sleep(ctx, httptry.Jitter(t.Retry.BaseDelay, t.Retry.MaxDelay, failures, httptry.Random())) {
+		if !watch.Sleep(ctx, httptry.Jitter(t.Retry.BaseDelay, t.Retry.MaxDelay, failures, httptry.Random())) {
 			return ended(ctx, again.error)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // Folder takes files so that a crash of the machine leaves none that looks whole and is not. Its
@@ -50,7 +51,7 @@ func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err err
 // where the system lets it be.
 func (f Folder) lock() (unlock func(), err error) {
 	if err := f.FS.MakeFolder(f.Path); err != nil {
-		return nil, fmt.Errorf("hogapi: the folder cannot be made: %w", err)
+		return nil, errtext.Errorf("the folder cannot be made: %v", err)
 	}
 	name := filepath.Join(f.Path, f.Owner+".lock")
 	lock, err := f.FS.Lock(name)
@@ -58,7 +59,7 @@ func (f Folder) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("%s (%w)", name, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("hogapi: the folder cannot be locked: %w", err)
+		return nil, errtext.Errorf("the folder cannot be locked: %v", err)
 	}
 	return func() {
 		_ = f.FS.Remove(name)
@@ -70,18 +71,18 @@ func (f Folder) lock() (unlock func(), err error) {
 func (f Folder) file(ctx context.Context, path string, c Config) error {
 	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
 		if err := f.FS.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {
-			return fmt.Errorf("hogapi: %s is in the way: %w; move it away", name, err)
+			return errtext.Errorf("%s is in the way: %v; move it away", name, err)
 		}
 	}
 	if there, err := f.FS.OpenFile(path, os.O_RDONLY, 0); err == nil {
 		// The call that renamed it may have been killed before it synced the folder.
 		return errors.Join(there.Close(), f.FS.SyncFolder(filepath.Dir(path)))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("hogapi: the file cannot be opened: %w", err)
+		return errtext.Errorf("the file cannot be opened: %v", err)
 	}
 	part, err := openPart(f.FS, path, f.SyncEvery)
 	if err != nil {
-		return fmt.Errorf("hogapi: the file cannot be written: %w", err)
+		return errtext.Errorf("the file cannot be written: %v", err)
 	}
 	err = part.fill(ctx, c)
 	if errors.Is(err, c.Changed) { // what an earlier call has left is of another one
@@ -92,13 +93,13 @@ func (f Folder) file(ctx context.Context, path string, c Config) error {
 		return err
 	}
 	if err := errors.Join(part.Sync(), part.Close()); err != nil {
-		return fmt.Errorf("hogapi: the file cannot be written: %w", err)
+		return errtext.Errorf("the file cannot be written: %v", err)
 	}
 	if err = f.FS.Rename(part.path, path); err == nil {
 		err = f.FS.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return fmt.Errorf("hogapi: the file cannot be renamed: %w", err)
+		return errtext.Errorf("the file cannot be renamed: %v", err)
 	}
 	_ = f.FS.Remove(part.sizePath())
 	return nil

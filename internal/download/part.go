@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // part is a file that is not whole. How much of it is certainly on disk is in a second file: after
@@ -77,7 +77,7 @@ func (p *part) fill(ctx context.Context, c Config) error {
 	switch {
 	case errors.Is(err, c.Changed):
 		if problem := p.forget(); problem != nil {
-			return fmt.Errorf("hogapi: the file cannot be written: %w", problem)
+			return errtext.Errorf("the file cannot be written: %v", problem)
 		}
 	case err != nil:
 		_ = p.keep() // for the next call; without it, that call has to repeat more

@@ -1,7 +1,6 @@
 package httptry
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -134,15 +133,3 @@ func Jitter(base, limit time.Duration, n int, random float64) time.Duration {
 
 // Random is a fresh [Outcome.Random].
 func Random() float64 { return rand.Float64() } //nolint:gosec // jitter needs no secrecy
-
-// Sleep waits, or reports false when the context has ended.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
