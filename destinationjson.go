@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,11 +8,9 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // How destinations become JSON and come back. Configs go both ways through their own fields and
@@ -37,7 +34,7 @@ func (d *Destination) UnmarshalJSON(b []byte) error {
 		d.Config = readConfig(sent.Type, sent.Config)
 	}
 	if len(sent.Integration) > 0 {
-		_ = d.Integration.readLoose(sent.Integration) // of another shape: not ours to send again
+		_ = optjson.Loose(sent.Integration, &d.Integration) // of another shape: not ours to send again
 	}
 	return nil
 }
@@ -47,7 +44,7 @@ func (d Destination) MarshalJSON() ([]byte, error) {
 	config := []byte("null")
 	if !isNil(d.Config) {
 		var err error
-		if config, err = encodeConfig(d.Config, false); err != nil {
+		if config, err = optjson.Redacted(d.Config); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +84,7 @@ func (d Destination) wire(op Op) (w wireDestination, err error) {
 
 // encode is the config with its credentials, as JSON and as its keys.
 func (d Destination) encode(op Op) (config []byte, keys configKeys, err error) {
-	config, err = encodeConfig(d.Config, true)
+	config, err = optjson.Revealed(d.Config)
 	if err == nil && badText.Match(config) {
 		err = errors.New("it has invalid UTF-8")
 	}
@@ -129,232 +126,39 @@ func checkConfigValues(op Op, keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// configReaders read the config of each known kind.
-var configReaders = map[DestinationType]func([]byte) (DestinationConfig, error){
-	DestinationS3:           readAs[S3Config],
-	DestinationAwsS3:        readAs[S3Config],
-	DestinationS3Compatible: readAs[S3Config],
-	DestinationSnowflake:    readAs[SnowflakeConfig],
-	DestinationPostgres:     readAs[PostgresConfig],
-	DestinationRedshift:     readAs[RedshiftConfig],
-	DestinationBigQuery:     readAs[BigQueryConfig],
-	DestinationDatabricks:   readAs[DatabricksConfig],
-	DestinationAzureBlob:    readAs[AzureBlobConfig],
-	DestinationHTTP:         readAs[HTTPConfig],
-	DestinationWorkflows:    readAs[WorkflowsConfig],
-	DestinationFileDownload: readAs[FileDownloadConfig],
-	DestinationNoOp:         readAs[NoOpConfig],
-}
-
-func readAs[C DestinationConfig](b []byte) (DestinationConfig, error) {
-	var config C
-	err := decodeConfig(b, &config)
-	return config, err
+// knownConfigs has one config of each type, to find the type that fits a kind.
+var knownConfigs = []DestinationConfig{
+	S3Config{}, SnowflakeConfig{}, PostgresConfig{}, RedshiftConfig{}, BigQueryConfig{}, DatabricksConfig{},
+	AzureBlobConfig{}, HTTPConfig{}, WorkflowsConfig{}, FileDownloadConfig{}, NoOpConfig{},
 }
 
 func readConfig(t DestinationType, b json.RawMessage) DestinationConfig {
-	if reader, ok := configReaders[t]; ok {
-		if config, err := reader(b); err == nil {
-			return config
+	for _, known := range knownConfigs {
+		if !known.fits(t) {
+			continue
+		}
+		config := reflect.New(reflect.TypeOf(known))
+		if optjson.Decode(b, config.Interface()) == nil {
+			return config.Elem().Interface().(DestinationConfig)
 		}
 	}
 	return RawConfig(b)
 }
 
-// optional is what the codec asks of an Opt.
-type optional interface {
-	IsZero() bool
-	encode(reveal bool) ([]byte, error)
-}
-
-// revealer is a value with another form on the wire than in print.
-type revealer interface{ wireJSON() ([]byte, error) }
-
-func (o Opt[T]) encode(reveal bool) ([]byte, error) {
-	if v, ok := any(o.v).(revealer); ok && reveal && o.state == optValue {
-		return v.wireJSON()
-	}
-	return o.MarshalJSON()
-}
-
-// readLoose also reads numbers and booleans that the service has turned into strings.
-func (o *Opt[T]) readLoose(b []byte) error {
-	err := json.Unmarshal(b, o)
-	var text string
-	if err == nil || json.Unmarshal(b, &text) != nil {
-		return err
-	}
-	text = strings.TrimSpace(text)
-	read := Opt[T]{state: optValue}
-	var failed error // it quotes the text; err does not
-	switch v := any(&read.v).(type) {
-	case *int:
-		*v, failed = strconv.Atoi(text)
-	case *int64:
-		*v, failed = strconv.ParseInt(text, 10, 64)
-	case *bool:
-		*v, failed = strconv.ParseBool(text)
-	default:
-		return err
-	}
-	if text == "None" || text == "" {
-		read, failed = Null[T](), nil
-	}
-	if failed != nil {
-		return err
-	}
-	*o = read
-	return nil
-}
-
-// encodeConfig writes a config, or a part of one: its fields that are not absent, and Extra.
-func encodeConfig(config any, reveal bool) ([]byte, error) {
-	v := reflect.Indirect(reflect.ValueOf(config))
-	if raw, ok := reflect.TypeAssert[RawConfig](v); ok {
-		return raw.encode(reveal), nil
-	}
-	out := map[string]json.RawMessage{}
-	for i, name := range configFields(v.Type()) {
-		field, ok := reflect.TypeAssert[optional](v.Field(i))
-		if !ok && name != extraField {
-			return nil, fmt.Errorf("%T is not a config of this package", config)
-		}
-		if !ok || field.IsZero() {
-			continue
-		}
-		b, err := field.encode(reveal)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out[name] = b
-	}
-	extra, _ := reflect.TypeAssert[ExtraKeys](v.FieldByName(extraField))
-	for name, value := range extra {
-		if slices.Contains(configFields(v.Type()), name) {
-			return nil, fmt.Errorf("%s has a field of its own and cannot be in Extra", name)
-		}
-		if !reveal {
-			value = mask.Member(name, value)
-		}
-		out[name] = value
-	}
-	return json.Marshal(out)
-}
-
-// decodeConfig fills *into with the keys of a JSON object; those that it does not know go into
-// Extra.
-func decodeConfig(b []byte, into any) error {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(b, &keys); err != nil {
-		return err
-	}
-	v := reflect.ValueOf(into).Elem()
-	v.SetZero()
-	for i, name := range configFields(v.Type()) {
-		value, sent := keys[name]
-		if name == extraField || !sent {
-			continue
-		}
-		field := v.Field(i).Addr().Interface().(interface{ readLoose(b []byte) error })
-		if err := field.readLoose(value); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		delete(keys, name)
-	}
-	if len(keys) > 0 {
-		v.FieldByName(extraField).Set(reflect.ValueOf(ExtraKeys(keys)))
-	}
-	return nil
-}
-
-const extraField = "Extra"
-
-// configFields are the JSON names of a config's fields in their order, Extra included.
-func configFields(t reflect.Type) []string {
-	if names, ok := fieldCache.Load(t); ok {
-		return names.([]string)
-	}
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i] = t.Field(i).Name
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" {
-			names[i] = tag
-		}
-	}
-	fieldCache.Store(t, names)
-	return names
-}
-
-var fieldCache sync.Map
-
-// isNil reports whether an interface holds nothing, or a pointer or a function that is nil.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
-}
-
-func (s Secret) wireJSON() ([]byte, error) { return json.Marshal(s.Reveal()) }
-
 // MarshalJSON writes the id, the role, or the credentials redacted.
-func (a RedshiftAuthorization) MarshalJSON() ([]byte, error) { return a.encode(false) }
-
-func (a RedshiftAuthorization) wireJSON() ([]byte, error) { return a.encode(true) }
-
-func (a RedshiftAuthorization) encode(reveal bool) ([]byte, error) {
-	if a.Integration != 0 || a.Role == "" {
-		return RedshiftBucketAccess{a.Integration, a.Credentials}.encode(reveal)
-	}
-	return json.Marshal(a.Role)
-}
+func (a RedshiftAuthorization) MarshalJSON() ([]byte, error) { return optjson.RedactedUnion(a) }
 
 // UnmarshalJSON reads an id, a role or credentials. A text of digits is an id.
-func (a *RedshiftAuthorization) UnmarshalJSON(b []byte) error {
-	*a = RedshiftAuthorization{}
-	var access RedshiftBucketAccess
-	err := access.UnmarshalJSON(b)
-	if err != nil && bytes.HasPrefix(b, []byte(`"`)) {
-		return json.Unmarshal(b, &a.Role)
-	}
-	a.Integration, a.Credentials = access.Integration, access.Credentials
-	return err
-}
+func (a *RedshiftAuthorization) UnmarshalJSON(b []byte) error { return optjson.DecodeUnion(b, a) }
 
 // MarshalJSON writes the id, or the credentials redacted.
-func (a RedshiftBucketAccess) MarshalJSON() ([]byte, error) { return a.encode(false) }
-
-func (a RedshiftBucketAccess) wireJSON() ([]byte, error) { return a.encode(true) }
-
-func (a RedshiftBucketAccess) encode(reveal bool) ([]byte, error) {
-	if a.Integration != 0 {
-		return json.Marshal(a.Integration)
-	}
-	return encodeConfig(a.Credentials, reveal)
-}
+func (a RedshiftBucketAccess) MarshalJSON() ([]byte, error) { return optjson.RedactedUnion(a) }
 
 // UnmarshalJSON reads an id or credentials. A text of digits is an id.
-func (a *RedshiftBucketAccess) UnmarshalJSON(b []byte) error {
-	*a = RedshiftBucketAccess{}
-	if bytes.HasPrefix(b, []byte(`{`)) {
-		return json.Unmarshal(b, &a.Credentials)
-	}
-	var id Opt[int64]
-	err := id.readLoose(b)
-	a.Integration = id.Or(0)
-	return err
-}
-
-func (c AWSCredentials) wireJSON() ([]byte, error)     { return encodeConfig(c, true) }
-func (c RedshiftCopyInputs) wireJSON() ([]byte, error) { return encodeConfig(c, true) }
-
-func (c RawConfig) encode(reveal bool) []byte {
-	if reveal {
-		return c
-	}
-	return mask.JSON(json.RawMessage(c))
-}
+func (a *RedshiftBucketAccess) UnmarshalJSON(b []byte) error { return optjson.DecodeUnion(b, a) }
 
 // MarshalJSON writes the config with credentials redacted.
-func (c RawConfig) MarshalJSON() ([]byte, error) { return c.encode(false), nil }
+func (c RawConfig) MarshalJSON() ([]byte, error) { return mask.JSON(json.RawMessage(c)), nil }
 
 // UnmarshalJSON keeps the bytes.
 func (c *RawConfig) UnmarshalJSON(b []byte) error {
@@ -363,7 +167,7 @@ func (c *RawConfig) UnmarshalJSON(b []byte) error {
 }
 
 // String is the config with credentials redacted.
-func (c RawConfig) String() string { return string(c.encode(false)) }
+func (c RawConfig) String() string { return string(mask.JSON(json.RawMessage(c))) }
 
 // Format writes String under every verb.
 func (c RawConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
@@ -371,22 +175,11 @@ func (c RawConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.Stri
 // LogValue is String for slog.
 func (c RawConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-func (e ExtraKeys) encode() []byte {
-	if len(e) == 0 {
-		return []byte("{}")
-	}
-	b, err := json.Marshal(map[string]json.RawMessage(e))
-	if err != nil {
-		return []byte(redacted)
-	}
-	return mask.JSON(b)
-}
-
 // MarshalJSON writes the keys with credentials redacted.
-func (e ExtraKeys) MarshalJSON() ([]byte, error) { return e.encode(), nil }
+func (e ExtraKeys) MarshalJSON() ([]byte, error) { return optjson.RedactedKeys(optjson.Keys(e)), nil }
 
 // String is the keys as JSON with credentials redacted.
-func (e ExtraKeys) String() string { return string(e.encode()) }
+func (e ExtraKeys) String() string { return string(optjson.RedactedKeys(optjson.Keys(e))) }
 
 // Format writes String under every verb.
 func (e ExtraKeys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // Destination is where an export writes to. On read the service leaves credentials out.
@@ -296,79 +297,79 @@ func (d Destination) check(op Op) error {
 }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c S3Config) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c S3Config) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *S3Config) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *S3Config) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c SnowflakeConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c SnowflakeConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *SnowflakeConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *SnowflakeConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c PostgresConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c PostgresConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *PostgresConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *PostgresConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c RedshiftConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c RedshiftConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *RedshiftConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *RedshiftConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c RedshiftCopyInputs) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c RedshiftCopyInputs) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *RedshiftCopyInputs) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *RedshiftCopyInputs) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c AWSCredentials) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c AWSCredentials) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *AWSCredentials) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *AWSCredentials) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c BigQueryConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c BigQueryConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *BigQueryConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *BigQueryConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c DatabricksConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c DatabricksConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *DatabricksConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *DatabricksConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c AzureBlobConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c AzureBlobConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *AzureBlobConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *AzureBlobConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c HTTPConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c HTTPConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *HTTPConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *HTTPConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c WorkflowsConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c WorkflowsConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *WorkflowsConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *WorkflowsConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c FileDownloadConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c FileDownloadConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *FileDownloadConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *FileDownloadConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c NoOpConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+func (c NoOpConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
 
 // UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *NoOpConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func (c *NoOpConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }

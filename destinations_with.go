@@ -3,9 +3,10 @@ package hogapi
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // With returns the destination of an update that changes only the keys of config: all other keys
@@ -45,7 +46,7 @@ func (d Destination) isReplaced() bool {
 	return d.Integration.IsZero() && (isOld || !d.Type.IsKnown())
 }
 
-type configKeys = map[string]json.RawMessage
+type configKeys = optjson.Keys
 
 // completed is the config to send for the keys that d changes, and the whole config that they make.
 func (d Destination) completed(op Op, changed configKeys) (config []byte, whole configKeys, err error) {
@@ -55,7 +56,7 @@ func (d Destination) completed(op Op, changed configKeys) (config []byte, whole 
 		if err != nil {
 			return nil, nil, err
 		}
-		changed = overlaid(below, changed)
+		changed = optjson.Overlay(below, changed)
 	}
 	var stored configKeys
 	if !isNil(read.Config) {
@@ -63,7 +64,7 @@ func (d Destination) completed(op Op, changed configKeys) (config []byte, whole 
 			return nil, nil, err
 		}
 	}
-	whole = overlaid(stored, changed)
+	whole = optjson.Overlay(stored, changed)
 	names, isKnown := unreturned[read.Type]
 	switch {
 	case !read.isReplaced():
@@ -113,18 +114,4 @@ func lostInside(keys configKeys) (lost []string) {
 		}
 	}
 	return lost
-}
-
-// overlaid is a config with the changed keys over it, all the way down.
-func overlaid(below, changed configKeys) configKeys {
-	whole := configKeys{}
-	maps.Copy(whole, below)
-	for name, value := range changed {
-		var was, is configKeys
-		if json.Unmarshal(below[name], &was) == nil && was != nil && json.Unmarshal(value, &is) == nil && is != nil {
-			value, _ = json.Marshal(overlaid(was, is)) //nolint:errchkjson // was valid JSON
-		}
-		whole[name] = value
-	}
-	return whole
 }
