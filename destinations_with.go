@@ -65,27 +65,36 @@ func (d Destination) completed(op Op, changed configKeys) (config []byte, whole 
 		}
 	}
 	whole = optjson.Overlay(stored, changed)
-	names, isKnown := unreturned[read.Type]
-	switch {
-	case !read.isReplaced():
+	sent := whole
+	if read.isReplaced() {
+		err = read.checkReplacement(op, stored, whole)
+	} else {
 		for name := range changed {
 			changed[name] = whole[name]
 		}
-		if err := refuseLoss(op, lostInside(changed), "some servers replace the whole key"); err != nil {
-			return nil, nil, err
-		}
-		config, err = json.Marshal(changed)
-		return config, whole, err
-	case stored == nil || !isKnown:
-		return nil, nil, &InputError{Op: op, Field: "Destination", Want: "With on a destination that was read from the service and is of a known type: " +
-			"the server may replace the whole config, and what it stores is not known; write the whole Destination without With"}
+		sent = changed
+		err = refuseLoss(op, lostInside(sent), "some servers replace the whole key")
 	}
-	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
-	if err := refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config"); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
-	config, err = json.Marshal(whole)
+	config, err = json.Marshal(sent)
 	return config, whole, err
+}
+
+// checkReplacement refuses to replace the stored config, of which only a part is read, by a whole one
+// that would lose some of it.
+func (d Destination) checkReplacement(op Op, stored, whole configKeys) error {
+	names, isKnown := unreturned[d.Type]
+	if stored == nil || !isKnown {
+		return &InputError{
+			Op: op, Field: "Destination",
+			Want: "With on a destination that was read from the service and is of a known type: the server may replace " +
+				"the whole config, and what it stores is not known; write the whole Destination without With",
+		}
+	}
+	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
+	return refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config")
 }
 
 // refuseLoss refuses to send a config without keys that the server stores.
@@ -93,8 +102,11 @@ func refuseLoss(op Op, lost []string, why string) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &InputError{Op: op, Field: "Destination.Config", Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, "+
-		"so this change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why)}
+	return &InputError{
+		Op: op, Field: "Destination.Config",
+		Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, so this "+
+			"change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why),
+	}
 }
 
 // lostInside are the credentials inside copy_inputs that would be lost with it.

@@ -83,17 +83,23 @@ func (l *login) UnmarshalJSON(b []byte) error  { return DecodeUnion(b, l) }
 
 const canary = "CanarySecret0123456789"
 
-var canaryText = json.RawMessage(`"` + canary + `"`)
+// text is JSON, as the value of a key.
+func text(s string) json.RawMessage { return json.RawMessage(s) }
+
+var canaryText = text(`"` + canary + `"`)
 
 // Each config in both forms. The revealed form is read to the same config again.
 func TestForms(t *testing.T) {
-	pair := part{Key: set(secret(canary)), Extra: keys{"my_secret": canaryText, "n": json.RawMessage(`1`)}}
+	pair := part{Key: set(secret(canary)), Extra: keys{"my_secret": canaryText, "n": text(`1`)}}
 	for name, tt := range map[string]struct {
 		config             config
 		redacted, revealed string
 	}{
 		"absent": {config{}, `{}`, `{}`},
-		"null":   {config{Port: null[int](), Key: null[secret](), Part: null[part]()}, `{"key":null,"part":null,"port":null}`, `{"key":null,"part":null,"port":null}`},
+		"null": {
+			config{Port: null[int](), Key: null[secret](), Part: null[part]()},
+			`{"key":null,"part":null,"port":null}`, `{"key":null,"part":null,"port":null}`,
+		},
 		"values": {
 			config{Name: set(""), Port: set(0), On: set(false), List: set([]string{})},
 			`{"list":[],"name":"","on":false,"port":0}`, `{"list":[],"name":"","on":false,"port":0}`,
@@ -123,7 +129,7 @@ func TestForms(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, tt.revealed, string(b))
 			}
-			back := config{Name: set("before"), Extra: keys{"before": json.RawMessage(`1`)}}
+			back := config{Name: set("before"), Extra: keys{"before": text(`1`)}}
 			require.NoError(t, Decode([]byte(tt.revealed), &back))
 			require.Equal(t, tt.config, back)
 		})
@@ -132,29 +138,30 @@ func TestForms(t *testing.T) {
 
 // Bytes are written as they are, or redacted as a whole where they are not JSON.
 func TestRaw(t *testing.T) {
-	for text, redacted := range map[string]string{
+	for sent, redacted := range map[string]string{
 		`{"deep":[{"token":"` + canary + `"}],"n":1}`: `{"deep":[{"token":"[redacted]"}],"n":1}`,
 		`{"token":"` + canary:                         `"[redacted]"`,
 	} {
-		b, err := Redacted(raw(text))
+		b, err := Redacted(raw(sent))
 		require.NoError(t, err)
 		require.Equal(t, redacted, string(b))
-		b, err = Revealed(raw(text))
+		b, err = Revealed(raw(sent))
 		require.NoError(t, err)
-		require.Equal(t, text, string(b))
+		require.Equal(t, sent, string(b))
 	}
 }
 
 func TestRedactedKeys(t *testing.T) {
 	require.Equal(t, `{}`, string(RedactedKeys(nil)))
-	require.Equal(t, `{"a":{"password":"[redacted]"},"b":1}`, string(RedactedKeys(Keys{"b": json.RawMessage(`1`), "a": json.RawMessage(`{"password":"x"}`)})))
-	require.Equal(t, `[redacted]`, string(RedactedKeys(Keys{"a": json.RawMessage(`"` + canary)})))
+	deep := Keys{"b": text(`1`), "a": text(`{"password":"x"}`)}
+	require.Equal(t, `{"a":{"password":"[redacted]"},"b":1}`, string(RedactedKeys(deep)))
+	require.Equal(t, `[redacted]`, string(RedactedKeys(Keys{"a": text(`"` + canary)})))
 }
 
 // No error of either form holds a credential.
 func TestEncodeErrors(t *testing.T) {
 	for want, c := range map[string]any{
-		"name has a field of its own and cannot be in Extra":      config{Key: set(secret(canary)), Extra: keys{"name": canaryText}},
+		"name has a field of its own and cannot be in Extra":      config{Extra: keys{"name": canaryText}},
 		"part: key has a field of its own and cannot be in Extra": config{Part: set(part{Extra: keys{"key": canaryText}})},
 		"optjson.alien is not a config of this package":           alien{Raw: raw(canaryText)},
 		"*optjson.alien is not a config of this package":          &alien{Raw: raw(canaryText)},
@@ -178,9 +185,9 @@ func TestDecode(t *testing.T) {
 		`{"port":" +07 ","on":"t"}`:           {Port: set(7), On: set(true)},
 		`{"port":"None","on":"","list":null}`: {Port: null[int](), On: null[bool](), List: null[[]string]()},
 		`{"name":"5432","key":"7"}`:           {Name: set("5432"), Key: set(secret("7"))},
-		`{"Extra":1,"x":"True"}`:              {Extra: keys{"Extra": json.RawMessage(`1`), "x": json.RawMessage(`"True"`)}},
+		`{"Extra":1,"x":"True"}`:              {Extra: keys{"Extra": text(`1`), "x": text(`"True"`)}},
 		`null`:                                {},
-		`{"login":" 7 ","part":{"new":1}}`:    {Login: set(login{ID: 7}), Part: set(part{Extra: keys{"new": json.RawMessage(`1`)}})},
+		`{"login":" 7 ","part":{"new":1}}`:    {Login: set(login{ID: 7}), Part: set(part{Extra: keys{"new": text(`1`)}})},
 		`{"login":"None"}`:                    {Login: set(login{})},
 		`{"login":{"key":"k"}}`:               {Login: set(login{Pair: part{Key: set(secret("k"))}})},
 	} {
@@ -208,7 +215,8 @@ func TestDecodeErrors(t *testing.T) {
 		ID   int64
 		Pair part
 	}
-	require.EqualError(t, DecodeUnion(canaryText, &access), "json: cannot unmarshal string into Go value of type int64", "it has no text")
+	err := DecodeUnion(canaryText, &access)
+	require.EqualError(t, err, "json: cannot unmarshal string into Go value of type int64", "it has no text")
 }
 
 func TestFieldNames(t *testing.T) {
@@ -217,9 +225,9 @@ func TestFieldNames(t *testing.T) {
 }
 
 func TestOverlay(t *testing.T) {
-	below := Keys{"a": json.RawMessage(`1`), "in": json.RawMessage(`{"x":1,"deep":{"y":1}}`), "list": json.RawMessage(`[1]`)}
+	below := Keys{"a": text(`1`), "in": text(`{"x":1,"deep":{"y":1}}`), "list": text(`[1]`)}
 	whole := Overlay(below, Keys{
-		"a": json.RawMessage(`null`), "b": json.RawMessage(`2`), "in": json.RawMessage(`{"deep":{"z":2}}`), "list": json.RawMessage(`{"x":1}`),
+		"a": text(`null`), "b": text(`2`), "in": text(`{"deep":{"z":2}}`), "list": text(`{"x":1}`),
 	})
 	b, err := json.Marshal(whole)
 	require.NoError(t, err)

@@ -13,9 +13,8 @@ import (
 	"github.com/hogapi/hogapi/internal/optjson"
 )
 
-// How destinations become JSON and come back. Configs go both ways through their own fields and
-// Extra. Two forms are written: one for print, with credentials redacted, and the wire form, which
-// only ever goes into the body of a request.
+// Destinations as JSON: the form for print, with credentials redacted, and the wire form, which only
+// ever goes into the body of a request. How a config is written and read: internal/optjson.
 
 // UnmarshalJSON reads what the service sends. A config that does not fit its kind becomes a
 // [RawConfig].
@@ -92,7 +91,9 @@ func (d Destination) encode(op Op) (config []byte, keys configKeys, err error) {
 		err = json.Unmarshal(config, &keys)
 	}
 	if err != nil || keys == nil {
-		return nil, nil, &InputError{Op: op, Field: "Destination.Config", Want: "a config that is a JSON object" + reason(err)}
+		return nil, nil, &InputError{
+			Op: op, Field: "Destination.Config", Want: "a config that is a JSON object" + reason(err),
+		}
 	}
 	return config, keys, nil
 }
@@ -102,28 +103,6 @@ func reason(err error) string {
 		return ""
 	}
 	return ": " + mask.Clean(err.Error())
-}
-
-// configValues are the config keys with a known set of values.
-var configValues = map[string][]string{
-	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
-	"file_format":          {"JSONLines", "Parquet"},
-	"authentication_type":  {"password", "keypair"},
-	"properties_data_type": {"varchar", "super"},
-	"mode":                 {"INSERT", "COPY"},
-}
-
-func checkConfigValues(op Op, keys map[string]json.RawMessage) error {
-	for name, known := range configValues {
-		var value string
-		if json.Unmarshal(keys[name], &value) != nil || value == "" {
-			continue
-		}
-		if err := checkSpelling(op, "Destination.Config: "+name, value, known); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // knownConfigs has one config of each type, to find the type that fits a kind.
@@ -144,6 +123,84 @@ func readConfig(t DestinationType, b json.RawMessage) DestinationConfig {
 	}
 	return RawConfig(b)
 }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c S3Config) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *S3Config) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c SnowflakeConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *SnowflakeConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c PostgresConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *PostgresConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c RedshiftConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *RedshiftConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c RedshiftCopyInputs) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *RedshiftCopyInputs) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c AWSCredentials) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *AWSCredentials) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c BigQueryConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *BigQueryConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c DatabricksConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *DatabricksConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c AzureBlobConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *AzureBlobConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c HTTPConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *HTTPConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c WorkflowsConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *WorkflowsConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c FileDownloadConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *FileDownloadConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
+
+// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
+func (c NoOpConfig) MarshalJSON() ([]byte, error) { return optjson.Redacted(c) }
+
+// UnmarshalJSON reads the fields, and puts all else into Extra.
+func (c *NoOpConfig) UnmarshalJSON(b []byte) error { return optjson.Decode(b, c) }
 
 // MarshalJSON writes the id, the role, or the credentials redacted.
 func (a RedshiftAuthorization) MarshalJSON() ([]byte, error) { return optjson.RedactedUnion(a) }
