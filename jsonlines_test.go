@@ -2,12 +2,10 @@ package hogapi_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,16 +26,6 @@ func writeFile(t testing.TB, name, content string) (path string) {
 	path = filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-func zipped(t testing.TB, content string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := io.WriteString(z, content)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.String()
 }
 
 // record is what a source gave, with values of their own.
@@ -160,7 +148,7 @@ const oddLines = "\xef\xbb\xbf{\"event\":\"1\"}\r\n\r\n  \t\n{\"event\":\"2\"}\n
 
 func TestJSONLinesForms(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(t, oddLines), "named-otherwise": zipped(t, oddLines[:20]) + zipped(t, oddLines[20:])} {
+	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(oddLines), "named-otherwise": zipped(oddLines[:20]) + zipped(oddLines[20:])} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := writeFile(t, name, content)
@@ -226,7 +214,7 @@ func TestJSONLinesLongLine(t *testing.T) {
 func TestJSONLinesFatal(t *testing.T) {
 	t.Parallel()
 	lines := strings.Repeat(`{"event":"a"}`+"\n", 1000)
-	packed := zipped(t, lines)
+	packed := zipped(lines)
 	damaged := []byte(packed)
 	damaged[len(damaged)-6]++ // of the checksum
 	tests := []struct {
@@ -239,7 +227,7 @@ func TestJSONLinesFatal(t *testing.T) {
 		{"gzip with a wrong checksum", "e.gz", string(damaged), 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
 		{"gzip with something behind", "e.gz", packed + "more", 0, "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
 		{"an empty gz", "e.gz", "", 0, "e.gz: the file has 0 bytes"},
-		{"gzip in gzip", "e.gz", zipped(t, packed), 0, "compressed twice"},
+		{"gzip in gzip", "e.gz", zipped(packed), 0, "compressed twice"},
 		{"zip", "e.jsonl", "PK\x03\x04..", 0, "zip file"},
 		{"zstd", "e.jsonl", "\x28\xb5\x2f\xfd..", 0, "zstd"},
 		{"bzip2", "e.jsonl", "BZh91AY", 0, "bzip2"},
@@ -256,7 +244,7 @@ func TestJSONLinesFatal(t *testing.T) {
 	}
 	t.Run("gzip cut anywhere", func(t *testing.T) {
 		t.Parallel()
-		packed := zipped(t, oddLines)
+		packed := zipped(oddLines)
 		for n := 2; n < len(packed); n++ {
 			_, err := readSource(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", packed[:n])), hogapi.Position{})
 			require.ErrorContains(t, err, "the gzip file is cut off or damaged, so nothing of it was sent", "at byte %d", n)
@@ -339,7 +327,7 @@ func TestJSONLinesRefused(t *testing.T) {
 			assert.Empty(t, got)
 		})
 	}
-	packed := writeFile(t, "e.gz", zipped(t, "{\"event\":\"a\"}\n{\"event\":\"b\"}\n"))
+	packed := writeFile(t, "e.gz", zipped("{\"event\":\"a\"}\n{\"event\":\"b\"}\n"))
 	for _, offset := range []int64{13, 15, 30, 1000} {
 		_, err := readSource(t.Context(), hogapi.JSONLinesFile(packed), hogapi.Position{Key: "e.gz", Offset: offset})
 		require.ErrorContains(t, err, "e.gz: the file has changed since the import began")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -22,7 +23,7 @@ import (
 // it has not committed it enqueues again: nothing is lost, changed or hidden.
 func TestModelOfCapture(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, sized(300, 12_000, 300_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, testevents.Sized(300, 12_000, 300_000), func(t *testing.T, random *rand.Rand) {
 		w := &captureWorld{t: t, random: random, model: newModel(random, random.IntN(200), true), server: modelServer(random)}
 		var err error
 		w.client, err = hogapi.NewClient(w.server.ClientOptions("1")...)
@@ -175,5 +176,5 @@ func (r *captureRun) close(killed, patient bool) {
 			acknowledged = append(acknowledged, e.id)
 		}
 	}
-	require.Equal(r.t, digestOf(acknowledged), receipt.Digest)
+	require.Equal(r.t, testevents.DigestOf(acknowledged), receipt.Digest)
 }

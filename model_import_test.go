@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -28,7 +29,7 @@ import (
 // import neither loses, changes nor hides anything, and sends no more again than was in flight.
 func TestModelOfImport(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, sized(250, 8000, 200_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, testevents.Sized(250, 8000, 200_000), func(t *testing.T, random *rand.Rand) {
 		w := &importWorld{
 			t: t, random: random, model: newModel(random, random.IntN(250), false), server: modelServer(random),
 			disk: new(simdisk.Disk), stored: map[uuid.UUID]int{},
@@ -210,7 +211,7 @@ func (c *modelCheckpoint) Save(ctx context.Context, state []byte) error {
 
 // requireState demands that a state tells of the first n events what the model tells, and that they are where it says.
 func (w *importWorld) requireState(state []byte) (n int) {
-	receipt, place, err := hogapi.SavedState(state)
+	receipt, place, err := testevents.SavedState(state)
 	assert.NoError(w.t, err)
 	n = int(receipt.Read)
 	want := w.model.receipt(n)

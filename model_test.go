@@ -3,10 +3,8 @@ package hogapi_test
 import (
 	"crypto/sha1"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // K6. Random programs of events, flushes, crashes, resumptions and faults run against a model that says what must come of each
@@ -189,18 +188,8 @@ func (m *model) receipt(n int) hogapi.Receipt {
 		r.Days = append(r.Days, *d)
 	}
 	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
-	r.Digest = digestOf(ids)
+	r.Digest = testevents.DigestOf(ids)
 	return r
-}
-
-// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
-func digestOf(ids []uuid.UUID) string {
-	var high, low, carry uint64
-	for _, id := range ids {
-		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
-		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
-	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
 // fixed is a receipt without what depends on the way there, its times in UTC.
@@ -288,7 +277,7 @@ func modelServer(random *rand.Rand) *hogapitest.Server {
 func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 	slowly := func() time.Duration { return time.Duration(random.IntN(3000)) * time.Millisecond }
 	for range 1 + random.IntN(3) {
-		all := append(slices.Clone(everyFault), hogapitest.CutHeader(), hogapitest.Status(503), hogapitest.PartialCommit(-1, 500),
+		all := append(testevents.Faults(), hogapitest.CutHeader(), hogapitest.Status(503), hogapitest.PartialCommit(-1, 500),
 			hogapitest.Slow(slowly()), hogapitest.Slow(slowly(), hogapitest.CutAfter()), hogapitest.SlowAnswer(slowly()),
 			hogapitest.SlowAnswer(slowly(), hogapitest.PartialCommit(2, 503)))
 		faults = append(faults, all[random.IntN(len(all))])
@@ -327,7 +316,7 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 		return
 	}
 	const workers = 2
-	if raceDetector {
+	if hogapi.RaceDetector {
 		programs /= 10
 	}
 	for worker := range workers {
@@ -341,12 +330,4 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 			}
 		})
 	}
-}
-
-// unsettledUUIDs are those that an error lists.
-func unsettledUUIDs(e *hogapi.UnsettledError) (all []uuid.UUID) {
-	for ev := range e.Events() {
-		all = append(all, ev.UUID)
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"bytes"
@@ -18,9 +18,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // Some proofs need a process of its own to kill, freeze or weigh: this test program, started again with a task in its environment.
@@ -52,15 +54,17 @@ type childReport struct {
 
 var childTasks = map[string]func(task) childReport{"import": importFile}
 
-// addTask is for the beginning of the program: variables come before init.
+// addTask is for variables, which are set before TestMain.
 func addTask(name string, do func(task) childReport) bool {
 	childTasks[name] = do
 	return true
 }
 
-func init() {
+// TestMain runs a child's task, or else the tests.
+func TestMain(m *testing.M) {
 	text := os.Getenv(taskVariable)
 	if text == "" {
+		goleak.VerifyTestMain(m)
 		return
 	}
 	var t task
@@ -145,7 +149,7 @@ func (w task) settledIn(t *testing.T) int {
 	}
 	require.NoError(t, err)
 	_, state, _ := bytes.Cut(raw, []byte{'\n'}) // the first line is a checksum
-	return int(savedReceipt(t, state).Read)
+	return int(testevents.SavedReceipt(t, state).Read)
 }
 
 // slowly serves each request a little later, and knows when no request is under way.
@@ -170,13 +174,6 @@ func (s *slowly) quiet() {
 	}
 }
 
-func proofLevel() string {
-	if level := os.Getenv("HOGAPI_TEST"); level != "" {
-		return level
-	}
-	return "gate"
-}
-
 // measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
 func measuresMemory(t *testing.T) {
 	t.Helper()
@@ -185,18 +182,8 @@ func measuresMemory(t *testing.T) {
 	}
 }
 
-var raceDetector = hogapi.RaceDetector
-
-// sized chooses the gate's figure or the nightly run's; the deep run has its own where it is given.
-func sized[T any](short, long T, deep ...T) T {
-	switch level := proofLevel(); {
-	case level == "deep" && len(deep) > 0:
-		return deep[0]
-	case level == "gate":
-		return short
-	}
-	return long
-}
+// raceDetector reports that everything takes some ten times as long, and several times the memory.
+var raceDetector bool
 
 // serve opens a loopback port for a handler and returns its URL.
 func serve(t *testing.T, h http.Handler) string {
@@ -204,4 +191,24 @@ func serve(t *testing.T, h http.Handler) string {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// writeFile makes a file in a folder of the test.
+func writeFile(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// requireCounts compares a receipt's days with the ledger.
+func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
+	t.Helper()
+	booked := map[hogapitest.EventDay]int{}
+	for _, d := range r.Days {
+		if d.Acknowledged > 0 {
+			booked[hogapitest.EventDay{Event: d.Event, Day: d.Day}] += int(d.Acknowledged)
+		}
+	}
+	require.Equal(t, ledger.Counts(), booked)
 }
