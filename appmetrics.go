@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -34,7 +35,7 @@ func (s *MetricSeries) UnmarshalJSON(b []byte) error {
 	var raw struct {
 		*plain
 
-		Dates []looseTime `json:"dates"`
+		Dates []loosetime.Time `json:"dates"`
 	}
 	*s = MetricSeries{}
 	raw.plain = (*plain)(s)
@@ -67,7 +68,7 @@ func (e *MetricError) UnmarshalJSON(b []byte) error {
 	var raw struct {
 		*plain
 
-		LastSeen looseTime `json:"last_seen"`
+		LastSeen loosetime.Time `json:"last_seen"`
 	}
 	raw.plain = (*plain)(e)
 	err := json.Unmarshal(b, &raw)
@@ -91,7 +92,7 @@ func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 	var raw struct {
 		*plain
 
-		Timestamp looseTime `json:"timestamp"`
+		Timestamp loosetime.Time `json:"timestamp"`
 	}
 	raw.plain = (*plain)(d)
 	err := json.Unmarshal(b, &raw)
@@ -123,8 +124,8 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	var raw struct {
 		*plain
 
-		CreatedAt  looseTime `json:"created_at"`
-		FinishedAt looseTime `json:"finished_at"`
+		CreatedAt  loosetime.Time `json:"created_at"`
+		FinishedAt loosetime.Time `json:"finished_at"`
 	}
 	*h = HistoricalExport{}
 	raw.plain = (*plain)(h)

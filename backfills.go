@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -34,7 +36,15 @@ type Backfill struct {
 
 func (b *Backfill) complete() error { return hasID(b.ID) }
 
-func (b *Backfill) span() span { return spanOf(b.StartAt, orDefault(b.EndAt)) }
+func (b *Backfill) span() coverage.Span {
+	return coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
+}
+
+// mark is what of a record counts as a change.
+func (b *Backfill) mark() watch.Mark {
+	p := orDefault(b.Progress)
+	return watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns)
+}
 
 // BackfillProgress is how far a backfill has come, as the service sees it.
 type BackfillProgress struct {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -41,31 +43,10 @@ type BackfillBaseline struct {
 	Running []uuid.UUID `json:"running,omitzero"` // of the runs in such a baseline: those that were under way
 }
 
-func (b *BackfillBaseline) isNew(id uuid.UUID, created time.Time) bool {
-	return !created.Before(b.Since) && !slices.Contains(b.Known, id)
-}
-
-// clocksApart is how far the clocks of the service's own machines may be apart. It only bounds what
-// is read: what is there before a request is known by its ids.
-const clocksApart = time.Minute
-
-// baselineOf is what a page shows, the newest row first. The rows of the last minute are kept by their
-// ids, since a slow clock may put a later row among them.
-func baselineOf[T any](page *CursorPage[T], key func(T) (uuid.UUID, time.Time)) (b BackfillBaseline) {
-	for i, row := range page.Results {
-		id, created := key(row)
-		if i == 0 {
-			b.Since = created.Add(-clocksApart)
-		}
-		if created.Before(b.Since) {
-			return b
-		}
-		b.Known = append(b.Known, id)
-		if i == len(page.Results)-1 && page.Next != nil {
-			b.Since = created // there may be more of the same minute, all of them older
-		}
-	}
-	return b
+// baselineOf is what a page shows, the newest row first.
+func baselineOf[T any](page *CursorPage[T], key func(T) (uuid.UUID, time.Time)) BackfillBaseline {
+	b := coverage.BaselineOf(page.Results, page.Next == nil, key)
+	return BackfillBaseline{Since: b.Since, Known: b.Known}
 }
 
 // check refuses a ticket that does not say what to follow.
@@ -150,7 +131,7 @@ func beforeSending(op Op, err error) error {
 		refused.Op = op
 		return refused
 	}
-	return errorf("%s: nothing was sent, because reading what was there before failed: %v", op, err)
+	return errtext.Errorf("%s: nothing was sent, because reading what was there before failed: %v", op, err)
 }
 
 // result is what a call returns that begins what the ticket is for.

@@ -182,9 +182,10 @@ type DeliveryOptions struct {
 type deliverySettings struct {
 	DeliveryOptions
 
-	rate      int           // 0: unpaced
-	mostBatch int           // events of a batch where answers take long
-	prefix    func() []byte // of every request's body; a closure, since fmt prints bytes at any depth and the key is in it
+	rate      int                                     // 0: unpaced
+	mostBatch int                                     // events of a batch where answers take long
+	around    func(time.Time) (prefix, suffix []byte) // of every body; a closure, since fmt prints bytes at any depth and the key is in it
+	extra     int                                     // bytes of both
 }
 
 const (
@@ -233,7 +234,8 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 		s.MaxBatchEvents = min(s.MaxBatchEvents, max(s.rate/4, 1))
 	}
 	prefix := []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
-	s.prefix = func() []byte { return prefix }
+	suffix := []byte("]}")
+	s.around, s.extra = func(time.Time) ([]byte, []byte) { return prefix, suffix }, len(prefix)+len(suffix)
 	return s, nil
 }
 

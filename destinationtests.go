@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -104,7 +105,7 @@ func (s *BatchExportsService) TestDestination(
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
 	if hasNoTest(err) {
-		return nil, errorf("%s: %v: %s", ops.BatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
+		return nil, errtext.Errorf("%s: %v: %s", ops.BatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(string(export.Destination.Type)))
 	}
 	if err != nil {
 		return nil, err

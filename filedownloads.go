@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -310,13 +311,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 // [RunsService.Watch]; WatchOptions.Until is given the id, status, records and error of the
 // download's run.
 func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
-	return func(yield func(FileDownload, error) bool) {
-		for download, err := range s.watch(ctx, id, o, options) {
-			if !yield(orDefault(download), err) {
-				return
-			}
-		}
-	}
+	return watch.Values(s.watch(ctx, id, o, options))
 }
 
 // Wait returns when a file download is over. The error is nil only if it completed, or is still
@@ -324,7 +319,7 @@ func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *Watch
 // [ErrRunCancelled]. The download as it was last seen is returned with every error; it is nil if it
 // was never seen.
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
-	download, err := lastOf(s.watch(ctx, id, o, options))
+	download, err := watch.Last(s.watch(ctx, id, o, options))
 	if err == nil {
 		err = download.ended()
 	}
@@ -344,18 +339,9 @@ func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *Watch
 	if err != nil {
 		return failedSeq[*FileDownload](err)
 	}
-	return watch(ctx, w, "file download "+id.String(), func() look[FileDownload] {
-		var before *runMark
-		return func(ctx context.Context) (sight[FileDownload], error) {
-			download, err := s.Get(ctx, id, options...)
-			if err != nil {
-				return sight[FileDownload]{}, err
-			}
-			run := download.run()
-			now := run.mark()
-			changed := before == nil || *before != now
-			before = &now
-			return sight[FileDownload]{download, changed, w.Until(*run)}, nil
-		}
+	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
+	return watch.Changes(ctx, w.pace(), "file download "+id.String(), get, func(d *FileDownload) (watch.Mark, bool) {
+		run := d.run()
+		return run.mark(), w.Until(*run)
 	})
 }

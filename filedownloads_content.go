@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -161,7 +162,7 @@ func (t *transfer) try(ctx context.Context) error {
 		if failures >= policy.MaxTries {
 			return again.error
 		}
-		if !sleep(ctx, httptry.Jitter(policy.BaseDelay, policy.MaxDelay, failures, httptry.Random())) {
+		if !watch.Sleep(ctx, httptry.Jitter(policy.BaseDelay, policy.MaxDelay, failures, httptry.Random())) {
 			return t.ended(ctx, again.error)
 		}
 	}

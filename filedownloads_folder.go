@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -82,13 +83,13 @@ func (d folderDownload) run(
 		return nil, err
 	}
 	if download.Status.goesOn() {
-		return nil, errorf("file download %s is still %s: wait until it is over", id, download.Status)
+		return nil, errtext.Errorf("file download %s is still %s: wait until it is over", id, download.Status)
 	}
 	if err := download.ended(); err != nil {
 		return nil, err
 	}
 	if n := download.RecordsCompleted; n != nil && *n > 0 && len(download.Files) == 0 {
-		return nil, errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
+		return nil, errtext.Errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
 	}
 	unlock, err := d.lock(folder, id)
 	if err != nil {

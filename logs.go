@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -33,13 +34,13 @@ type LogEntry struct {
 // UnmarshalJSON also reads the keys of older servers, and times without a zone, which are UTC.
 func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	var raw struct {
-		Timestamp     looseTime `json:"timestamp"`
-		Level         LogLevel  `json:"level"`
-		Message       string    `json:"message"`
-		InstanceID    string    `json:"instance_id"`
-		LogSourceID   string    `json:"log_source_id"`
-		RunID         string    `json:"run_id"`
-		BatchExportID string    `json:"batch_export_id"`
+		Timestamp     loosetime.Time `json:"timestamp"`
+		Level         LogLevel       `json:"level"`
+		Message       string         `json:"message"`
+		InstanceID    string         `json:"instance_id"`
+		LogSourceID   string         `json:"log_source_id"`
+		RunID         string         `json:"run_id"`
+		BatchExportID string         `json:"batch_export_id"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return err

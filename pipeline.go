@@ -78,7 +78,7 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	p.encoders.New = func() any { return &encoder{Encoder: wire.NewEncoder(gate, marks, seed)} }
 	p.committer = newCommitter(p, o, in)
 	p.sender = delivery.New(p.sending, delivery.Config{
-		Limits: set.limits(), Prefix: set.prefix, Suffix: []byte("]}"), Budget: p.budget, Ready: p.ready, Stop: p.stop,
+		Limits: set.limits(), Around: set.around, Extra: set.extra, Budget: p.budget, Ready: p.ready, Stop: p.stop,
 		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Refused: p.refused, Tried: p.tried,
 		Wide: func() { p.ledger.Count(string(WarnWideBatch), 1) },
 	})

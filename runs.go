@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -40,6 +41,10 @@ type Run struct {
 }
 
 func (r *Run) complete() error { return hasID(r.ID) }
+
+func (r *Run) span() coverage.Span {
+	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
+}
 
 // RunStatus is the state of a run or of a backfill. The service may add further ones: see
 // [RunStatus.IsKnown].
@@ -231,7 +236,7 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 				return
 			}
 			x := run.span()
-			key := [2]int64{x.start.UnixMicro(), x.end.UnixMicro()}
+			key := [2]int64{x.Start.UnixMicro(), x.End.UnixMicro()}
 			if _, isOld := seen[key]; isOld {
 				continue
 			}

@@ -51,8 +51,8 @@ func (c *core) capturePost(
 }
 
 // post makes one try of a batch.
-func (p *pipeline) post(body *delivery.Body) delivery.Answer {
-	start := time.Now()
+func (p *pipeline) post(request *delivery.Request) delivery.Answer {
+	start, body := time.Now(), request.Body
 	r := p.core.capturePost(p.posting, captureOperation, body.Open, int64(body.Size), body.Gzip)
 	answered := p.answered.Load()
 	if r.Status != 0 {

@@ -48,12 +48,6 @@ type part struct{ from, to int }
 
 func (r part) len() int { return r.to - r.from }
 
-// halves splits a part of two items or more.
-func (r part) halves() (first, second part) {
-	middle := r.from + r.len()/2
-	return part{r.from, middle}, part{middle, r.to}
-}
-
 // items is the bytes of a part.
 func (b *batch) items(r part) []byte {
 	begin := 0

@@ -37,17 +37,19 @@ type Limits struct {
 type Config struct {
 	Limits
 
-	Prefix func() []byte     // of every body
-	Suffix []byte            // of every body
+	Around func(begun time.Time) (prefix, suffix []byte) // the items of a request that began then
+	Extra  int                                           // bytes of prefix and suffix, at most
+
 	Budget *Budget           // that the items' bytes are held in
 	Ready  <-chan struct{}   // closed when the first request may go out
 	Stop   func(cause error) // ends the context of the Sender
 
-	Post    func(body *Body) Answer
+	Post    func(r *Request) Answer
 	GaveUp  func(a Answer, since time.Time) error // the cause of a stop after failures that lasted too long
 	Sent    func(seqs []uint64)                   // the service may have these; called unless they are settled at once
 	Settled func(seqs []uint64)
-	Refused func(seq uint64, wire []byte, a Answer) error // of an item sent alone; an error stops
+	Refused func(seq uint64, wire []byte, a Answer) error // of an item sent alone, or by its own fate; an error stops
+	Unsure  func(seq uint64, wire []byte, a Answer) error // of an item whose fate nobody knows; an error stops
 	Tried   func(Try)
 	Wide    func() // a batch spans more than a day
 }
@@ -60,6 +62,7 @@ const (
 	Wait    Verdict = iota // may pass: send the same again
 	Settled                // accepted
 	Split                  // something in the request is refused
+	Each                   // the items have fates of their own
 	Stop                   // every later request would fare the same
 )
 
@@ -68,6 +71,8 @@ type Answer struct {
 	Verdict    Verdict
 	Status     int           // 0: no answer
 	TooLarge   bool          // later requests must be smaller
+	Fates      []Fate        // of Each: one for each item, in their order
+	Reason     string        // of the fate of one item
 	RetryAfter time.Duration // 0: not said
 	Err        error         // why there is no answer, or what it says
 	Stop       error         // the cause of a Stop

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (l *lane) fits(i Item) bool {
 		return true
 	}
 	items, bytes := l.s.throttle.batchLimits()
-	if len(b.ends) >= items || len(l.s.cfg.Prefix())+len(b.body)+len(",")+len(i.Wire)+len(l.s.cfg.Suffix) > bytes {
+	if len(b.ends) >= items || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
 		return false
 	}
 	span := l.s.cfg.BatchSpan
@@ -127,23 +128,21 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 // the item that is refused is alone.
 func (l *lane) deliver(b *batch) {
 	defer l.done(b)
-	work := []part{{0, len(b.ends)}}
+	work := [][]part{{{0, len(b.ends)}}}
 	for len(work) > 0 {
-		r := work[0]
+		r := newRequest(b, work[0])
 		work = work[1:]
-		a, err := l.send(b, r)
-		switch {
-		case err != nil:
-		case a.Verdict == Settled:
-			l.s.cfg.Settled(b.seqs[r.from:r.to])
-		case r.len() > 1:
+		a, err := l.send(r)
+		switch left := r.Len(); {
+		case err != nil || left == 0:
+		case left > 1:
 			first, second := r.halves()
 			work = slices.Insert(work, 0, first, second)
 			if a.TooLarge {
-				l.s.throttle.tooLarge(len(b.items(r)))
+				l.s.throttle.tooLarge(r.size())
 			}
 		default:
-			err = l.s.cfg.Refused(b.seqs[r.from], b.items(r), a)
+			err = l.s.cfg.Refused(r.seqs()[0], r.bytes()[0], a)
 		}
 		if err != nil {
 			l.s.cfg.Stop(err)
@@ -170,40 +169,48 @@ func (l *lane) done(b *batch) {
 	}
 }
 
-// send sends a part until it is accepted or refused. An error ends the sending.
-func (l *lane) send(b *batch, r part) (Answer, error) {
-	s := l.s
-	body, err := l.pack(b, r)
-	if err != nil {
+// send sends a request until each item is settled, or something in it is refused: that is left in
+// it. An error ends the sending.
+func (l *lane) send(r *Request) (Answer, error) {
+	if err := l.pack(r); err != nil {
 		return Answer{}, err
 	}
-	defer l.unpack(b, body)
+	defer func() { l.unpack(r) }()
 	maySent := false // by an earlier try
-	for try := 1; ; try++ {
-		if err := l.await(b.seqs[r.from], r.len()); err != nil {
+	for r.Try = 1; ; r.Try++ {
+		items := r.Len()
+		if err := l.await(r.batch.seqs[r.parts[0].from], items); err != nil {
 			return Answer{}, err
 		}
-		a := s.cfg.Post(body)
+		a := l.s.cfg.Post(r)
+		fates := r.fates(a)
 		if a.Verdict != Settled && !a.Unsent {
-			s.cfg.Sent(b.seqs[r.from:r.to])
+			l.s.cfg.Sent(r.seqs())
 		}
-		wait, err := s.outcome(a, try)
-		tried := Try{Lane: l.number, Items: r.len(), Plain: body.Plain, Wire: body.Size, Number: try, Answer: a}
+		wait, err := l.s.outcome(fates.verdict(a), r.Try)
+		tried := Try{Lane: l.number, Items: items, Plain: r.Body.Plain, Wire: r.Body.Size, Number: r.Try, Answer: a}
 		if maySent && !a.Unsent {
-			tried.Resent = r.len()
+			tried.Resent = items
 		}
 		maySent = maySent || !a.Unsent
-		s.cfg.Tried(tried)
-		switch {
-		case err != nil:
-			return a, err
-		case a.Verdict == Stop:
-			return a, a.Stop
-		case a.Verdict != Wait:
+		l.s.cfg.Tried(tried)
+		if settleErr := l.s.settle(r, a, fates); err == nil {
+			err = settleErr
+		}
+		if err != nil || a.Verdict == Stop {
+			return a, cmp.Or(err, a.Stop)
+		}
+		if r.Len() == 0 || a.Verdict == Split {
 			return a, nil
 		}
-		if err := pause(s.ctx, nil, wait); err != nil {
+		if err := pause(l.s.ctx, nil, wait); err != nil {
 			return a, err
+		}
+		if r.Len() < items {
+			l.unpack(r)
+			if err := l.pack(r); err != nil {
+				return a, err
+			}
 		}
 	}
 }
@@ -214,7 +221,10 @@ func (s *Sender) outcome(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
-	return s.throttle.after(a, try)
+	if wait, err = s.throttle.after(a, try); a.Verdict == Each {
+		wait = max(jitter(try), min(a.RetryAfter, s.cfg.NoProgress))
+	}
+	return wait, err
 }
 
 // await waits for everything that a request needs: the permission to begin, the end of an outage,
@@ -228,31 +238,39 @@ func (l *lane) await(oldest uint64, items int) error {
 	return l.s.throttle.enter(l.s.ctx, oldest, items)
 }
 
-// pack makes the body of a part. Its items are not copied.
-func (l *lane) pack(b *batch, r part) (*Body, error) {
+// pack makes the body of a request. Its items are not copied.
+func (l *lane) pack(r *Request) error {
 	s := l.s
-	pieces := [][]byte{s.cfg.Prefix(), b.items(r), s.cfg.Suffix}
+	prefix, suffix := s.cfg.Around(r.Begun)
+	pieces := append(append([][]byte{prefix}, r.bytes()...), suffix)
 	plain := 0
 	for _, piece := range pieces {
 		plain += len(piece)
 	}
 	if s.cfg.NoCompression {
-		return &Body{Plain: plain, Size: plain, chunks: pieces}, nil
+		r.Body = &Body{Plain: plain, Size: plain, chunks: pieces}
+		return nil
 	}
 	out := chunks{spares: s.zips}
 	if err := s.zippers.compress(&out, pieces); err != nil {
-		return nil, err
+		return err
 	}
 	s.cfg.Budget.Hold(out.size)
-	return &Body{Plain: plain, Size: out.size, Gzip: true, chunks: out.list}, nil
+	r.Body = &Body{Plain: plain, Size: out.size, Gzip: true, chunks: out.list}
+	return nil
 }
 
-// unpack gives a body's buffers back, unless a transport may still read them: another request must
-// never fill them.
-func (l *lane) unpack(b *batch, body *Body) {
+// unpack gives the buffers of a request's body back, unless a transport may still read them: another
+// request must never fill them.
+func (l *lane) unpack(r *Request) {
+	body := r.Body
+	if body == nil {
+		return
+	}
+	r.Body = nil
 	over := body.end()
 	if !body.Gzip {
-		b.lent = b.lent || !over
+		r.batch.lent = r.batch.lent || !over
 		return
 	}
 	if over {

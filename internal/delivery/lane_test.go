@@ -44,11 +44,16 @@ func (b testBatch) keeps(l Limits) bool {
 	return b.items <= l.BatchItems && b.bytes <= l.BatchBytes && (l.BatchSpan == 0 || b.newest.Sub(b.oldest) <= l.BatchSpan)
 }
 
+// around is a fixed beginning and end of every body.
+func around(prefix, suffix string) func(time.Time) ([]byte, []byte) {
+	return func(time.Time) ([]byte, []byte) { return []byte(prefix), []byte(suffix) }
+}
+
 // idle is a Sender whose lanes do not run.
 func idle(l Limits, prefix string) *Sender {
 	s := &Sender{
 		cfg: Config{
-			Limits: l, Prefix: func() []byte { return []byte(prefix) }, Suffix: []byte("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
+			Limits: l, Around: around(prefix, "]}"), Extra: len(prefix) + len("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
 		},
 		ctx: context.Background(), throttle: newThrottle(l, nil), zippers: newZippers(), bodies: &spares{}, zips: &spares{most: 1 << 20},
 	}
@@ -132,8 +137,8 @@ func TestLanesEndWhenStopped(t *testing.T) {
 	posted := 0
 	s := New(ctx, Config{
 		Limits: Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, BatchBytes: 1 << 20, NoCompression: true}, Budget: NewBudget(Held{10, 100}),
-		Prefix: func() []byte { return []byte("[") }, Ready: closed(), Stop: stop, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
-		Post: func(*Body) Answer {
+		Around: around("[", ""), Ready: closed(), Stop: stop, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
+		Post: func(*Request) Answer {
 			posted++
 			return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
 		},
@@ -159,11 +164,12 @@ func TestBodyIsNotOpenedLate(t *testing.T) {
 	s.Add(Item{Wire: []byte("x")})
 	l.seal()
 	b, _, _ := l.take()
-	body, err := l.pack(b, part{0, 1})
-	require.NoError(t, err)
+	r := newRequest(b, []part{{0, 1}})
+	require.NoError(t, l.pack(r))
+	body := r.Body
 	require.NoError(t, body.Open().Close())
-	l.unpack(b, body)
-	_, err = io.ReadAll(body.Open())
+	l.unpack(r)
+	_, err := io.ReadAll(body.Open())
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
@@ -233,8 +239,8 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, NoProgress: time.Hour,
 					NoCompression: seed%2 == 0,
 				},
-				Budget: budget, Prefix: func() []byte { return []byte("[") }, Suffix: []byte("]}"), Ready: closed(), Stop: stop,
-				Post: func(b *Body) Answer { return m.post(t, b) }, GaveUp: func(Answer, time.Time) error { return errGaveUp },
+				Budget: budget, Around: around("[", "]}"), Ready: closed(), Stop: stop,
+				Post: func(r *Request) Answer { return m.post(t, r.Body) }, GaveUp: func(Answer, time.Time) error { return errGaveUp },
 				Sent: func([]uint64) {}, Wide: func() {}, Tried: func(Try) {},
 				Settled: func(seqs []uint64) {
 					mu.Lock()
@@ -296,8 +302,8 @@ func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
 		var sent int
 		s := New(t.Context(), Config{
 			Limits: Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, NoProgress: time.Hour, FirstAnswer: time.Hour, NoCompression: true},
-			Budget: NewBudget(Held{10, 100}), Prefix: func() []byte { return []byte("[") }, Ready: closed(), Stop: func(error) {}, Wide: func() {},
-			Post: func(*Body) Answer {
+			Budget: NewBudget(Held{10, 100}), Around: around("[", ""), Ready: closed(), Stop: func(error) {}, Wide: func() {},
+			Post: func(*Request) Answer {
 				a := answers[0]
 				answers = answers[1:]
 				return a

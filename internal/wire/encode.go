@@ -34,7 +34,10 @@ type Encoder struct {
 	visitGroup  jsonb.Visitor // of $groups, bound once
 	groupWarn   Warnings      // what it has found
 
-	buf, props, rewritten []byte // scratch
+	root      root          // of the event at hand; empty but for capture v1
+	visitRoot jsonb.Visitor // moves a property there, bound once
+
+	buf, props, rewritten, object []byte // scratch
 }
 
 // Stamps are the properties that every event gets unless it has them.
@@ -65,7 +68,7 @@ func NewStamps(library, version, importID string) (s Stamps) {
 // NewEncoder makes an encoder that obeys a gate. The seed is of the hash of distinct ids.
 func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
 	e := &Encoder{gate: g, stamps: s, seed: seed}
-	e.visit, e.visitMember, e.visitGroup = e.own.noteRaw, e.own.note, e.noteGroup
+	e.visit, e.visitMember, e.visitGroup, e.visitRoot = e.own.noteRaw, e.own.note, e.noteGroup, e.root.take
 	return e
 }
 
@@ -124,6 +127,9 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 	}
 	if err == nil && (e.seen.noted || e.seen.hasHeatmap()) {
 		members, err = e.rewrite(f, members)
+	}
+	if err == nil && e.gate.rules.Protocol == ProtocolV1 {
+		members, err = e.lift(members)
 	}
 	if err != nil {
 		return nil, jsonRefusal("properties", err)
@@ -192,8 +198,13 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 		return nil, jsonRefusal("distinct_id", err)
 	}
 	quoted := b[from:]
+	isV1 := e.gate.rules.Protocol == ProtocolV1
+	if isV1 {
+		b = e.root.append(b)
+	}
 	b = append(b, `,"properties":{`...)
-	if len(e.seen.distinctID) == 0 {
+	begin := len(b)
+	if len(e.seen.distinctID) == 0 && !isV1 {
 		b = append(b, `"distinct_id":`...)
 		b = append(b, quoted...)
 		if len(members) > 0 {
@@ -210,22 +221,29 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 			return nil, refusal
 		}
 	}
+	if len(b) > begin && b[begin] == ',' { // there is no property before
+		b = append(b[:begin], b[begin+1:]...)
+		e.added.from, e.added.to = e.added.from-1, e.added.to-1
+		e.added.from = max(e.added.from, begin)
+	}
 	return append(b, "}}"...), nil
 }
 
-// appendStamps adds the library's own properties where the event lacks them.
+// appendStamps adds the library's own properties where the event lacks them. Capture v1 makes those
+// that name the library of a header.
 func (e *Encoder) appendStamps(b []byte) []byte {
-	s := e.seen
-	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 {
+	s, isV1 := e.seen, e.gate.rules.Protocol == ProtocolV1
+	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 && !isV1 {
 		return append(b, e.stamps.all...)
 	}
-	if e.gate.rules.Protocol == ProtocolV1 && len(s.lib) > 0 && s.facts&hasImportLib == 0 { // capture v1 overwrites $lib
-		b = append(append(b, `,"$import_lib":`...), s.lib...)
-	}
-	for _, stamp := range []struct{ own, ours []byte }{
-		{s.lib, e.stamps.lib}, {s.version, e.stamps.version}, {s.geoip, e.stamps.geoip}, {s.importJob, e.stamps.importJob},
+	for _, stamp := range []struct {
+		own, ours []byte
+		isHeader  bool
+	}{
+		{s.lib, e.stamps.lib, isV1}, {s.version, e.stamps.version, isV1},
+		{s.geoip, e.stamps.geoip, false}, {s.importJob, e.stamps.importJob, false},
 	} {
-		if len(stamp.own) == 0 {
+		if len(stamp.own) == 0 && !stamp.isHeader {
 			b = append(b, stamp.ours...)
 		}
 	}

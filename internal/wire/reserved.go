@@ -23,6 +23,7 @@ const (
 	hasImportLib
 	badSessionType
 	badSessionID
+	isLifted // by capture v1, to the root of the event
 )
 
 // hasHeatmap reports whether the service makes heatmap rows of the event.
@@ -101,9 +102,11 @@ func factOf[T string | []byte](key T, value []byte) facts {
 	case "$import_lib":
 		return hasImportLib
 	case "$session_id":
-		return sessionFacts(value)
+		return sessionFacts(value) | isLifted
 	case "$window_id":
-		return sessionFacts(value) & badSessionType
+		return sessionFacts(value)&badSessionType | isLifted
+	case "$product_tour_id", "$ignore_sent_at":
+		return isLifted
 	}
 	return 0
 }

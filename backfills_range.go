@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/coverage"
 )
 
 // Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that
@@ -146,7 +147,7 @@ func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	case e.takesDates():
 		return e.dateRange(from, to)
 	}
-	step, ok := e.Interval.step()
+	step, ok := coverage.Step(string(e.Interval))
 	if !ok {
 		return BackfillRange{}, &InputError{Field: "Interval", Value: string(e.Interval), Want: "an interval whose length is known; else write the BackfillRange yourself"}
 	}
@@ -163,83 +164,27 @@ func (e *BatchExport) takesDates() bool {
 	return e.Timezone != "" && (e.Interval == IntervalDay || e.Interval == IntervalWeek)
 }
 
-func (e *BatchExport) dateRange(from, to time.Time) (r BackfillRange, err error) {
+// days are where the days or the weeks of an export with a timezone begin.
+func (e *BatchExport) days() (coverage.Days, error) {
 	zone, err := time.LoadLocation(e.Timezone)
+	return coverage.Days{
+		Zone: zone, Hour: orDefault(e.OffsetHour), Weekday: time.Weekday(orDefault(e.OffsetDay)), Weekly: e.Interval == IntervalWeek,
+	}, err
+}
+
+func (e *BatchExport) dateRange(from, to time.Time) (r BackfillRange, err error) {
+	days, err := e.days()
 	if err != nil {
 		return r, &InputError{Field: "Timezone", Value: e.Timezone, Want: "a time zone that this machine knows (import _ \"time/tzdata\"); else write the BackfillRange yourself"}
 	}
-	if r.Start, err = e.dateOf("from", from, zone); err != nil {
-		return BackfillRange{}, err
+	start, isStart := days.DateOf(from)
+	end, isEnd := days.DateOf(to)
+	field, bad := "to", to
+	if !isStart {
+		field, bad = "from", from
 	}
-	if r.End, err = e.dateOf("to", to, zone); err != nil {
-		return BackfillRange{}, err
+	if !isStart || !isEnd {
+		return r, &InputError{Field: field, Value: bad.In(days.Zone).Format("2006-01-02T15:04:05.999999999Z07:00 Mon"), Want: days.String()}
 	}
-	return r, nil
-}
-
-// dateOf is the date of the day or week that begins at a time.
-func (e *BatchExport) dateOf(field string, t time.Time, zone *time.Location) (Timestamp, error) {
-	var hour, weekday int
-	if e.OffsetHour != nil {
-		hour = *e.OffsetHour
-	}
-	if e.OffsetDay != nil {
-		weekday = *e.OffsetDay
-	}
-	year, month, day := t.In(zone).Date()
-	for _, d := range []int{day, day + 1} { // where clocks skip the hour, time.Date may give one of the day before
-		at, date := time.Date(year, month, d, hour, 0, 0, 0, zone), Date(year, month, d)
-		if at.Equal(t) && (e.Interval != IntervalWeek || date.t.Weekday() == time.Weekday(weekday)) {
-			return date, nil
-		}
-	}
-	want := fmt.Sprintf("%02d:00 in %s, where a day of this export begins", hour, e.Timezone)
-	if e.Interval == IntervalWeek {
-		want = fmt.Sprintf("a %s, %02d:00 in %s, where a week of this export begins", time.Weekday(weekday), hour, e.Timezone)
-	}
-	return Timestamp{}, &InputError{Field: field, Value: t.In(zone).Format("2006-01-02T15:04:05.999999999Z07:00 Mon"), Want: want}
-}
-
-// step is the length of an interval on servers that do not know time zones.
-func (i Interval) step() (time.Duration, bool) {
-	switch i {
-	case IntervalHour:
-		return time.Hour, true
-	case IntervalDay:
-		return 24 * time.Hour, true
-	case IntervalWeek:
-		return 7 * 24 * time.Hour, true
-	default:
-		var n int
-		if _, err := fmt.Sscanf(string(i), "every %d minutes", &n); err != nil || n <= 0 || time.Duration(n) > math.MaxInt64/time.Minute {
-			return 0, false
-		}
-		return time.Duration(n) * time.Minute, true
-	}
-}
-
-// looseTime reads the times of answers that are less strict than RFC 3339: without a zone, which
-// means UTC, with a blank for the T, or a date alone. Null and "" are the zero time.
-type looseTime struct{ time.Time }
-
-var looseLayouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
-}
-
-func (lt *looseTime) UnmarshalJSON(b []byte) error {
-	var text *string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return err
-	}
-	if text == nil || *text == "" {
-		*lt = looseTime{}
-		return nil
-	}
-	for _, layout := range looseLayouts {
-		if t, err := time.Parse(layout, *text); err == nil {
-			lt.Time = t.UTC()
-			return nil
-		}
-	}
-	return errors.New("a time of the answer cannot be read")
+	return BackfillRange{Timestamp{formDate, start}, Timestamp{formDate, end}}, nil
 }

@@ -216,53 +216,6 @@ func TestRetryThatFailsAgain(t *testing.T) {
 	})
 }
 
-// Whether a request whose answer was lost has begun anything is found out by following its ticket.
-func TestFollowingAnUnknownOutcome(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault   hogapitest.Fault
-		happens bool
-	}{
-		"cut after the act":  {hogapitest.CutAfter(), true},
-		"cut before the act": {hogapitest.CutBefore(), false},
-		"failed":             {hogapitest.Status(500), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
-				old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
-				op := ops.BatchExportsBackfill
-				if era == hogapitest.E3 {
-					op = ops.BackfillsCreate
-				}
-				s.Script(op, c.fault)
-				s.Script(ops.RunsRetry, c.fault)
-				for _, begin := range []func() (*hogapi.BackfillTicket, error){
-					func() (*hogapi.BackfillTicket, error) {
-						return client.BatchExports.Backfill(t.Context(), export, sixHours())
-					},
-					func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old) },
-				} {
-					ticket, err := begin()
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.NotNil(t, ticket)
-					require.True(t, ticket.OutcomeUnknown)
-					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-					if c.happens {
-						require.NoError(t, err)
-						require.NotEmpty(t, state.Runs)
-						continue
-					}
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.Empty(t, state.Runs)
-				}
-				require.Len(t, s.Calls(op), 1, "never sent twice")
-				require.Len(t, s.Calls(ops.RunsRetry), 1, "never sent twice")
-			})
-		})
-	}
-}
-
 func TestBackfillRowIsWrittenLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(3))
@@ -390,40 +343,6 @@ func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 6, state.Completed)
 	})
-}
-
-// A run that ended shortly before a retry is not taken for that retry: neither the retried run nor an earlier retry of it.
-func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
-	for _, age := range []time.Duration{0, 30 * time.Second, 2 * time.Minute} {
-		for name, fault := range map[string]hogapitest.Fault{"cut": hogapitest.CutBefore(), "failed": hogapitest.Status(503)} {
-			t.Run(age.String()+" "+name, func(t *testing.T) {
-				flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-					client, project := s.Client(t), defaultProject(s)
-					export := project.AddExport(hogapitest.Export{})
-					failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
-					time.Sleep(age) // virtual
-					s.Script(ops.RunsRetry, fault)
-					ticket, err := client.Runs.Retry(t.Context(), export, failed)
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.ErrorContains(t, err, "Backfills.Wait")
-					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.Empty(t, state.Runs)
-
-					ticket, err = client.Runs.Retry(t.Context(), export, failed)
-					require.NoError(t, err)
-					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
-					require.NoError(t, err)
-					time.Sleep(age + 10*time.Second)
-					s.Script(ops.RunsRetry, fault)
-					ticket, err = client.Runs.Retry(t.Context(), export, failed)
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown, "the good retry before is not this one")
-				})
-			})
-		}
-	}
 }
 
 // What a backfill lacks can be asked for.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -253,15 +252,6 @@ func TestWatchKeepsNoCentury(t *testing.T) {
 	}
 }
 
-// The interval doubles while nothing changes; it must not overflow into no wait at all.
-func TestWatchIntervalDoesNotOverflow(t *testing.T) {
-	p := pace{WatchOptions: WatchOptions{Interval: math.MaxInt64/2 + 1, MaxInterval: math.MaxInt64}}
-	require.Positive(t, p.next(true, nil))
-	for range 3 {
-		require.Positive(t, p.next(false, nil))
-	}
-}
-
 // What is remembered of a backfill is bounded, whatever a service shows.
 func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	var runs []string
@@ -274,8 +264,8 @@ func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
 	require.NoError(t, err)
 	f := newFollower(client, ticket, o, nil)
-	f.most = 3
+	f.runs.Most = 3
 	_, err = f.look(t.Context())
 	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
-	require.Len(t, f.runs, 4)
+	require.Len(t, f.runs.Sorted(), 4)
 }

@@ -1,0 +1,398 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// BackfillState is how far a backfill or a retry has come.
+type BackfillState struct {
+	Backfill  *Backfill // the service's own record; nil if it keeps no records, or has not written it yet
+	Runs      []Run     // the newest run of each interval, in the order of the intervals
+	Completed int       // of Runs: completed with all of their records
+	Failed    int       // of Runs: ended in any other way
+	Progress  float64   // 0 to 1: the part of the range whose runs have ended; only Done says that it is over
+	Done      bool      // nothing more is expected
+}
+
+// String is the state in a few words.
+func (s *BackfillState) String() string {
+	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
+}
+
+// BackfillError is the error of a backfill or a retry that is over and has not exported all of its
+// range. It holds a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a
+// run or the backfill itself failed, [ErrRunCancelled] if one was cancelled (so both, if there were
+// runs of both kinds), [ErrRecordsFailed] if a run completed with failed records, [ErrNoRuns] if
+// nothing ran at all, and [ErrOutcomeUnknown] if nothing shows that it ever began.
+type BackfillError struct {
+	ExportID uuid.UUID
+	State    *BackfillState
+
+	reason string
+	err    error // a sentinel, if no run is the reason
+}
+
+// Error says what is missing.
+func (e *BackfillError) Error() string {
+	return fmt.Sprintf("hogapi: backfill of export %s: %s", e.ExportID, e.reason)
+}
+
+// Unwrap returns the sentinel, or an error for each run that did not complete.
+func (e *BackfillError) Unwrap() []error {
+	if e.err != nil {
+		return []error{e.err}
+	}
+	var runs []error
+	for i := range e.State.Runs {
+		if run := &e.State.Runs[i]; run.endedBadly() {
+			runs = append(runs, &RunError{Run: run})
+		}
+	}
+	return runs
+}
+
+// Watch follows a backfill or a retry: it yields how far it has come, at first and then on each
+// change, until it is over. How it ended is in the state; see [BackfillsService.Wait] for an error.
+// An error comes once, last, with the last state.
+//
+// Where the service keeps records of backfills, the record says when the backfill is over, and its
+// runs are those that name it. Each run is judged by its own status, since a record says Completed
+// although runs failed. Where the ticket does not name its record, that is the first one of the
+// same range that was not there before the request.
+//
+// Servers of the age of PostHog's API reference keep no records, and their runs do not name what
+// made them. There, every run of the range counts that was not there before the request, the newest
+// of each interval. So a backfill or a retry of the same intervals that somebody else starts at the
+// same time cannot be told apart. The backfill is over when runs that have ended cover the range,
+// or when nothing has changed for WatchOptions.Settle.
+//
+// An interval that was running at the time of the request gets no run of its own, so that run
+// counts. On servers without records it is only found among the 100 newest runs. A rest of the
+// range that is shorter than one interval is not exported by the service.
+//
+// Watch has no time limit of its own: it ends with the backfill or with ctx.
+func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
+	w, err := o.withDefaults(ops.BackfillsGet)
+	if err == nil {
+		err = ticket.check()
+	}
+	if err != nil {
+		return failedSeq[*BackfillState](err)
+	}
+	t := *ticket
+	return watch.Follow(ctx, w.pace(), "a backfill of export "+t.ExportID.String(), func() watch.Look[BackfillState] {
+		return newFollower(s.client, t, w, options).look
+	})
+}
+
+// Wait returns when a backfill or a retry is over, as [BackfillsService.Watch] finds it. The error
+// is nil only if all of its runs completed, with all of their records; otherwise it is a
+// [*BackfillError]. The last state is returned with every error.
+//
+// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without
+// records of backfills, no run began within WatchOptions.Settle. [ErrOutcomeUnknown] means that
+// nothing shows that the backfill began: a request with an unknown outcome most likely had no
+// effect; any other can be followed again later.
+func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
+	state, err := watch.Last(s.Watch(ctx, ticket, o, options...))
+	if err == nil {
+		err = state.judge(ticket)
+	}
+	return state, err
+}
+
+// judge makes the error of a state that is done.
+func (s *BackfillState) judge(t *BackfillTicket) error {
+	e := &BackfillError{ExportID: t.ExportID, State: s}
+	row := s.Backfill
+	switch {
+	case s.Failed > 0:
+		first := &s.Runs[slices.IndexFunc(s.Runs, func(r Run) bool { return r.endedBadly() })]
+		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: %s", s.Failed, len(s.Runs), first.ending())
+	case row != nil && row.Status != RunStatusCompleted:
+		e.reason, e.err = "it ended as "+mask.Clean(string(row.Status)), row.Status.sentinel()
+	case len(s.Runs) > 0 && row == nil && s.Progress < 1:
+		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
+			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))
+	case len(s.Runs) > 0:
+		return nil
+	case row != nil:
+		e.reason, e.err = "nothing ran: the range held no records to export", ErrNoRuns
+	case t.OutcomeUnknown:
+		e.reason, e.err = "nothing shows that it began: most likely the request had no effect", ErrOutcomeUnknown
+	case t.Baseline != nil && !t.Baseline.OfRuns:
+		e.reason, e.err = "the service accepted it, but shows no record of it: follow the same ticket again later", ErrOutcomeUnknown
+	default:
+		e.reason, e.err = "no run began: the range held no records or no whole interval, or the service is slow; "+
+			"follow the same ticket again if it should hold some", ErrNoRuns
+	}
+	return e
+}
+
+// follower is the state of following one ticket.
+type follower struct {
+	client  *Client
+	ticket  BackfillTicket
+	watch   WatchOptions
+	options []CallOption
+
+	row       *Backfill // the service's record, once it is there
+	runs      *coverage.Runs[Run]
+	joined    []uuid.UUID // runs of others that are not over
+	changedAt time.Time
+}
+
+func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOption) *follower {
+	before := BackfillBaseline{Since: t.RequestedAt}
+	if t.Baseline != nil {
+		before = *t.Baseline
+	}
+	baseline := coverage.Baseline{Since: before.Since, Known: before.Known, OfRuns: before.OfRuns}
+	runs := coverage.NewRuns(baseline, t.RequestedAt, factsOf, o.Until)
+	runs.OpenEnd = t.Unpaused
+	runs.Backfill, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
+	return &follower{client: c, ticket: t, watch: o, options: options, runs: runs, joined: slices.Clone(before.Running)}
+}
+
+// look reads what is new and says how far it has come.
+func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
+	for _, read := range []func(context.Context) error{f.readRow, f.locate, f.findRow, f.readJoined, f.readRuns} {
+		if err := read(ctx); err != nil {
+			return seen, err
+		}
+	}
+	if f.runs.IsFull() {
+		return seen, fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, f.runs.Most)
+	}
+	if f.runs.Changed {
+		f.changedAt = time.Now()
+	}
+	done, err := f.isDone(ctx)
+	if err != nil {
+		return seen, err
+	}
+	seen = watch.Sight[BackfillState]{State: f.state(done), Changed: f.runs.Changed, Done: done}
+	f.runs.Changed = false
+	return seen, nil
+}
+
+// readRow reads the service's record by its id. The service writes it a moment after the request.
+func (f *follower) readRow(ctx context.Context) error {
+	if f.runs.OfRuns || f.runs.Backfill == uuid.Nil || f.row != nil && f.row.Status.IsTerminal() {
+		return nil
+	}
+	row, err := f.client.Backfills.Get(ctx, f.ticket.ExportID, f.runs.Backfill, f.options...)
+	switch {
+	case err == nil:
+		f.setRow(row)
+	case isUnknownEndpoint(err):
+		f.runs.OfRuns = true
+	case errors.Is(err, ErrNotFound) && f.row == nil:
+	default:
+		return err
+	}
+	return nil
+}
+
+// findRow finds the record where the ticket does not name it: the first one of the range that was
+// not there before the request.
+func (f *follower) findRow(ctx context.Context) error {
+	if f.runs.OfRuns || f.runs.Backfill != uuid.Nil {
+		return nil
+	}
+	var first *Backfill
+	for row, err := range f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...) { // the newest comes first
+		if hasNoRecords(err) {
+			f.runs.OfRuns = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if row.CreatedAt.Before(f.runs.Since) {
+			break
+		}
+		if f.runs.IsRecord(row.ID, row.CreatedAt, row.span()) {
+			first = &row
+		}
+	}
+	if first != nil {
+		f.setRow(first)
+	}
+	return nil
+}
+
+func (f *follower) setRow(row *Backfill) {
+	if f.row == nil {
+		f.runs.Found(row.ID, row.CreatedAt, row.span())
+	}
+	f.runs.Changed = f.runs.Changed || f.row == nil || f.row.mark() != row.mark()
+	f.row = row
+}
+
+// locate finds out what is to be covered.
+func (f *follower) locate(ctx context.Context) error {
+	t := f.ticket
+	switch {
+	case f.runs.Whole != nil:
+	case t.RetriedRun != uuid.Nil:
+		run, err := f.client.Runs.Get(ctx, t.ExportID, t.RetriedRun, f.options...)
+		if err != nil {
+			return err
+		}
+		f.runs.Whole = new(run.span())
+		if run.Status.goesOn() {
+			f.join(run.ID)
+		}
+	case t.EndAt.IsDate():
+		return f.locateDates(ctx)
+	default:
+		f.runs.Whole = new(coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()))
+	}
+	return nil
+}
+
+// locateDates asks the export in which zone, and at which hour, its days begin.
+func (f *follower) locateDates(ctx context.Context) error {
+	export, err := f.client.BatchExports.Get(ctx, f.ticket.ExportID, f.options...)
+	if err != nil {
+		return err
+	}
+	days, err := export.days()
+	if err != nil {
+		return fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
+	}
+	f.runs.Whole = &coverage.Span{End: days.Begin(f.ticket.EndAt.Time())}
+	if f.ticket.StartAt.IsDate() {
+		f.runs.Whole.Start = days.Begin(f.ticket.StartAt.Time())
+	}
+	return nil
+}
+
+func (f *follower) join(id uuid.UUID) {
+	if !slices.Contains(f.joined, id) {
+		f.joined = append(f.joined, id)
+	}
+}
+
+// readJoined reads the runs that were under way at the request: their intervals get no run of their
+// own.
+func (f *follower) readJoined(ctx context.Context) error {
+	var live []uuid.UUID
+	for _, id := range f.joined {
+		run, err := f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
+		if err != nil {
+			return err
+		}
+		if f.runs.Join(*run) {
+			live = append(live, id)
+		}
+	}
+	f.joined = live
+	return nil
+}
+
+// readRuns reads the runs that are new or not yet over. They begin one after another, so that is
+// seldom more than a page.
+func (f *follower) readRuns(ctx context.Context) error {
+	if f.runs.Backfill == uuid.Nil && !f.runs.OfRuns {
+		return nil // its runs cannot be recognised yet
+	}
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...) {
+		if err != nil {
+			return err
+		}
+		if !f.runs.Read(run) {
+			break
+		}
+	}
+	f.runs.DoneReading()
+	return nil
+}
+
+// isDone reports whether nothing more is expected.
+func (f *follower) isDone(ctx context.Context) (bool, error) {
+	switch {
+	case f.runs.AnyUnderWay():
+		return false, nil
+	case f.row == nil:
+		return f.runs.Gap(f.runs.Whole.Start).Size == 0 || time.Since(f.changedAt) >= f.watch.Settle, nil
+	case !f.row.Status.IsTerminal():
+		return false, nil
+	}
+	if err := f.joinGaps(ctx); err != nil {
+		return false, err
+	}
+	return !f.runs.AnyUnderWay(), nil
+}
+
+// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
+// no run of its own, and that were under way while it was.
+func (f *follower) joinGaps(ctx context.Context) error {
+	start := f.runs.Whole.Start
+	if adjusted := f.row.AdjustedStartAt; adjusted != nil && adjusted.After(start) {
+		start = adjusted.UTC()
+	}
+	gap := f.runs.Gap(start)
+	if gap.Size == 0 {
+		return nil
+	}
+	newest := RunListOptions{Ordering: RunsNewestFirst}
+	if gap.Hull.Start.IsZero() || gap.Hull.End.IsZero() {
+		return f.joinAmong(ctx, newest, gap.Hull) // the order by interval does not list runs without a start
+	}
+	const zones = 24 * time.Hour // some servers read times in the project's zone
+	byInterval := RunListOptions{Ordering: RunsByInterval, Start: gap.Hull.Start.Add(-zones), End: gap.Hull.End.Add(zones)}
+	err := f.joinAmong(ctx, byInterval, gap.Hull)
+	if errors.Is(err, ErrServer) {
+		return f.joinAmong(ctx, newest, gap.Hull) // some servers fail in that order at a run without a start
+	}
+	return err
+}
+
+// joinAmong takes the runs of a list that the backfill has joined in an opening of its own runs.
+func (f *follower) joinAmong(ctx context.Context, o RunListOptions, opening coverage.Span) error {
+	ended := cmp.Or(orDefault(f.row.FinishedAt), f.row.LastUpdatedAt)
+	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...) {
+		if err != nil {
+			return err
+		}
+		if f.runs.Fill(run, opening, f.row.CreatedAt, ended) {
+			f.join(run.ID)
+		}
+	}
+	return nil
+}
+
+// state is a snapshot that is the reader's to keep.
+func (f *follower) state(done bool) *BackfillState {
+	s := &BackfillState{Backfill: f.row, Runs: f.runs.Sorted(), Progress: f.runs.Progress(), Done: done}
+	for _, run := range s.Runs {
+		switch {
+		case run.endedBadly() && (run.Status.IsTerminal() || f.watch.Until(run)):
+			s.Failed++
+		case run.Status == RunStatusCompleted:
+			s.Completed++
+		}
+	}
+	if f.row != nil {
+		s.Progress = max(s.Progress, orDefault(orDefault(f.row.Progress).Progress))
+		if f.row.Status == RunStatusCompleted {
+			s.Progress = 1
+		}
+	}
+	return s
+}

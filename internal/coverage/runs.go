@@ -1,0 +1,187 @@
+package coverage
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/watch"
+)
+
+// mostIntervals is how many intervals are kept: each is held with its newest run.
+const mostIntervals = 200_000
+
+// Facts are what counts of a run.
+type Facts struct {
+	ID       uuid.UUID
+	Backfill *uuid.UUID // that made the run; nil if the service does not say
+	Interval Span
+	Created  time.Time
+	Ended    time.Time // while it has not ended: when it last changed
+	Mark     watch.Mark
+}
+
+// Runs are the runs of what is followed: the newest of each interval. It is for one goroutine.
+type Runs[R any] struct {
+	Baseline // what was there before the request
+
+	Backfill uuid.UUID // the id of the service's record, once known
+	Whole    *Span     // what is to be covered, once known
+	OpenEnd  bool      // the service alone knows the end of the range
+	Most     int       // intervals
+	Changed  bool      // since the follower last set it to false
+
+	facts  func(R) Facts
+	isOver func(R) bool
+	newest map[Span]R
+	from   time.Time // its own runs were created from then on
+	since  time.Time // the next look reads the runs created from then on
+}
+
+// NewRuns is empty. Its functions say what counts of a run, and whether the run is over.
+func NewRuns[R any](before Baseline, requested time.Time, facts func(R) Facts, isOver func(R) bool) *Runs[R] {
+	s := &Runs[R]{Baseline: before, Most: mostIntervals, Changed: true, facts: facts, isOver: isOver, newest: map[Span]R{}}
+	s.readFrom(requested.Add(-ClocksApart))
+	if before.OfRuns {
+		s.readFrom(before.Since)
+	}
+	return s
+}
+
+// IsRecord reports whether a record of a backfill may be that of the request.
+func (s *Runs[R]) IsRecord(id uuid.UUID, created time.Time, whole Span) bool {
+	return s.isNew(id, created) && (whole == *s.Whole || s.OpenEnd && whole.Start.Equal(s.Whole.Start))
+}
+
+// Found takes over what the service's record of the backfill says.
+func (s *Runs[R]) Found(id uuid.UUID, created time.Time, whole Span) {
+	s.Backfill, s.Whole = id, &whole
+	s.readFrom(created.Add(-ClocksApart))
+}
+
+// readFrom sets the time since which the runs in question were created.
+func (s *Runs[R]) readFrom(t time.Time) { s.from, s.since = t, t }
+
+// IsFull reports whether there are more intervals than can be followed.
+func (s *Runs[R]) IsFull() bool { return len(s.newest) > s.Most }
+
+// Read takes a run of a list, the newest first, if it is its own. It reports whether the list need
+// be read further. At the end follows DoneReading.
+func (s *Runs[R]) Read(run R) bool {
+	f := s.facts(run)
+	if f.Created.Before(s.since) || s.IsFull() {
+		return false
+	}
+	if s.isOwn(f) {
+		s.take(run, f)
+	}
+	return true
+}
+
+// DoneReading sets where the next look begins to read: no later than its oldest run that is not
+// over, and a little before the newest, for rows that are written late.
+func (s *Runs[R]) DoneReading() {
+	var newest, oldest time.Time
+	for _, run := range s.newest {
+		f := s.facts(run)
+		if !s.isOwn(f) {
+			continue
+		}
+		if f.Created.After(newest) {
+			newest = f.Created
+		}
+		if !s.isOver(run) && (oldest.IsZero() || f.Created.Before(oldest)) {
+			oldest = f.Created
+		}
+	}
+	s.since = newest.Add(-ClocksApart)
+	if !oldest.IsZero() && oldest.Before(s.since) {
+		s.since = oldest
+	}
+	if s.since.Before(s.from) {
+		s.since = s.from
+	}
+}
+
+// Join takes a run that was under way at the request, if it is a part of the range. It reports
+// whether the run must be read again.
+func (s *Runs[R]) Join(run R) bool {
+	f := s.facts(run)
+	if !s.Whole.Holds(f.Interval) {
+		return false
+	}
+	s.take(run, f)
+	return !s.isOver(run)
+}
+
+// Fill takes a run of others that was joined in an opening of the own runs: one that was under way
+// at some time between the beginning and the end. It reports whether the run must be read again.
+func (s *Runs[R]) Fill(run R, opening Span, began, ended time.Time) bool {
+	f := s.facts(run)
+	old, known := s.newest[f.Interval]
+	if known && s.isOwn(s.facts(old)) || !opening.Holds(f.Interval) || f.Created.After(ended) {
+		return false
+	}
+	if isOver := s.isOver(run); !isOver || f.Ended.After(began) {
+		s.take(run, f)
+		return !isOver
+	}
+	return false
+}
+
+// isOwn reports whether a run was made by what is followed, as far as the service says so.
+func (s *Runs[R]) isOwn(f Facts) bool {
+	if f.Backfill != nil && s.Backfill != uuid.Nil {
+		return *f.Backfill == s.Backfill
+	}
+	return s.OfRuns && s.isNew(f.ID, f.Created) && s.Whole.Holds(f.Interval)
+}
+
+// take keeps a run unless a newer one of its interval is known.
+func (s *Runs[R]) take(run R, f Facts) {
+	old, known := s.newest[f.Interval]
+	before := s.facts(old)
+	if known && before.ID != f.ID && f.Created.Before(before.Created) {
+		return
+	}
+	s.Changed = s.Changed || !known || before.ID != f.ID || before.Mark != f.Mark
+	s.newest[f.Interval] = run
+}
+
+// AnyUnderWay reports whether a run is not over.
+func (s *Runs[R]) AnyUnderWay() bool {
+	for _, run := range s.newest {
+		if !s.isOver(run) {
+			return true
+		}
+	}
+	return false
+}
+
+// Gap is what its own runs leave open of the range from a start on.
+func (s *Runs[R]) Gap(start time.Time) Gap {
+	return gapOf(Span{start, s.Whole.End}, s.intervals(func(run R) bool { return s.isOwn(s.facts(run)) }))
+}
+
+// Progress is the part of the range whose runs are over, from 0 to 1.
+func (s *Runs[R]) Progress() float64 {
+	return s.Whole.part(gapOf(*s.Whole, s.intervals(s.isOver)).Size)
+}
+
+// Sorted is the newest run of each interval, in the order of the intervals.
+func (s *Runs[R]) Sorted() []R {
+	var runs []R
+	for _, x := range s.intervals(func(R) bool { return true }) {
+		runs = append(runs, s.newest[x])
+	}
+	return runs
+}
+
+// intervals are those of the chosen runs, in their order.
+func (s *Runs[R]) intervals(choose func(R) bool) []Span {
+	chosen := slices.DeleteFunc(slices.Collect(maps.Keys(s.newest)), func(x Span) bool { return !choose(s.newest[x]) })
+	slices.SortFunc(chosen, Span.compare)
+	return chosen
+}

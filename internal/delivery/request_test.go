@@ -1,0 +1,203 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ledger notes what becomes of items.
+type ledger struct {
+	mu                       sync.Mutex
+	settled, refused, unsure map[uint64]int
+	reasons                  map[uint64]string
+	tries                    []Try
+	requests                 []string // "id try items"
+	maySend                  map[uint64]bool
+	ids                      map[[16]byte]int
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		settled: map[uint64]int{}, refused: map[uint64]int{}, unsure: map[uint64]int{}, reasons: map[uint64]string{},
+		maySend: map[uint64]bool{}, ids: map[[16]byte]int{},
+	}
+}
+
+// note notes a request, and numbers the ids as they come.
+func (l *ledger) note(r *Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.ids[r.ID]; !known {
+		l.ids[r.ID] = len(l.ids)
+	}
+	var items []string
+	for _, item := range r.Items {
+		items = append(items, string(item))
+	}
+	l.requests = append(l.requests, fmt.Sprintf("%d/%d %s", l.ids[r.ID], r.Try, strings.Join(items, ",")))
+}
+
+// config is that of a Sender whose answers are those of post.
+func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
+	turn := func(of map[uint64]int) func(uint64, []byte, Answer) error {
+		return func(seq uint64, _ []byte, a Answer) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			of[seq]++
+			l.reasons[seq] = a.Reason
+			return nil
+		}
+	}
+	limits.NoProgress, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
+	return Config{
+		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {},
+		GaveUp: func(a Answer, _ time.Time) error { return errGaveUp },
+		Post: func(r *Request) Answer {
+			l.note(r)
+			return post(r)
+		},
+		Wide: func() {}, Refused: turn(l.refused), Unsure: turn(l.unsure),
+		Sent: func(seqs []uint64) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, seq := range seqs {
+				l.maySend[seq] = true
+			}
+		},
+		Tried: func(tr Try) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.tries = append(l.tries, tr)
+		},
+		Settled: func(seqs []uint64) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, seq := range seqs {
+				l.settled[seq]++
+			}
+		},
+	}
+}
+
+// Only what an answer does not settle is sent again, under the same id. An item that two answers do
+// not name is unsure.
+func TestAnswersForEachItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		each := func(after time.Duration, outcomes ...Outcome) Answer {
+			a := Answer{Verdict: Each, Status: 200, RetryAfter: after}
+			for i, o := range outcomes {
+				a.Fates = append(a.Fates, Fate{o, fmt.Sprint("reason ", i)})
+			}
+			return a
+		}
+		answers := []Answer{
+			each(5*time.Second, Accepted, Again, Missing, Refused, Again, Unsure, Accepted),
+			{Verdict: Wait, Status: 503},
+			each(0, Accepted, Missing, Again),
+			each(0, Again),
+			each(0, Accepted),
+		}
+		l := newLedger()
+		var at []time.Time
+		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 7, MostBatchItems: 7}, func(*Request) Answer {
+			at = append(at, time.Now())
+			a := answers[0]
+			answers = answers[1:]
+			return a
+		}))
+		for i := range uint64(7) {
+			s.Add(Item{Seq: i, Wire: []byte{byte('a' + i)}})
+		}
+		s.Close()
+		assert.Equal(t, []string{"0/1 a,b,c,d,e,f,g", "0/2 b,c,e", "0/3 b,c,e", "0/4 e", "0/5 e"}, l.requests)
+		assert.Equal(t, map[uint64]int{0: 1, 1: 1, 4: 1, 6: 1}, l.settled)
+		assert.Equal(t, map[uint64]int{3: 1}, l.refused)
+		assert.Equal(t, map[uint64]int{2: 1, 5: 1}, l.unsure)
+		assert.Equal(t, map[uint64]string{3: "reason 3", 5: "reason 5", 2: "reason 1"}, l.reasons)
+		assert.GreaterOrEqual(t, at[1].Sub(at[0]), 5*time.Second, "the service asked for it")
+		for i := 2; i < len(at); i++ {
+			assert.Positive(t, at[i].Sub(at[i-1]))
+		}
+		var resent []int
+		for _, tr := range l.tries {
+			resent = append(resent, tr.Resent)
+		}
+		assert.Equal(t, []int{0, 3, 3, 1, 1}, resent)
+	})
+}
+
+// Items that are never stored are no progress.
+func TestEveryItemAgainIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		l := newLedger()
+		cfg := l.config(Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1}, func(*Request) Answer {
+			return Answer{Verdict: Each, Status: 200, Fates: []Fate{{Outcome: Again}}}
+		})
+		cfg.Stop = stop
+		s := New(ctx, cfg)
+		start := time.Now()
+		s.Add(Item{Wire: []byte("a")})
+		s.Close()
+		require.ErrorIs(t, context.Cause(ctx), errGaveUp)
+		assert.InDelta(t, time.Hour.Seconds(), time.Since(start).Seconds(), 60)
+		assert.Empty(t, l.settled)
+		assert.True(t, l.maySend[0])
+	})
+}
+
+// Whatever is answered, each item is settled once, and what is refused as a whole is halved wherever
+// its items are.
+func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			l, lost := newLedger(), map[string]bool{}
+			const n = 200
+			s := New(t.Context(), l.config(Limits{Lanes: 3, BatchItems: 30, MostBatchItems: 30, NoCompression: seed%2 == 0}, func(r *Request) Answer {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				switch random.IntN(6) {
+				case 0:
+					return Answer{Verdict: Wait, Status: 503}
+				case 1:
+					for _, item := range r.Items {
+						if strings.HasSuffix(string(item), "7") {
+							return Answer{Verdict: Split, Status: 400, TooLarge: random.IntN(2) == 0}
+						}
+					}
+				}
+				a := Answer{Verdict: Each, Status: 200}
+				for _, item := range r.Items {
+					o := Outcome(random.IntN(5))
+					if o == Accepted && strings.HasSuffix(string(item), "7") {
+						o = Refused
+					}
+					lost[string(item)] = o == Unsure || o == Missing
+					a.Fates = append(a.Fates, Fate{Outcome: o})
+				}
+				return a
+			}))
+			for i := range uint64(n) {
+				s.Add(Item{Seq: i, Wire: fmt.Append(nil, i), Key: i % 5, Time: testTime})
+			}
+			s.Close()
+			for i := range uint64(n) {
+				require.Equal(t, 1, l.settled[i]+l.refused[i]+l.unsure[i], "item %d", i)
+				require.True(t, l.unsure[i] == 0 || lost[fmt.Sprint(i)], "item %d", i)
+				if i%10 == 7 {
+					require.Zero(t, l.settled[i])
+				}
+			}
+		})
+	}
+}

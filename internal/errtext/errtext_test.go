@@ -1,0 +1,19 @@
+package errtext
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestErrorsHaveOnePrefix(t *testing.T) {
+	inner := errors.New("hogapi: no bucket")
+	err := Errorf("run %d: %v (%v)", 7, inner, io.EOF)
+	require.EqualError(t, err, "hogapi: run 7: no bucket (EOF)")
+	assert.ErrorIs(t, err, inner)
+	assert.ErrorIs(t, err, io.EOF)
+	assert.NotErrorIs(t, Errorf("alone"), inner)
+}

@@ -1,0 +1,35 @@
+// Package loosetime reads times that are written in several ways.
+package loosetime
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Time reads the times of answers that are less strict than RFC 3339: without a zone, which means
+// UTC, with a blank for the T, or a date alone. Null and "" are the zero time.
+type Time struct{ time.Time }
+
+var layouts = []string{
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+}
+
+// UnmarshalJSON reads a time in any of these forms.
+func (lt *Time) UnmarshalJSON(b []byte) error {
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	if text == nil || *text == "" {
+		*lt = Time{}
+		return nil
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, *text); err == nil {
+			lt.Time = t.UTC()
+			return nil
+		}
+	}
+	return errors.New("a time of the answer cannot be read")
+}

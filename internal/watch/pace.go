@@ -1,0 +1,78 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// longestWait is how long the service's wish to wait is obeyed between two looks.
+const longestWait = time.Hour
+
+// Pace says how often to look, when to give up, and what a failed look means.
+type Pace struct {
+	Interval    time.Duration // between two looks; it doubles while nothing changes
+	MaxInterval time.Duration
+	MaxFailures int // in a row
+	Judge       func(error) Failure
+}
+
+// Failure is what the error of a look means.
+type Failure struct {
+	Answered bool          // by the service
+	CanPass  bool          // the same look may succeed later
+	Wait     time.Duration // how long the service asks to wait
+}
+
+// pacer decides when the next look comes.
+type pacer struct {
+	Pace
+	interval time.Duration
+	failures int
+}
+
+// bears reports whether to look again after a failed look.
+func (p *pacer) bears(err error) bool {
+	p.failures++
+	failure := p.Judge(err)
+	return failure.CanPass && p.failures < p.MaxFailures && failure.Wait <= longestWait
+}
+
+// next is the wait before the next look, never shorter than the service asks for.
+func (p *pacer) next(changed bool, err error) time.Duration {
+	switch {
+	case changed || p.interval == 0:
+		p.interval = p.Interval
+	case p.interval > p.MaxInterval/2:
+		p.interval = p.MaxInterval
+	default:
+		p.interval *= 2
+	}
+	if err != nil {
+		return max(p.interval, p.Judge(err).Wait)
+	}
+	p.failures = 0
+	return p.interval
+}
+
+// tooLongAWait adds to an error that ends a walk that the service asks for a longer wait than is
+// obeyed, if it does.
+func (p Pace) tooLongAWait(what string, err error) error {
+	if asked := p.Judge(err).Wait; asked > longestWait {
+		return errtext.Errorf("stopped watching %s: the service asks to wait %v, longer than the %v that are waited: watch again later (%v)", what, asked, longestWait, err)
+	}
+	return err
+}
+
+// Sleep waits, or reports false when the context has ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,99 @@
+// Package watch looks at something of the service again and again until it is over. What is looked
+// at, and what a failed look means, is the caller's.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// Sight is what one look at something has shown.
+type Sight[S any] struct {
+	State   *S
+	Changed bool
+	Done    bool
+}
+
+// Look looks once.
+type Look[S any] func(context.Context) (Sight[S], error)
+
+// Follow looks until it is done, and yields what has changed. An error comes once, last, with the
+// last state. Each walk begins with a look function of its own.
+func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S]) iter.Seq2[*S, error] {
+	return func(yield func(*S, error) bool) {
+		var last *S
+		look, pace := begin(), pacer{Pace: p}
+		for {
+			seen, err := look(ctx)
+			if err == nil {
+				last = seen.State
+				if (seen.Changed || seen.Done) && !yield(last, nil) || seen.Done {
+					return
+				}
+			} else if ctx == nil || ctx.Err() == nil && !pace.bears(err) { // a look refuses a nil context
+				yield(last, p.tooLongAWait(what, err))
+				return
+			}
+			if !Sleep(ctx, pace.next(seen.Changed, err)) {
+				yield(last, p.stopped(ctx, what, err))
+				return
+			}
+		}
+	}
+}
+
+// Changes follows what a look at shows whole: it changes when its mark does.
+func Changes[S any](ctx context.Context, p Pace, what string, get func(context.Context) (*S, error), judge func(*S) (now Mark, done bool)) iter.Seq2[*S, error] {
+	return Follow(ctx, p, what, func() Look[S] {
+		var before *Mark
+		return func(ctx context.Context) (Sight[S], error) {
+			state, err := get(ctx)
+			if err != nil {
+				return Sight[S]{}, err
+			}
+			now, done := judge(state)
+			changed := before == nil || *before != now
+			before = &now
+			return Sight[S]{state, changed, done}, nil
+		}
+	})
+}
+
+// Last drains a walk.
+func Last[S any](states iter.Seq2[*S, error]) (last *S, err error) {
+	for state, failed := range states {
+		last, err = state, failed
+	}
+	return last, err
+}
+
+// Values yields what is pointed to; nil is the zero value.
+func Values[S any](states iter.Seq2[*S, error]) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		for state, err := range states {
+			var value S
+			if state != nil {
+				value = *state
+			}
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
+}
+
+// stopped is the error of a context that has ended, joined by why the last look failed.
+func (p Pace) stopped(ctx context.Context, what string, failed error) error {
+	ended := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, ended) {
+		ended = fmt.Errorf("%w: %w", ended, cause)
+	}
+	if failed == nil || errors.Is(failed, context.Cause(ctx)) && !p.Judge(failed).Answered {
+		return errtext.Errorf("stopped watching %s: %v", what, ended)
+	}
+	return errtext.Errorf("stopped watching %s: %v (the last look failed: %v)", what, ended, failed)
+}

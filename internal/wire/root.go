@@ -1,0 +1,65 @@
+package wire
+
+import "github.com/hogapi/hogapi/internal/jsonb"
+
+// root is what capture v1 takes at the root of an event in place of reserved properties.
+type root struct {
+	session, window []byte // JSON texts; empty: none
+	options         []byte // members of the options, each after a comma
+	members         []byte // the properties that stay
+	lib             bool   // $lib is kept as $import_lib
+}
+
+// lift moves properties to the root. A value that capture v1 would refuse there stays a property.
+func (e *Encoder) lift(members []byte) ([]byte, error) {
+	r, s := &e.root, e.seen
+	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
+	r.lib = len(s.lib) > 0 && s.facts&hasImportLib == 0
+	if s.facts&isLifted == 0 && len(s.processProfile)+len(s.cookieless)+len(s.distinctID)+len(s.lib) == 0 {
+		return members, nil
+	}
+	e.object = append(append(append(e.object[:0], '{'), members...), '}')
+	err := jsonb.Object(e.object, e.visitRoot)
+	return r.members, err
+}
+
+// take moves one property, or keeps it.
+func (r *root) take(key, value []byte) {
+	isText := value[0] == '"'
+	switch text := string(key); {
+	case text == "distinct_id", text == "$ignore_sent_at": // at the root in any case; always set
+	case text == "$session_id" && isText:
+		r.session = append(r.session[:0], value...)
+	case text == "$window_id" && isText:
+		r.window = append(r.window[:0], value...)
+	case text == "$product_tour_id" && isText:
+		r.option("product_tour_id", value)
+	case text == "$process_person_profile" && isBool(value):
+		r.option("process_person_profile", value)
+	case text == "$cookieless_mode" && isBool(value):
+		r.option("cookieless_mode", value)
+	case text == "$lib" && r.lib: // capture v1 overwrites $lib
+		r.members = appendRawMember(r.members, []byte("$import_lib"), value)
+	default:
+		r.members = appendRawMember(r.members, key, value)
+	}
+}
+
+func (r *root) option(name string, value []byte) {
+	r.options = append(r.options, `,"`...)
+	r.options = append(r.options, name...)
+	r.options = append(append(r.options, `":`...), value...)
+}
+
+// append adds the members of the root. The time of the event is taken as it is: otherwise each try
+// would move it by the time that it takes.
+func (r *root) append(b []byte) []byte {
+	if len(r.session) > 0 {
+		b = append(append(b, `,"session_id":`...), r.session...)
+	}
+	if len(r.window) > 0 {
+		b = append(append(b, `,"window_id":`...), r.window...)
+	}
+	b = append(b, `,"options":{"disable_skew_correction":true`...)
+	return append(append(b, r.options...), '}')
+}

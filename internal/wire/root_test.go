@@ -1,0 +1,63 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/internal/wire/wiretest"
+)
+
+// The events of capture v1: what it takes at the root is not in the properties, and nothing else is
+// lost. A value that it would refuse at the root stays where it was.
+func TestEventsOfCaptureV1(t *testing.T) {
+	const stamps = `"$geoip_disable":true,"$import_job_id":"golden"`
+	for name, c := range map[string]struct{ properties, root, kept string }{
+		"none":            {`{}`, `"options":{"disable_skew_correction":true}`, stamps},
+		"ordinary":        {`{"a":1}`, `"options":{"disable_skew_correction":true}`, `"a":1,` + stamps},
+		"the distinct id": {`{"distinct_id":"user-1","a":1}`, `"options":{"disable_skew_correction":true}`, `"a":1,` + stamps},
+		"alone":           {`{"distinct_id":"user-1"}`, `"options":{"disable_skew_correction":true}`, stamps},
+		"a session": {
+			`{"$session_id":"0190c0de-0000-7000-8000-000000000001","a":1,"$window_id":"w"}`,
+			`"session_id":"0190c0de-0000-7000-8000-000000000001","window_id":"w","options":{"disable_skew_correction":true}`, `"a":1,` + stamps,
+		},
+		"a session of another type": {`{"$session_id":5,"$window_id":null}`, `"options":{"disable_skew_correction":true}`, `"$session_id":5,"$window_id":null,` + stamps},
+		"options": {
+			`{"$product_tour_id":"t","$process_person_profile":false,"$cookieless_mode":false,"$ignore_sent_at":false}`,
+			`"options":{"disable_skew_correction":true,"product_tour_id":"t","process_person_profile":false,"cookieless_mode":false}`, stamps,
+		},
+		"an option of another type": {`{"$product_tour_id":7}`, `"options":{"disable_skew_correction":true}`, `"$product_tour_id":7,` + stamps},
+		"a library":                 {`{"$lib":"web","$lib_version":"1"}`, `"options":{"disable_skew_correction":true}`, `"$import_lib":"web","$lib_version":"1",` + stamps},
+		"two libraries":             {`{"$lib":"web","$import_lib":"ios"}`, `"options":{"disable_skew_correction":true}`, `"$lib":"web","$import_lib":"ios",` + stamps},
+		"stamps of its own":         {`{"$geoip_disable":false,"$import_job_id":"golden"}`, `"options":{"disable_skew_correction":true}`, `"$geoip_disable":false,"$import_job_id":"golden"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"$pageview","timestamp":"2024-02-29T18:29:59.123456789Z",` +
+				`"distinct_id":"user-1",` + c.root + `,"properties":{` + c.kept + `}}`
+			require.True(t, json.Valid([]byte(want)))
+			assert.Equal(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, wiretest.Carrying(c.properties)))
+
+			fields := wiretest.Carrying(c.properties)
+			fields.RawProperties, fields.Properties = nil, map[string]any{}
+			require.NoError(t, json.Unmarshal([]byte(c.properties), &fields.Properties))
+			assert.JSONEq(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), "from a map")
+		})
+	}
+	fields := wiretest.Event(func(f *wire.Fields) { f.Properties, f.Set = nil, map[string]any{"plan": "pro"} })
+	assert.Contains(t, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), `"properties":{`+stamps+`,"$set":{"plan":"pro"}}}`)
+}
+
+// A uuid of the content is the same with and without what the library adds.
+func TestContentIDsOfCaptureV1(t *testing.T) {
+	identity := wire.NewIdentity("golden", 10)
+	enc := wiretest.Encoder(wire.Rules{Protocol: wire.ProtocolV1})
+	fields := wiretest.Event(func(f *wire.Fields) { f.UUID, f.Properties = [16]byte{}, nil })
+	out, refusal := enc.Encode(&fields)
+	require.Nil(t, refusal)
+	require.Nil(t, identity.Assign(&out, wire.Origin{}, 0))
+	assert.True(t, json.Valid(out.Wire), string(out.Wire))
+	assert.Contains(t, string(out.Wire), out.UUID.String())
+}
