@@ -54,24 +54,23 @@ type offered struct {
 	size   int
 }
 
-// offer encodes an event, or says why it is not sent. What it returns is valid until the encoder is
-// used again.
-func (p *pipeline) offer(enc *encoder, ev *Event) (offered, *EventError) {
-	o := offered{name: ev.Name, place: ev.Position, origin: ev.origin(), size: len(ev.Position.Key)}
+// offer makes o of an event: it is encoded, or the error says why it is not sent. The bytes are valid
+// until the encoder is used again.
+func (p *pipeline) offer(enc *encoder, ev *Event, o *offered) (refusal *EventError) {
+	o.name, o.place, o.origin, o.size = ev.Name, ev.Position, ev.origin(), len(ev.Position.Key)
 	if why, skipped := ev.skipped(); skipped {
 		o.skip = why
-		return o, nil
+		return nil
 	}
-	var refusal *EventError
 	if o.out, refusal = enc.encode(ev); refusal == nil {
-		refusal = ev.refused(p.identity.Check(ev.UUID, wire.Origin(ev.origin())))
+		refusal = ev.refused(p.identity.Check(ev.UUID, wire.Origin(o.origin)))
 	}
 	if refusal != nil {
 		o.turnDown(newReject(ev, refusal))
-		return o, refusal
+		return refusal
 	}
 	o.size += len(o.out.Wire)
-	return o, nil
+	return nil
 }
 
 // turnDown makes the event a rejected one.
@@ -89,19 +88,22 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	enc, _ := p.encoders.Get().(*encoder)
 	defer p.encoders.Put(enc)
 	var single [1]offered
-	record := single[:0]
+	record := single[:]
+	if len(events) > 1 {
+		record = make([]offered, len(events))
+	}
 	more := delivery.Held{Events: len(events)}
 	for i := range events {
 		ev := events[i]
 		ev.Position = place
-		o, refusal := p.offer(enc, &ev)
+		o := &record[i]
+		refusal := p.offer(enc, &ev, o)
 		if refusal != nil && p.rejects == nil {
 			return p.notTaken(refusal)
 		}
 		if len(events) > 1 {
 			o.out.Wire = slices.Clone(o.out.Wire)
 		}
-		record = append(record, o)
 		more.Bytes += o.size
 	}
 	if err := p.acquire(ctx, more, delivery.Held{}, wait); err != nil {

@@ -291,7 +291,8 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	}
 	p, record := r.line, &r.record
 	begins := record.next(ev)
-	o, refusal := p.offer(r.encoder, ev)
+	var o offered
+	refusal := p.offer(r.encoder, ev, &o)
 	if refusal != nil && p.rejects == nil {
 		return &StopError{Reason: StopRejected, Err: refusal}
 	}

@@ -38,77 +38,65 @@ func (s *Reserved) note(key string, value []byte) { noteReserved(s, key, value) 
 // noteRaw notes one top-level property of a raw object.
 func (s *Reserved) noteRaw(key, value []byte) { noteReserved(s, key, value) }
 
-// noteReserved notes a property if it is a special one.
+// noteReserved notes a property if it is a reserved one.
 func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // the first letter of nearly all others
 		return
 	}
-	if field := field(s, key); field != nil {
-		*field = append((*field)[:0], value...)
-		s.noted = true
-		return
-	}
-	s.facts |= factOf(key, value)
-}
-
-// field is where a property's value is noted, or nil.
-func field[T string | []byte](s *Reserved, key T) *[]byte {
 	switch string(key) {
 	case "distinct_id":
-		return &s.distinctID
+		s.keep(&s.distinctID, value)
 	case "alias":
-		return &s.alias
+		s.keep(&s.alias, value)
 	case "$anon_distinct_id":
-		return &s.anonID
+		s.keep(&s.anonID, value)
 	case "$lib":
-		return &s.lib
+		s.keep(&s.lib, value)
 	case "$lib_version":
-		return &s.version
+		s.keep(&s.version, value)
 	case "$geoip_disable":
-		return &s.geoip
+		s.keep(&s.geoip, value)
 	case "$import_job_id":
-		return &s.importJob
+		s.keep(&s.importJob, value)
 	case "$set":
-		return &s.set
+		s.keep(&s.set, value)
 	case "$set_once":
-		return &s.setOnce
+		s.keep(&s.setOnce, value)
 	case "$process_person_profile":
-		return &s.processProfile
+		s.keep(&s.processProfile, value)
 	case "$cookieless_mode":
-		return &s.cookieless
+		s.keep(&s.cookieless, value)
 	case "$groups":
-		return &s.groups
+		s.keep(&s.groups, value)
 	case "$group_type":
-		return &s.groupType
+		s.keep(&s.groupType, value)
 	case "$group_key":
-		return &s.groupKey
+		s.keep(&s.groupKey, value)
 	case "$group_set":
-		return &s.groupSet
+		s.keep(&s.groupSet, value)
+	case "$heatmap_data":
+		s.facts |= hasHeatmapData
+	case "$prev_pageview_pathname":
+		s.facts |= hasPreviousPath
+	case "$current_url":
+		s.facts |= hasCurrentURL
+	case "$unset":
+		s.facts |= hasUnset
+	case "$import_lib":
+		s.facts |= hasImportLib
+	case "$session_id":
+		s.facts |= sessionFacts(value) | isLifted
+	case "$window_id":
+		s.facts |= sessionFacts(value)&badSessionType | isLifted
+	case "$product_tour_id", "$ignore_sent_at":
+		s.facts |= isLifted
 	}
-	return nil
 }
 
-// factOf is what is noted of a property in place of its value.
-func factOf[T string | []byte](key T, value []byte) facts {
-	switch string(key) {
-	case "$heatmap_data":
-		return hasHeatmapData
-	case "$prev_pageview_pathname":
-		return hasPreviousPath
-	case "$current_url":
-		return hasCurrentURL
-	case "$unset":
-		return hasUnset
-	case "$import_lib":
-		return hasImportLib
-	case "$session_id":
-		return sessionFacts(value) | isLifted
-	case "$window_id":
-		return sessionFacts(value)&badSessionType | isLifted
-	case "$product_tour_id", "$ignore_sent_at":
-		return isLifted
-	}
-	return 0
+// keep keeps the value of a property.
+func (s *Reserved) keep(field *[]byte, value []byte) {
+	*field = append((*field)[:0], value...)
+	s.noted = true
 }
 
 // sessionFacts judges a session id. Null is none.
