@@ -279,7 +279,7 @@ func (r CheckReport) String() string {
 		names[d.Event] += d.Events
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&b, "\n  %-40s %12d", printable(name), names[name])
+		fmt.Fprintf(&b, "\n  %-40s %12d", mask.Shown(name), names[name])
 	}
 	finding := func(text string, f CheckFinding, advice string) {
 		if f.Count == 0 {
@@ -295,16 +295,16 @@ func (r CheckReport) String() string {
 		}
 	}
 	for _, reason := range sortedKeys(r.Reasons) {
-		fmt.Fprintf(&b, "\nrefused, %s: %d", printable(reason), r.Reasons[reason].Count)
+		fmt.Fprintf(&b, "\nrefused, %s: %d", mask.Shown(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
-			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+onOneLine(string(reason))+": "))
+			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+mask.OneLine(string(reason))+": "))
 		}
 	}
 	for _, why := range sortedKeys(r.Skips) {
-		fmt.Fprintf(&b, "\nskipped, %s: %d", printable(why), r.Skips[why])
+		fmt.Fprintf(&b, "\nskipped, %s: %d", mask.Shown(why), r.Skips[why])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		finding("warning, "+printable(w), r.Warnings[w], w.inBrackets())
+		finding("warning, "+mask.Shown(w), r.Warnings[w], w.inBrackets())
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs, "")
 	finding("older than the event before", r.Backwards, "")

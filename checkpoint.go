@@ -1,16 +1,12 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -18,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -104,83 +101,147 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 // checkpoint by then. On systems without such locks (neither Unix nor Windows), the lock file of a killed
 // process has to be removed by hand. The folder must be on a disk of this machine or on a file system that
 // keeps locks and syncs as a local one does.
-func FileCheckpoint(path string) Checkpointer { return &fileCheckpoint{fs: durable.OS{}, path: path} }
-
-type fileCheckpoint struct {
-	fs   durable.FS
-	path string
-
-	mu     sync.Mutex
-	file   string       // that path leads to
-	lock   durable.Lock // nil: not open
-	failed error        // of the first Save that failed
+func FileCheckpoint(path string) Checkpointer {
+	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }
+
+type fileCheckpoint struct{ file *statefile.Checkpoint }
 
 // Open implements Checkpointer.
-func (c *fileCheckpoint) Open(context.Context) ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	file, lock, err := ownFile(c.fs, c.path)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.load(file)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	c.file, c.lock, c.failed = file, lock, nil
-	return state, nil
+func (c fileCheckpoint) Open(context.Context) ([]byte, error) {
+	state, err := c.file.Open()
+	return state, stateFileError(err)
 }
 
-// ownFile takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to
-// the file is owned as the file is: it must neither be replaced by another one nor give the file a second
-// owner.
-func ownFile(fsys durable.FS, path string) (file string, lock durable.Lock, err error) {
-	if path == "" {
-		return "", nil, &InputError{Op: ops.Import, Field: "path", Want: "the name of a file"}
+// Save implements Checkpointer.
+func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
+
+// Close implements Checkpointer.
+func (c fileCheckpoint) Close() error { return c.file.Close() }
+
+// stateFileError is an error of internal/statefile as one of this package.
+func stateFileError(err error) error {
+	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
+		return &InputError{Op: ops.Import, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
 	}
-	if file, err = fsys.Follow(path); err != nil {
-		return "", nil, err
-	}
-	if err := fsys.MakeFolder(filepath.Dir(file)); err != nil {
-		return "", nil, err
-	}
-	if err := fsys.Inspect(file); errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrManyNames) {
-		return "", nil, &InputError{Op: ops.Import, Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
-	} else if err != nil {
-		return "", nil, err
-	}
-	lock, err = fsys.Lock(file + ".lock")
 	if errors.Is(err, durable.ErrLocked) {
-		return "", nil, fmt.Errorf("%w: %s (%w)", ErrHeld, path, err)
+		return fmt.Errorf("%w: %w", ErrHeld, err)
 	}
-	return file, lock, err
+	return err
 }
 
-// filesOf are the files that the owner of a file uses.
-func filesOf(fsys durable.FS, path string) []string {
-	if path != "" && !filepath.IsAbs(path) {
-		if here, err := os.Getwd(); err == nil {
-			path = here + string(filepath.Separator) + path // not joined: there may be links before a ".."
+// importFiles are the checkpoint and the reject file of one run.
+type importFiles struct {
+	id, source, target string
+
+	checkpoint Checkpointer       // nil: nothing is saved
+	rejects    *statefile.Rejects // nil: the rejects go elsewhere
+	read       fingerprinter      // nil: the source has no files
+
+	mu     sync.Mutex // of all calls once they are open
+	closed bool
+}
+
+func newImportFiles(o ImportOptions, source Source, target string) *importFiles {
+	f := &importFiles{id: o.ID, source: source.Name(), target: target, checkpoint: o.Checkpoint}
+	f.read, _ = unwrap[fingerprinter](source)
+	return f
+}
+
+// openCheckpoint opens the checkpoint and reads what the runs before have saved.
+func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
+	if f.checkpoint == nil {
+		return nil, nil //nolint:nilnil // nothing was saved
+	}
+	raw, err := f.checkpoint.Open(ctx)
+	if err != nil {
+		return nil, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
+	}
+	resumed, err := readState(raw, f.id, f.target, f.source)
+	if err != nil {
+		return nil, errors.Join(err, f.checkpoint.Close())
+	}
+	return resumed, nil
+}
+
+// openRejects opens the handler if it is a reject file, and returns the handler for the import.
+func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (RejectHandler, error) {
+	own, ok := handler.(rejectFile)
+	if !ok {
+		return handler, nil
+	}
+	if err := own.file.Open(); err != nil {
+		return nil, fileError(StopHandler, "the reject file cannot be opened", stateFileError(err))
+	}
+	f.rejects = own.file
+	return RejectFunc(func(_ context.Context, r Reject) error { return f.rejects.Add(r.line(f.id, isMapped)) }), nil
+}
+
+// save makes the place durable, the rejects before it first.
+func (f *importFiles) save(ctx context.Context, s ledger.State[Position]) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	if f.rejects != nil {
+		if err := f.rejects.Sync(); err != nil {
+			return err
 		}
 	}
-	file, err := fsys.Follow(path)
-	if err != nil || path == "" {
-		return nil // what is wrong with it shows when it is opened
+	saved := savedState{Version: stateVersion, Import: f.id, State: s}
+	if s.Totals.Read > 0 { // before, another source or project may still be named
+		saved.Source, saved.Target = f.source, f.target
 	}
-	return []string{file, file + ".tmp", file + ".lock"}
+	if f.read != nil {
+		saved.File = f.read.fingerprint(s.Place)
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return f.checkpoint.Save(ctx, raw)
+}
+
+// close closes what is open. A source that was left behind saves nothing any more.
+func (f *importFiles) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	var errs []error
+	if f.rejects != nil {
+		errs = append(errs, fileError(StopHandler, "the reject file cannot be closed", f.rejects.Close()))
+	}
+	if f.checkpoint != nil {
+		errs = append(errs, fileError(StopCheckpoint, "the checkpoint cannot be closed", f.checkpoint.Close()))
+	}
+	return errors.Join(errs...)
+}
+
+// fileError is the error of a checkpoint or a reject file before or after the import itself: a
+// StopError, unless the caller has to choose another file.
+func fileError(reason StopReason, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	_, unfit := errors.AsType[*InputError](err)
+	err = fmt.Errorf("%s: %w", what, bare(err))
+	if unfit || errors.Is(err, ErrHeld) {
+		return fmt.Errorf("hogapi: %w", err)
+	}
+	return &StopError{Reason: reason, Err: err}
 }
 
 // checkFiles checks that checkpoint, reject file and source use different files.
 func (o ImportOptions) checkFiles(source Source) error {
 	var state, rejects []string
-	if c, ok := o.Checkpoint.(*fileCheckpoint); ok {
-		state = filesOf(c.fs, c.path)
+	if c, ok := o.Checkpoint.(fileCheckpoint); ok {
+		state = c.file.Files()
 	}
-	if r, ok := o.Rejects.(*rejectFile); ok {
-		rejects = filesOf(r.fs, r.path)
+	if r, ok := o.Rejects.(rejectFile); ok {
+		rejects = r.file.Files()
 	}
-	if haveOneFile(state, rejects) {
+	if statefile.Overlap(state, rejects) {
 		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
 	}
 	read, ok := unwrap[fileSource](source)
@@ -188,89 +249,14 @@ func (o ImportOptions) checkFiles(source Source) error {
 		return nil
 	}
 	for _, path := range read.files() {
-		read := filesOf(durable.OS{}, path)
+		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]
-		if haveOneFile(read, rejects) {
+		if statefile.Overlap(read, rejects) {
 			return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that is not read: the import would never end"}
 		}
-		if haveOneFile(read, state) {
+		if statefile.Overlap(read, state) {
 			return &InputError{Op: ops.Import, Field: "ImportOptions.Checkpoint", Want: "a file that is not read: the checkpoint would replace it"}
 		}
 	}
 	return nil
-}
-
-func haveOneFile(some, others []string) bool {
-	for _, one := range some {
-		for _, other := range others {
-			a, errA := os.Stat(one)
-			b, errB := os.Stat(other)
-			if one == other || errA == nil && errB == nil && os.SameFile(a, b) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (c *fileCheckpoint) load(file string) ([]byte, error) {
-	content, err := durable.Read(c.fs, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	state, ok := unsealState(content)
-	if !ok {
-		return nil, &InputError{Op: ops.Import, Field: "checkpoint: file", Value: filepath.Base(file),
-			Want: "the file as this package saved it; this one is torn, empty or changed. " +
-				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
-				"If it is not a checkpoint at all, name another file"}
-	}
-	return state, nil
-}
-
-// Save implements Checkpointer.
-func (c *fileCheckpoint) Save(_ context.Context, state []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lock == nil {
-		return errors.New("hogapi: the checkpoint is not open")
-	}
-	if c.failed == nil {
-		c.failed = c.lock.Check()
-	}
-	if c.failed == nil { // what a failed sync has left can look sound: nothing is built upon it
-		c.failed = durable.Replace(c.fs, c.file, sealState(state))
-	}
-	return c.failed
-}
-
-// Close implements Checkpointer.
-func (c *fileCheckpoint) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lock == nil {
-		return nil
-	}
-	lock := c.lock
-	c.lock = nil
-	return lock.Close()
-}
-
-// A checkpoint file is a line with the checksum of the state, and the state as the second line.
-const sealBegin = "hogapi checkpoint, sha256 "
-
-func sealState(state []byte) []byte {
-	sum := sha256.Sum256(state)
-	file := hex.AppendEncode([]byte(sealBegin), sum[:])
-	file = append(file, '\n')
-	return append(append(file, state...), '\n')
-}
-
-func unsealState(file []byte) (state []byte, ok bool) {
-	_, rest, _ := bytes.Cut(file, []byte{'\n'})
-	state, ok = bytes.CutSuffix(rest, []byte{'\n'})
-	return state, ok && bytes.Equal(file, sealState(state))
 }

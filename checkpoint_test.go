@@ -53,115 +53,19 @@ func TestFileCheckpoint(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// A link to the file is the file: it has the same owner, and the newest state is found under both names.
-func TestFileCheckpointByALink(t *testing.T) {
+// What is wrong with a file is an *InputError, whose text says what to do.
+func TestFileCheckpointThatIsUnfit(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	folder := t.TempDir()
-	path, link := filepath.Join(folder, "there", "import.ckpt"), filepath.Join(folder, "link.ckpt")
-	require.NoError(t, os.Symlink(filepath.Join("there", "import.ckpt"), link))
-	names := []string{link, path, link} // the file is not there yet when it is first opened
-	for i, name := range names {
-		c := hogapi.FileCheckpoint(name)
-		state, err := c.Open(ctx)
-		require.NoError(t, err)
-		assert.Equal(t, strings.Repeat("x", i), string(state))
-		for _, other := range names {
-			_, err = hogapi.FileCheckpoint(other).Open(ctx)
-			require.ErrorIs(t, err, hogapi.ErrHeld)
-		}
-		require.NoError(t, c.Save(ctx, []byte(strings.Repeat("x", i+1))))
-		require.NoError(t, c.Close())
+	torn := writeFile(t, "torn.ckpt", "hogapi checkpoint")
+	for path, want := range map[string]string{
+		torn:               `hogapi: import: checkpoint: file "torn.ckpt": want the file as this package saved it; this one is torn, empty or changed. `,
+		filepath.Dir(torn): "want a regular file with one name: this is not a regular file",
+		"":                 "hogapi: import: path: want the name of a file",
+	} {
+		_, err := hogapi.FileCheckpoint(path).Open(t.Context())
+		requireInputError(t, err)
+		require.ErrorContains(t, err, want)
 	}
-	loop := filepath.Join(folder, "loop")
-	require.NoError(t, os.Symlink(loop, loop))
-	_, err := hogapi.FileCheckpoint(loop).Open(ctx)
-	require.ErrorIs(t, err, hogapi.ErrInvalid)
-}
-
-func TestFileCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "import.ckpt")
-	c := hogapi.FileCheckpoint(path)
-	_, err := c.Open(ctx)
-	require.NoError(t, err)
-	require.NoError(t, c.Save(ctx, []byte(`{"place":"somewhere"}`)))
-	require.NoError(t, c.Close())
-	good, err := os.ReadFile(path)
-	require.NoError(t, err)
-
-	refused := func(content []byte) {
-		require.NoError(t, os.WriteFile(path, content, 0o600))
-		_, err := c.Open(ctx)
-		var bad *hogapi.InputError
-		require.ErrorAs(t, err, &bad)
-		require.ErrorContains(t, err, "torn, empty or changed")
-	}
-	for n := range good { // cut anywhere, a bit turned anywhere
-		refused(good[:n])
-		changed := append([]byte{}, good...)
-		changed[n] ^= 4
-		refused(changed)
-	}
-	refused(append(append([]byte{}, good...), '\n'))
-	refused(make([]byte, len(good)))
-	require.NoError(t, os.WriteFile(path, good, 0o600))
-	state, err := c.Open(ctx)
-	require.NoError(t, err, "a refusal gives the lock back")
-	assert.JSONEq(t, `{"place":"somewhere"}`, string(state))
-	require.NoError(t, c.Close())
-
-	_, err = hogapi.FileCheckpoint(filepath.Dir(path)).Open(ctx)
-	require.ErrorContains(t, err, "not a regular file")
-	_, err = hogapi.FileCheckpoint("").Open(ctx)
-	require.ErrorIs(t, err, hogapi.ErrInvalid)
-}
-
-// A sync that has failed is not tried again: on Linux the second would succeed, and the data would be lost.
-func TestFileCheckpointSavesNothingAfterAFailure(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("input/output error")
-	saves := 0
-	for n := 1; n < 20; n++ {
-		d := new(simdisk.Disk)
-		c := hogapi.FileCheckpointOn(d, "folder/ckpt")
-		_, err := c.Open(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, c.Save(t.Context(), []byte("old")))
-		d.FailAt(n, broken)
-		if err := c.Save(t.Context(), []byte("new")); err == nil {
-			break
-		}
-		saves++
-		require.ErrorIs(t, c.Save(t.Context(), []byte("newer")), broken)
-		after := hogapi.FileCheckpointOn(d.Crashed(uint64(n)), "folder/ckpt")
-		state, err := after.Open(t.Context())
-		require.NoError(t, err)
-		assert.Contains(t, []string{"old", "new"}, string(state))
-	}
-	assert.Equal(t, 5, saves, "create, write, sync, rename, sync of the folder")
-}
-
-// FuzzFileCheckpoint: no file makes an import go on from a state that was not saved.
-func FuzzFileCheckpoint(f *testing.F) {
-	f.Add([]byte("hogapi checkpoint, sha256 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a\n{}\n"))
-	f.Add([]byte("hogapi checkpoint, sha256 44136FA355B3678A1146AD16F7E8649E94FB4FC21FE77E8310C060F61CAAFF8A\n{}\n"))
-	f.Add([]byte("{}"))
-	path := filepath.Join(f.TempDir(), "ckpt")
-	f.Fuzz(func(t *testing.T, content []byte) {
-		require.NoError(t, os.WriteFile(path, content, 0o600))
-		c := hogapi.FileCheckpoint(path)
-		state, err := c.Open(t.Context())
-		if err != nil {
-			return
-		}
-		require.NoError(t, c.Save(t.Context(), state))
-		require.NoError(t, c.Close())
-		saved, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, content, saved, "only what Save writes is read")
-	})
 }
 
 func TestImportRefusesACheckpointInUse(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -33,7 +34,7 @@ type Event struct {
 	noted  *wire.Reserved // what is reserved of RawProperties, noted while they were read; see encoder.trusting
 	record []byte         // of the source; valid until the next event is asked for
 	line   int64          // number of the record in file
-	file   locator        // where the record is; nil: not in a file
+	file   *lines.File    // where the record is; nil: not in a file
 
 	isMapped bool // the event is not what its record says
 	isFinal  bool // not to be mapped: the event is what a mapping has made of its record before
@@ -69,15 +70,12 @@ func (ev *Event) unreadable() *EventError {
 	return refusal
 }
 
-// locator names the place of a record, such as "events.jsonl:17", or returns "".
-type locator interface{ locate(line int64) string }
-
 // where is the place of the event's record in its file, or "".
 func (ev *Event) where() string {
 	if ev.file == nil {
 		return ""
 	}
-	return ev.file.locate(ev.line)
+	return ev.file.Locate(ev.line)
 }
 
 func (ev *Event) origin() Position {
@@ -157,9 +155,9 @@ func (p Position) String() string {
 	case p.Key == "":
 		return strconv.FormatInt(p.Offset, 10)
 	case p.Offset == 0:
-		return onOneLine(p.Key)
+		return mask.OneLine(p.Key)
 	}
-	return fmt.Sprintf("%s@%d", onOneLine(p.Key), p.Offset)
+	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
 }
 
 // Identify makes the event that sets person properties. To also merge an anonymous person into this

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -40,12 +41,12 @@ var RaceDetector bool
 
 // FileCheckpointOn is FileCheckpoint on another file system.
 func FileCheckpointOn(fsys durable.FS, path string) Checkpointer {
-	return &fileCheckpoint{fs: fsys, path: path}
+	return fileCheckpoint{statefile.NewCheckpoint(fsys, path)}
 }
 
 // RejectFileOn is RejectFile on another file system.
 func RejectFileOn(fsys durable.FS, path string) RejectHandler {
-	return &rejectFile{fs: fsys, path: path}
+	return rejectFile{statefile.NewRejects(fsys, path)}
 }
 
 // BadRecord is what BadEvent was given.

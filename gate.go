@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -83,15 +84,15 @@ func (e *EventError) Error() string {
 // fault is the error without its place.
 func (e *EventError) fault() string {
 	var b strings.Builder
-	b.WriteString(onOneLine(string(e.Reason)))
+	b.WriteString(mask.OneLine(string(e.Reason)))
 	if e.Field != "" {
-		b.WriteString(": " + onOneLine(e.Field))
+		b.WriteString(": " + mask.OneLine(e.Field))
 	}
 	if e.Value != "" {
 		b.WriteString(" " + strconv.QuoteToGraphic(e.Value))
 	}
 	if e.Want != "" {
-		b.WriteString(": want " + onOneLine(e.Want))
+		b.WriteString(": want " + mask.OneLine(e.Want))
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", bare(e.Err))

@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -82,18 +81,13 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 type importRun struct {
 	source  Source
 	options ImportOptions
-	target  string // see importTarget
 	line    *pipeline
 	encoder *encoder
-	journal *rejectFile   // nil: the rejects go elsewhere
-	files   fingerprinter // nil: the source has no files
-	resumed *savedState   // of the run before; nil: this is the first
-	saved   bool          // the first save is done
+	files   *importFiles
+	resumed *savedState // of the run before; nil: this is the first
+	saved   bool        // the first save is done
 	record  openRecord
 	ticker  *progressTicker
-
-	mu     sync.Mutex // of checkpoint and reject file
-	closed bool
 }
 
 // openImport makes everything ready for a run, and says what the runs before it have done.
@@ -102,29 +96,29 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	run = &importRun{source: source, options: o, target: c.core.importTarget()}
-	run.files, _ = unwrap[fingerprinter](source)
+	run = &importRun{source: source, options: o, files: newImportFiles(o, source, c.core.importTarget())}
 	state := importState{source: source.Name(), limits: o.rejectLimits()}
-	if run.resumed, err = run.openCheckpoint(ctx); err != nil {
+	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
 		if err := state.limits.judgeBefore(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
-			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.closeFiles())
+			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.files.close())
 		}
 		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)
 	}
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
-	if settings.Rejects, err = run.openRejects(); err != nil {
-		return nil, before, errors.Join(err, run.closeFiles())
+	_, isMapped := unwrap[mapSource](source)
+	if settings.Rejects, err = run.files.openRejects(o.Rejects, isMapped); err != nil {
+		return nil, before, errors.Join(err, run.files.close())
 	}
 	if o.Checkpoint != nil {
-		state.saver = run
+		state.saver = run.files
 	}
 	if run.line, err = c.newPipeline(settings, state); err != nil { //nolint:contextcheck // what is under way may end after ctx: see close
-		return nil, before, errors.Join(err, run.closeFiles())
+		return nil, before, errors.Join(err, run.files.close())
 	}
 	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
 	run.encoder, _ = run.line.encoders.Get().(*encoder)
@@ -233,6 +227,21 @@ func (r *importRun) notes(ctx context.Context) *sourceNotes {
 	}}
 }
 
+// saveStart saves where this run begins, once the source is open and before anything is sent: a
+// checkpoint that cannot be written shows at once.
+func (r *importRun) saveStart(ctx context.Context) error {
+	if r.saved || r.options.Checkpoint == nil {
+		return nil
+	}
+	r.saved = true
+	state := r.line.ledger.State()
+	save := func() error { return r.files.save(context.WithoutCancel(ctx), state) }
+	if err := r.line.core.guard(save); err != nil {
+		return &StopError{Reason: StopCheckpoint, Err: err}
+	}
+	return nil
+}
+
 func (r *importRun) readAll(ctx context.Context) error {
 	var after Position
 	if r.resumed != nil {
@@ -302,7 +311,7 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 // close settles what was taken and makes the result. Once ctx has ended, only requests under way may
 // still end, for a moment, so that less is sent again. Files and progress are ended in any case.
 func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, err error) {
-	defer func() { err = errors.Join(err, r.closeFiles()) }()
+	defer func() { err = errors.Join(err, r.files.close()) }()
 	defer r.ticker.stop()
 	p := r.line
 	if readErr == nil { // otherwise the last record may not be whole

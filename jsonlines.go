@@ -1,22 +1,14 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -48,7 +40,7 @@ import (
 // 64 KiB.
 //
 // Canceling the context closes the file that is read, which also ends a read of a pipe.
-func JSONLinesFile(paths ...string) Source { return &jsonLines{newLineFiles(paths)} }
+func JSONLinesFile(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
 
 // longestLine is the most bytes of a line.
 const longestLine = 1 << 20
@@ -64,203 +56,68 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 // lineFunc makes the events of a line. They are valid until the next call.
 type lineFunc func(l lines.Line) []Event
 
-// lineFiles are files of lines.
-type lineFiles struct {
-	paths, names []string
+// lineFiles is a source of files of lines.
+type lineFiles struct{ read *lines.Files }
 
-	opened  *sync.Map // the file that a name led to when it was opened last
-	drained *sync.Map // the paths of pipes that Check has read
-}
+// Name is Source.Name.
+func (s lineFiles) Name() string { return s.read.Name() }
 
-func newLineFiles(paths []string) lineFiles {
-	s := lineFiles{paths: slices.Clone(paths), opened: new(sync.Map), drained: new(sync.Map)}
-	for _, path := range paths {
-		s.names = append(s.names, filepath.Base(path))
-	}
-	return s
-}
+// files implements fileSource.
+func (s lineFiles) files() []string { return s.read.Paths() }
 
-// Name lists the files; of very many, the first, the last and a digest.
-func (s *lineFiles) Name() string {
-	const most = 8
-	list := strings.Join(s.names, ",")
-	if len(s.names) <= most {
-		return list
-	}
-	digest := sha256.Sum256([]byte(list))
-	return fmt.Sprintf("%s … %s (%d files, %x)", s.names[0], s.names[len(s.names)-1], len(s.names), digest[:6])
+// fingerprint implements fingerprinter.
+func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
+	return s.read.Fingerprint(at.Key, at.Offset)
 }
 
 // walk gives the events of all files after a position. Each walk has a lineFunc of its own.
-func (s *lineFiles) walk(ctx context.Context, after Position, begin func() lineFunc) iter.Seq2[Event, error] {
+func (s lineFiles) walk(ctx context.Context, after Position, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		first, err := s.begin(after)
-		if err != nil {
-			yield(Event{}, err)
-			return
+		notes, events := notesOf(ctx), begin()
+		w := lines.Walk{Options: lines.Options{Longest: longestLine, Verify: notes.verifyGzip}, IsTrial: notes.isCheck}
+		if notes.resumed != nil && after == notes.resumed.State.Place {
+			w.Known = notes.resumed.File
 		}
-		w := linesWalk{ctx: ctx, notes: notesOf(ctx), opened: s.opened, drained: s.drained, events: begin(), yield: yield, known: map[string]string{}}
-		for i := first; i < len(s.paths); i++ {
-			if !w.file(s.paths[i], Position{Key: s.names[i], Offset: after.Offset}) {
-				return
+		w.Copied = func(name, earlier string) {
+			notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
+				mask.Shown(name), mask.Shown(earlier)))
+		}
+		w.Take = func(f *lines.File, l lines.Line) bool {
+			for _, ev := range events(l) {
+				ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
+				if !yield(ev, nil) {
+					return false
+				}
 			}
-			after = Position{}
-		}
-	}
-}
-
-// begin finds the file to continue with, and checks that all remaining files exist and differ.
-func (s *lineFiles) begin(after Position) (first int, err error) {
-	bad := func(value, want string) error {
-		return &InputError{Op: ops.Import, Field: "paths", Value: value, Want: want}
-	}
-	if len(s.paths) == 0 {
-		return 0, bad("", "at least one file")
-	}
-	for i, name := range s.names {
-		if !utf8.ValidString(name) {
-			return 0, bad(name, "files whose base names are UTF-8, since they are a part of positions")
-		}
-		if slices.Contains(s.names[:i], name) {
-			return 0, bad(name, "files with different base names, which tell positions apart")
-		}
-	}
-	if !after.IsZero() {
-		if first = slices.Index(s.names, after.Key); first < 0 || after.Offset < 0 {
-			return 0, fmt.Errorf("there is no position %s in these files", after)
-		}
-	}
-	var missing []error
-	found := map[int64][]int{} // files by their size
-	infos := make([]os.FileInfo, len(s.paths))
-	for i, path := range s.paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			if i >= first {
-				missing = append(missing, err)
-			}
-			continue
-		}
-		infos[i] = info
-		for _, other := range found[info.Size()] {
-			if os.SameFile(info, infos[other]) {
-				return 0, bad(s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other]))
-			}
-		}
-		found[info.Size()] = append(found[info.Size()], i)
-	}
-	return first, errors.Join(missing...)
-}
-
-// fingerprint implements fingerprinter. Where the name does not lead to the file any more that was read,
-// the fingerprint fits none.
-func (s *lineFiles) fingerprint(at Position) lines.Fingerprint {
-	i := slices.Index(s.names, at.Key)
-	if i < 0 {
-		return lines.Fingerprint{}
-	}
-	known, isKnown := s.opened.Load(at.Key)
-	now, err := os.Stat(s.paths[i])
-	if isKnown && (err != nil || !os.SameFile(known.(os.FileInfo), now)) {
-		return lines.Replaced
-	}
-	return lines.FingerprintAt(s.paths[i], at.Offset)
-}
-
-// files implements fileSource.
-func (s *lineFiles) files() []string { return s.paths }
-
-// linesWalk reads file after file.
-type linesWalk struct {
-	ctx     context.Context //nolint:containedctx // of one walk
-	notes   *sourceNotes
-	opened  *sync.Map
-	drained *sync.Map
-	events  lineFunc
-	yield   func(Event, error) bool
-	known   map[string]string // the files by their beginning
-}
-
-var errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
-
-// openLines is a file that is read.
-type openLines struct {
-	*lines.File
-
-	name string
-}
-
-// locate implements locator.
-func (f *openLines) locate(line int64) string {
-	number, known := f.Number(lines.Line{Number: line})
-	if !known {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", printable(f.name), number)
-}
-
-// fail ends the walk.
-func (w *linesWalk) fail(name string, err error) bool {
-	if w.ctx.Err() != nil {
-		err = context.Cause(w.ctx) // and not that the file is closed
-	} else {
-		err = fmt.Errorf("%s: %w", printable(name), err)
-	}
-	w.yield(Event{}, err)
-	return false
-}
-
-// file gives the events of one file after a position. It reports false where no more are wanted.
-func (w *linesWalk) file(path string, at Position) bool {
-	if w.ctx.Err() != nil {
-		return w.fail(at.Key, nil)
-	}
-	if _, isDrained := w.drained.Load(path); isDrained {
-		return w.fail(at.Key, errDrained)
-	}
-	options := lines.Options{Longest: longestLine, Verify: w.notes.verifyGzip}
-	if w.notes.resumed != nil && at == w.notes.resumed.State.Place {
-		options.Known = w.notes.resumed.File
-	}
-	opened, err := lines.Open(w.ctx, path, at.Offset, options)
-	if errors.Is(err, lines.ErrOtherFile) || errors.Is(err, lines.ErrReplaced) {
-		w.yield(Event{}, unfitState(fieldSource, w.notes.resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
-			"If it is another file of the same name, import it with an ID and a checkpoint of its own", at.Key, err)))
-		return false
-	}
-	if err != nil {
-		return w.fail(at.Key, err)
-	}
-	w.opened.Store(at.Key, opened.Info())
-	if w.notes.isCheck && !opened.Info().Mode().IsRegular() {
-		w.drained.Store(path, true)
-	}
-	f := &openLines{opened, at.Key}
-	defer f.Close()
-	for compared := false; ; {
-		l, err := f.Next()
-		compared = compared || w.compare(f)
-		if errors.Is(err, io.EOF) {
 			return true
 		}
-		if err != nil || w.ctx.Err() != nil {
-			return w.fail(at.Key, err)
-		}
-		if isBlank(l.Text) && !l.Long {
-			continue
-		}
-		if l.Open && !l.Long && isUnfinished(l.Text) {
-			return w.fail(at.Key, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
-				"if it was cut off, complete or remove that line", f.locate(l.Number)))
-		}
-		at.Offset = l.End
-		for _, ev := range w.events(l) {
-			ev.Position, ev.file, ev.line = at, f, l.Number
-			if !w.yield(ev, nil) {
-				return false
-			}
+		if err := s.read.Read(ctx, after.Key, after.Offset, w); err != nil {
+			yield(Event{}, linesError(err, after, notes.resumed))
 		}
 	}
+}
+
+// linesError is an error of internal/lines as one of this package.
+func linesError(err error, after Position, resumed *savedState) error {
+	if unfit, ok := errors.AsType[*lines.UnfitError](err); ok {
+		return &InputError{Op: ops.Import, Field: "paths", Value: unfit.Value, Want: unfit.Want}
+	}
+	switch {
+	case errors.Is(err, lines.ErrNoPlace):
+		return fmt.Errorf("there is no position %s in these files", after)
+	case errors.Is(err, lines.ErrOtherFile), errors.Is(err, lines.ErrReplaced):
+		return unfitState(fieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
+			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err))
+	}
+	return err
+}
+
+// fileSource is a source of files.
+type fileSource interface{ files() []string }
+
+// fingerprinter is a source whose places are in files that can be recognized.
+type fingerprinter interface {
+	fingerprint(at Position) lines.Fingerprint
 }
 
 // lineParser makes events of lines. It is not safe for concurrent use.
@@ -269,7 +126,9 @@ type lineParser struct {
 	made [1]Event // see events
 }
 
-func newLineParser() *lineParser { return &lineParser{wire: wire.NewLineParser(checkCorrected)} }
+func newLineParser() *lineParser {
+	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
+}
 
 // parse makes the event of a record, which is valid until the next call.
 func (p *lineParser) parse(text []byte, ev *Event) error {
@@ -308,35 +167,4 @@ func (p *lineParser) eventOf(text []byte) (ev Event) {
 	}
 	ev.record = text
 	return ev
-}
-
-// isUnfinished reports the beginning of a JSON text.
-func isUnfinished(text []byte) bool {
-	var value json.RawMessage
-	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
-}
-
-// compare reports a file that begins as an earlier one does, once it is known how it begins.
-func (w *linesWalk) compare(f *openLines) (known bool) {
-	begins := f.Beginning()
-	if begins == "" {
-		return false
-	}
-	if earlier, again := w.known[begins]; again {
-		w.notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids", printable(f.name), printable(earlier)))
-	}
-	w.known[begins] = f.name
-	return true
-}
-
-func isBlank(text []byte) bool {
-	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
-}
-
-// fileSource is a source of files.
-type fileSource interface{ files() []string }
-
-// fingerprinter is a source whose places are in files that can be recognized.
-type fingerprinter interface {
-	fingerprint(at Position) lines.Fingerprint
 }

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Skipped + Pending.
@@ -135,39 +134,18 @@ func (r Receipt) String() string {
 		names[d.Event] = [2]int64{n[0] + d.Acknowledged, n[1] + d.Rejected}
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&b, "\n  %-40s %12d acknowledged %8d rejected", printable(name), names[name][0], names[name][1])
+		fmt.Fprintf(&b, "\n  %-40s %12d acknowledged %8d rejected", mask.Shown(name), names[name][0], names[name][1])
 	}
 	for _, reason := range sortedKeys(r.Rejects) {
-		fmt.Fprintf(&b, "\n  rejected, %s: %d", printable(reason), r.Rejects[reason])
+		fmt.Fprintf(&b, "\n  rejected, %s: %d", mask.Shown(reason), r.Rejects[reason])
 	}
 	for _, reason := range sortedKeys(r.Skips) {
-		fmt.Fprintf(&b, "\n  skipped, %s: %d", printable(reason), r.Skips[reason])
+		fmt.Fprintf(&b, "\n  skipped, %s: %d", mask.Shown(reason), r.Skips[reason])
 	}
 	for _, w := range sortedKeys(r.Warnings) {
-		fmt.Fprintf(&b, "\n  warning, %s: %d%s", printable(w), r.Warnings[w], w.inBrackets())
+		fmt.Fprintf(&b, "\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], w.inBrackets())
 	}
 	return b.String()
-}
-
-// printable is a text of the events for a line of a report, cut where it is long.
-func printable[T ~string](text T) string {
-	const most = 200
-	if text == "" {
-		return "(none)"
-	}
-	s := onOneLine(string(text))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
-// onOneLine is a foreign text that cannot begin another line, or command a terminal.
-func onOneLine(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return strconv.QuoteToGraphic(s)
-	}
-	return s
 }
 
 func sortedKeys[K ~string, V any](m map[K]V) []K {

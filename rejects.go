@@ -1,9 +1,7 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +12,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -71,6 +71,52 @@ func newReject(ev *Event, refusal *EventError) *Reject {
 		r.Raw = slices.Clone(ev.record)
 	}
 	return r
+}
+
+// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
+// or would have been sent, and the key "$reject" with
+//
+//   - reason, field, value, want, detail and status: why it was refused
+//   - position and where: the record in its source
+//   - raw, or raw_base64 where it is not UTF-8: the source's record, where it made no event or a mapping
+//     changed it; of a line over 1 MiB its first 4 KiB
+//   - left_out: what the line lacks, because JSON cannot hold it
+//   - import: the ID of the import
+//
+// [RejectedRecords] reads the file as a source, with a corrected parser or mapping or after its lines
+// were corrected by hand.
+//
+// Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
+// last ones may be there twice, with the same uuid, and RejectedRecords skips the second. The next run
+// removes a last line that a crash has torn. One import at a time owns the file, by a lock on path.lock;
+// another gets [ErrHeld]. A handler that wraps this one, or a Capture, has each line synced for itself.
+func RejectFile(path string) RejectHandler {
+	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
+}
+
+type rejectFile struct{ file *statefile.Rejects }
+
+// Reject implements RejectHandler, for callers that are not the import that has opened the file.
+func (f rejectFile) Reject(_ context.Context, r Reject) error {
+	return stateFileError(f.file.AddAlone(r.line("", false)))
+}
+
+// line is the reject in a reject file.
+func (r Reject) line(importID string, isMapped bool) statefile.Line {
+	note := statefile.Note{
+		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Where: r.Where,
+		LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
+	}
+	if e := r.Err; e != nil {
+		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
+		if e.Err != nil {
+			note.Detail = bare(e.Err).Error()
+		}
+		for _, other := range e.Also {
+			note.Also = append(note.Also, other.fault())
+		}
+	}
+	return statefile.Line{Event: r.Event, UUID: r.UUID, Record: r.Raw, Note: note}
 }
 
 // rejectLimits say when an import has rejected too much. Its zero value has no limits.
@@ -200,7 +246,7 @@ func (l *rejectLimits) stop(c ledger.Counts, what string) error {
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {
-	return &rejectedRecords{newLineFiles([]string{path}), parse}
+	return &rejectedRecords{lineFiles{lines.NewFiles([]string{path})}, parse}
 }
 
 type rejectedRecords struct {
@@ -212,64 +258,46 @@ type rejectedRecords struct {
 // Events implements Source.
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.walk(ctx, after, func() lineFunc {
-		w := &rejectsWalk{parse: s.parse, lines: newLineParser(), seen: map[[16]byte]bool{}}
+		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
 		return w.events
 	})
 }
 
 // rejectsWalk makes the events of the lines of a reject file.
 type rejectsWalk struct {
-	parse func([]byte) ([]Event, error)
-	lines *lineParser
-	seen  map[[16]byte]bool
-	order [][16]byte // of seen, oldest first
+	parse   func([]byte) ([]Event, error)
+	lines   *lineParser
+	repeats statefile.Repeats
 }
-
-// mostSeen is how many lines a line is compared with: what a crash repeats was in flight.
-const mostSeen = 1 << 17
 
 // events implements lineFunc.
 func (w *rejectsWalk) events(l lines.Line) []Event {
-	text, isTorn := afterHole(l.Text)
+	text, isTorn := statefile.AfterHole(l.Text)
 	l.Text = text
-	var of struct {
-		UUID   uuid.UUID   `json:"uuid"`
-		Reject *rejectNote `json:"$reject"`
-	}
-	switch err := json.Unmarshal(text, &of); {
+	id, note, err := statefile.ReadLine(text)
+	switch {
 	case isTorn && err != nil:
 		return []Event{SkippedEvent(Position{}, "torn by a crash")}
-	case l.Long || err != nil && of.Reject == nil:
+	case l.Long || err != nil && note == nil:
 		return []Event{w.lines.event(l)}
-	case w.isRepeated(of.UUID, text):
+	case w.repeats.Has(id, text):
 		return []Event{SkippedEvent(Position{}, "repeated after a crash")}
-	case of.Reject == nil:
+	case note == nil:
 		ev := w.lines.event(l)
 		ev.isFinal = true
 		return []Event{ev}
 	}
-	note := of.Reject
-	if note.Origin.IsZero() {
-		note.Origin = note.Position
-	}
 	made := w.made(text, note)
 	for i := range made {
-		made[i].Origin = note.Origin
-		made[i].UUID = note.uuidOf(of.UUID, made[i].UUID, i)
+		made[i].Origin = Position(note.From())
+		made[i].UUID = note.UUIDOf(id, made[i].UUID, i)
 	}
 	return made
 }
 
-// afterHole is the text behind the zeros that a loss of power can leave in place of what was not on
-// disk, the end of the line before among it.
-func afterHole(text []byte) (rest []byte, isTorn bool) {
-	i := bytes.LastIndexByte(text, 0)
-	return text[i+1:], i >= 0
-}
-
 // made are the events of a reject.
-func (w *rejectsWalk) made(text []byte, note *rejectNote) []Event {
-	record := note.raw()
+func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
+	record := note.Record()
 	isProperties := !note.IsMapped && slices.Contains(note.LeftOut, "properties") // and not a record
 	if record == nil || isProperties {
 		ev := w.lines.eventOf(text)
@@ -292,36 +320,4 @@ func (w *rejectsWalk) made(text []byte, note *rejectNote) []Event {
 		events[i].record, events[i].needsMapping = record, note.IsMapped
 	}
 	return events
-}
-
-// uuidOf is the uuid of the n-th event of a record: the one that the reject has, or else the one that
-// the import before would have derived.
-func (n *rejectNote) uuidOf(reject, own uuid.UUID, i int) uuid.UUID {
-	switch {
-	case i == 0 && reject != uuid.Nil:
-		return reject
-	case own != uuid.Nil && own != reject:
-		return own
-	case n.Import != "" && !n.Origin.IsZero():
-		return wire.NewIdentity(n.Import, 0).At(wire.Origin(n.Origin), uint64(i))
-	}
-	return uuid.Nil
-}
-
-// isRepeated reports a line that is a second one of the same reject.
-func (w *rejectsWalk) isRepeated(id uuid.UUID, text []byte) bool {
-	key := [16]byte(id)
-	if id == uuid.Nil {
-		sum := sha256.Sum256(text)
-		key = [16]byte(sum[:16])
-	}
-	if w.seen[key] {
-		return true
-	}
-	w.seen[key] = true
-	if w.order = append(w.order, key); len(w.order) > mostSeen {
-		delete(w.seen, w.order[0])
-		w.order = w.order[1:]
-	}
-	return false
 }

@@ -10,7 +10,10 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Options say how a file is read.
@@ -23,6 +26,7 @@ type Options struct {
 // File is an open file of lines, plain or gzip.
 type File struct {
 	path    string
+	name    string // its base
 	options Options
 	file    *os.File
 	forget  func() bool // ends the watch over the context
@@ -66,7 +70,7 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, options: o, file: file}
+	f := &File{path: path, name: filepath.Base(path), options: o, file: file}
 	f.forget = context.AfterFunc(ctx, func() { _ = file.Close() })
 	if f.begun, err = file.Stat(); err == nil {
 		err = f.begin()
@@ -83,6 +87,9 @@ func (f *File) Close() {
 	f.forget()
 	_ = f.file.Close() // nothing was written
 }
+
+// Name is the base name of the file.
+func (f *File) Name() string { return f.name }
 
 // Info is what the file was when it was opened.
 func (f *File) Info() os.FileInfo { return f.begun }
@@ -321,6 +328,15 @@ func (f *File) Number(l Line) (number int64, known bool) {
 		f.before, f.counted = before, true
 	}
 	return f.before + l.Number, true
+}
+
+// Locate names the place of a line by its number as read, such as "events.jsonl:17", or returns "".
+func (f *File) Locate(line int64) string {
+	number, known := f.Number(Line{Number: line})
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", mask.Shown(f.Name()), number)
 }
 
 // countNewlines counts those before an offset of a plain file, whatever its name leads to by now.

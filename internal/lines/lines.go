@@ -1,4 +1,5 @@
-// Package lines reads the lines of a text of any size in bounded memory, and knows where each of them ends.
+// Package lines reads the lines of texts of any size in bounded memory, and knows where each of them ends:
+// of one text, of a file in its forms, and of several files in their order.
 package lines
 
 import (

@@ -4,6 +4,7 @@
 package mask
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -22,6 +23,27 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// Shown is a foreign text for a line of a report, cut where it is long.
+func Shown[T ~string](text T) string {
+	const most = 200
+	if text == "" {
+		return "(none)"
+	}
+	s := OneLine(string(text))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// OneLine is a foreign text that cannot begin another line, or command a terminal.
+func OneLine(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.QuoteToGraphic(s)
 	}
 	return s
 }

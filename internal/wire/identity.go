@@ -13,8 +13,8 @@ import (
 // Origin is the place that an event's uuid is derived from, such as a file and an offset in it. It
 // is zero where an event has none.
 type Origin struct {
-	Key    string
-	Offset int64
+	Key    string `json:"key,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
 }
 
 func (o Origin) isZero() bool { return o == Origin{} }

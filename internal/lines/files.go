@@ -1,0 +1,209 @@
+package lines
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// Files are files of JSON lines, known by their base names and read in their order.
+type Files struct {
+	paths, names []string
+
+	opened  sync.Map // the file that a name led to when it was opened last
+	drained sync.Map // the paths of pipes that a trial has read
+}
+
+// NewFiles opens none of the files.
+func NewFiles(paths []string) *Files {
+	s := &Files{paths: slices.Clone(paths)}
+	for _, path := range paths {
+		s.names = append(s.names, filepath.Base(path))
+	}
+	return s
+}
+
+// Paths are the files as they were given.
+func (s *Files) Paths() []string { return s.paths }
+
+// Name lists the files; of very many, the first, the last and a digest.
+func (s *Files) Name() string {
+	const most = 8
+	list := strings.Join(s.names, ",")
+	if len(s.names) <= most {
+		return list
+	}
+	digest := sha256.Sum256([]byte(list))
+	return fmt.Sprintf("%s … %s (%d files, %x)", s.names[0], s.names[len(s.names)-1], len(s.names), digest[:6])
+}
+
+// Fingerprint is that of the file of a name, up to the end of a line. Where the name does not lead to
+// the file any more that was read, the fingerprint fits no file.
+func (s *Files) Fingerprint(name string, offset int64) Fingerprint {
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		return Fingerprint{}
+	}
+	known, isKnown := s.opened.Load(name)
+	now, err := os.Stat(s.paths[i])
+	if isKnown && (err != nil || !os.SameFile(known.(os.FileInfo), now)) {
+		return Replaced
+	}
+	return FingerprintAt(s.paths[i], offset)
+}
+
+// Walk says how files are read. The fingerprint is that of the first file.
+type Walk struct {
+	Options
+
+	IsTrial bool                       // the files are to be read again, which a pipe cannot be
+	Copied  func(name, earlier string) // a file begins with the same megabyte as an earlier one
+	Take    func(*File, Line) bool     // is given each line; false ends the walk
+}
+
+// Errors of Read.
+var (
+	ErrNoPlace = errors.New("no such place in these files")
+	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
+)
+
+// UnfitError is a list of files that cannot be read as one.
+type UnfitError struct{ Value, Want string }
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("paths %q: want %s", e.Value, e.Want) }
+
+// Read gives the lines after an offset of the file of a name, and of all files after that one; an empty
+// name is the start. Blank lines are left out. An error names its file, except for an ended context,
+// ErrOtherFile and ErrReplaced.
+func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) error {
+	first, err := s.begin(name, offset)
+	if err != nil {
+		return err
+	}
+	begins := map[string]string{}
+	for i := first; i < len(s.paths); i++ {
+		more, err := s.readFile(ctx, i, offset, w, begins)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx) // and not that the file is closed
+		case errors.Is(err, ErrOtherFile), errors.Is(err, ErrReplaced):
+			return err
+		case err != nil:
+			return fmt.Errorf("%s: %w", mask.Shown(s.names[i]), err)
+		case !more:
+			return nil
+		}
+		offset, w.Known = 0, Fingerprint{}
+	}
+	return nil
+}
+
+// begin finds the file to continue with, and checks that all remaining files exist and differ.
+func (s *Files) begin(name string, offset int64) (first int, err error) {
+	if len(s.paths) == 0 {
+		return 0, &UnfitError{"", "at least one file"}
+	}
+	for i, name := range s.names {
+		if !utf8.ValidString(name) {
+			return 0, &UnfitError{name, "files whose base names are UTF-8, since they are a part of positions"}
+		}
+		if slices.Contains(s.names[:i], name) {
+			return 0, &UnfitError{name, "files with different base names, which tell positions apart"}
+		}
+	}
+	if name != "" || offset != 0 {
+		if first = slices.Index(s.names, name); first < 0 || offset < 0 {
+			return 0, ErrNoPlace
+		}
+	}
+	var missing []error
+	found := map[int64][]int{} // files by their size
+	infos := make([]os.FileInfo, len(s.paths))
+	for i, path := range s.paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			if i >= first {
+				missing = append(missing, err)
+			}
+			continue
+		}
+		infos[i] = info
+		for _, other := range found[info.Size()] {
+			if os.SameFile(info, infos[other]) {
+				return 0, &UnfitError{s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other])}
+			}
+		}
+		found[info.Size()] = append(found[info.Size()], i)
+	}
+	return first, errors.Join(missing...)
+}
+
+// readFile gives the lines of one file after an offset. begins are the files before, by how they begin.
+func (s *Files) readFile(ctx context.Context, i int, offset int64, w Walk, begins map[string]string) (more bool, err error) {
+	path, name := s.paths[i], s.names[i]
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if _, isDrained := s.drained.Load(path); isDrained {
+		return false, errDrained
+	}
+	f, err := Open(ctx, path, offset, w.Options)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	s.opened.Store(name, f.Info())
+	if w.IsTrial && !f.isRegular() {
+		s.drained.Store(path, true)
+	}
+	for beginning := ""; ; {
+		l, err := f.Next()
+		if beginning == "" {
+			beginning = f.Beginning()
+			if earlier, again := begins[beginning]; again {
+				w.Copied(name, earlier)
+			}
+			if beginning != "" {
+				begins[beginning] = name
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil:
+			return false, err
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case isBlank(l.Text) && !l.Long:
+			continue
+		case l.Open && !l.Long && isUnfinished(l.Text):
+			return false, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
+				"if it was cut off, complete or remove that line", f.Locate(l.Number))
+		}
+		if !w.Take(f, l) {
+			return false, nil
+		}
+	}
+}
+
+func isBlank(text []byte) bool {
+	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
+}
+
+// isUnfinished reports the beginning of a JSON text.
+func isUnfinished(text []byte) bool {
+	var value json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
+}

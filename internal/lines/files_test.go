@@ -1,0 +1,200 @@
+package lines_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/lines"
+)
+
+// write makes a file in a folder of the test.
+func write(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func zipped(t *testing.T, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, content)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// collect is a walk that notes each line as "file@end text".
+func collect(got *[]string) lines.Walk {
+	return lines.Walk{
+		Options: lines.Options{Longest: 100, Verify: 1 << 20},
+		Copied:  func(name, earlier string) { *got = append(*got, name+" is "+earlier) },
+		Take: func(f *lines.File, l lines.Line) bool {
+			*got = append(*got, fmt.Sprintf("%s@%d %s", f.Name(), l.End, l.Text))
+			return true
+		},
+	}
+}
+
+func readFiles(t *testing.T, paths ...string) (got []string, err error) {
+	t.Helper()
+	err = lines.NewFiles(paths).Read(t.Context(), "", 0, collect(&got))
+	return got, err
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	one, two, empty := write(t, "1", "a\n \t\n\nb\r\n"), write(t, "2", zipped(t, "c\nd")), write(t, "empty", "")
+	paths := []string{one, empty, two}
+	files := lines.NewFiles(paths)
+	assert.Equal(t, paths, files.Paths())
+	assert.Equal(t, "1,empty,2", files.Name())
+	all := []string{"1@2 a", "1@9 b", "2@2 c", "2@4 d"}
+	got, err := readFiles(t, paths...)
+	require.NoError(t, err)
+	assert.Equal(t, all, got)
+	for i, line := range all { // from each place on, the rest comes
+		var name string
+		var offset int64
+		_, err := fmt.Sscanf(strings.Replace(line, "@", " ", 1), "%s %d", &name, &offset)
+		require.NoError(t, err)
+		var rest []string
+		require.NoError(t, files.Read(t.Context(), name, offset, collect(&rest)))
+		assert.Equal(t, all[i+1:], append([]string{}, rest...))
+	}
+
+	taken, w := 0, collect(&got)
+	w.Take = func(*lines.File, lines.Line) bool { taken++; return false }
+	require.NoError(t, files.Read(t.Context(), "", 0, w))
+	assert.Equal(t, 1, taken)
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	w.Take = func(*lines.File, lines.Line) bool { cancel(why); return true }
+	require.ErrorIs(t, files.Read(ctx, "", 0, w), why)
+}
+
+func TestFilesThatAreCopies(t *testing.T) {
+	t.Parallel()
+	got, err := readFiles(t, write(t, "1", "a\n"), write(t, "2", "b\n"), write(t, "3", zipped(t, "a\n")), write(t, "4", ""), write(t, "5", ""))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1@2 a", "2@2 b", "3@2 a", "3 is 1"}, got)
+}
+
+func TestFilesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	path := write(t, "e", "a\n")
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	for want, paths := range map[string][]string{
+		"at least one file":                        nil,
+		"different base names":                     {path, write(t, "e", "")},
+		`each file once: this is the same file as`: {path, link},
+		"UTF-8": {filepath.Join(t.TempDir(), "\xff")},
+	} {
+		_, err := readFiles(t, paths...)
+		require.ErrorAs(t, err, new(*lines.UnfitError))
+		require.ErrorContains(t, err, want)
+	}
+	_, err := readFiles(t, path, path+"2", path+"3")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "e3", "all that are missing")
+	var got []string
+	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "other", 1, collect(&got)), lines.ErrNoPlace)
+	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "e", -1, collect(&got)), lines.ErrNoPlace)
+	assert.Empty(t, got)
+}
+
+func TestLastLineThatIsNotFinished(t *testing.T) {
+	t.Parallel()
+	got, err := readFiles(t, write(t, "e", "{}\n{\"a\":"))
+	require.ErrorContains(t, err, "e: the last line (e:2) is not finished")
+	assert.Equal(t, []string{"e@3 {}"}, got)
+	_, err = readFiles(t, write(t, "e", "{}\nrubbish"))
+	require.NoError(t, err, "not the beginning of a JSON text")
+}
+
+func TestFingerprintOfFiles(t *testing.T) {
+	t.Parallel()
+	path, got := write(t, "e", "a\nb\n"), []string(nil)
+	files := lines.NewFiles([]string{path})
+	w := collect(&got)
+	require.NoError(t, files.Read(t.Context(), "", 0, w))
+	w.Known = files.Fingerprint("e", 2)
+	assert.NotZero(t, w.Known)
+	assert.Zero(t, files.Fingerprint("other", 2))
+	require.NoError(t, files.Read(t.Context(), "e", 2, w))
+
+	require.NoError(t, os.Rename(path, path+"2"))
+	require.NoError(t, os.WriteFile(path, []byte("x\nb\n"), 0o600))
+	assert.Equal(t, lines.Replaced, files.Fingerprint("e", 2), "it was never read")
+	require.ErrorIs(t, files.Read(t.Context(), "e", 2, w), lines.ErrOtherFile)
+	w.Known = lines.Replaced
+	require.ErrorIs(t, files.Read(t.Context(), "e", 2, w), lines.ErrReplaced)
+}
+
+func TestNameOfManyFiles(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = filepath.Join("folder", strings.Repeat("x", i%7)+strconv.Itoa(1e9+i)+".jsonl")
+	}
+	name := lines.NewFiles(many).Name()
+	assert.Less(t, len(name), 150)
+	assert.Contains(t, name, "1000 files")
+	assert.Equal(t, name, lines.NewFiles(many).Name())
+	many[500] += "2"
+	assert.NotEqual(t, name, lines.NewFiles(many).Name())
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	packed := zipped(t, strings.Repeat(`{"event":"a"}`+"\n", 1000))
+	damaged := []byte(packed)
+	damaged[len(damaged)-6]++ // of the checksum
+	tests := []struct {
+		name, file, content string
+		want                string
+	}{
+		{"gzip cut in its header", "e.gz", packed[:6], "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip cut in its trailer", "e.gz", packed[:len(packed)-4], "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip with a wrong checksum", "e.gz", string(damaged), "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"gzip with something behind", "e.gz", packed + "more", "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
+		{"an empty gz", "e.gz", "", "e.gz: the file has 0 bytes"},
+		{"gzip in gzip", "e.gz", zipped(t, packed), "compressed twice"},
+		{"zip", "e.jsonl", "PK\x03\x04..", "zip file"},
+		{"zstd", "e.jsonl", "\x28\xb5\x2f\xfd..", "zstd"},
+		{"bzip2", "e.jsonl", "BZh91AY", "bzip2"},
+		{"xz", "e.jsonl", "\xfd7zXZ\x00", "xz"},
+		{"UTF-16", "e.jsonl", "\xff\xfe{\x00", "UTF-16"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readFiles(t, write(t, tt.file, tt.content))
+			require.ErrorContains(t, err, tt.want)
+			assert.Empty(t, got)
+		})
+	}
+	t.Run("gzip cut anywhere", func(t *testing.T) {
+		t.Parallel()
+		packed := zipped(t, "{}\n\n[]")
+		for n := 2; n < len(packed); n++ {
+			_, err := readFiles(t, write(t, "e.gz", packed[:n]))
+			require.ErrorContains(t, err, "the gzip file is cut off or damaged, so nothing of it was sent", "at byte %d", n)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package statefile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// Checkpoint keeps a state in a file. After a crash of the machine it holds the newest state that was
+// saved.
+type Checkpoint struct {
+	fs   durable.FS
+	path string
+
+	mu     sync.Mutex
+	file   string       // that path leads to
+	lock   durable.Lock // nil: not open
+	failed error        // of the first Save that failed
+}
+
+// NewCheckpoint does not open the file.
+func NewCheckpoint(fsys durable.FS, path string) *Checkpoint {
+	return &Checkpoint{fs: fsys, path: path}
+}
+
+// Files are the names of all files that the checkpoint uses.
+func (c *Checkpoint) Files() []string { return Files(c.fs, c.path) }
+
+// Open makes the caller the owner and returns the state, or nil if nothing was saved yet.
+func (c *Checkpoint) Open() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	file, lock, err := own(c.fs, c.path)
+	if err != nil {
+		return nil, err
+	}
+	state, err := load(c.fs, file)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	c.file, c.lock, c.failed = file, lock, nil
+	return state, nil
+}
+
+func load(fsys durable.FS, file string) ([]byte, error) {
+	content, err := durable.Read(fsys, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, ok := unseal(content)
+	if !ok {
+		return nil, &UnfitError{Field: "checkpoint: file", Value: filepath.Base(file),
+			Want: "the file as this package saved it; this one is torn, empty or changed. " +
+				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
+				"If it is not a checkpoint at all, name another file"}
+	}
+	return state, nil
+}
+
+// Save replaces the state. After an error nothing is saved any more: what a failed sync has left can
+// look sound, and nothing is built upon it.
+func (c *Checkpoint) Save(state []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock == nil {
+		return errors.New("hogapi: the checkpoint is not open")
+	}
+	if c.failed == nil {
+		c.failed = c.lock.Check()
+	}
+	if c.failed == nil {
+		c.failed = durable.Replace(c.fs, c.file, seal(state))
+	}
+	return c.failed
+}
+
+// Close gives the ownership up.
+func (c *Checkpoint) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock == nil {
+		return nil
+	}
+	lock := c.lock
+	c.lock = nil
+	return lock.Close()
+}
+
+// A checkpoint file is a line with the checksum of the state, and the state as the second line.
+const sealBegin = "hogapi checkpoint, sha256 "
+
+func seal(state []byte) []byte {
+	sum := sha256.Sum256(state)
+	file := hex.AppendEncode([]byte(sealBegin), sum[:])
+	file = append(file, '\n')
+	return append(append(file, state...), '\n')
+}
+
+func unseal(file []byte) (state []byte, ok bool) {
+	_, rest, _ := bytes.Cut(file, []byte{'\n'})
+	state, ok = bytes.CutSuffix(rest, []byte{'\n'})
+	return state, ok && bytes.Equal(file, seal(state))
+}

@@ -1,0 +1,126 @@
+package statefile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/statefile"
+)
+
+// A link to the file is the file: it has the same owner, and the newest state is found under both
+// names.
+func TestCheckpointByALink(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path, link := filepath.Join(folder, "there", "import.ckpt"), filepath.Join(folder, "link.ckpt")
+	require.NoError(t, os.Symlink(filepath.Join("there", "import.ckpt"), link))
+	names := []string{link, path, link} // the file is not there yet when it is first opened
+	for i, name := range names {
+		c := statefile.NewCheckpoint(durable.OS{}, name)
+		state, err := c.Open()
+		require.NoError(t, err)
+		assert.Equal(t, strings.Repeat("x", i), string(state))
+		for _, other := range names {
+			_, err = statefile.NewCheckpoint(durable.OS{}, other).Open()
+			require.ErrorIs(t, err, durable.ErrLocked)
+		}
+		require.NoError(t, c.Save([]byte(strings.Repeat("x", i+1))))
+		require.NoError(t, c.Close())
+	}
+	loop := filepath.Join(folder, "loop")
+	require.NoError(t, os.Symlink(loop, loop))
+	_, err := statefile.NewCheckpoint(durable.OS{}, loop).Open()
+	require.ErrorAs(t, err, new(*statefile.UnfitError))
+}
+
+func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "import.ckpt")
+	c := statefile.NewCheckpoint(durable.OS{}, path)
+	_, err := c.Open()
+	require.NoError(t, err)
+	require.NoError(t, c.Save([]byte(`{"place":"somewhere"}`)))
+	require.NoError(t, c.Close())
+	good, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	refused := func(content []byte) {
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err := c.Open()
+		require.ErrorAs(t, err, new(*statefile.UnfitError))
+		require.ErrorContains(t, err, "torn, empty or changed")
+	}
+	for n := range good { // cut anywhere, a bit turned anywhere
+		refused(good[:n])
+		changed := append([]byte{}, good...)
+		changed[n] ^= 4
+		refused(changed)
+	}
+	refused(append(append([]byte{}, good...), '\n'))
+	refused(make([]byte, len(good)))
+	require.NoError(t, os.WriteFile(path, good, 0o600))
+	state, err := c.Open()
+	require.NoError(t, err, "a refusal gives the lock back")
+	assert.JSONEq(t, `{"place":"somewhere"}`, string(state))
+	require.NoError(t, c.Close())
+
+	_, err = statefile.NewCheckpoint(durable.OS{}, filepath.Dir(path)).Open()
+	require.ErrorContains(t, err, "not a regular file")
+	_, err = statefile.NewCheckpoint(durable.OS{}, "").Open()
+	require.ErrorAs(t, err, new(*statefile.UnfitError))
+}
+
+// A sync that has failed is not tried again: on Linux the second one would succeed, and the data would
+// be lost.
+func TestCheckpointSavesNothingAfterAFailure(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("input/output error")
+	saves := 0
+	for n := 1; n < 20; n++ {
+		d := new(simdisk.Disk)
+		c := statefile.NewCheckpoint(d, "folder/ckpt")
+		_, err := c.Open()
+		require.NoError(t, err)
+		require.NoError(t, c.Save([]byte("old")))
+		d.FailAt(n, broken)
+		if err := c.Save([]byte("new")); err == nil {
+			break
+		}
+		saves++
+		require.ErrorIs(t, c.Save([]byte("newer")), broken)
+		after := statefile.NewCheckpoint(d.Crashed(uint64(n)), "folder/ckpt")
+		state, err := after.Open()
+		require.NoError(t, err)
+		assert.Contains(t, []string{"old", "new"}, string(state))
+	}
+	assert.Equal(t, 5, saves, "create, write, sync, rename, sync of the folder")
+}
+
+// FuzzCheckpoint: no file makes an import resume from a state that was not saved.
+func FuzzCheckpoint(f *testing.F) {
+	f.Add([]byte("hogapi checkpoint, sha256 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a\n{}\n"))
+	f.Add([]byte("hogapi checkpoint, sha256 44136FA355B3678A1146AD16F7E8649E94FB4FC21FE77E8310C060F61CAAFF8A\n{}\n"))
+	f.Add([]byte("{}"))
+	path := filepath.Join(f.TempDir(), "ckpt")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		c := statefile.NewCheckpoint(durable.OS{}, path)
+		state, err := c.Open()
+		if err != nil {
+			return
+		}
+		require.NoError(t, c.Save(state))
+		require.NoError(t, c.Close())
+		saved, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, content, saved, "only what Save writes is read")
+	})
+}

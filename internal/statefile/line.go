@@ -1,0 +1,137 @@
+package statefile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Line is a reject as a line of the file: its event, and a note under the key "$reject".
+type Line struct {
+	Event  json.RawMessage // nil: the record made none
+	UUID   uuid.UUID       // that the event has when it is imported again
+	Record []byte          // of the source, where the event is not all of it
+	Note   Note            // without the record
+}
+
+// Note is why an event was rejected, and where it comes from.
+type Note struct {
+	Reason    string      `json:"reason,omitempty"`
+	Field     string      `json:"field,omitempty"`
+	Value     string      `json:"value,omitempty"`
+	Want      string      `json:"want,omitempty"`
+	Detail    string      `json:"detail,omitempty"`
+	Also      []string    `json:"also,omitempty"` // further faults
+	Status    int         `json:"status,omitempty"`
+	Position  wire.Origin `json:"position,omitzero"`
+	Origin    wire.Origin `json:"origin,omitzero"` // where the uuid comes from, unless it is position
+	Where     string      `json:"where,omitempty"`
+	Raw       string      `json:"raw,omitempty"`
+	RawBase64 []byte      `json:"raw_base64,omitempty"`
+	LeftOut   []string    `json:"left_out,omitempty"` // what the line lacks, since JSON cannot hold it
+	Import    string      `json:"import,omitempty"`
+	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
+}
+
+// encode makes the line without its newline. Texts that others wrote are cleaned.
+func (l Line) encode(enc *jsonb.Encoder) ([]byte, error) {
+	note := l.Note
+	for _, text := range []*string{&note.Field, &note.Value, &note.Want, &note.Detail, &note.Where} {
+		*text = mask.Clean(*text)
+	}
+	note.Also = nil
+	for _, fault := range l.Note.Also {
+		note.Also = append(note.Also, mask.Clean(fault))
+	}
+	if utf8.Valid(l.Record) {
+		note.Raw = string(l.Record)
+	} else {
+		note.RawBase64 = l.Record
+	}
+	line, err := l.openEvent(enc)
+	if err != nil {
+		return nil, err
+	}
+	line, err = wire.AppendMember(enc, line, wire.RejectKey, note)
+	return append(line, '}'), err
+}
+
+// openEvent is the event as an object that is still open, on one line. It gets its uuid, to keep it
+// when it is imported again; a record that made no event gets the uuid that its event would have.
+func (l Line) openEvent(enc *jsonb.Encoder) ([]byte, error) {
+	object := []byte{'{'}
+	if l.Event != nil {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, l.Event); err != nil {
+			return nil, err
+		}
+		object = compact.Bytes()[:compact.Len()-1]
+	}
+	if l.UUID == uuid.Nil || bytes.HasPrefix(object, []byte(`{"uuid":`)) {
+		return object, nil
+	}
+	return wire.AppendMember(enc, object, "uuid", l.UUID.String())
+}
+
+// ReadLine reads the uuid and the note of a line. Either may be there where the other one, or the rest
+// of the line, has an error; the note is nil where the line has none.
+func ReadLine(text []byte) (id uuid.UUID, note *Note, err error) {
+	var of struct {
+		UUID   uuid.UUID `json:"uuid"`
+		Reject *Note     `json:"$reject"`
+	}
+	err = json.Unmarshal(text, &of)
+	return of.UUID, of.Reject, err
+}
+
+// Record is the source's record, nil where the line has none.
+func (n *Note) Record() []byte {
+	if n.Raw != "" {
+		return []byte(n.Raw)
+	}
+	return n.RawBase64
+}
+
+// From is where the uuid comes from.
+func (n *Note) From() wire.Origin {
+	if n.Origin != (wire.Origin{}) {
+		return n.Origin
+	}
+	return n.Position
+}
+
+// UUIDOf is the uuid of the i-th event of the record: the one that the reject has, or else the event's
+// own, or else the one that the import of the note would have derived.
+func (n *Note) UUIDOf(reject, own uuid.UUID, i int) uuid.UUID {
+	from := n.From()
+	switch {
+	case i == 0 && reject != uuid.Nil:
+		return reject
+	case own != uuid.Nil && own != reject:
+		return own
+	case n.Import != "" && from != (wire.Origin{}):
+		return wire.NewIdentity(n.Import, 0).At(from, uint64(i))
+	}
+	return uuid.Nil
+}
+
+// CheckCorrected refuses a note of a line that still lacks something; isEmpty says that it has nothing
+// of an event. Other values of "$reject" are not of this package.
+func CheckCorrected(raw []byte, isEmpty bool) error {
+	var note Note
+	ours := json.Unmarshal(raw, &note) == nil
+	if ours && len(note.LeftOut) > 0 {
+		return errors.New("a reject that lacks what $reject names as left_out: add that and remove $reject")
+	}
+	if ours && isEmpty {
+		return errors.New("a rejected record that made no event: write the event in the line and remove $reject, or read the file with RejectedRecords")
+	}
+	return nil
+}

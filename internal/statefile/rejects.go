@@ -1,0 +1,94 @@
+package statefile
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// Rejects is a reject file. Its lines are durable after the next Sync.
+type Rejects struct {
+	fs   durable.FS
+	path string
+
+	mu   sync.Mutex
+	lock durable.Lock
+	log  *durable.Log // nil: not open
+	json jsonb.Encoder
+}
+
+// NewRejects does not open the file.
+func NewRejects(fsys durable.FS, path string) *Rejects { return &Rejects{fs: fsys, path: path} }
+
+// Files are the names of all files that the reject file uses.
+func (f *Rejects) Files() []string { return Files(f.fs, f.path) }
+
+// Open makes the caller the owner. Add, Sync and Close are for an open file.
+func (f *Rejects) Open() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open()
+}
+
+func (f *Rejects) open() error {
+	if f.log != nil {
+		return held(f.path)
+	}
+	file, lock, err := own(f.fs, f.path)
+	if err != nil {
+		return err
+	}
+	log, err := durable.OpenLog(f.fs, file)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	f.lock, f.log = lock, log
+	return nil
+}
+
+// Add appends a line.
+func (f *Rejects) Add(l Line) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.add(l)
+}
+
+func (f *Rejects) add(l Line) error {
+	line, err := l.encode(&f.json)
+	if err != nil {
+		return err
+	}
+	return f.log.Append(line)
+}
+
+// AddAlone opens the file, appends a line and closes the file, for whoever does not own it.
+func (f *Rejects) AddAlone(l Line) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.open(); err != nil {
+		return err
+	}
+	return errors.Join(f.add(l), f.close())
+}
+
+// Sync makes durable what was added.
+func (f *Rejects) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.lock.Check(), f.log.Sync())
+}
+
+// Close syncs the file and gives the ownership up.
+func (f *Rejects) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.close()
+}
+
+func (f *Rejects) close() error {
+	err := errors.Join(f.lock.Check(), f.log.Close(), f.lock.Close())
+	f.log, f.lock = nil, nil
+	return err
+}

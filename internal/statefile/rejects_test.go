@@ -1,0 +1,185 @@
+package statefile_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+var (
+	oneID   = uuid.MustParse("0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01")
+	otherID = uuid.MustParse("498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f")
+)
+
+// written adds lines to a new file and returns its content.
+func written(t *testing.T, lines ...statefile.Line) string {
+	t.Helper()
+	disk := new(simdisk.Disk)
+	file := statefile.NewRejects(disk, "rejects")
+	require.NoError(t, file.Open())
+	for _, l := range lines {
+		require.NoError(t, file.Add(l))
+	}
+	require.NoError(t, file.Close())
+	content, err := durable.Read(disk, "rejects")
+	require.NoError(t, err)
+	return string(content)
+}
+
+// The form on disk: files of earlier versions are read, and earlier versions read these.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	full := statefile.Note{
+		Reason: "r", Field: "f", Value: "v", Want: "w", Detail: "bad\ttime", Also: []string{"a\nb"}, Status: 400,
+		Position: wire.Origin{Key: "e.jsonl", Offset: 7}, Origin: wire.Origin{Offset: 3}, Where: "e.jsonl:1",
+		LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
+	}
+	for _, tt := range []struct {
+		name string
+		line statefile.Line
+		want string
+	}{
+		{"nothing", statefile.Line{}, `{"$reject":{}}`},
+		{"a record", statefile.Line{UUID: oneID, Record: []byte("<&>\t")}, `{"uuid":"` + oneID.String() + `","$reject":{"raw":"<&>\t"}}`},
+		{"any bytes", statefile.Line{Record: []byte{0xff, 0}}, `{"$reject":{"raw_base64":"/wA="}}`},
+		{"an event", statefile.Line{Event: json.RawMessage("{\n \"n\": 1.50}"), UUID: oneID}, `{"n":1.50,"uuid":"` + oneID.String() + `","$reject":{}}`},
+		{"an event with a uuid", statefile.Line{Event: json.RawMessage(`{"uuid":"` + otherID.String() + `"}`), UUID: oneID}, `{"uuid":"` + otherID.String() + `","$reject":{}}`},
+		{"all of a note", statefile.Line{Note: full}, `{"$reject":{"reason":"r","field":"f","value":"v","want":"w","detail":"bad time","also":["a b"],` +
+			`"status":400,"position":{"key":"e.jsonl","offset":7},"origin":{"offset":3},"where":"e.jsonl:1","left_out":["x"],"import":"imp","mapped":true}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, tt.want+"\n", written(t, tt.line))
+			_, note, err := statefile.ReadLine([]byte(tt.want))
+			require.NoError(t, err)
+			assert.Equal(t, string(tt.line.Record), string(note.Record()))
+		})
+	}
+	assert.Equal(t, []string{"a\nb"}, full.Also, "the caller's own")
+	file := statefile.NewRejects(new(simdisk.Disk), "rejects")
+	require.Error(t, file.AddAlone(statefile.Line{Event: json.RawMessage("{")}))
+}
+
+func TestNoteOfAnEvent(t *testing.T) {
+	t.Parallel()
+	at, from := wire.Origin{Key: "a", Offset: 1}, wire.Origin{Key: "b", Offset: 2}
+	derived := func(o wire.Origin, n uint64) uuid.UUID { return wire.NewIdentity("imp", 0).At(o, n) }
+	for name, tt := range map[string]struct {
+		note        statefile.Note
+		reject, own uuid.UUID
+		i           int
+		want        uuid.UUID
+	}{
+		"the reject's":        {statefile.Note{}, oneID, otherID, 0, oneID},
+		"the event's":         {statefile.Note{}, oneID, otherID, 1, otherID},
+		"two events, one own": {statefile.Note{Import: "imp", Position: at}, oneID, oneID, 1, derived(at, 1)},
+		"of the position":     {statefile.Note{Import: "imp", Position: at}, uuid.Nil, uuid.Nil, 0, derived(at, 0)},
+		"of the origin":       {statefile.Note{Import: "imp", Position: at, Origin: from}, uuid.Nil, uuid.Nil, 0, derived(from, 0)},
+		"of no place":         {statefile.Note{Import: "imp"}, uuid.Nil, uuid.Nil, 0, uuid.Nil},
+		"of no import":        {statefile.Note{Position: at}, uuid.Nil, uuid.Nil, 0, uuid.Nil},
+	} {
+		assert.Equal(t, tt.want, tt.note.UUIDOf(tt.reject, tt.own, tt.i), name)
+	}
+}
+
+func TestCheckCorrected(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, statefile.CheckCorrected([]byte(`{"left_out":["x"]}`), false), "left_out")
+	require.ErrorContains(t, statefile.CheckCorrected([]byte(`{}`), true), "made no event")
+	require.NoError(t, statefile.CheckCorrected([]byte(`{"reason":"r"}`), false))
+	require.NoError(t, statefile.CheckCorrected([]byte(`"of somebody"`), true))
+}
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	var r statefile.Repeats
+	assert.False(t, r.Has(oneID, []byte("a")))
+	assert.True(t, r.Has(oneID, []byte("b")), "by its uuid")
+	assert.False(t, r.Has(uuid.Nil, []byte("a")))
+	assert.True(t, r.Has(uuid.Nil, []byte("a")), "by its text")
+	for range 1 << 17 {
+		r.Has(uuid.New(), nil)
+	}
+	assert.False(t, r.Has(oneID, nil), "too long ago")
+
+	rest, isTorn := statefile.AfterHole([]byte("a\x00\x00b"))
+	assert.True(t, isTorn)
+	assert.Equal(t, "b", string(rest))
+	rest, isTorn = statefile.AfterHole([]byte("ab"))
+	assert.False(t, isTorn)
+	assert.Equal(t, "ab", string(rest))
+}
+
+func TestRejectsHaveOneOwner(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "rejects")
+	owner, other := statefile.NewRejects(durable.OS{}, path), statefile.NewRejects(durable.OS{}, path)
+	require.NoError(t, owner.Open())
+	require.NoError(t, owner.Add(statefile.Line{Record: []byte("ours")}))
+	for _, f := range []*statefile.Rejects{owner, other} {
+		require.ErrorIs(t, f.Open(), durable.ErrLocked)
+		require.ErrorIs(t, f.AddAlone(statefile.Line{}), durable.ErrLocked)
+	}
+	require.NoError(t, owner.Close())
+	require.NoError(t, other.AddAlone(statefile.Line{Record: []byte("theirs")}))
+	require.NoError(t, owner.Open(), "given back")
+	require.NoError(t, os.Remove(path+".lock"))
+	require.ErrorIs(t, owner.Sync(), durable.ErrLockLost)
+	require.ErrorIs(t, owner.Close(), durable.ErrLockLost)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, `{"$reject":{"raw":"ours"}}`+"\n"+`{"$reject":{"raw":"theirs"}}`+"\n", string(content))
+	require.ErrorAs(t, statefile.NewRejects(durable.OS{}, "").Open(), new(*statefile.UnfitError))
+}
+
+// What Sync has vouched for survives a crash, and a failure of any operation is reported.
+func TestRejectsAreDurable(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("input/output error")
+	failures := 0
+	for n := 1; n < 20; n++ {
+		disk := new(simdisk.Disk)
+		disk.FailAt(n, broken)
+		file := statefile.NewRejects(disk, "rejects")
+		err := file.AddAlone(statefile.Line{Record: []byte("one")})
+		if err == nil {
+			content, err := durable.Read(disk.Crashed(uint64(n)), "rejects")
+			require.NoError(t, err)
+			assert.Equal(t, 1, strings.Count(string(content), "\n"))
+			break
+		}
+		require.ErrorIs(t, err, broken)
+		failures++
+		_, err = disk.Lock("rejects.lock")
+		require.NoError(t, err, "the lock is given back")
+	}
+	assert.Equal(t, 4, failures, "creation, sync of the folder, write, sync")
+}
+
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	require.NoError(t, os.WriteFile(in("a"), nil, 0o600))
+	require.NoError(t, os.Link(in("a"), in("hard")))
+	require.NoError(t, os.Symlink(in("a"), in("link")))
+	names := func(name string) []string { return statefile.Files(durable.OS{}, name) }
+	assert.Nil(t, names(""))
+	for _, one := range []string{"a", "hard", "link", "a.tmp", "a.lock"} {
+		assert.True(t, statefile.Overlap(names(in("a")), names(in(one))), one)
+	}
+	assert.False(t, statefile.Overlap(names(in("a")), names(in("b"))))
+	assert.False(t, statefile.Overlap(nil, names(in("a"))))
+}

@@ -1,0 +1,78 @@
+// Package statefile keeps the two files of an import: the checkpoint, which is replaced as a whole, and
+// the reject file, which only grows. Each has one owner at a time, by a lock on path.lock. It knows
+// their form, and not what a state says.
+package statefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// UnfitError is a file that cannot be used: the caller has to choose another one.
+type UnfitError struct {
+	Field string // what is wrong
+	Value string // what was given; may be empty
+	Want  string // what is allowed
+}
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("%s %q: want %s", e.Field, e.Value, e.Want) }
+
+// own takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to the
+// file is owned as the file is: it must neither be replaced by another one nor give the file a second
+// owner. The error wraps durable.ErrLocked where somebody else is the owner.
+func own(fsys durable.FS, path string) (file string, lock durable.Lock, err error) {
+	if path == "" {
+		return "", nil, &UnfitError{Field: "path", Want: "the name of a file"}
+	}
+	if file, err = fsys.Follow(path); err != nil {
+		return "", nil, err
+	}
+	if err := fsys.MakeFolder(filepath.Dir(file)); err != nil {
+		return "", nil, err
+	}
+	if err := fsys.Inspect(file); errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrManyNames) {
+		return "", nil, &UnfitError{Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
+	} else if err != nil {
+		return "", nil, err
+	}
+	lock, err = fsys.Lock(file + ".lock")
+	if errors.Is(err, durable.ErrLocked) {
+		err = held(path)
+	}
+	return file, lock, err
+}
+
+func held(path string) error { return fmt.Errorf("%s (%w)", path, durable.ErrLocked) }
+
+// Files are the names of a file and of those that its owner uses with it. They are nil where the path
+// leads nowhere: what is wrong with it shows when it is opened.
+func Files(fsys durable.FS, path string) []string {
+	if path != "" && !filepath.IsAbs(path) {
+		if here, err := os.Getwd(); err == nil {
+			path = here + string(filepath.Separator) + path // not joined: there may be links before a ".."
+		}
+	}
+	file, err := fsys.Follow(path)
+	if err != nil || path == "" {
+		return nil
+	}
+	return []string{file, file + ".tmp", file + ".lock"}
+}
+
+// Overlap reports whether two lists of names have a file in common.
+func Overlap(some, others []string) bool {
+	for _, one := range some {
+		for _, other := range others {
+			a, errA := os.Stat(one)
+			b, errB := os.Stat(other)
+			if one == other || errA == nil && errB == nil && os.SameFile(a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
