@@ -129,6 +129,20 @@ func (x *exchange) readProblem() {
 	x.problem = httptry.ParseErrorBody(header.Get("Content-Type"), x.answer.Body)
 }
 
+// hideLocation takes out of an answer, whatever its status, what can be the place that it leads to:
+// a signed URL, which is a secret. Of the body only the service's own words remain.
+func (x *exchange) hideLocation() {
+	a := x.answer
+	if _, leads := a.Header["Location"]; leads {
+		a.Header = a.Header.Clone()
+		a.Header.Set("Location", redacted)
+	}
+	hasFailed := !httptry.IsSuccess(a.StatusCode) && !x.isRedirected(a.StatusCode)
+	if !hasFailed || !x.problem.IsOwn() || mask.HoldsURL(a.Body) {
+		a.Body, x.problem = nil, httptry.ErrorBody{IsForeign: x.problem.IsForeign}
+	}
+}
+
 // isRedirected reports whether a status is the redirect that the call wants.
 func (x *exchange) isRedirected(status int) bool {
 	return x.location != nil && status == http.StatusFound

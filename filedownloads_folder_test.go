@@ -1,9 +1,7 @@
 package hogapi
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/durable"
-	"github.com/hogapi/hogapi/internal/durable/simdisk"
 )
 
 // downloads is a service with a completed file download of two files, and their storage.
@@ -87,61 +84,6 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 	return paths
 }
 
-func TestDownloadAllTrustsNoPartThatItDoesNotKnow(t *testing.T) {
-	for name, files := range map[string]map[string]string{
-		"no size":            {".part": "garbage"},
-		"a size that is bad": {".part": "garbage", ".part.size": "x"},
-		"too short":          {".part": "012", ".part.size": "7"},
-		"of an unknown file": {".part": "0123garbage", ".part.size": "4"},
-		"longer than synced": {".part": "0123garbage", ".part.size": `{"synced":4,"size":20,"etag":"\"1\""}`},
-		"longer than whole":  {".part": "0123garbage", ".part.size": `{"synced":4,"size":3,"etag":"\"1\""}`},
-		"of another version": {".part": "garbage", ".part.size": `{"synced":7,"size":20,"etag":"\"0\""}`},
-		"of another size":    {".part": "garbage", ".part.size": `{"synced":7,"size":19,"etag":"\"1\""}`},
-		"of a larger one":    {".part": "0123456789abcdefghijXYZ", ".part.size": `{"synced":23,"size":30}`},
-		"a negative count":   {".part": "garbage", ".part.size": `{"synced":-7,"size":20}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			for ending, content := range files {
-				require.NoError(t, os.WriteFile(filepath.Join(folder, fileA.String()+ending), []byte(content), 0o600))
-			}
-			paths, err := newFakeClient(t, downloads(file)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
-			require.NoError(t, err)
-			content, err := os.ReadFile(paths[0])
-			require.NoError(t, err)
-			assert.Equal(t, testContent, string(content))
-			assert.Equal(t, paths, filesIn(t, folder))
-		})
-	}
-}
-
-// Each call begins a changed file again, once; what a call leaves is of one version.
-func TestDownloadAllMixesNoVersions(t *testing.T) {
-	folder := t.TempDir()
-	all := func(steps ...step) ([]string, *storage, error) {
-		s := &storage{steps: steps}
-		client := newFakeClient(t, downloads(s.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
-		return paths, s, err
-	}
-	_, _, err := all(cutAt(7, file, nil), fails(errCut))
-	require.Error(t, err)
-	one, two := fileOf(`"1"`, strings.Repeat("B", 20)), fileOf(`"2"`, strings.Repeat("C", 20))
-	_, s, err := all(two, cutAt(3, two, nil), fails(errCut))
-	require.Error(t, err)
-	assert.Equal(t, []string{"bytes=7-", ""}, s.ranges[:2])
-	_, s, err = all(cutAt(5, one, nil), cutAt(4, one, nil), two)
-	require.Error(t, err)
-	assert.Equal(t, []string{"bytes=3-", ""}, s.ranges[:2])
-	paths, _, err := all(two, two, two)
-	require.NoError(t, err)
-	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, strings.Repeat("C", 20), string(content))
-	}
-}
-
 func TestDownloadAllGivesUpOnAFileThatAlwaysChanges(t *testing.T) {
 	folder, n := t.TempDir(), 0
 	changes := func(r *http.Request) (*http.Response, error) {
@@ -181,47 +123,4 @@ func TestDownloadAllHasOneOwner(t *testing.T) {
 	_, err = newFakeClient(t, downloads(file)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
 	require.ErrorIs(t, err, ErrHeld)
 	require.NoError(t, lock.Close())
-}
-
-// Whenever the machine crashes, or the disk fails: a file under its own name is whole, and calls that follow complete the rest.
-func TestDownloadAllSurvivesCrashes(t *testing.T) {
-	for seed := range uint64(longer(300, 20_000)) {
-		if err := crashDownloads(t, seed); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-	}
-}
-
-func crashDownloads(t *testing.T, seed uint64) error {
-	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 7))
-	disk := new(simdisk.Disk)
-	for round := range 6 {
-		last := round == 5
-		files := step(file)
-		if random.IntN(2) == 0 && !last {
-			files = cutAt(random.IntN(20), file, nil)
-		}
-		if !last {
-			disk.CrashAt(1 + random.IntN(30))
-		}
-		client := newFakeClient(t, downloads(files), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		d := folderDownload{client.FileDownloads, disk, int64(1 + random.IntN(8))}
-		_, err := d.run(t.Context(), downloadA, "folder", FolderOptions{}, nil)
-		if last && err != nil {
-			return err
-		}
-		if random.IntN(3) == 0 {
-			disk = disk.Killed()
-		} else {
-			disk = disk.Crashed(random.Uint64())
-		}
-		for _, id := range []string{fileA.String(), fileB.String()} {
-			content, readErr := durable.Read(disk, filepath.Join("folder", id))
-			if missing := errors.Is(readErr, os.ErrNotExist); !missing && string(content) != testContent || last && missing {
-				return fmt.Errorf("round %d: file %s holds %q (%w)", round, id, content, readErr)
-			}
-		}
-	}
-	return nil
 }

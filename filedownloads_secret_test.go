@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -19,6 +20,52 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func requireNoSignature(t *testing.T, err error) {
+	t.Helper()
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+		require.NotContains(t, text, "Canary")
+		require.NotContains(t, text, "storage.example")
+	}
+}
+
+// The signed URL is in no error, log, hook or reply, also where a transport quotes it.
+func TestTheSignedURLIsNotShown(t *testing.T) {
+	var logged bytes.Buffer
+	var reply Reply
+	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for name, s := range map[string]*storage{
+		"good":              {steps: []step{file}},
+		"quoted":            {steps: []step{fails(errors.New("Get \"" + testLocation[strings.Index(testLocation, "?"):] + "\": broken"))}},
+		"refused scheme":    {location: strings.Replace(testLocation, "https", "ftp", 1)},
+		"not encrypted":     {location: strings.Replace(testLocation, "https", "http", 1)},
+		"with a password":   {location: strings.Replace(testLocation, "bucket", "user:CanaryPassword@bucket", 1)},
+		"relative":          {location: "/login?next=" + testSignature},
+		"not a URL":         {location: "https://bucket.storage.example/%zz?" + testSignature},
+		"none":              {location: " "},
+		"storage echoes it": {steps: []step{answers(404, "no "+testLocation, "Location", testLocation)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newFakeClient(t, s, WithLogger(logger), WithRetryPolicy(RetryPolicy{MaxTries: 2}), WithHooks(Hooks{
+					OnTry:    func(_ context.Context, e TryInfo) { fmt.Fprintf(&logged, "%+v", e) },
+					OnResult: func(_ context.Context, e ResultInfo) { fmt.Fprintf(&logged, "%+v", e) },
+				}))
+				_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, nil, WithReply(&reply))
+				if name == "good" {
+					require.NoError(t, err)
+				} else {
+					requireNoSignature(t, err)
+					assert.Empty(t, s.ranges[min(len(s.ranges), 2):])
+				}
+				for _, shown := range []string{logged.String(), fmt.Sprintf("%+v %s", reply, reply.Body)} {
+					assert.NotContains(t, shown, "Canary")
+					assert.NotContains(t, shown, "storage.example")
+				}
+			})
+		})
+	}
+}
 
 func TestTheSignedURLIsNotShownWhateverTheStatus(t *testing.T) {
 	escaped := strings.ReplaceAll(testLocation, "/", `\/`)
@@ -87,7 +134,7 @@ func TestErrorsOfTheStorageAreInFixedWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for where, s := range map[string]step{"no answer from the storage": fails(c.err), "the file was cut off": cutAt(3, file, c.err)} {
-					_, _, err := download(t, &storage{steps: []step{s, fails(c.err)}}, 0, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+					_, _, err := downloadFrom(t, &storage{steps: []step{s, fails(c.err)}}, 0, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 					require.ErrorContains(t, err, where+": ")
 					require.ErrorContains(t, err, c.want)
 					if c.cause != nil {

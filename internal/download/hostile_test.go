@@ -1,6 +1,6 @@
 //go:build unix
 
-package hogapi
+package download
 
 import (
 	"os"
@@ -14,8 +14,9 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// What stands in the folder under a name of ours and is no file is neither written through, nor waited for, nor taken for a whole file.
-func TestDownloadAllUsesRegularFilesOnly(t *testing.T) {
+// What stands in the folder under a name of ours and is no file is neither written through, nor
+// waited for, nor taken for a whole file.
+func TestAFolderUsesRegularFilesOnly(t *testing.T) {
 	mine := filepath.Join(t.TempDir(), "mine")
 	link := func(to string) func(string) error {
 		return func(name string) error { return os.Symlink(to, name) }
@@ -23,7 +24,10 @@ func TestDownloadAllUsesRegularFilesOnly(t *testing.T) {
 	pipe := func(name string) error { return syscall.Mkfifo(name, 0o600) }
 	folder := func(name string) error { return os.Mkdir(name, 0o700) }
 	for ending, things := range map[string]map[string]func(string) error{
-		"":           {"link": link(mine), "link to nothing": link("nowhere"), "link to a device": link(os.DevNull), "pipe": pipe, "folder": folder},
+		"": {
+			"link": link(mine), "link to nothing": link("nowhere"), "link to a device": link(os.DevNull),
+			"pipe": pipe, "folder": folder,
+		},
 		".part":      {"link": link(mine), "link to nothing": link("nowhere"), "pipe": pipe, "folder": folder},
 		".part.size": {"link": link(mine), "link to a device": link("/dev/zero"), "pipe": pipe, "folder": folder},
 	} {
@@ -31,9 +35,9 @@ func TestDownloadAllUsesRegularFilesOnly(t *testing.T) {
 			t.Run(thing+" at "+ending, func(t *testing.T) {
 				require.NoError(t, os.WriteFile(mine, []byte("precious"), 0o600))
 				folder := t.TempDir()
-				name := filepath.Join(folder, fileA.String()+ending)
+				name := filepath.Join(folder, "a"+ending)
 				require.NoError(t, put(name))
-				paths, err := newFakeClient(t, downloads(file)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+				paths, _, err := fill(t, folder, file)
 				require.ErrorIs(t, err, durable.ErrNotRegular)
 				require.ErrorContains(t, err, name)
 				assert.Empty(t, paths)
@@ -47,13 +51,12 @@ func TestDownloadAllUsesRegularFilesOnly(t *testing.T) {
 }
 
 // A whole file may have further names: it is not written to.
-func TestDownloadAllTakesAWholeFileWithTwoNames(t *testing.T) {
+func TestAFolderTakesAWholeFileWithTwoNames(t *testing.T) {
 	folder := t.TempDir()
-	client := newFakeClient(t, downloads(file))
-	paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+	paths, _, err := fill(t, folder, file)
 	require.NoError(t, err)
 	require.NoError(t, os.Link(paths[0], filepath.Join(t.TempDir(), "copy")))
-	again, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
+	again, _, err := fill(t, folder, file)
 	require.NoError(t, err)
 	assert.Equal(t, paths, again)
 }

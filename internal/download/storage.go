@@ -1,0 +1,116 @@
+package download
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+)
+
+var errNoURL = errors.New("the answer leads to something that is not a URL of a file")
+
+// Location is the URL that an answer leads to, which came from a service of the given scheme.
+func Location(text, scheme string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return nil, errors.New("the answer does not lead to a file; is the base URL the service's?")
+	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https":
+		return nil, errNoURL
+	case u.Scheme == "http" && scheme == "https":
+		return nil, errors.New("refused: the answer leads from https to a URL that is not encrypted")
+	}
+	return u, nil
+}
+
+// connectionError is an error of the transport to the storage in words of our own: those of a
+// transport can quote the signed URL, or what was sent. It wraps only causes that quote neither.
+func connectionError(ctx context.Context, err error) error {
+	var (
+		system  *os.SyscallError
+		name    *net.DNSError
+		badCert *tls.CertificateVerificationError
+		notTLS  tls.RecordHeaderError
+		timeout net.Error
+	)
+	switch {
+	case ctx.Err() != nil:
+		return httptry.Cause(ctx, httptry.ContextError(ctx))
+	case errors.As(err, &name) && name.IsNotFound:
+		return errors.New("the name of its host was not found")
+	case errors.As(err, &name):
+		return errors.New("the name of its host could not be looked up")
+	case errors.As(err, &badCert):
+		return errors.New("its certificate is not trusted, or is of another host")
+	case errors.As(err, &notTLS), errors.Is(err, http.ErrSchemeMismatch):
+		return errors.New("it does not speak TLS: is the scheme of its URL right?")
+	case errors.As(err, &system): // its text is the system's own, such as "connection refused"
+		return fmt.Errorf("the connection failed: %w", system)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("it did not answer in time: %w", os.ErrDeadlineExceeded)
+	case strings.Contains(err.Error(), "malformed"):
+		return errors.New("it does not speak HTTP")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("the connection ended: %w", io.ErrUnexpectedEOF)
+	case errors.Is(err, httptry.ErrNoAnswer):
+		return httptry.ErrNoAnswer
+	}
+	return errors.New("the connection failed")
+}
+
+// isEncoded reports a body that is not the bytes of the file themselves. A file that is stored as
+// gzip may be marked as such; its bytes are still those of the file.
+func isEncoded(h http.Header, noGzip bool) bool {
+	values := h.Values("Content-Encoding")
+	if len(values) == 1 && strings.EqualFold(values[0], "gzip") {
+		return noGzip
+	}
+	return slices.ContainsFunc(values, func(encoding string) bool {
+		return encoding != "" && !strings.EqualFold(encoding, "identity")
+	})
+}
+
+// statusError is the error of a storage that sends no file. A signature that has expired is a 403.
+func statusError(status int) error {
+	err := fmt.Errorf("the storage answered %d %s", status, http.StatusText(status))
+	if httptry.IsTransientStatus(status) || status == http.StatusForbidden {
+		return passing{err}
+	}
+	return err
+}
+
+// parseContentRange reads "bytes 5-9/10" as the part from 5 up to 10 of 10 bytes.
+func parseContentRange(text string) (from, end, size int64, ok bool) {
+	text, hasUnit := strings.CutPrefix(text, "bytes ")
+	part, total, hasTotal := strings.Cut(text, "/")
+	first, last, hasLast := strings.Cut(part, "-")
+	from, ok1 := parseCount(first)
+	end, ok2 := parseCount(last)
+	size, ok3 := parseCount(total)
+	ok = hasUnit && hasTotal && hasLast && ok1 && ok2 && ok3 && from <= end && end < size
+	return from, end + 1, size, ok
+}
+
+// parseUnsatisfied reads "bytes */10".
+func parseUnsatisfied(text string) (size int64, ok bool) {
+	total, ok := strings.CutPrefix(text, "bytes */")
+	if !ok {
+		return 0, false
+	}
+	return parseCount(total)
+}
+
+func parseCount(text string) (int64, bool) {
+	n, err := strconv.ParseUint(text, 10, 62)
+	return int64(n), err == nil
+}
