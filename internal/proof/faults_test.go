@@ -28,7 +28,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t)
-			server.Chaos(ops.Capture, seed, 0.3, testevents.Faults()...)
+			server.Chaos(ops.Capture, seed, 0.3, everyFault...)
 			const n = 6000
 			receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 // Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
 func TestThirtyPercentFaults(t *testing.T) {
 	t.Parallel()
-	n := testevents.Sized(50_000, 1_000_000)
+	n := sized(50_000, 1_000_000)
 	if raceDetector {
 		n = 5000
 	}
@@ -64,7 +64,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 		require.NoError(t, err)
 		testevents.RequireBalanced(t, receipt)
 		require.EqualValues(t, n, receipt.Acknowledged)
-		require.Equal(t, testevents.DigestOf(testevents.IDs(n)), receipt.Digest)
+		require.Equal(t, digestOf(testevents.IDs(n)), receipt.Digest)
 		testevents.RequireWhole(t, server, n)
 		requireCounts(t, server.Ledger(), receipt)
 		calls, met := server.Calls(ops.Capture), map[string]int{}
@@ -84,7 +84,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 // culprits costs no more than it must.
 func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
-	n, batch := testevents.Sized(20_000, 1_000_000), 1000
+	n, batch := sized(20_000, 1_000_000), 1000
 	if raceDetector {
 		n = 5000
 	}

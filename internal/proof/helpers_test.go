@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,11 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -185,6 +189,20 @@ func measuresMemory(t *testing.T) {
 // raceDetector reports that everything takes some ten times as long, and several times the memory.
 var raceDetector bool
 
+// level is how much the tests are to do: gate, nightly or deep.
+func level() string { return cmp.Or(os.Getenv("HOGAPI_TEST"), "gate") }
+
+// sized chooses the gate's figure or the nightly run's. The deep run has its own where it is given.
+func sized[V any](short, long V, deep ...V) V {
+	switch level := level(); {
+	case level == "deep" && len(deep) > 0:
+		return deep[0]
+	case level == "gate":
+		return short
+	}
+	return long
+}
+
 // serve opens a loopback port for a handler and returns its URL.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
@@ -193,12 +211,94 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
+// checkpointOn is hogapi.FileCheckpoint on another disk.
+func checkpointOn(disk durable.FS, path string) hogapi.Checkpointer {
+	return diskCheckpoint{statefile.NewCheckpoint(disk, path)}
+}
+
+type diskCheckpoint struct{ file *statefile.Checkpoint }
+
+func (c diskCheckpoint) Open(context.Context) ([]byte, error)       { return c.file.Open() }
+func (c diskCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
+func (c diskCheckpoint) Close() error                               { return c.file.Close() }
+
+// rejectsOn is hogapi.RejectFile on another disk.
+func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
+	return diskRejects{statefile.NewRejects(disk, path)}
+}
+
+type diskRejects struct{ file *statefile.Rejects }
+
+// RejectFile has an import open and sync the file itself.
+func (r diskRejects) RejectFile() *statefile.Rejects { return r.file }
+
+func (r diskRejects) Reject(context.Context, hogapi.Reject) error {
+	return errors.New("the import writes its reject file itself")
+}
+
 // writeFile makes a file in a folder of the test.
 func writeFile(t *testing.T, name, content string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
+}
+
+// mixedLines are n lines: most are good, every seventh is bad in its form, every eleventh for the gate, every thirteenth is poison.
+func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
+	var b strings.Builder
+	for i := range n {
+		id := testevents.ID(i + 1)
+		at := testevents.LongAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
+		switch {
+		case i%7 == 6:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"n\":%d\n", i)
+		case i%11 == 10:
+			fmt.Fprintf(&b, "{\"event\":\"\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		case i%13 == 12:
+			fmt.Fprintf(&b, "{\"event\":\"poison\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		default:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q,\"properties\":{\"n\":%d}}\n\n", i%17, at, id, i)
+			good = append(good, id)
+			continue
+		}
+		rejects++
+	}
+	return b.String(), good, rejects
+}
+
+// requireExactRejects demands each reject, in the order of the source, and none twice but for those that a crash repeats.
+func requireExactRejects(t *testing.T, content []byte, want int) {
+	t.Helper()
+	seen := map[int64]map[string]any{}
+	for line := range strings.Lines(string(content)) {
+		hole := strings.LastIndexByte(line, 0) // that a loss of power has left
+		line = line[hole+1:]
+		if hole >= 0 && !json.Valid([]byte(line)) {
+			continue
+		}
+		var r map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &r), "%s", line)
+		note, ok := r["$reject"].(map[string]any)
+		require.True(t, ok, "%s", line)
+		place, ok := note["position"].(map[string]any)
+		require.True(t, ok, "%s", line)
+		at, _ := place["offset"].(float64)
+		delete(note, "detail") // the service's words, which a fault may cut
+		if before, again := seen[int64(at)]; again {
+			require.Equal(t, before, r, "the same reject")
+			continue
+		}
+		seen[int64(at)] = r
+	}
+	require.Len(t, seen, want)
+}
+
+// everyFault are the ways in which a request can fail so that it must be sent again.
+var everyFault = []hogapitest.Fault{
+	hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
+	hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),
+	hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
 }
 
 // requireCounts compares a receipt's days with the ledger.

@@ -36,7 +36,7 @@ type killBench struct {
 // newKillBench has a file with bad, refused and poisonous lines.
 func newKillBench(t *testing.T, n int) *killBench {
 	t.Helper()
-	content, good, rejects := testevents.MixedLines(n)
+	content, good, rejects := mixedLines(n)
 	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
 	testevents.RefusePoison(b.server)
 	b.open(t, content, n)
@@ -95,18 +95,18 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	require.EqualValues(t, len(b.good), r.Acknowledged)
 	require.EqualValues(t, b.rejects, r.Rejected)
 	require.Zero(t, r.Pending)
-	require.Equal(t, testevents.DigestOf(b.good), r.Digest)
+	require.Equal(t, digestOf(b.good), r.Digest)
 	requireCounts(t, ledger, r)
 	file, err := os.ReadFile(b.task.rejects())
 	require.NoError(t, err)
-	testevents.RequireExactRejects(t, file, b.rejects)
+	requireExactRejects(t, file, b.rejects)
 }
 
 // K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	kills := testevents.Sized(12, 1000, 5000)
-	bench := newKillBench(t, testevents.Sized(3000, 20_000, 100_000))
+	kills := sized(12, 1000, 5000)
+	bench := newKillBench(t, sized(3000, 20_000, 100_000))
 	random := randomMoments(t)
 	between, most := 0, 0
 	for k := range kills {
@@ -128,7 +128,7 @@ func TestKilledAtRandom(t *testing.T) {
 func TestKilledInALongImport(t *testing.T) {
 	t.Parallel()
 	const window, kills = 2000, 6
-	n := testevents.Sized(30_000, 1_000_000)
+	n := sized(30_000, 1_000_000)
 	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: testevents.IDs(n)}
 	bench.open(t, goodLines(n), n)
 	bench.Rate = 10_000_000 // a pace that holds nobody up
@@ -162,8 +162,8 @@ func goodLines(n int) string {
 // The same while the service fails too: nothing is lost either.
 func TestKilledDuringFaults(t *testing.T) {
 	t.Parallel()
-	kills := testevents.Sized(3, 50)
-	bench := newKillBench(t, testevents.Sized(400, 10_000))
+	kills := sized(3, 50)
+	bench := newKillBench(t, sized(400, 10_000))
 	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
 	random := randomMoments(t)
 	for k := range kills {
@@ -186,7 +186,7 @@ func TestKilledDuringFaults(t *testing.T) {
 func TestInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
 	for _, withUUIDs := range []bool{true, false} {
-		bench := newKillBench(t, testevents.Sized(1500, 5000))
+		bench := newKillBench(t, sized(1500, 5000))
 		if !withUUIDs {
 			bench.File = withoutUUIDs(t, bench.File)
 		}
@@ -245,7 +245,7 @@ func withoutUUIDs(t *testing.T, path string) string {
 // does not spin.
 func TestFrozenAndThawed(t *testing.T) {
 	t.Parallel()
-	bench := newKillBench(t, testevents.Sized(1500, 5000))
+	bench := newKillBench(t, sized(1500, 5000))
 	bench.slow.delay.Store(int64(2 * time.Millisecond))
 	c := startChild(t, bench.task)
 	for k := range 4 {
@@ -253,7 +253,7 @@ func TestFrozenAndThawed(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
-		time.Sleep(testevents.Sized(100*time.Millisecond, 5*time.Second))
+		time.Sleep(sized(100*time.Millisecond, 5*time.Second))
 		require.NoError(t, c.Process.Signal(syscall.SIGCONT))
 	}
 	report := c.report(t)

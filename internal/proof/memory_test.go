@@ -113,10 +113,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			"wide", 0, 3 * mostResident,
 		},
 	}
-	wait := testevents.Sized(3*time.Second, 30*time.Second) // until Enqueue has blocked for so long
+	wait := sized(3*time.Second, 30*time.Second) // until Enqueue has blocked for so long
 	children := map[string]*child{}
 	for name, test := range tests { // they mostly wait, so all at a time
-		children[name] = startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: testevents.Sized(0, test.least), Delivery: test.delivery})
+		children[name] = startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least), Delivery: test.delivery})
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			assert.LessOrEqual(t, r.Values["request"], float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)))
 			assertResident(t, test.resident, r.Values["growth"])
 			assert.GreaterOrEqual(t, r.Values["blocked"], wait.Seconds(), "Enqueue has blocked")
-			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(testevents.Sized(0, test.least)))
+			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(sized(0, test.least)))
 			t.Logf("%d events, at most %.1f MiB of them held, requests of up to %.1f MiB, %.1f MiB over the start",
 				r.Receipt.Acknowledged, r.Values["held"]/mib, r.Values["request"]/mib, r.Values["growth"]/mib)
 		})
@@ -217,7 +217,7 @@ func wideEvent(i int) hogapi.Event {
 // One GiB of lines comes through a pipe, plain and zipped, with checkpoints: the process stays small.
 func TestMemoryOfALargeFile(t *testing.T) {
 	t.Parallel()
-	size := testevents.Sized(int64(64<<20), 1<<30)
+	size := sized(int64(64<<20), 1<<30)
 	if raceDetector {
 		size = 8 << 20
 	}
@@ -367,9 +367,9 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
 	for name, n := range map[string]int{
-		"huge events": testevents.Sized(80, 2000), "bad events of 1 MB": testevents.Sized(80, 2000), "bad records of 1 MB": testevents.Sized(100, 2000),
-		"one position": testevents.Sized(5000, 20_000), "long positions": testevents.Sized(5000, 100_000), "names": testevents.Sized(60_000, 300_000), "huge names of bad events": testevents.Sized(100, 2000),
-		"days": testevents.Sized(60_000, 300_000), "persons": 100_000,
+		"huge events": sized(80, 2000), "bad events of 1 MB": sized(80, 2000), "bad records of 1 MB": sized(100, 2000),
+		"one position": sized(5000, 20_000), "long positions": sized(5000, 100_000), "names": sized(60_000, 300_000), "huge names of bad events": sized(100, 2000),
+		"days": sized(60_000, 300_000), "persons": 100_000,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := leastResident(t, func() *child {

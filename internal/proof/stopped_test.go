@@ -20,7 +20,7 @@ import (
 func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 	t.Parallel()
 	const n, inFlight = 2500, 200 // a run that reads more than are in flight has settled some
-	content, good, rejects := testevents.MixedLines(n)
+	content, good, rejects := mixedLines(n)
 	for name, text := range map[string]string{"e.jsonl": content, "e.jsonl.gz": testevents.Gzip(content)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 			require.Zero(t, ledger.Inversions(good))
 			file, err := os.ReadFile(rejectsPath)
 			require.NoError(t, err)
-			testevents.RequireExactRejects(t, file, rejects)
+			requireExactRejects(t, file, rejects)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -118,13 +119,14 @@ func Unsettled(e *hogapi.UnsettledError) (all []uuid.UUID) {
 	return all
 }
 
-// Faults are the ways in which a request can fail so that it must be sent again.
-func Faults() []hogapitest.Fault {
-	return []hogapitest.Fault{
-		hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
-		hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),
-		hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
-	}
+// RefusePoison refuses events of the name "poison".
+func RefusePoison(server *hogapitest.Server) {
+	server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
+			return 400
+		}
+		return 0
+	})
 }
 
 // Redirect answers with another place.

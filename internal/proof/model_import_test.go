@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"context"
@@ -29,7 +29,7 @@ import (
 // import neither loses, changes nor hides anything, and sends no more again than was in flight.
 func TestModelOfImport(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, testevents.Sized(250, 8000, 200_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, sized(250, 8000, 200_000), func(t *testing.T, random *rand.Rand) {
 		w := &importWorld{
 			t: t, random: random, model: newModel(random, random.IntN(250), false), server: modelServer(random),
 			disk: new(simdisk.Disk), stored: map[uuid.UUID]int{},
@@ -84,7 +84,7 @@ func newImportPlan(random *rand.Rand, end ending) importPlan {
 	}
 	if p.end == isTurnedOff {
 		p.faults = append(p.faults, []hogapitest.Fault{
-			hogapitest.Status(401), hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapitest.HTML(200), redirect("/batch/"),
+			hogapitest.Status(401), hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapitest.HTML(200), testevents.Redirect("/batch/"),
 		}[random.IntN(4)])
 	}
 	return p
@@ -128,7 +128,7 @@ func (w *importWorld) run(p importPlan) {
 	defer cancel()
 	receipt, err := w.client.Import(ctx, w.source(p, cancel), &hogapi.ImportOptions{
 		ID: modelID, MaxRejectShare: -1, Rate: p.rate, Delivery: p.delivery,
-		Checkpoint: &modelCheckpoint{hogapi.FileCheckpointOn(w.disk, "d/checkpoint"), w}, Rejects: hogapi.RejectFileOn(w.disk, "d/rejects"),
+		Checkpoint: &modelCheckpoint{checkpointOn(w.disk, "d/checkpoint"), w}, Rejects: rejectsOn(w.disk, "d/rejects"),
 	})
 	w.look()
 	require.LessOrEqual(t, len(w.again), w.window, "sent again")
@@ -248,7 +248,7 @@ func (w *importWorld) requireTrue(r hogapi.Receipt, err error) {
 	if r.Read == 0 && r.Source == "" {
 		return // it did not begin
 	}
-	requireBalanced(w.t, r)
+	testevents.RequireBalanced(w.t, r)
 	require.GreaterOrEqual(w.t, r.Read, int64(w.given), "events that the source gave are not accounted for")
 	require.LessOrEqual(w.t, r.Acknowledged, int64(w.server.Ledger().Unique()))
 	require.GreaterOrEqual(w.t, r.Read-r.Pending, int64(w.saved))

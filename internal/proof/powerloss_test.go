@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"math/rand/v2"
@@ -24,8 +24,8 @@ func TestImportSurvivesPowerLoss(t *testing.T) {
 	for shard := range uint64(shards) {
 		t.Run(strconv.FormatUint(shard, 10), func(t *testing.T) {
 			t.Parallel()
-			least := testevents.Sized(1000, 100_000) / shards
-			if hogapi.RaceDetector {
+			least := sized(1000, 100_000) / shards
+			if raceDetector {
 				least /= 5
 			}
 			bench := newPowerBench(t)
@@ -51,7 +51,7 @@ func newPowerBench(t *testing.T) *powerBench {
 	t.Helper()
 	b := &powerBench{lines: 100}
 	var content string
-	content, b.good, b.rejects = testevents.MixedLines(b.lines)
+	content, b.good, b.rejects = mixedLines(b.lines)
 	b.path = writeFile(t, "e.jsonl", content)
 	return b
 }
@@ -68,7 +68,7 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 	for duplicates := 0; ; {
 		disk.CrashAt(1 + random.IntN(40))
 		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(b.path), &hogapi.ImportOptions{
-			ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpointOn(disk, "d/ckpt"), Rejects: hogapi.RejectFileOn(disk, "elsewhere/rejects"),
+			ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(disk, "d/ckpt"), Rejects: rejectsOn(disk, "elsewhere/rejects"),
 			Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: inFlight, NoCompression: true},
 		})
 		if err == nil {
@@ -92,6 +92,6 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 	require.Equal(t, len(b.good), ledger.Unique(), "seed %d", seed)
 	file, err := durable.Read(disk.Crashed(random.Uint64()), "elsewhere/rejects")
 	require.NoError(t, err)
-	testevents.RequireExactRejects(t, file, b.rejects)
+	requireExactRejects(t, file, b.rejects)
 	return cuts
 }

@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // it has not committed it enqueues again: nothing is lost, changed or hidden.
 func TestModelOfCapture(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, testevents.Sized(300, 12_000, 300_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, sized(300, 12_000, 300_000), func(t *testing.T, random *rand.Rand) {
 		w := &captureWorld{t: t, random: random, model: newModel(random, random.IntN(200), true), server: modelServer(random)}
 		var err error
 		w.client, err = hogapi.NewClient(w.server.ClientOptions("1")...)
@@ -156,7 +156,7 @@ func (r *captureRun) close(killed, patient bool) {
 	}
 	defer cancel()
 	receipt, err := r.capture.Close(ctx)
-	requireBalanced(r.t, receipt)
+	testevents.RequireBalanced(r.t, receipt)
 	require.EqualValues(r.t, len(r.taken), receipt.Read)
 	require.Zero(r.t, receipt.Refused)
 	require.EqualValues(r.t, int64(len(r.handed))+r.nameless, receipt.Rejected)
@@ -166,7 +166,7 @@ func (r *captureRun) close(killed, patient bool) {
 	} else {
 		require.True(r.t, err == nil || !patient || killed, "%v", err)
 	}
-	listed := unsettledUUIDs(&rest)
+	listed := testevents.Unsettled(&rest)
 	require.Equal(r.t, rest.Count, len(listed))
 	require.EqualValues(r.t, rest.Count, receipt.Pending)
 	require.Subset(r.t, listed, r.unsettled(r.taken), "neither settled nor listed")
@@ -176,5 +176,5 @@ func (r *captureRun) close(killed, patient bool) {
 			acknowledged = append(acknowledged, e.id)
 		}
 	}
-	require.Equal(r.t, testevents.DigestOf(acknowledged), receipt.Digest)
+	require.Equal(r.t, digestOf(acknowledged), receipt.Digest)
 }

@@ -1,10 +1,12 @@
-package hogapi_test
+package proof_test
 
 import (
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -79,7 +81,7 @@ func newModel(random *rand.Rand, n int, pushed bool) *model {
 func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Position, number int) modelEvent {
 	e := modelEvent{place: place, Event: hogapi.Event{
 		Name: []string{"opened", "ordered", "paid"}[random.IntN(3)], DistinctID: person, Position: at,
-		Timestamp: longAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
+		Timestamp: testevents.LongAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
 	}}
 	members := ""
 	switch random.IntN(3) {
@@ -106,7 +108,7 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 		e.id = derivedUUID(modelID, place, number)
 	}
 	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != hogapi.ReasonBadRecord {
-		e.id = numberedUUID(i)
+		e.id = testevents.ID(i)
 		e.UUID = e.id
 	}
 	e.wire = fmt.Sprintf(`{"uuid":"%s","event":"%s","timestamp":"%s","distinct_id":"%s","properties":{"distinct_id":"%[4]s",%s"$lib":"hogapi-go",`,
@@ -188,8 +190,18 @@ func (m *model) receipt(n int) hogapi.Receipt {
 		r.Days = append(r.Days, *d)
 	}
 	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
-	r.Digest = testevents.DigestOf(ids)
+	r.Digest = digestOf(ids)
 	return r
+}
+
+// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
+func digestOf(ids []uuid.UUID) string {
+	var high, low, carry uint64
+	for _, id := range ids {
+		low, carry = bits.Add64(low, binary.BigEndian.Uint64(id[8:]), 0)
+		high, _ = bits.Add64(high, binary.BigEndian.Uint64(id[:8]), carry)
+	}
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
 // fixed is a receipt without what depends on the way there, its times in UTC.
@@ -277,7 +289,7 @@ func modelServer(random *rand.Rand) *hogapitest.Server {
 func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 	slowly := func() time.Duration { return time.Duration(random.IntN(3000)) * time.Millisecond }
 	for range 1 + random.IntN(3) {
-		all := append(testevents.Faults(), hogapitest.CutHeader(), hogapitest.Status(503), hogapitest.PartialCommit(-1, 500),
+		all := append(slices.Clone(everyFault), hogapitest.CutHeader(), hogapitest.Status(503), hogapitest.PartialCommit(-1, 500),
 			hogapitest.Slow(slowly()), hogapitest.Slow(slowly(), hogapitest.CutAfter()), hogapitest.SlowAnswer(slowly()),
 			hogapitest.SlowAnswer(slowly(), hogapitest.PartialCommit(2, 503)))
 		faults = append(faults, all[random.IntN(len(all))])
@@ -302,7 +314,7 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
-					t.Logf("seed %d; the same program again, whose goroutines may take other turns: HOGAPI_SEED=%[1]d go test -run '^%s$' -count 20 .",
+					t.Logf("seed %d; the same program again, whose goroutines may take other turns: HOGAPI_SEED=%[1]d go test -run '^%s$' -count 20 ./internal/proof",
 						seed, strings.Split(t.Name(), "/")[0])
 				}
 			}()
@@ -316,7 +328,7 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 		return
 	}
 	const workers = 2
-	if hogapi.RaceDetector {
+	if raceDetector {
 		programs /= 10
 	}
 	for worker := range workers {
