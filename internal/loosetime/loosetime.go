@@ -11,9 +11,7 @@ import (
 // UTC, with a blank for the T, or a date alone. Null and "" are the zero time.
 type Time struct{ time.Time }
 
-var layouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
-}
+var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly}
 
 // UnmarshalJSON reads a time in any of these forms.
 func (lt *Time) UnmarshalJSON(b []byte) error {
@@ -24,6 +22,10 @@ func (lt *Time) UnmarshalJSON(b []byte) error {
 	if text == nil || *text == "" {
 		*lt = Time{}
 		return nil
+	}
+	const date = len(time.DateOnly)
+	if len(*text) > date && (*text)[date] == ' ' {
+		*text = (*text)[:date] + "T" + (*text)[date+1:] // a blank of a layout would match several
 	}
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, *text); err == nil {
