@@ -85,8 +85,7 @@ func DecodeUnion(b []byte, union any) (err error) {
 	v := reflect.ValueOf(union).Elem()
 	v.SetZero()
 	isObject, isText := bytes.HasPrefix(b, []byte(`{`)), bytes.HasPrefix(b, []byte(`"`))
-	for i := range v.NumField() {
-		field := v.Field(i)
+	for _, field := range v.Fields() {
 		into := field.Addr().Interface()
 		switch kind := field.Kind(); {
 		case isObject && kind == reflect.Struct:
