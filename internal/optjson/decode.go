@@ -90,7 +90,7 @@ func DecodeUnion(b []byte, union any) (err error) {
 		switch kind := field.Kind(); {
 		case isObject && kind == reflect.Struct:
 			return json.Unmarshal(b, into)
-		case !isObject && kind == reflect.Int64:
+		case kind == reflect.Int64:
 			err = Loose(b, into)
 		case isText && kind == reflect.String && err != nil:
 			return json.Unmarshal(b, into)

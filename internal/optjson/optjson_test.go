@@ -219,18 +219,34 @@ func TestDecodeErrors(t *testing.T) {
 	require.EqualError(t, err, "json: cannot unmarshal string into Go value of type int64", "it has no text")
 }
 
+// A union keeps nothing of what it held, least of all a credential.
+func TestDecodeUnionStartsEmpty(t *testing.T) {
+	for _, sent := range []string{`7`, `"a role"`, `null`, `[]`} {
+		l := login{ID: 1, Role: "r", Pair: part{Key: set(secret(canary))}}
+		_ = DecodeUnion([]byte(sent), &l)
+		require.Zero(t, l.Pair, sent)
+		require.False(t, l.ID != 0 && l.Role != "", sent)
+	}
+}
+
 func TestFieldNames(t *testing.T) {
 	require.Equal(t, []string{"ID", "Role", "Pair"}, fieldNames(reflect.TypeFor[login]()))
 	require.Equal(t, []string{"key", "Extra"}, fieldNames(reflect.TypeFor[part]()))
 }
 
 func TestOverlay(t *testing.T) {
-	below := Keys{"a": text(`1`), "in": text(`{"x":1,"deep":{"y":1}}`), "list": text(`[1]`)}
-	whole := Overlay(below, Keys{
-		"a": text(`null`), "b": text(`2`), "in": text(`{"deep":{"z":2}}`), "list": text(`{"x":1}`),
-	})
-	b, err := json.Marshal(whole)
-	require.NoError(t, err)
-	require.Equal(t, `{"a":null,"b":2,"in":{"deep":{"y":1,"z":2},"x":1},"list":{"x":1}}`, string(b))
-	require.Equal(t, `1`, string(below["a"]), "what is below stays as it was")
+	for name, tt := range map[string]struct{ below, changed, want string }{
+		"value":                {`1`, `null`, `null`},
+		"objects":              {`{"x":1,"deep":{"y":1}}`, `{"deep":{"z":2}}`, `{"deep":{"y":1,"z":2},"x":1}`},
+		"object over a list":   {`[1]`, `{"x":1}`, `{"x":1}`},
+		"null over an object":  {`{"x":1}`, `null`, `null`},
+		"object over a null":   {`null`, `{"z":1,"a":2}`, `{"z":1,"a":2}`},
+		"empty over an object": {`{"x":1}`, `{}`, `{"x":1}`},
+		"value over an object": {`{"x":{"y":1}}`, `{"x":2}`, `{"x":2}`},
+	} {
+		below := Keys{"kept": text(`1`), "k": text(tt.below)}
+		whole := Overlay(below, Keys{"k": text(tt.changed), "new": text(`2`)})
+		require.Equal(t, Keys{"kept": text(`1`), "k": text(tt.want), "new": text(`2`)}, whole, name)
+		require.Equal(t, Keys{"kept": text(`1`), "k": text(tt.below)}, below, name)
+	}
 }
