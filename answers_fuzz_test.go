@@ -278,7 +278,7 @@ func FuzzExport(f *testing.F) {
 
 // exportTo is an export whose config has one key that its kind knows.
 func exportTo(kind DestinationType, key uint8, value string) []byte {
-	config, _ := configReaders[kind]([]byte("{}"))
+	config := readConfig(kind, json.RawMessage("{}"))
 	return fmt.Appendf(nil, `{"destination":{"type":"%s","config":%s}}`, kind, member(reflect.TypeOf(config), key, value))
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/optjson"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -125,6 +126,6 @@ func withReplacement(err error, d Destination) error {
 
 // holdsCredentials reports whether the config has credentials of its own.
 func (d Destination) holdsCredentials() bool {
-	config, err := encodeConfig(d.Config, true)
+	config, err := optjson.Revealed(d.Config)
 	return err == nil && len(mask.Credentials(config)) > 0
 }

@@ -12,7 +12,7 @@ import (
 type Destination struct {
 	Type        DestinationType
 	Config      DestinationConfig // nil if the service sends null
-	Integration Opt[int64]        // id of the integration that holds the credentials; the newest servers need it for nearly every type, and some of them in every write
+	Integration Opt[int64]        // id of the integration that holds the credentials; newest servers need it nearly always
 
 	raw  *sealed
 	over func() Destination // of With: what it changes, where nothing that prints can look
@@ -40,8 +40,9 @@ const (
 )
 
 var destinationTypes = []DestinationType{
-	DestinationS3, DestinationAwsS3, DestinationS3Compatible, DestinationSnowflake, DestinationPostgres, DestinationRedshift, DestinationBigQuery,
-	DestinationDatabricks, DestinationAzureBlob, DestinationHTTP, DestinationWorkflows, DestinationFileDownload, DestinationNoOp,
+	DestinationS3, DestinationAwsS3, DestinationS3Compatible, DestinationSnowflake, DestinationPostgres,
+	DestinationRedshift, DestinationBigQuery, DestinationDatabricks, DestinationAzureBlob, DestinationHTTP,
+	DestinationWorkflows, DestinationFileDownload, DestinationNoOp,
 }
 
 // IsKnown reports whether t is a kind of this package.
@@ -287,88 +288,38 @@ func (d Destination) check(op Op) error {
 		return err
 	}
 	if isNil(d.Config) {
-		return &InputError{Op: op, Field: "Destination.Config", Want: "a config such as S3Config{…} or RawConfig; the service needs it with the type"}
+		return &InputError{
+			Op: op, Field: "Destination.Config",
+			Want: "a config such as S3Config{…} or RawConfig; the service needs it with the type",
+		}
 	}
 	if !d.Config.fits(d.Type) {
-		return &InputError{Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config), Want: "the config type of " + mask.UnlessKey(string(d.Type)) + ", or RawConfig"}
+		return &InputError{
+			Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config),
+			Want: "the config type of " + mask.UnlessKey(string(d.Type)) + ", or RawConfig",
+		}
 	}
 	return nil
 }
 
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c S3Config) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
+// configValues are the config keys with a known set of values.
+var configValues = map[string][]string{
+	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
+	"file_format":          {"JSONLines", "Parquet"},
+	"authentication_type":  {"password", "keypair"},
+	"properties_data_type": {"varchar", "super"},
+	"mode":                 {"INSERT", "COPY"},
+}
 
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *S3Config) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c SnowflakeConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *SnowflakeConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c PostgresConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *PostgresConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c RedshiftConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *RedshiftConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c RedshiftCopyInputs) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *RedshiftCopyInputs) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c AWSCredentials) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *AWSCredentials) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c BigQueryConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *BigQueryConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c DatabricksConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *DatabricksConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c AzureBlobConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *AzureBlobConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c HTTPConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *HTTPConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c WorkflowsConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *WorkflowsConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c FileDownloadConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *FileDownloadConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
-
-// MarshalJSON writes the fields that are not absent and Extra, with credentials redacted.
-func (c NoOpConfig) MarshalJSON() ([]byte, error) { return encodeConfig(c, false) }
-
-// UnmarshalJSON reads the fields, and puts all else into Extra.
-func (c *NoOpConfig) UnmarshalJSON(b []byte) error { return decodeConfig(b, c) }
+func checkConfigValues(op Op, keys map[string]json.RawMessage) error {
+	for name, known := range configValues {
+		var value string
+		if json.Unmarshal(keys[name], &value) != nil || value == "" {
+			continue
+		}
+		if err := checkSpelling(op, "Destination.Config: "+name, value, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -3,9 +3,10 @@ package hogapi
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // With returns the destination of an update that changes only the keys of config: all other keys
@@ -45,7 +46,7 @@ func (d Destination) isReplaced() bool {
 	return d.Integration.IsZero() && (isOld || !d.Type.IsKnown())
 }
 
-type configKeys = map[string]json.RawMessage
+type configKeys = optjson.Keys
 
 // completed is the config to send for the keys that d changes, and the whole config that they make.
 func (d Destination) completed(op Op, changed configKeys) (config []byte, whole configKeys, err error) {
@@ -55,7 +56,7 @@ func (d Destination) completed(op Op, changed configKeys) (config []byte, whole 
 		if err != nil {
 			return nil, nil, err
 		}
-		changed = overlaid(below, changed)
+		changed = optjson.Overlay(below, changed)
 	}
 	var stored configKeys
 	if !isNil(read.Config) {
@@ -63,28 +64,37 @@ func (d Destination) completed(op Op, changed configKeys) (config []byte, whole 
 			return nil, nil, err
 		}
 	}
-	whole = overlaid(stored, changed)
-	names, isKnown := unreturned[read.Type]
-	switch {
-	case !read.isReplaced():
+	whole = optjson.Overlay(stored, changed)
+	sent := whole
+	if read.isReplaced() {
+		err = read.checkReplacement(op, stored, whole)
+	} else {
 		for name := range changed {
 			changed[name] = whole[name]
 		}
-		if err := refuseLoss(op, lostInside(changed), "some servers replace the whole key"); err != nil {
-			return nil, nil, err
-		}
-		config, err = json.Marshal(changed)
-		return config, whole, err
-	case stored == nil || !isKnown:
-		return nil, nil, &InputError{Op: op, Field: "Destination", Want: "With on a destination that was read from the service and is of a known type: " +
-			"the server may replace the whole config, and what it stores is not known; write the whole Destination without With"}
+		sent = changed
+		err = refuseLoss(op, lostInside(sent), "some servers replace the whole key")
 	}
-	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
-	if err := refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config"); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
-	config, err = json.Marshal(whole)
+	config, err = json.Marshal(sent)
 	return config, whole, err
+}
+
+// checkReplacement refuses to replace the stored config, of which only a part is read, by a whole one
+// that would lose some of it.
+func (d Destination) checkReplacement(op Op, stored, whole configKeys) error {
+	names, isKnown := unreturned[d.Type]
+	if stored == nil || !isKnown {
+		return &InputError{
+			Op: op, Field: "Destination",
+			Want: "With on a destination that was read from the service and is of a known type: the server may replace " +
+				"the whole config, and what it stores is not known; write the whole Destination without With",
+		}
+	}
+	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })
+	return refuseLoss(op, append(lost, lostInside(whole)...), "the server may replace the whole config")
 }
 
 // refuseLoss refuses to send a config without keys that the server stores.
@@ -92,8 +102,11 @@ func refuseLoss(op Op, lost []string, why string) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &InputError{Op: op, Field: "Destination.Config", Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, "+
-		"so this change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why)}
+	return &InputError{
+		Op: op, Field: "Destination.Config",
+		Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, so this "+
+			"change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why),
+	}
 }
 
 // lostInside are the credentials inside copy_inputs that would be lost with it.
@@ -113,18 +126,4 @@ func lostInside(keys configKeys) (lost []string) {
 		}
 	}
 	return lost
-}
-
-// overlaid is a config with the changed keys over it, all the way down.
-func overlaid(below, changed configKeys) configKeys {
-	whole := configKeys{}
-	maps.Copy(whole, below)
-	for name, value := range changed {
-		var was, is configKeys
-		if json.Unmarshal(below[name], &was) == nil && was != nil && json.Unmarshal(value, &is) == nil && is != nil {
-			value, _ = json.Marshal(overlaid(was, is)) //nolint:errchkjson // was valid JSON
-		}
-		whole[name] = value
-	}
-	return whole
 }

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,12 @@ func orDefault[T any](o *T) T {
 		return none
 	}
 	return *o
+}
+
+// isNil reports whether an interface holds nothing, or a pointer or a function that is nil.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // setText sets a query parameter unless the value is empty.

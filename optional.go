@@ -10,8 +10,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Opt is an optional field of a request with three states: absent (the zero value, not sent), null, and a value.
-// Fields of this type carry the JSON tag option omitzero.
+// Opt is an optional field of a request with three states: absent (the zero value, not sent), null,
+// and a value. Fields of this type carry the JSON tag option omitzero.
 type Opt[T any] struct {
 	v     T
 	state optState
@@ -68,8 +68,8 @@ func (o Opt[T]) String() string {
 	}
 }
 
-// Format writes what String does, a value under the verb that was asked for. Without it fmt would look into the value by itself,
-// and past what hides the credentials in it.
+// Format writes what String does, a value under the verb that was asked for. Without it fmt would
+// look into the value by itself, and past what hides the credentials in it.
 func (o Opt[T]) Format(f fmt.State, verb rune) {
 	if o.state == optValue {
 		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.v)
@@ -78,10 +78,11 @@ func (o Opt[T]) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, o.String())
 }
 
-// errAbsent is unreachable through omitzero: it tells of a field that lacks the tag option.
+// errAbsent is unreachable through omitzero: it means a field that lacks the tag option.
 var errAbsent = errors.New("hogapi: an absent Opt cannot be marshalled; give its field the tag option omitzero")
 
-// MarshalJSON writes the value or null. It refuses a value that itself marshals to null: say [Null] for that.
+// MarshalJSON writes the value or null. It refuses a value that itself marshals to null: use [Null]
+// for that.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	switch o.state {
 	case optAbsent:
@@ -114,8 +115,8 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 // redacted is what a secret prints as, everywhere.
 const redacted = mask.Redacted
 
-// Secret holds a credential of a destination. It prints as "[redacted]" in fmt, slog and JSON, at any depth; only the
-// body of a request carries the text.
+// Secret holds a credential of a destination. It prints as "[redacted]" in fmt, slog and JSON, at any
+// depth; only the body of a request carries the text.
 type Secret struct {
 	reveal func() string // a closure: fmt cannot look into it, not even in an unexported field
 }
@@ -140,7 +141,7 @@ func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON writes "[redacted]". Requests reveal their secrets by another way.
+// MarshalJSON writes "[redacted]". Requests reveal their secrets in another way.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 // UnmarshalJSON reads a credential, for example from a file of settings.
