@@ -208,7 +208,7 @@ func TestAllLogsOfAServerThatIgnoresBefore(t *testing.T) {
 		last = err
 		n++
 	}
-	require.ErrorIs(t, last, errIgnoredBefore)
+	require.ErrorContains(t, last, "ignores Before")
 	require.NotContains(t, last.Error(), "link")
 	assert.Equal(t, 3, n)
 }
@@ -301,7 +301,7 @@ func TestAllLogsOfOneTimeWithoutEnd(t *testing.T) {
 	})
 	require.ErrorContains(t, failed, "same time")
 	require.ErrorAs(t, failed, new(*PageError))
-	require.LessOrEqual(t, n, mostAtOneTime+perPage)
+	require.LessOrEqual(t, n, 10_000+perPage)
 	require.Equal(t, n, got, "what came is delivered")
 	if !RaceDetector {
 		require.Less(t, growth, int64(16<<20))

@@ -16,7 +16,7 @@ func offsetWalks(t *testing.T, o ListOptions, newList func() *list, check func(t
 	for _, prefetch := range []int{0, 3} {
 		t.Run(fmt.Sprintf("prefetch %d", prefetch), func(t *testing.T) {
 			o.Prefetch = prefetch
-			items, err := collect(offsetPager[int](newFakeClient(t, newList()), endpoint(ops.DashboardsList), o, nil).all(t.Context()))
+			items, err := collect(walkByOffset[int](newFakeClient(t, newList()), endpoint(ops.DashboardsList), o, nil).All(t.Context()))
 			check(t, items, err)
 		})
 	}
@@ -39,7 +39,7 @@ func TestListThatEndsBeforeItsCount(t *testing.T) {
 		require.ErrorContains(t, err, "created and deleted")
 		require.Equal(t, 4, page.Page)
 		require.Equal(t, 6, page.Offset)
-		rest, err := collect(offsetPager[int](newFakeClient(t, &list{items: 9}), endpoint(ops.DashboardsList), ListOptions{Offset: page.Offset}, nil).all(t.Context()))
+		rest, err := collect(walkByOffset[int](newFakeClient(t, &list{items: 9}), endpoint(ops.DashboardsList), ListOptions{Offset: page.Offset}, nil).All(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, []int{6, 7, 8}, rest)
 	})
@@ -111,7 +111,7 @@ func TestCountsOfCorrectWalks(t *testing.T) {
 			})
 		})
 	}
-	for range offsetPager[int](newFakeClient(t, &list{items: 7}), endpoint(ops.DashboardsList), ListOptions{}, nil).all(context.Background()) {
+	for range walkByOffset[int](newFakeClient(t, &list{items: 7}), endpoint(ops.DashboardsList), ListOptions{}, nil).All(context.Background()) {
 		break // and a walk that the reader ends is not checked
 	}
 }
@@ -120,7 +120,7 @@ func TestCountsOfCorrectWalks(t *testing.T) {
 func TestPagesBeforeTheirCount(t *testing.T) {
 	l := &list{items: 5, serve: func(_ int, p *listPage) { p.Next = nil }}
 	var got []string
-	for p, err := range offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{}, nil).pages(t.Context()) {
+	for p, err := range walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{}, nil).Pages(t.Context()) {
 		got = append(got, fmt.Sprint(p != nil, err != nil))
 	}
 	require.Equal(t, []string{"true false", "false true"}, got)

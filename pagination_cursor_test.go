@@ -75,12 +75,12 @@ func TestLongCursors(t *testing.T) {
 			return answer(r, 200, fmt.Sprintf(`{"next":"?cursor=%s%d","results":[]}`, strings.Repeat("c", size), n)), nil
 		}))
 	}
-	err := last(cursorPager[int](serve(length), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: pages}, nil).all(t.Context()))
+	err := last(walkByCursor[int](serve(length), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: pages}, nil).All(t.Context()))
 	require.ErrorContains(t, err, "cursor of over 4 KiB")
 	require.Equal(t, 1, n)
 
 	var before, after runtime.MemStats
-	for range cursorPager[int](serve(3<<10), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3000}, nil).pages(t.Context()) {
+	for range walkByCursor[int](serve(3<<10), endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3000}, nil).Pages(t.Context()) {
 		if n == 100 || n == 3000 {
 			runtime.GC()
 			before = after

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -106,7 +107,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
-		return offsetPager[int](c, endpoint(ops.DashboardsList), lo, options).all(ctx)
+		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, options).All(ctx)
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
@@ -116,7 +117,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			co.Cursor = o.resume.Cursor
 		}
-		return cursorPager[int](c, endpoint(ops.RunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).all(ctx)
+		return walkByCursor[int](c, endpoint(ops.RunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).All(ctx)
 	},
 }
 
@@ -351,7 +352,7 @@ func TestIgnoredPlace(t *testing.T) {
 		})
 		items, err := collect(walk(t.Context(), newFakeClient(t, transport), walkOptions{}))
 		require.Equal(t, upTo(2), items)
-		require.ErrorIs(t, err, errRepeatedLink)
+		require.ErrorIs(t, err, pages.ErrRepeatedLink)
 	})
 }
 
@@ -360,7 +361,7 @@ func TestCursorCircle(t *testing.T) {
 	for _, back := range []string{"?cursor=c2", "?cursor=c4"} {
 		l := &list{items: 100, next: map[int]string{8: back}}
 		items, err := collect(walkers["cursor"](t.Context(), newFakeClient(t, l), walkOptions{from: 2}))
-		require.ErrorIs(t, err, errRepeatedLink)
+		require.ErrorIs(t, err, pages.ErrRepeatedLink)
 		require.Equal(t, []int{2, 3, 4, 5, 6, 7}, items)
 	}
 }
@@ -371,7 +372,7 @@ func TestPageLimit(t *testing.T) {
 		client := newFakeClient(t, l)
 		items, err := collect(walk(t.Context(), client, walkOptions{maxPages: 3}))
 		require.Equal(t, upTo(6), items)
-		require.ErrorIs(t, err, errPageLimit)
+		require.ErrorIs(t, err, pages.ErrPageLimit)
 		require.ErrorContains(t, err, "MaxPages")
 		var page *PageError
 		require.ErrorAs(t, err, &page)
@@ -414,7 +415,7 @@ func TestServerShrinksTheLimit(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		l := &list{items: 9}
 		o := ListOptions{Limit: 1000, Prefetch: prefetch}
-		items, err := collect(offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).all(t.Context()))
+		items, err := collect(walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).All(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, upTo(9), items)
 		require.Len(t, l.asked, 5)
@@ -551,14 +552,14 @@ func TestWalkWithBadInput(t *testing.T) {
 // One page is one call, and its error is that of the call.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
+	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).one(t.Context())
+	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).One(t.Context())
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	require.Contains(t, err.Error(), "dashboard:read")
