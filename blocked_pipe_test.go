@@ -46,7 +46,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 		"401":                   {text: payments(0, n), fault: hogapitest.Status(401)},
 		"401, within a line":    {text: payments(0, n) + `{"event":`, fault: hogapitest.Status(401)},
 		"401, an endless line":  {text: payments(0, n) + `{"event":"`, endless: true, fault: hogapitest.Status(401)},
-		"packed, within a line": {text: zipped(t, payments(0, n)+`{"event":`)[:200]},
+		"packed, within a line": {text: zipped(payments(0, n) + `{"event":`)[:200]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -79,12 +79,12 @@ func TestBlockedSourceHoldsUpNothing(t *testing.T) {
 					assert.Less(t, late, time.Second)
 					assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
 					requireBalanced(t, receipt)
-					assert.False(t, checkpoint.held)
-					saved := checkpoint.saves
+					assert.False(t, checkpoint.Held)
+					saved := checkpoint.Saves
 					close(released)
 					<-ended
 					synctest.Wait()
-					assert.Equal(t, saved, checkpoint.saves)
+					assert.Equal(t, saved, checkpoint.Saves)
 					server.ClearScript(ops.Capture)
 					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), &options)
 					require.NoError(t, err)

@@ -166,14 +166,15 @@ func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 
 // openRejects opens the handler if it is a reject file, and returns the handler for the import.
 func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (RejectHandler, error) {
-	own, ok := handler.(rejectFile)
+	own, ok := handler.(hasRejectFile)
 	if !ok {
 		return handler, nil
 	}
-	if err := own.file.Open(); err != nil {
+	file := own.RejectFile()
+	if err := file.Open(); err != nil {
 		return nil, fileError(StopHandler, "the reject file cannot be opened", stateFileError(err))
 	}
-	f.rejects = own.file
+	f.rejects = file
 	return RejectFunc(func(_ context.Context, r Reject) error { return f.rejects.Add(r.line(f.id, isMapped)) }), nil
 }
 
@@ -238,8 +239,8 @@ func (o ImportOptions) checkFiles(source Source) error {
 	if c, ok := o.Checkpoint.(fileCheckpoint); ok {
 		state = c.file.Files()
 	}
-	if r, ok := o.Rejects.(rejectFile); ok {
-		rejects = r.file.Files()
+	if r, ok := o.Rejects.(hasRejectFile); ok {
+		rejects = r.RejectFile().Files()
 	}
 	if statefile.Overlap(state, rejects) {
 		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}

@@ -29,7 +29,7 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 		"a folder":             {hogapi.JSONLinesFile(t.TempDir()), "this is a folder"},
 		"one name twice":       {hogapi.JSONLinesFile(right, writeFile(t, "events.jsonl", "")), "different base names"},
 		"another format":       {hogapi.JSONLinesFile(writeFile(t, "events.zip", "PK\x03\x04")), "zip file"},
-		"a damaged gzip file":  {hogapi.JSONLinesFile(writeFile(t, "events.gz", zipped(t, "{}")[:20])), "damaged"},
+		"a damaged gzip file":  {hogapi.JSONLinesFile(writeFile(t, "events.gz", zipped("{}")[:20])), "damaged"},
 		"the table is missing": {hogapi.SourceFunc("tabel", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{}, errors.New("no such table")) }
 		}), "no such table"},

@@ -60,7 +60,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	assert.EqualValues(t, 1<<30, hogapi.DefaultVerifyGzip)
 	packed := storedMembers(t, payments(0, 300), payments(300, n))
 	size := int64(len(packed))
-	smallest := []byte(zipped(t, payments(0, n)))
+	smallest := []byte(zipped(payments(0, n)))
 	flip := func(packed []byte, at int) []byte {
 		packed = bytes.Clone(packed)
 		packed[at] ^= 0x10
@@ -84,7 +84,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t)
 			folder := t.TempDir()
-			before, damaged := writeFile(t, "a.jsonl.gz", zipped(t, payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
+			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
 			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
 			options := hogapi.ImportOptions{
 				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced,

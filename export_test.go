@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -72,13 +71,6 @@ func LaneOf(c *Capture, ev Event) int {
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
 func UUIDAt(p Position, importID string) uuid.UUID {
 	return wire.NewIdentity(importID, 0).At(wire.Origin(p), 0)
-}
-
-// SavedState is the receipt and the place that a checkpoint holds.
-func SavedState(state []byte) (Receipt, Position, error) {
-	var s savedState
-	err := json.Unmarshal(state, &s)
-	return newReceipt(s.Import, s.Source, s.State), s.State.Place, err
 }
 
 // DefaultVerifyGzip is ImportOptions.VerifyGzip where it is 0.

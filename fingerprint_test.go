@@ -240,10 +240,10 @@ func TestFingerprintsOfTheSameFile(t *testing.T) {
 			"byte order mark": {bom + now, bom + later},
 			"CRLF":            {crlf(now), crlf(later)},
 			"blank lines":     {"\n\r\n  \n" + now, "\n\r\n  \n" + later},
-			"gzip":            {zipped(t, now), zipped(t, later)},
-			"gzip members":    {zipped(t, now), zipped(t, now) + zipped(t, later[len(now):])},
-			"unpacked":        {zipped(t, now), later},
-			"packed":          {now, zipped(t, later)},
+			"gzip":            {zipped(now), zipped(later)},
+			"gzip members":    {zipped(now), zipped(now) + zipped(later[len(now):])},
+			"unpacked":        {zipped(now), later},
+			"packed":          {now, zipped(later)},
 		} {
 			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
 				m := newMonthly(t)

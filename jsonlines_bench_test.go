@@ -30,7 +30,7 @@ func mixedFile(n int) string {
 func BenchmarkJSONLines(b *testing.B) {
 	const n = 50_000
 	content := mixedFile(n)
-	for name, text := range map[string]string{"plain.jsonl": content, "packed.jsonl.gz": zipped(b, content)} {
+	for name, text := range map[string]string{"plain.jsonl": content, "packed.jsonl.gz": zipped(content)} {
 		path := writeFile(b, name, text)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(content) / n))

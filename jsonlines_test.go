@@ -1,11 +1,8 @@
 package hogapi_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,16 +22,6 @@ func writeFile(t testing.TB, name, content string) (path string) {
 	path = filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-func zipped(t testing.TB, content string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := io.WriteString(z, content)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.String()
 }
 
 // record is what a source gave, with values of their own.
@@ -157,7 +144,7 @@ const oddLines = "\xef\xbb\xbf{\"event\":\"1\"}\r\n\r\n  \t\n{\"event\":\"2\"}\n
 
 func TestJSONLinesForms(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(t, oddLines), "named-otherwise": zipped(t, oddLines[:20]) + zipped(t, oddLines[20:])} {
+	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(oddLines), "named-otherwise": zipped(oddLines[:20]) + zipped(oddLines[20:])} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := writeFile(t, name, content)
@@ -281,7 +268,7 @@ func TestJSONLinesRefused(t *testing.T) {
 			assert.Empty(t, got)
 		})
 	}
-	packed := writeFile(t, "e.gz", zipped(t, "{\"event\":\"a\"}\n{\"event\":\"b\"}\n"))
+	packed := writeFile(t, "e.gz", zipped("{\"event\":\"a\"}\n{\"event\":\"b\"}\n"))
 	for _, offset := range []int64{13, 15, 30, 1000} {
 		_, err := readSource(t.Context(), hogapi.JSONLinesFile(packed), hogapi.Position{Key: "e.gz", Offset: offset})
 		require.ErrorContains(t, err, "e.gz: the file has changed since the import began")

@@ -46,6 +46,6 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 		require.NotErrorIs(t, err, hogapi.ErrClosed)
 		assert.NotContains(t, err.Error(), string(hogapi.StopCheckpoint))
 		assert.Positive(t, receipt.Acknowledged)
-		assert.Equal(t, receipt.Acknowledged, savedReceipt(t, checkpoint.state).Acknowledged)
+		assert.Equal(t, receipt.Acknowledged, savedReceipt(t, checkpoint.State).Acknowledged)
 	})
 }

@@ -250,7 +250,7 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		requireBalanced(t, receipt)
 		assert.Equal(t, []int64{500, 200, 0, 300, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Pending})
 		assert.Equal(t, map[string]int64{"internal user": 100, "test device": 100, "left out by the mapping": 100}, receipt.Skips)
-		assert.Equal(t, receipt.Skips, savedReceipt(t, checkpoint.state).Skips, "of a resumed import too")
+		assert.Equal(t, receipt.Skips, savedReceipt(t, checkpoint.State).Skips, "of a resumed import too")
 		assert.Contains(t, receipt.String(), "read 500 = acknowledged 200 + rejected 0 + skipped 300 + pending 0")
 		assert.Contains(t, receipt.String(), "\n  skipped, internal user: 100\n")
 		assert.Equal(t, 200, server.Ledger().Unique())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -35,7 +36,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 		hogapi.SkippedEvent(hogapi.Position{}, ""),
 	)
 	server := hogapitest.New()
-	refusePoison(server)
+	testevents.RefusePoison(server)
 	checkpoint := &memoryCheckpoint{}
 	options := hogapi.ImportOptions{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
 	for range 2 { // the second run counts nothing again
@@ -71,8 +72,8 @@ func TestReceiptRollsUp(t *testing.T) {
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
 	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29}, receipt.Days[1])
-	assert.Less(t, len(checkpoint.state), 50_000)
-	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.state).Days)
+	assert.Less(t, len(checkpoint.State), 50_000)
+	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.State).Days)
 }
 
 // hostileTexts would begin a line of their own, or command the terminal.

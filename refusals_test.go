@@ -42,11 +42,11 @@ func TestRefusalsNameTheLine(t *testing.T) {
 	t.Parallel()
 	content := "\xef\xbb\xbf" + goodRecord + "\r\n\n" + youngRecord + "\nbad\n" + goodRecord + "\n"
 	more := "bad\n\n" + youngRecord // lines 6 and 8
-	for name, form := range map[string]func(testing.TB, string) string{"plain": func(_ testing.TB, s string) string { return s }, "gzip": zipped} {
+	for name, form := range map[string]func(string) string{"plain": func(s string) string { return s }, "gzip": zipped} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkpoint := &memoryCheckpoint{}
-			path := writeFile(t, "e.jsonl", form(t, content))
+			path := writeFile(t, "e.jsonl", form(content))
 			other := writeFile(t, "other.jsonl", goodRecord+"\nbad")
 			rejects := refusalsOf(t, hogapi.JSONLinesFile(path, other), nil)
 			require.Len(t, rejects, 3)
@@ -56,7 +56,7 @@ func TestRefusalsNameTheLine(t *testing.T) {
 				require.ErrorContains(t, rejects[i].Err, fmt.Sprintf("(%s, byte offset %d)", want, rejects[i].Position.Offset))
 			}
 			require.Len(t, refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint), 2)
-			grown := writeFile(t, "e.jsonl", form(t, content+more))
+			grown := writeFile(t, "e.jsonl", form(content+more))
 			rejects = refusalsOf(t, hogapi.JSONLinesFile(grown), checkpoint)
 			require.Len(t, rejects, 2)
 			assert.Equal(t, []string{"e.jsonl:6", "e.jsonl:8"}, []string{rejects[0].Where, rejects[1].Where})
@@ -110,7 +110,7 @@ func TestRecordsThatAreTaken(t *testing.T) {
 		`{"event":"e","distinct_id":"ann","timestamp":"2016-12-31t16:59:60.5-07:00"}`,
 		`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","ip":null,"$session_id":null}`,
 	} {
-		for _, content := range []string{record, record + "\n", record + strings.Repeat(" ", 10), zipped(t, record)} {
+		for _, content := range []string{record, record + "\n", record + strings.Repeat(" ", 10), zipped(record)} {
 			rejects := refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content)), nil)
 			assert.Empty(t, rejects, record)
 		}
@@ -130,7 +130,7 @@ func TestGzipWithPadding(t *testing.T) {
 	for name, padding := range map[string]int{"none": 0, "one": 1, "a block": 512, "more than a buffer": 200_000} {
 		for _, size := range []int64{0, -1} { // verified first, or while it is read
 			server := hogapitest.New()
-			content := zipped(t, linesOf(2023, 5)) + strings.Repeat("\x00", padding) + zipped(t, linesOf(2024, 5)) + strings.Repeat("\x00", padding)
+			content := zipped(linesOf(2023, 5)) + strings.Repeat("\x00", padding) + zipped(linesOf(2024, 5)) + strings.Repeat("\x00", padding)
 			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", content)), &hogapi.ImportOptions{ID: "padded", VerifyGzip: size})
 			require.NoError(t, err, name)
 			assert.EqualValues(t, 10, receipt.Acknowledged, name)
@@ -238,15 +238,15 @@ func TestByteOrderMarkAfterAResume(t *testing.T) {
 	t.Parallel()
 	const mark = "\xef\xbb\xbf"
 	first, second := mark+goodRecord+"\n", mark+goodRecord+"\n"+goodRecord+"\n"
-	for name, form := range map[string]func(testing.TB, string) string{"plain": func(_ testing.TB, s string) string { return s }, "gzip": zipped} {
+	for name, form := range map[string]func(string) string{"plain": func(s string) string { return s }, "gzip": zipped} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole := refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", form(t, first+second))), nil)
+			whole := refusalsOf(t, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", form(first+second))), nil)
 			require.Len(t, whole, 1)
 			path, checkpoint := filepath.Join(t.TempDir(), "e.jsonl"), &memoryCheckpoint{}
-			require.NoError(t, os.WriteFile(path, []byte(form(t, first)), 0o600))
+			require.NoError(t, os.WriteFile(path, []byte(form(first)), 0o600))
 			require.Empty(t, refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint))
-			require.NoError(t, os.WriteFile(path, []byte(form(t, first+second)), 0o600))
+			require.NoError(t, os.WriteFile(path, []byte(form(first+second)), 0o600))
 			resumed := refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint)
 			require.Len(t, resumed, 1)
 			assert.Equal(t, whole[0].Position, resumed[0].Position)

@@ -38,7 +38,7 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 	for name, source := range map[string]hogapi.Source{
 		"a file":        hogapi.JSONLinesFile(path),
 		"a mapped file": hogapi.MapSource(hogapi.JSONLinesFile(path), unchanged),
-		"a gzip file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", zipped(t, content.String()))),
+		"a gzip file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", zipped(content.String()))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestWrappedRejectFileThatFails(t *testing.T) {
 		require.True(t, isStop)
 		assert.Equal(t, hogapi.StopHandler, stop.Reason)
 		assert.Zero(t, receipt.Rejected, "operation %d", n)
-		assert.Zero(t, savedReceipt(t, checkpoint.state).Rejected, "operation %d", n)
+		assert.Zero(t, savedReceipt(t, checkpoint.State).Rejected, "operation %d", n)
 	}
 	assert.Equal(t, 4, operations, "creation, sync of the folder, write, sync")
 }

@@ -96,6 +96,13 @@ func RejectFile(path string) RejectHandler {
 
 type rejectFile struct{ file *statefile.Rejects }
 
+// hasRejectFile is a handler whose file an import owns while it runs: the rejects are on disk before the
+// checkpoint passes them.
+type hasRejectFile interface{ RejectFile() *statefile.Rejects }
+
+// RejectFile implements hasRejectFile.
+func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
+
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
 	return stateFileError(f.file.AddAlone(r.line("", false)))

@@ -71,7 +71,7 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 		want          int64
 	}{
 		"a copy":                           {linesOf(2023, 3), linesOf(2023, 3), 1},
-		"a packed copy":                    {linesOf(2023, 3), zipped(t, linesOf(2023, 3)), 1},
+		"a packed copy":                    {linesOf(2023, 3), zipped(linesOf(2023, 3)), 1},
 		"a long copy":                      {long, long, 1},
 		"long ones that differ at the end": {long, long + linesOf(2024, 1), 1},
 		"long ones that differ early":      {long, linesOf(2024, 1) + long, 0},

@@ -82,7 +82,7 @@ func TestWarningsAfterStops(t *testing.T) {
 		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnGroupIdentify])
 		assert.Positive(t, receipt.Warnings[hogapi.WarnBackwards])
 		assert.LessOrEqual(t, receipt.Warnings[hogapi.WarnBackwards], int64(n/2))
-		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
+		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
 	})
 }
 
@@ -107,7 +107,7 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 4, receipt.Acknowledged)
 		assert.Equal(t, map[hogapi.Warning]int64{hogapi.WarnException: 1, hogapi.WarnSetIgnored: 1, heatmap: 1, hogapi.WarnUnset: 1}, receipt.Warnings)
-		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.state).Warnings)
+		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
 		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+hogapi.WarnUnset.Advice()+")")
 		for ev := range server.Ledger().Events() {
 			assert.Equal(t, !without && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
@@ -120,7 +120,7 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]hogapi.Source{
 		"an empty file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "")),
-		"gzip of nothing": hogapi.JSONLinesFile(writeFile(t, "e.jsonl.gz", zipped(t, ""))),
+		"gzip of nothing": hogapi.JSONLinesFile(writeFile(t, "e.jsonl.gz", zipped(""))),
 		"blank lines":     hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "\n\n")),
 		"no source":       numbered(0),
 	} {

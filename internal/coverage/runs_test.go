@@ -171,3 +171,10 @@ func TestBaseline(t *testing.T) {
 	assert.Equal(t, Baseline{Since: second(40), Known: []uuid.UUID{idOf('a'), idOf('b')}}, BaselineOf(page, true, key))
 	assert.Equal(t, Baseline{Since: second(41), Known: []uuid.UUID{idOf('a'), idOf('b')}}, BaselineOf(page[:2], false, key), "more of the same minute follow")
 }
+
+// Clocks of the service's machines differ: a run that seems a little older than the request is read.
+func TestClocksThatAreApart(t *testing.T) {
+	s := NewRuns(Baseline{}, noon, factsOf, func(run) bool { return false })
+	assert.Equal(t, noon.Add(-ClocksApart), s.since)
+	assert.Equal(t, noon.Add(-ClocksApart), s.from)
+}

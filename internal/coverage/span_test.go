@@ -60,6 +60,8 @@ func TestGap(t *testing.T) {
 		"at the end":           {hours(0, 3), []Span{hours(0, 1), hours(1, 2)}, time.Hour, hours(2, 3)},
 		"two openings":         {hours(0, 6), []Span{hours(1, 2), hours(2, 3), hours(5, 6)}, 3 * time.Hour, hours(0, 5)},
 		"a rest is no gap":     {minutes(0, 150), []Span{hours(0, 1), hours(1, 2)}, 0, Span{}},
+		"the shortest decides": {minutes(0, 210), []Span{hours(0, 1), minutes(60, 180)}, 0, Span{}},
+		"and not the longest":  {minutes(0, 240), []Span{hours(0, 1), minutes(60, 180)}, time.Hour, hours(3, 4)},
 		"without an end":       {Span{Start: noon}, []Span{hours(0, 1)}, 1, Span{Start: noon}},
 		"that ran":             {Span{Start: noon}, []Span{{Start: noon}}, 0, Span{}},
 		"from the beginning":   {century, nil, century.length(), century},

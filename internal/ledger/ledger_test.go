@@ -294,3 +294,24 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(text, new(State[int])))
 }
+
+// What is rejected or skipped on its way in is settled at once, and records are found wherever the
+// window stands.
+func TestRejectedAndSkippedAreSettled(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	for place := range 3 {
+		l.Take(one(place + 1))
+	}
+	l.Reject(one(4), "bad", "4")
+	l.Skip(one(5), "internal")
+	require.Equal(t, 2, l.Settled())
+	l.Acknowledge([]uint64{0, 1, 2})
+	require.Equal(t, 5, l.Settled())
+	l.Commit(2)
+	require.Equal(t, 3, l.Settled())
+	require.Equal(t, 2, l.WholeBefore(2), "counted from the front, not from the start")
+	l.Commit(3)
+	require.Zero(t, l.Settled())
+	require.Equal(t, Counts{Acknowledged: 3, Rejected: 1, Skipped: 1}, l.Counts())
+}

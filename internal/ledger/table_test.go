@@ -117,3 +117,21 @@ func BenchmarkSaveFullTable(b *testing.B) {
 		b.ReportMetric(float64(len(text)), "B/save")
 	}
 }
+
+// The first and the last second that have a day, and those next to them.
+func TestEdgesOfTheDays(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, dayOf(time.Unix(firstSecond+1, 0)))
+	require.EqualValues(t, noPeriod, dayOf(time.Unix(firstSecond, 0)), "the zero time")
+	require.EqualValues(t, noPeriod, dayOf(time.Unix(firstSecond-1, 0)))
+	require.EqualValues(t, (lastSecond-firstSecond)/secondsOfDay, dayOf(time.Unix(lastSecond, 0)))
+	require.EqualValues(t, noPeriod, dayOf(time.Unix(lastSecond+1, 0)))
+}
+
+// A row of events that are all under way is not saved: a receipt counts what is settled.
+func TestRowsWithoutCountsAreNotSaved(t *testing.T) {
+	t.Parallel()
+	l := New[int, string]()
+	l.Take(one(1))
+	require.Empty(t, l.State().Rows())
+}

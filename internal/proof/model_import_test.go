@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -83,7 +84,7 @@ func newImportPlan(random *rand.Rand, end ending) importPlan {
 	}
 	if p.end == isTurnedOff {
 		p.faults = append(p.faults, []hogapitest.Fault{
-			hogapitest.Status(401), hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapitest.HTML(200), redirect("/batch/"),
+			hogapitest.Status(401), hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapitest.HTML(200), testevents.Redirect("/batch/"),
 		}[random.IntN(4)])
 	}
 	return p
@@ -127,7 +128,7 @@ func (w *importWorld) run(p importPlan) {
 	defer cancel()
 	receipt, err := w.client.Import(ctx, w.source(p, cancel), &hogapi.ImportOptions{
 		ID: modelID, MaxRejectShare: -1, Rate: p.rate, Delivery: p.delivery,
-		Checkpoint: &modelCheckpoint{hogapi.FileCheckpointOn(w.disk, "d/checkpoint"), w}, Rejects: hogapi.RejectFileOn(w.disk, "d/rejects"),
+		Checkpoint: &modelCheckpoint{checkpointOn(w.disk, "d/checkpoint"), w}, Rejects: rejectsOn(w.disk, "d/rejects"),
 	})
 	w.look()
 	require.LessOrEqual(t, len(w.again), w.window, "sent again")
@@ -210,7 +211,7 @@ func (c *modelCheckpoint) Save(ctx context.Context, state []byte) error {
 
 // requireState demands that a state tells of the first n events what the model tells, and that they are where it says.
 func (w *importWorld) requireState(state []byte) (n int) {
-	receipt, place, err := hogapi.SavedState(state)
+	receipt, place, err := testevents.SavedState(state)
 	assert.NoError(w.t, err)
 	n = int(receipt.Read)
 	want := w.model.receipt(n)
@@ -247,7 +248,7 @@ func (w *importWorld) requireTrue(r hogapi.Receipt, err error) {
 	if r.Read == 0 && r.Source == "" {
 		return // it did not begin
 	}
-	requireBalanced(w.t, r)
+	testevents.RequireBalanced(w.t, r)
 	require.GreaterOrEqual(w.t, r.Read, int64(w.given), "events that the source gave are not accounted for")
 	require.LessOrEqual(w.t, r.Acknowledged, int64(w.server.Ledger().Unique()))
 	require.GreaterOrEqual(w.t, r.Read-r.Pending, int64(w.saved))

@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,10 +18,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // Some proofs need a process of its own to kill, freeze or weigh: this test program, started again with a task in its environment.
@@ -52,15 +58,17 @@ type childReport struct {
 
 var childTasks = map[string]func(task) childReport{"import": importFile}
 
-// addTask is for the beginning of the program: variables come before init.
+// addTask is for variables, which are set before TestMain.
 func addTask(name string, do func(task) childReport) bool {
 	childTasks[name] = do
 	return true
 }
 
-func init() {
+// TestMain runs a child's task, or else the tests.
+func TestMain(m *testing.M) {
 	text := os.Getenv(taskVariable)
 	if text == "" {
+		goleak.VerifyTestMain(m)
 		return
 	}
 	var t task
@@ -145,7 +153,7 @@ func (w task) settledIn(t *testing.T) int {
 	}
 	require.NoError(t, err)
 	_, state, _ := bytes.Cut(raw, []byte{'\n'}) // the first line is a checksum
-	return int(savedReceipt(t, state).Read)
+	return int(testevents.SavedReceipt(t, state).Read)
 }
 
 // slowly serves each request a little later, and knows when no request is under way.
@@ -170,13 +178,6 @@ func (s *slowly) quiet() {
 	}
 }
 
-func proofLevel() string {
-	if level := os.Getenv("HOGAPI_TEST"); level != "" {
-		return level
-	}
-	return "gate"
-}
-
 // measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
 func measuresMemory(t *testing.T) {
 	t.Helper()
@@ -185,11 +186,15 @@ func measuresMemory(t *testing.T) {
 	}
 }
 
-var raceDetector = hogapi.RaceDetector
+// raceDetector reports that everything takes some ten times as long, and several times the memory.
+var raceDetector bool
 
-// sized chooses the gate's figure or the nightly run's; the deep run has its own where it is given.
-func sized[T any](short, long T, deep ...T) T {
-	switch level := proofLevel(); {
+// level is how much the tests are to do: gate, nightly or deep.
+func level() string { return cmp.Or(os.Getenv("HOGAPI_TEST"), "gate") }
+
+// sized chooses the gate's figure or the nightly run's. The deep run has its own where it is given.
+func sized[V any](short, long V, deep ...V) V {
+	switch level := level(); {
 	case level == "deep" && len(deep) > 0:
 		return deep[0]
 	case level == "gate":
@@ -204,4 +209,106 @@ func serve(t *testing.T, h http.Handler) string {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// checkpointOn is hogapi.FileCheckpoint on another disk.
+func checkpointOn(disk durable.FS, path string) hogapi.Checkpointer {
+	return diskCheckpoint{statefile.NewCheckpoint(disk, path)}
+}
+
+type diskCheckpoint struct{ file *statefile.Checkpoint }
+
+func (c diskCheckpoint) Open(context.Context) ([]byte, error)       { return c.file.Open() }
+func (c diskCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
+func (c diskCheckpoint) Close() error                               { return c.file.Close() }
+
+// rejectsOn is hogapi.RejectFile on another disk.
+func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
+	return diskRejects{statefile.NewRejects(disk, path)}
+}
+
+type diskRejects struct{ file *statefile.Rejects }
+
+// RejectFile has an import open and sync the file itself.
+func (r diskRejects) RejectFile() *statefile.Rejects { return r.file }
+
+func (r diskRejects) Reject(context.Context, hogapi.Reject) error {
+	return errors.New("the import writes its reject file itself")
+}
+
+// writeFile makes a file in a folder of the test.
+func writeFile(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// mixedLines are n lines: most are good, every seventh is bad in its form, every eleventh for the gate, every thirteenth is poison.
+func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
+	var b strings.Builder
+	for i := range n {
+		id := testevents.ID(i + 1)
+		at := testevents.LongAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
+		switch {
+		case i%7 == 6:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"n\":%d\n", i)
+		case i%11 == 10:
+			fmt.Fprintf(&b, "{\"event\":\"\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		case i%13 == 12:
+			fmt.Fprintf(&b, "{\"event\":\"poison\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
+		default:
+			fmt.Fprintf(&b, "{\"event\":\"a\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q,\"properties\":{\"n\":%d}}\n\n", i%17, at, id, i)
+			good = append(good, id)
+			continue
+		}
+		rejects++
+	}
+	return b.String(), good, rejects
+}
+
+// requireExactRejects demands each reject, in the order of the source, and none twice but for those that a crash repeats.
+func requireExactRejects(t *testing.T, content []byte, want int) {
+	t.Helper()
+	seen := map[int64]map[string]any{}
+	for line := range strings.Lines(string(content)) {
+		hole := strings.LastIndexByte(line, 0) // that a loss of power has left
+		line = line[hole+1:]
+		if hole >= 0 && !json.Valid([]byte(line)) {
+			continue
+		}
+		var r map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &r), "%s", line)
+		note, ok := r["$reject"].(map[string]any)
+		require.True(t, ok, "%s", line)
+		place, ok := note["position"].(map[string]any)
+		require.True(t, ok, "%s", line)
+		at, _ := place["offset"].(float64)
+		delete(note, "detail") // the service's words, which a fault may cut
+		if before, again := seen[int64(at)]; again {
+			require.Equal(t, before, r, "the same reject")
+			continue
+		}
+		seen[int64(at)] = r
+	}
+	require.Len(t, seen, want)
+}
+
+// everyFault are the ways in which a request can fail so that it must be sent again.
+var everyFault = []hogapitest.Fault{
+	hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
+	hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),
+	hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
+}
+
+// requireCounts compares a receipt's days with the ledger.
+func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
+	t.Helper()
+	booked := map[hogapitest.EventDay]int{}
+	for _, d := range r.Days {
+		if d.Acknowledged > 0 {
+			booked[hogapitest.EventDay{Event: d.Event, Day: d.Day}] += int(d.Acknowledged)
+		}
+	}
+	require.Equal(t, ledger.Counts(), booked)
 }

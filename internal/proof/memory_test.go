@@ -1,6 +1,6 @@
 //go:build linux
 
-package hogapi_test
+package proof_test
 
 import (
 	"bytes"
@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // An import needs a fixed amount of memory, whatever the source gives and the service does. Each form runs in a process of its
@@ -121,7 +122,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := children[name].report(t)
 			require.Empty(t, r.Error)
-			requireBalanced(t, r.Receipt)
+			testevents.RequireBalanced(t, r.Receipt)
 			most := float64(cmp.Or(test.delivery.MaxBytes, 10*mib))
 			most += float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)) // compressed bodies come on top
 			assert.LessOrEqual(t, r.Values["held"], most, "bytes of events held")
@@ -203,7 +204,7 @@ func leastResident(t *testing.T, start func() *child, feed func()) (c *child, r 
 // wideEvent has about half a kilobyte, and its properties in a map.
 func wideEvent(i int) hogapi.Event {
 	return hogapi.Event{
-		Name: "page viewed", DistinctID: "person-" + strconv.Itoa(i%10_000), Timestamp: longAgo.Add(time.Duration(i) * time.Second),
+		Name: "page viewed", DistinctID: "person-" + strconv.Itoa(i%10_000), Timestamp: testevents.LongAgo.Add(time.Duration(i) * time.Second),
 		UUID: uuid.UUID{6: 0x40, 8: 0x80, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)},
 		Properties: map[string]any{
 			"path": "/a/rather/long/path/of/a/page/" + strconv.Itoa(i), "referrer": "https://search.example/?q=historical+import", "n": i,
@@ -231,7 +232,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 				return startChild(t, task{Do: "large file", URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
 			}, func() { n = writeLines(t, pipe, size, zip) })
 			require.Empty(t, r.Error)
-			requireBalanced(t, r.Receipt)
+			testevents.RequireBalanced(t, r.Receipt)
 			require.EqualValues(t, n, r.Receipt.Acknowledged)
 			assertResident(t, mostResident, r.Values["peak"])
 			t.Logf("%d MiB, %d events: at most %.1f MiB resident", size>>20, n, r.Values["peak"]/(1<<20))
@@ -275,12 +276,12 @@ func writeLines(t *testing.T, pipe string, size int64, zip bool) (n int) {
 // hostileEvents are streams that are made to be held in memory.
 var hostileEvents = map[string]func(i int) hogapi.Event{
 	"huge events": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.Properties = map[string]any{"text": noise(i, 700_000)}
 		return ev
 	},
 	"bad events of 1 MB": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.Properties = map[string]any{"text": noise(i, 1_000_000)}
 		return ev
 	},
@@ -288,34 +289,34 @@ var hostileEvents = map[string]func(i int) hogapi.Event{
 		return hogapi.BadEvent(hogapi.Position{Offset: int64(i)}, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
 	},
 	"one position": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Offset: int64(1 + i/5000)}
 		return ev
 	},
 	"long positions": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: noise(i, 10_000)}
 		return ev
 	},
 	"names": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.Name = "event " + strconv.Itoa(i)
 		return ev
 	},
 	"huge names of bad events": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.Name = noise(i, 500_000)
 		return ev
 	},
 	"days": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		const days = 37_500 // a century
 		ev.Name = "event " + strconv.Itoa(i/days)
 		ev.Timestamp = time.Date(1900, 1, 1+i%days, 0, 0, 0, 0, time.UTC)
 		return ev
 	},
 	"persons": func(i int) hogapi.Event {
-		ev := numberedEvent(i)
+		ev := testevents.Event(i)
 		ev.DistinctID = "person-" + strconv.Itoa(i)
 		return ev
 	},

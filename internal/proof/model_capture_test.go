@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -155,7 +156,7 @@ func (r *captureRun) close(killed, patient bool) {
 	}
 	defer cancel()
 	receipt, err := r.capture.Close(ctx)
-	requireBalanced(r.t, receipt)
+	testevents.RequireBalanced(r.t, receipt)
 	require.EqualValues(r.t, len(r.taken), receipt.Read)
 	require.Zero(r.t, receipt.Refused)
 	require.EqualValues(r.t, int64(len(r.handed))+r.nameless, receipt.Rejected)
@@ -165,7 +166,7 @@ func (r *captureRun) close(killed, patient bool) {
 	} else {
 		require.True(r.t, err == nil || !patient || killed, "%v", err)
 	}
-	listed := unsettledUUIDs(&rest)
+	listed := testevents.Unsettled(&rest)
 	require.Equal(r.t, rest.Count, len(listed))
 	require.EqualValues(r.t, rest.Count, receipt.Pending)
 	require.Subset(r.t, listed, r.unsettled(r.taken), "neither settled nor listed")

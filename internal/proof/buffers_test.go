@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"bytes"
@@ -22,6 +22,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -29,7 +30,7 @@ import (
 func bulkyEvent(i int) hogapi.Event {
 	noise := make([]byte, 1500)
 	_, _ = rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(noise) // never fails
-	ev := numberedEvent(i)
+	ev := testevents.Event(i)
 	ev.Properties["noise"] = base64.StdEncoding.EncodeToString(noise)
 	return ev
 }
@@ -92,7 +93,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 	client := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: transport}))
 	refused := map[string]bool{}
 	for i := poison; i <= n; i += poison {
-		refused[numberedUUID(i).String()] = true
+		refused[testevents.ID(i).String()] = true
 	}
 	server.RejectEvents(func(raw json.RawMessage) int {
 		_, rest, _ := bytes.Cut(raw, []byte(`"uuid":"`))
@@ -135,7 +136,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 				Noise string
 			}
 		}
-		require.NoError(t, json.Unmarshal(wires[numberedUUID(i)], &got))
+		require.NoError(t, json.Unmarshal(wires[testevents.ID(i)], &got))
 		require.Equal(t, "order placed", got.Event)
 		require.Equal(t, i, got.Properties.N)
 		require.Equal(t, bulkyEvent(i).Properties["noise"], got.Properties.Noise)

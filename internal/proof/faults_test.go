@@ -1,6 +1,4 @@
-//go:build unix
-
-package hogapi_test
+package proof_test
 
 import (
 	"context"
@@ -19,8 +17,29 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
+
+// The service fails in every way: nothing is lost, and the order of each person holds.
+func TestImportSurvivesFaults(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.Chaos(ops.Capture, seed, 0.3, everyFault...)
+			const n = 6000
+			receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			require.NoError(t, err)
+			assert.EqualValues(t, n, receipt.Read)
+			assert.EqualValues(t, n, receipt.Acknowledged)
+			assert.Zero(t, receipt.Pending)
+			assert.Positive(t, receipt.Resent)
+			testevents.RequireWhole(t, server, n)
+		})
+	}
+}
 
 // Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
 func TestThirtyPercentFaults(t *testing.T) {
@@ -39,14 +58,14 @@ func TestThirtyPercentFaults(t *testing.T) {
 			slow, hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)),
 		}
 		server.Chaos(ops.Capture, 30, 0.33, faults...)
-		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
+		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
 			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 8, MaxBatchEvents: min(200, n/1000)},
 		})
 		require.NoError(t, err)
-		requireBalanced(t, receipt)
+		testevents.RequireBalanced(t, receipt)
 		require.EqualValues(t, n, receipt.Acknowledged)
-		require.Equal(t, digestOf(numberedUUIDs(n)), receipt.Digest)
-		requireWhole(t, server, n)
+		require.Equal(t, digestOf(testevents.IDs(n)), receipt.Digest)
+		testevents.RequireWhole(t, server, n)
 		requireCounts(t, server.Ledger(), receipt)
 		calls, met := server.Calls(ops.Capture), map[string]int{}
 		for _, c := range calls {
@@ -82,13 +101,13 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		})
 		var requests atomic.Int64
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
-		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
-			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &memoryCheckpoint{before: audit.save}, Rejects: audit,
+		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{Before: audit.save}, Rejects: audit,
 			Delivery:   hogapi.DeliveryOptions{MaxBatchEvents: batch, MaxInFlight: 20_000},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
 		})
 		require.NoError(t, err)
-		requireBalanced(t, receipt)
+		testevents.RequireBalanced(t, receipt)
 		require.EqualValues(t, n, receipt.Read)
 		require.EqualValues(t, n/100, receipt.Rejected)
 		require.EqualValues(t, n-n/100, receipt.Acknowledged)
@@ -124,14 +143,14 @@ func (a *audit) Reject(_ context.Context, r hogapi.Reject) error {
 
 func (a *audit) save(_ int, state []byte) error {
 	a.saves++
-	receipt := savedReceipt(a.t, state)
+	receipt := testevents.SavedReceipt(a.t, state)
 	ledger := a.server.Ledger()
 	for ; a.seen < ledger.Len(); a.seen++ {
 		a.stored[ledger.Event(a.seen).UUID] = true
 	}
 	for ; a.place < int(receipt.Last.Offset); a.place++ {
 		poison := a.isPoison(a.place + 1)
-		require.NotEqual(a.t, poison, a.stored[numberedUUID(a.place+1)], "event %d", a.place+1)
+		require.NotEqual(a.t, poison, a.stored[testevents.ID(a.place+1)], "event %d", a.place+1)
 		if !poison {
 			a.good++
 		}
@@ -139,7 +158,7 @@ func (a *audit) save(_ int, state []byte) error {
 	require.EqualValues(a.t, a.place, receipt.Read)
 	require.Equal(a.t, a.good, receipt.Acknowledged)
 	require.Equal(a.t, a.rejected, receipt.Rejected)
-	requireBalanced(a.t, receipt)
+	testevents.RequireBalanced(a.t, receipt)
 	return nil
 }
 
@@ -159,7 +178,7 @@ func TestClockJumps(t *testing.T) {
 				w.Header().Set("Retry-After", time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat))
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
-			source := altered(numbered(n), func(ev *hogapi.Event) {
+			source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) {
 				switch ev.Position.Offset {
 				case n / 4:
 					shift.Store(int64(jump))
@@ -170,9 +189,9 @@ func TestClockJumps(t *testing.T) {
 			begin := time.Now()
 			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
 			require.NoError(t, err)
-			requireBalanced(t, receipt)
+			testevents.RequireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)
-			requireWhole(t, server, n)
+			testevents.RequireWhole(t, server, n)
 			assert.Less(t, time.Since(begin), 3*time.Minute, "no standstill")
 			assert.Less(t, len(server.Calls(ops.Capture)), 500, "no spin")
 		})
@@ -192,7 +211,7 @@ func sharing(n int) hogapi.Source {
 				if group <= after.Offset {
 					continue
 				}
-				ev := numberedEvent(i)
+				ev := testevents.Event(i)
 				ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: "rows", Offset: group}
 				if !yield(ev, nil) {
 					return
@@ -210,7 +229,7 @@ func TestSharedPositionsSurviveStops(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		var saves atomic.Int64
-		checkpoint := &memoryCheckpoint{before: func(int, []byte) error {
+		checkpoint := &testevents.Checkpoint{Before: func(int, []byte) error {
 			saves.Add(1)
 			return nil
 		}}
@@ -222,13 +241,13 @@ func TestSharedPositionsSurviveStops(t *testing.T) {
 		for {
 			until := saves.Load() + 1 + int64(stops%3)
 			ctx, cancel := context.WithCancel(t.Context())
-			receipt, err := client.Import(ctx, altered(sharing(n), func(*hogapi.Event) {
+			receipt, err := client.Import(ctx, testevents.Altered(sharing(n), func(*hogapi.Event) {
 				if saves.Load() >= until {
 					cancel()
 				}
 			}), &options)
 			cancel()
-			requireBalanced(t, receipt)
+			testevents.RequireBalanced(t, receipt)
 			if err == nil {
 				require.EqualValues(t, n, receipt.Acknowledged)
 				break

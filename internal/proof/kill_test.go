@@ -1,16 +1,12 @@
 //go:build unix
 
-package hogapi_test
+package proof_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -41,7 +38,7 @@ func newKillBench(t *testing.T, n int) *killBench {
 	t.Helper()
 	content, good, rejects := mixedLines(n)
 	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
-	refusePoison(b.server)
+	testevents.RefusePoison(b.server)
 	b.open(t, content, n)
 	b.Delivery = hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4}
 	return b
@@ -105,18 +102,6 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	requireExactRejects(t, file, b.rejects)
 }
 
-// requireCounts compares a receipt's days with the ledger.
-func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
-	t.Helper()
-	booked := map[hogapitest.EventDay]int{}
-	for _, d := range r.Days {
-		if d.Acknowledged > 0 {
-			booked[hogapitest.EventDay{Event: d.Event, Day: d.Day}] += int(d.Acknowledged)
-		}
-	}
-	require.Equal(t, ledger.Counts(), booked)
-}
-
 // K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
@@ -144,7 +129,7 @@ func TestKilledInALongImport(t *testing.T) {
 	t.Parallel()
 	const window, kills = 2000, 6
 	n := sized(30_000, 1_000_000)
-	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: numberedUUIDs(n)}
+	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: testevents.IDs(n)}
 	bench.open(t, goodLines(n), n)
 	bench.Rate = 10_000_000 // a pace that holds nobody up
 	bench.Delivery.MaxInFlight = window
@@ -167,8 +152,8 @@ func TestKilledInALongImport(t *testing.T) {
 // goodLines are lines of the numbered events.
 func goodLines(n int) string {
 	var b strings.Builder
-	for i, id := range numberedUUIDs(n) {
-		at := longAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
+	for i, id := range testevents.IDs(n) {
+		at := testevents.LongAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
 		fmt.Fprintf(&b, "{\"event\":\"a\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
 	}
 	return b.String()
@@ -216,7 +201,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 				require.NoError(t, c.Process.Signal(os.Interrupt))
 			}
 			report = c.report(t)
-			requireBalanced(t, report.Receipt)
+			testevents.RequireBalanced(t, report.Receipt)
 			require.NoFileExists(t, bench.checkpoint()+".tmp")
 			if report.Error == "" {
 				break
@@ -277,32 +262,4 @@ func TestFrozenAndThawed(t *testing.T) {
 	used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	assert.Less(t, used, 5*time.Second, "processor time")
 	t.Logf("processor time %v, %d events sent twice", used, bench.server.Ledger().Duplicates())
-}
-
-// goldenBytes is the hash of all events of the real file as they are sent, without uuids and with a fixed version. It is the same in
-// every process, with any number of processors, and on 32 and 64 bit.
-const goldenBytes = "681c1cab0e434f8e1489e66190652f417ce76cd13b37278c7ab3ab8e07a2b3fa"
-
-func TestSameBytesEverywhere(t *testing.T) {
-	t.Parallel()
-	_, plain := readCommits(t)
-	var b strings.Builder
-	for line := range strings.Lines(string(plain)) {
-		i := strings.Index(line, `"uuid":"`)
-		line = line[:i] + line[i+len(`"uuid":"`)+36+len(`",`):]
-		b.WriteString(strings.Replace(line, `"properties":{`, `"properties":{"$lib_version":"any",`, 1))
-	}
-	path := writeFile(t, "commits.jsonl", b.String())
-	for _, processors := range []string{"1", "2", "8"} {
-		server := hogapitest.New()
-		report := runChild(t, task{Do: "import", URL: serve(t, server), File: path}, "GOMAXPROCS="+processors)
-		require.Empty(t, report.Error)
-		var events []string
-		for e := range server.Ledger().Events() {
-			events = append(events, string(e.Raw))
-		}
-		slices.Sort(events)
-		sum := sha256.Sum256([]byte(strings.Join(events, "\n")))
-		assert.Equal(t, goldenBytes, hex.EncodeToString(sum[:]), "%s processors, %s", processors, runtime.GOARCH)
-	}
 }

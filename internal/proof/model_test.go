@@ -1,4 +1,4 @@
-package hogapi_test
+package proof_test
 
 import (
 	"crypto/sha1"
@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // K6. Random programs of events, flushes, crashes, resumptions and faults run against a model that says what must come of each
@@ -80,7 +81,7 @@ func newModel(random *rand.Rand, n int, pushed bool) *model {
 func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Position, number int) modelEvent {
 	e := modelEvent{place: place, Event: hogapi.Event{
 		Name: []string{"opened", "ordered", "paid"}[random.IntN(3)], DistinctID: person, Position: at,
-		Timestamp: longAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
+		Timestamp: testevents.LongAgo.Add(time.Duration(random.Int64N(int64(72 * time.Hour)))).In(time.FixedZone("", 3600*random.IntN(3))),
 	}}
 	members := ""
 	switch random.IntN(3) {
@@ -107,7 +108,7 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 		e.id = derivedUUID(modelID, place, number)
 	}
 	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != hogapi.ReasonBadRecord {
-		e.id = numberedUUID(i)
+		e.id = testevents.ID(i)
 		e.UUID = e.id
 	}
 	e.wire = fmt.Sprintf(`{"uuid":"%s","event":"%s","timestamp":"%s","distinct_id":"%s","properties":{"distinct_id":"%[4]s",%s"$lib":"hogapi-go",`,
@@ -313,7 +314,7 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
-					t.Logf("seed %d; the same program again, whose goroutines may take other turns: HOGAPI_SEED=%[1]d go test -run '^%s$' -count 20 .",
+					t.Logf("seed %d; the same program again, whose goroutines may take other turns: HOGAPI_SEED=%[1]d go test -run '^%s$' -count 20 ./internal/proof",
 						seed, strings.Split(t.Name(), "/")[0])
 				}
 			}()
@@ -341,12 +342,4 @@ func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Ra
 			}
 		})
 	}
-}
-
-// unsettledUUIDs are those that an error lists.
-func unsettledUUIDs(e *hogapi.UnsettledError) (all []uuid.UUID) {
-	for ev := range e.Events() {
-		all = append(all, ev.UUID)
-	}
-	return all
 }

@@ -1,0 +1,196 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/bits"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// One event that the service refuses costs at most 2·⌈log2 n⌉ requests more, and is itself tried exactly once.
+func TestPoisonIsFoundByHalving(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
+		for _, n := range []int{1, 2, 3, 100, 1000} {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				poison := numberedUUID(n/2 + 1)
+				tried := 0
+				server.RejectEvents(func(raw json.RawMessage) int {
+					if strings.Contains(string(raw), poison.String()) {
+						tried++
+						return status
+					}
+					return 0
+				})
+				var rejects []hogapi.Reject
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+						rejects = append(rejects, r)
+						return nil
+					}),
+				})
+				require.NoError(t, err)
+				for i := range n {
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				assert.EqualValues(t, n-1, receipt.Acknowledged)
+				assert.EqualValues(t, 1, receipt.Rejected)
+				require.Len(t, rejects, 1)
+				assert.Equal(t, poison, rejects[0].UUID)
+				assert.Equal(t, status, rejects[0].Status)
+				assert.Equal(t, hogapi.Position{Offset: int64(n/2 + 1)}, rejects[0].Position)
+				parts := 1 // that have the event, each half of the one before
+				for from, to := 0, n; to-from > 1; parts++ {
+					if middle := from + (to-from)/2; n/2 < middle {
+						to = middle
+					} else {
+						from = middle
+					}
+				}
+				assert.Equal(t, parts, tried, "requests with the event, the last one alone")
+				calls := len(server.Calls(ops.Capture))
+				assert.LessOrEqual(t, calls-1, 2*bits.Len(uint(n-1)), "extra requests")
+				assert.Equal(t, n-1, server.Ledger().Unique())
+			})
+		}
+	}
+}
+
+// Every answer that would meet all later batches too stops the Capture at once, and nothing is lost from sight.
+func TestAnswersThatStop(t *testing.T) {
+	tests := map[string]struct {
+		fault  hogapitest.Fault
+		reason hogapi.StopReason
+		is     error
+	}{
+		"401":                {hogapitest.Status(401), hogapi.StopUnauthorized, hogapi.ErrUnauthorized},
+		"402":                {hogapitest.Status(402), hogapi.StopQuota, hogapi.ErrQuota},
+		"403":                {hogapitest.Status(403), hogapi.StopForbidden, hogapi.ErrForbidden},
+		"404":                {hogapitest.Status(404), hogapi.StopNotFound, hogapi.ErrNotFound},
+		"405":                {hogapitest.Status(405), hogapi.StopRefused, nil},
+		"501":                {hogapitest.Status(501), hogapi.StopRefused, nil},
+		"redirect":           {redirect("https://elsewhere.example/batch/"), hogapi.StopRedirect, nil},
+		"quota in a 200":     {hogapitest.Status(200, `{"status":"Ok","quota_limited":["events"]}`), hogapi.StopQuota, hogapi.ErrQuota},
+		"a login page":       {hogapitest.HTML(200), hogapi.StopNotService, nil},
+		"an empty 200":       {hogapitest.Status(200, ""), hogapi.StopNotService, nil},
+		"another status":     {hogapitest.Status(200, `{"status":0}`), hogapi.StopNotService, nil},
+		"someone else's 200": {hogapitest.Status(200, `{"ok":true}`), hogapi.StopNotService, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				server.Script(ops.Capture, hogapitest.Always(test.fault))
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+				require.NoError(t, err)
+				for i := range 3 {
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				receipt, err := capture.Close(t.Context())
+				var stop *hogapi.StopError
+				require.ErrorAs(t, err, &stop)
+				assert.Equal(t, test.reason, stop.Reason)
+				if test.is != nil {
+					require.ErrorIs(t, err, test.is)
+				}
+				var unsettled *hogapi.UnsettledError
+				require.ErrorAs(t, err, &unsettled)
+				assert.Equal(t, 3, unsettled.Count)
+				assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
+				assert.EqualValues(t, 3, receipt.Pending)
+				assert.EqualValues(t, 3, receipt.Read)
+				assert.Len(t, server.Calls(ops.Capture), 1)
+				require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
+				require.ErrorIs(t, capture.Enqueue(t.Context(), hogapi.Event{}), hogapi.ErrClosed, "closed, whatever the event")
+			})
+		})
+	}
+}
+
+// An outage of ten minutes loses nothing, and the import goes on within five seconds after it.
+func TestOutageIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		begin := time.Now()
+		time.AfterFunc(time.Second, func() { server.SetDown(true) })
+		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })
+		receipt, err := client.Import(t.Context(), numbered(5000), &hogapi.ImportOptions{ID: "outage"})
+		require.NoError(t, err)
+		assert.EqualValues(t, 5000, receipt.Acknowledged)
+		requireWhole(t, server, 5000)
+		var first time.Duration
+		for _, r := range server.Ledger().Requests() {
+			if at := r.At.Sub(begin); at > 10*time.Minute {
+				first = at - 10*time.Minute
+				break
+			}
+		}
+		assert.Positive(t, first)
+		assert.LessOrEqual(t, first, 5*time.Second)
+		during := len(server.Calls(ops.Capture))
+		assert.Less(t, during, 600, "one lane looks whether the outage is over, not all")
+	})
+}
+
+func TestNoProgressStopsResumable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(503)))
+		begin := time.Now()
+		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "down"})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
+		assert.InDelta(t, 15*time.Minute, time.Since(begin), float64(10*time.Second))
+		assert.EqualValues(t, 100, receipt.Pending)
+	})
+}
+
+func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(ops.Capture, hogapitest.RateLimit("90"))
+		begin := time.Now()
+		_, err := client.Import(t.Context(), numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
+		require.NoError(t, err)
+		early := 0
+		for _, r := range server.Ledger().Requests() {
+			if at := r.At.Sub(begin); at > time.Second && at < 90*time.Second {
+				early++
+			}
+		}
+		assert.Zero(t, early)
+		requireWhole(t, server, 1000)
+	})
+}
+
+func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit("86400")))
+		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "limited"})
+		var stop *hogapi.StopError
+		require.ErrorAs(t, err, &stop)
+		assert.Equal(t, 24*time.Hour, stop.RetryAfter)
+	})
+}

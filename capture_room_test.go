@@ -1,0 +1,236 @@
+package hogapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// The buffer blocks and never drops; TryEnqueue says that it is full: by default at 2,000 events in flight.
+func TestBackPressure(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		options hogapi.CaptureOptions
+		most    int
+	}{
+		"the default":          {hogapi.CaptureOptions{}, 2000},
+		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 32 << 20}}, 32_768}, // not full by bytes first
+		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 50}}, 50},
+		"as it is set, paced":  {hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2500}}, 2500},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testBackPressure(t, test.options, test.most) })
+		})
+	}
+}
+
+func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
+	server := hogapitest.New()
+	client := server.Client(t)
+	server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
+	capture, err := client.NewCapture(&options)
+	require.NoError(t, err)
+	for i := range most {
+		require.NoError(t, capture.TryEnqueue(numberedEvent(i+1)))
+	}
+	next := numberedEvent(most + 1)
+	require.ErrorIs(t, capture.TryEnqueue(next), hogapi.ErrFull)
+	assert.Equal(t, most, capture.Stats().InFlight)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	require.ErrorIs(t, capture.Enqueue(ctx, next), context.DeadlineExceeded)
+	begin := time.Now()
+	require.NoError(t, capture.Enqueue(t.Context(), next))
+	assert.Greater(t, time.Since(begin), 30*time.Second)
+	receipt, err := capture.Close(t.Context())
+	require.NoError(t, err)
+	assert.EqualValues(t, most+1, receipt.Acknowledged)
+	requireWhole(t, server, most+1)
+}
+
+// When all room is taken by batches that are not full, they are sent for want of it: nobody waits for them to linger.
+func TestOpenBatchesGiveRoom(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 300
+			server := hogapitest.New()
+			start := time.Now()
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20, Linger: time.Hour, NoCompression: plain},
+			})
+			require.NoError(t, err)
+			for i := range n {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+			}
+			receipt, err := capture.Close(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, n, receipt.Acknowledged)
+			require.Less(t, time.Since(start), time.Minute)
+		})
+	}
+}
+
+// Batches are held in full until their last event is settled, and count until then. What is refused, and compressed bodies, come on top.
+func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
+	measuresMemory(t)
+	t.Parallel()
+	const most, mostBatch = 8 << 20, 4 << 20
+	const n = 800
+	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				server.Script(ops.Capture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
+				server.Chaos(ops.Capture, 1, 1, hogapitest.Slow(20*time.Millisecond))
+				refused := map[string]bool{}
+				for i := 0; i < n; i += 20 {
+					refused[numberedUUID(i+1).String()] = true
+				}
+				server.RejectEvents(func(raw json.RawMessage) int {
+					_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
+					if refused[rest[:36]] {
+						return http.StatusBadRequest
+					}
+					return 0
+				})
+				var rejects atomic.Int64
+				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
+					Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+						rejects.Add(1)
+						return nil
+					}),
+				})
+				require.NoError(t, err)
+				counted := 0
+				ctx, cancel := context.WithCancel(t.Context())
+				var watching sync.WaitGroup
+				watching.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(10 * time.Millisecond)
+						synctest.Wait()
+						counted = max(counted, capture.Stats().Bytes)
+					}
+				})
+				text := strings.Repeat("a", 40<<10)
+				for i := range n {
+					ev := numberedEvent(i + 1)
+					ev.Properties["text"] = text
+					require.NoError(t, capture.Enqueue(t.Context(), ev))
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				cancel()
+				watching.Wait()
+				assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
+				assert.EqualValues(t, len(refused), rejects.Load())
+				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+				assert.Greater(t, counted, most/2)
+				assert.LessOrEqual(t, counted, most+mostBatch)
+				assert.Zero(t, capture.Stats().Bytes)
+			})
+		})
+	}
+}
+
+// slowAlone is a transport that refuses each request that has an event "poison", and takes its time where that is the only event.
+type slowAlone struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = unzipped(raw); err != nil {
+		return nil, err
+	}
+	status := http.StatusOK
+	if bytes.Contains(raw, []byte(`"poison"`)) {
+		status = http.StatusBadRequest
+		if bytes.Count(raw, []byte(`"uuid":`)) == 1 {
+			time.Sleep(time.Minute)
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	return &http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
+	}, nil
+}
+
+// A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.
+func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
+	measuresMemory(t)
+	t.Parallel()
+	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
+	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{
+					Rate: hogapi.Unpaced, Rejects: ignoreRejects,
+					Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
+				})
+				require.NoError(t, err)
+				for i := range 20_000 { // the lanes get their permits
+					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				}
+				require.NoError(t, capture.Flush(t.Context()))
+				counted, n := 0, 20_000
+				for lane := range lanes {
+					var ev hogapi.Event
+					for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
+						ev = numberedEvent(1)
+						ev.DistinctID = fmt.Sprint("person-", i)
+					}
+					for i := range each {
+						n++
+						ev.UUID, ev.Name = numberedUUID(n), "fine"
+						ev.Properties = map[string]any{"text": strings.Repeat("a", 40<<10)}
+						if i == each-1 {
+							ev.Name = "poison"
+						}
+						require.NoError(t, capture.Enqueue(t.Context(), ev))
+					}
+					time.Sleep(5 * time.Second)
+					synctest.Wait()
+					counted = max(counted, capture.Stats().Bytes)
+				}
+				receipt, err := capture.Close(t.Context())
+				require.NoError(t, err)
+				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+				assert.Greater(t, counted, most/2)
+				assert.LessOrEqual(t, counted, most+mostBatch)
+				assert.EqualValues(t, lanes, receipt.Rejected)
+				assert.Zero(t, capture.Stats().Bytes)
+			})
+		})
+	}
+}
+
+// measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
+func measuresMemory(t *testing.T) {
+	t.Helper()
+	if hogapi.RaceDetector {
+		t.Skip("memory is measured without the race detector")
+	}
+}

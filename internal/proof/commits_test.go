@@ -1,0 +1,182 @@
+package proof_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
+)
+
+const commitsFile = "testdata/commits.jsonl.gz"
+
+// commit is a line of the real file, read by encoding/json.
+type commit struct {
+	Event      string         `json:"event"`
+	DistinctID string         `json:"distinct_id"`
+	Timestamp  time.Time      `json:"timestamp"`
+	UUID       uuid.UUID      `json:"uuid"`
+	Properties map[string]any `json:"properties"`
+}
+
+func readCommits(t *testing.T) (commits []commit, plain []byte) {
+	t.Helper()
+	f, err := os.Open(commitsFile)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	plain, err = io.ReadAll(z)
+	require.NoError(t, err)
+	d := json.NewDecoder(bytes.NewReader(plain))
+	d.UseNumber()
+	for {
+		var c commit
+		err := d.Decode(&c)
+		if errors.Is(err, io.EOF) {
+			return commits, plain
+		}
+		require.NoError(t, err)
+		commits = append(commits, c)
+	}
+}
+
+// The real file arrives as it is: every event, every instant whatever its zone, every property with its digits.
+func TestImportOfRealCommits(t *testing.T) {
+	t.Parallel()
+	commits, _ := readCommits(t)
+	require.Len(t, commits, 11_576)
+	server := hogapitest.New()
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(commitsFile), &hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+	assert.EqualValues(t, len(commits), receipt.Read)
+	assert.EqualValues(t, len(commits), receipt.Acknowledged)
+	ledger := server.Ledger()
+	require.Equal(t, len(commits), ledger.Len())
+	added := map[string]bool{"$lib": true, "$lib_version": true, "$geoip_disable": true, "$import_job_id": true, "distinct_id": true}
+	for _, want := range commits {
+		stored := ledger.Find(want.UUID)
+		require.Len(t, stored, 1)
+		got := stored[0]
+		require.Equal(t, want.Event, got.Event)
+		require.Equal(t, want.DistinctID, got.DistinctID)
+		require.True(t, want.Timestamp.Equal(got.Time), "%s became %s", want.Timestamp, got.Timestamp)
+		var properties map[string]any
+		numbers := json.NewDecoder(bytes.NewReader(got.Properties))
+		numbers.UseNumber()
+		require.NoError(t, numbers.Decode(&properties))
+		for key := range properties {
+			if _, own := want.Properties[key]; !own && added[key] {
+				delete(properties, key)
+			}
+		}
+		require.Equal(t, want.Properties, properties)
+	}
+}
+
+// Without uuids in the file, a second run from the start sends the same events again and no new ones. Zipped or not is no matter
+// where the name is the same.
+func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
+	t.Parallel()
+	commits, plain := readCommits(t)
+	var stripped strings.Builder
+	for line := range strings.Lines(string(plain)) {
+		i := strings.Index(line, `"uuid":`)
+		stripped.WriteString(line[:i] + line[i+len(`"uuid":"`)+36+len(`",`):])
+	}
+	server := hogapitest.New()
+	for _, content := range []string{stripped.String(), testevents.Gzip(stripped.String())} {
+		receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "commits", content)), &hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+		require.NoError(t, err)
+		assert.EqualValues(t, len(commits), receipt.Acknowledged)
+		assert.Equal(t, len(commits), server.Ledger().Unique())
+	}
+	assert.Equal(t, 2*len(commits), server.Ledger().Len())
+	assert.Empty(t, server.Ledger().Changed())
+}
+
+// User program: three files with progress and receipt.
+func TestImportOfThreeFilesWithProgress(t *testing.T) {
+	t.Parallel()
+	_, plain := readCommits(t)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(plain), "\n"), "\n")
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	paths := []string{
+		write("2012.jsonl.gz", testevents.Gzip(strings.Join(lines[:4000], ""))),
+		write("2018.jsonl", strings.Join(lines[4000:8000], "")),
+		write("2022.jsonl", strings.ReplaceAll(strings.Join(lines[8000:], ""), "\n", "\r\n")),
+	}
+	server := hogapitest.New()
+	var last hogapi.Stats
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
+		ID: "three-files", Rate: hogapi.Unpaced, Total: int64(len(lines)),
+		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "state", "three.ckpt")),
+		Rejects:    hogapi.RejectFile(filepath.Join(folder, "state", "rejects.jsonl")),
+		OnProgress: func(s hogapi.Stats) {
+			assert.Equal(t, s.Read, s.Acknowledged+s.Rejected+s.Pending)
+			last = s
+		},
+	})
+	require.NoError(t, err)
+	assert.EqualValues(t, len(lines), last.Acknowledged, "the last call of OnProgress tells the end")
+	assert.EqualValues(t, len(lines), last.Total)
+	assert.EqualValues(t, len(lines), receipt.Acknowledged)
+	assert.Equal(t, "2012.jsonl.gz,2018.jsonl,2022.jsonl", receipt.Source)
+	assert.Equal(t, "2022.jsonl", receipt.Last.Key)
+	assert.Equal(t, len(lines), server.Ledger().Len())
+	total := int64(0)
+	for _, d := range receipt.Days {
+		total += d.Acknowledged
+	}
+	assert.EqualValues(t, len(lines), total)
+}
+
+// goldenBytes is the hash of all events of the real file as they are sent, without uuids and with a fixed version. It is the same in
+// every process, with any number of processors, and on 32 and 64 bit.
+const goldenBytes = "681c1cab0e434f8e1489e66190652f417ce76cd13b37278c7ab3ab8e07a2b3fa"
+
+func TestSameBytesEverywhere(t *testing.T) {
+	t.Parallel()
+	_, plain := readCommits(t)
+	var b strings.Builder
+	for line := range strings.Lines(string(plain)) {
+		i := strings.Index(line, `"uuid":"`)
+		line = line[:i] + line[i+len(`"uuid":"`)+36+len(`",`):]
+		b.WriteString(strings.Replace(line, `"properties":{`, `"properties":{"$lib_version":"any",`, 1))
+	}
+	path := writeFile(t, "commits.jsonl", b.String())
+	for _, processors := range []string{"1", "2", "8"} {
+		server := hogapitest.New()
+		report := runChild(t, task{Do: "import", URL: serve(t, server), File: path}, "GOMAXPROCS="+processors)
+		require.Empty(t, report.Error)
+		var events []string
+		for e := range server.Ledger().Events() {
+			events = append(events, string(e.Raw))
+		}
+		slices.Sort(events)
+		sum := sha256.Sum256([]byte(strings.Join(events, "\n")))
+		assert.Equal(t, goldenBytes, hex.EncodeToString(sum[:]), "%s processors, %s", processors, runtime.GOARCH)
+	}
+}

@@ -1,0 +1,44 @@
+package testevents
+
+import (
+	"encoding/json"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// SavedState is the receipt and the place in a state that a checkpoint keeps. Users cannot read it; a
+// test may.
+func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
+	var s struct {
+		Import, Source string
+		State          ledger.State[hogapi.Position]
+	}
+	err := json.Unmarshal(state, &s)
+	t := s.State.Totals
+	r := hogapi.Receipt{
+		ID: s.Import, Source: s.Source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped, Resent: t.Resent,
+		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, Digest: t.Digest.String(), Days: []hogapi.DayCount{},
+		Rejects: map[hogapi.Reason]int64{}, Skips: t.Skips, Warnings: map[hogapi.Warning]int64{},
+	}
+	for reason, n := range t.Rejects {
+		r.Rejects[hogapi.Reason(reason)] = n
+	}
+	for w, n := range t.Warnings {
+		r.Warnings[hogapi.Warning(w)] = n
+	}
+	for _, row := range s.State.Rows() {
+		r.Days = append(r.Days, hogapi.DayCount{Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected})
+	}
+	return r, s.State.Place, err
+}
+
+// SavedReceipt is the receipt in a state that a checkpoint keeps.
+func SavedReceipt(t T, state []byte) hogapi.Receipt {
+	t.Helper()
+	r, _, err := SavedState(state)
+	require.NoError(t, err)
+	return r
+}

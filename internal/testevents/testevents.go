@@ -1,0 +1,180 @@
+// Package testevents has the events that the tests of an import share, with the sources that give them,
+// a checkpoint in memory, and what must hold of every receipt. It is for tests only: it and
+// internal/proof are the only packages below internal that import the root.
+package testevents
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// LongAgo is before all events of the tests. In a synctest bubble it is the year 2000: they are from
+// the years before.
+var LongAgo = time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Source gives n numbered events of seventeen persons, each at its own position.
+func Source(n int) hogapi.Source {
+	return hogapi.SourceFunc("numbered", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := int(after.Offset) + 1; i <= n; i++ {
+				if !yield(Event(i), nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// Event is the event of a number, from 1.
+func Event(i int) hogapi.Event {
+	return hogapi.Event{
+		Name: "order placed", DistinctID: fmt.Sprintf("person-%d", i%17), Timestamp: LongAgo.Add(time.Duration(i) * time.Second),
+		UUID:       ID(i),
+		Properties: map[string]any{"n": i, "price": 12.5, "note": "a \"quoted\" text"},
+		Position:   hogapi.Position{Offset: int64(i)},
+	}
+}
+
+// ID is the uuid of a numbered event.
+func ID(i int) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i)) }
+
+// IDs are the uuids of the first n events.
+func IDs(n int) (ids []uuid.UUID) {
+	for i := range n {
+		ids = append(ids, ID(i+1))
+	}
+	return ids
+}
+
+// Altered changes the events of a source.
+func Altered(source hogapi.Source, change func(*hogapi.Event)) hogapi.Source {
+	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for ev, err := range source.Events(ctx, after) {
+				change(&ev)
+				if !yield(ev, err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// Checkpoint keeps the state in memory.
+type Checkpoint struct {
+	State  []byte
+	Held   bool
+	Saves  int
+	Before func(n int, state []byte) error // called with the n-th save, from 1; an error keeps the old state
+}
+
+// Open implements hogapi.Checkpointer.
+func (c *Checkpoint) Open(context.Context) ([]byte, error) {
+	if c.Held {
+		return nil, errors.New("two owners")
+	}
+	c.Held = true
+	return c.State, nil
+}
+
+// Save implements hogapi.Checkpointer.
+func (c *Checkpoint) Save(_ context.Context, state []byte) error {
+	c.Saves++
+	if c.Before != nil {
+		if err := c.Before(c.Saves, state); err != nil {
+			return err
+		}
+	}
+	c.State = bytes.Clone(state)
+	return nil
+}
+
+// Close implements hogapi.Checkpointer.
+func (c *Checkpoint) Close() error {
+	c.Held = false
+	return nil
+}
+
+// IgnoreRejects takes every reject.
+var IgnoreRejects = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
+
+// Unsettled are the uuids of the events that an error lists.
+func Unsettled(e *hogapi.UnsettledError) (all []uuid.UUID) {
+	for ev := range e.Events() {
+		all = append(all, ev.UUID)
+	}
+	return all
+}
+
+// RefusePoison refuses events of the name "poison".
+func RefusePoison(server *hogapitest.Server) {
+	server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
+			return 400
+		}
+		return 0
+	})
+}
+
+// Redirect answers with another place.
+func Redirect(to string) hogapitest.Fault {
+	return hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+}
+
+// Gzip is a text as a gzip file.
+func Gzip(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text)) // a buffer takes everything
+	_ = z.Close()
+	return b.String()
+}
+
+// T is what a test or a benchmark has.
+type T interface {
+	require.TestingT
+	Helper()
+}
+
+// RequireWhole demands that the service holds exactly the n numbered events, unchanged and in order per
+// person.
+func RequireWhole(t T, server *hogapitest.Server, n int) {
+	t.Helper()
+	ledger := server.Ledger()
+	require.Equal(t, n, ledger.Unique())
+	require.Empty(t, ledger.Missing(IDs(n)))
+	require.Empty(t, ledger.Changed())
+	require.Zero(t, ledger.Inversions(IDs(n)), "order per person")
+	for _, r := range ledger.Requests() {
+		require.True(t, r.Historical, "a request without historical_migration")
+	}
+}
+
+// RequireBalanced demands that the counts of a receipt add up.
+func RequireBalanced(t T, r hogapi.Receipt) {
+	t.Helper()
+	require.Equal(t, r.Read, r.Acknowledged+r.Rejected+r.Skipped+r.Pending, "read = acknowledged + rejected + skipped + pending")
+	var acknowledged, rejected int64
+	for _, d := range r.Days {
+		acknowledged += d.Acknowledged
+		rejected += d.Rejected
+	}
+	require.Equal(t, r.Acknowledged, acknowledged, "the days add up")
+	require.LessOrEqual(t, rejected, r.Rejected)
+}
