@@ -58,6 +58,14 @@ func (l *log) walk(limit int) pages.Log[line] {
 func TestLogIsWhole(t *testing.T) {
 	twins := logOf(11, 10, 9, 9, 4, 3)
 	twins.lines[3].text = twins.lines[2].text // one line, written twice
+	tail := logOf(11, 10, 9, 9, 9)
+	tail.lines[3].text, tail.lines[4].text = tail.lines[2].text, tail.lines[2].text
+	long := make([]int, 12_000)
+	for i := range long {
+		long[i] = len(long) - i
+	}
+	much := logOf(long...)
+	much.atMost = 500
 	for name, l := range map[string]*log{
 		"none":                    logOf(),
 		"one":                     logOf(1),
@@ -65,6 +73,8 @@ func TestLogIsWhole(t *testing.T) {
 		"several pages":           logOf(9, 8, 7, 6, 5, 4, 3, 2, 1),
 		"equal times at a border": logOf(9, 8, 7, 7, 6, 5, 5, 4),
 		"twins":                   twins,
+		"twins at the end":        tail,
+		"long":                    much,
 		"all of one time":         logOf(9, 9, 9),
 		"the last page is full":   logOf(9, 8, 5, 5, 5),
 	} {
@@ -102,6 +112,28 @@ func TestLogOfOneTime(t *testing.T) {
 	require.ErrorContains(t, err, "have the same time")
 	require.Len(t, got, n, "what came is delivered")
 	require.LessOrEqual(t, n, 10_500)
+}
+
+// Only a full page without news makes a walk ask for older entries, and only for those after After.
+func TestLogAsksNoMoreThanItNeeds(t *testing.T) {
+	short := logOf(9, 8, 7, 6)
+	_, err := collect(short.walk(500).All())
+	require.NoError(t, err)
+	require.Equal(t, 3, short.asked)
+
+	full := logOf(9, 9, 9)
+	w := full.walk(500)
+	w.After = full.lines[0].at
+	for i := range full.lines {
+		full.lines[i].at = w.After.Add(time.Microsecond / 2)
+	}
+	_, err = collect(w.All())
+	require.NoError(t, err)
+	require.Equal(t, 2, full.asked, "two pages")
+	full.asked, w.After = 0, time.Time{}
+	_, err = collect(w.All())
+	require.NoError(t, err)
+	require.Equal(t, 3, full.asked, "and whether there are older entries")
 }
 
 func TestLogThatBreaksOff(t *testing.T) {

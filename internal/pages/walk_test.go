@@ -68,17 +68,39 @@ func TestDelivery(t *testing.T) {
 		n := 0
 		for p, err := range w.Pages(t.Context()) {
 			require.NoError(t, err)
-			time.Sleep(time.Minute)
 			require.Equal(t, p.Items[0], delivered[n])
 			if n++; n == 3 {
+				synctest.Wait() // the pages ahead are under way
 				break
 			}
+			time.Sleep(time.Minute)
 		}
 		require.Equal(t, []int{0, 2, 4}, delivered)
 		require.Zero(t, l.now, "no fetch is left when the walk is over")
 		if prefetch == 0 {
 			require.Len(t, l.asked, 3, "a page is fetched when it is asked for and not before")
 		}
+	})
+}
+
+// An ended context ends the walk, whatever was fetched already.
+func TestEndedContext(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
+		w := l.walk()
+		w.Prefetch = prefetch
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		n := 0
+		for _, err := range w.Pages(ctx) {
+			if n++; n == 1 {
+				time.Sleep(time.Minute)
+				cancel(errCut)
+				continue
+			}
+			require.ErrorIs(t, err, errCut)
+		}
+		require.Equal(t, 2, n)
 	})
 }
 
