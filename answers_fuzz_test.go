@@ -349,8 +349,8 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := newFakeClient(t, newScript(answers(200, string(body))), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		offset := offsetPager[json.RawMessage](client, endpoint(ops.DashboardsList), ListOptions{MaxPages: 3}, nil).all(t.Context())
-		cursor := cursorPager[json.RawMessage](client, endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3}, nil).all(t.Context())
+		offset := walkByOffset[json.RawMessage](client, endpoint(ops.DashboardsList), ListOptions{MaxPages: 3}, nil).All(t.Context())
+		cursor := walkByCursor[json.RawMessage](client, endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3}, nil).All(t.Context())
 		for _, walk := range []func(func(json.RawMessage, error) bool){offset, cursor} {
 			var got []string
 			var failed error

@@ -106,27 +106,27 @@ type BackfillsService service
 //
 // GET /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
 func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) (*CursorPage[Backfill], error) {
-	return s.walk(exportID, o, options).one(ctx)
+	return s.walk(exportID, o, options).One(ctx)
 }
 
 // Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
-	return s.walk(exportID, o, options).pages(ctx)
+	return s.walk(exportID, o, options).Pages(ctx)
 }
 
 // All yields every backfill. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[Backfill, error] {
-	return s.walk(exportID, o, options).all(ctx)
+	return s.walk(exportID, o, options).All(ctx)
 }
 
-func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) pager[Backfill, *CursorPage[Backfill]] {
+func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) cursorWalk[Backfill] {
 	selected := orDefault(o)
 	setDefault(&selected.Ordering, BackfillsNewestFirst)
 	query := url.Values{"ordering": {string(selected.Ordering)}}
 	r := endpointByID(ops.BackfillsList, exportID).refuse(selected.check()).with(query)
-	return cursorPager[Backfill](s.client, r, selected.CursorOptions, options)
+	return walkByCursor[Backfill](s.client, r, selected.CursorOptions, options)
 }
 
 func (o BackfillListOptions) check() error {

@@ -228,23 +228,23 @@ type BatchExportsService service
 //
 // GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[BatchExport], error) {
-	return s.walk(o, options).one(ctx)
+	return s.walk(o, options).One(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
-	return s.walk(o, options).pages(ctx)
+	return s.walk(o, options).Pages(ctx)
 }
 
 // All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where
 // to resume.
 func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
-	return s.walk(o, options).all(ctx)
+	return s.walk(o, options).All(ctx)
 }
 
-// walk is the pager of List, Pages and All.
-func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) pager[BatchExport, *OffsetPage[BatchExport]] {
-	return offsetPager[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
+// walk is what List, Pages and All share.
+func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
+	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
 }
 
 // Get returns one export.

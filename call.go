@@ -108,6 +108,14 @@ func (r request) refuse(err error) request {
 	return r
 }
 
+// check is why nothing may be sent: bad input.
+func (r request) check(ctx context.Context) error {
+	if ctx == nil {
+		return nilContext(r.op.name)
+	}
+	return r.refusal
+}
+
 // with is the request with a query of its own.
 func (r request) with(query url.Values) request {
 	r.query = query
@@ -130,11 +138,8 @@ func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 // call carries out one request: build, send with retries, decode into out. A nil out means that the
 // status says all.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
-	if ctx == nil {
-		return nilContext(r.op.name)
-	}
-	if r.refusal != nil {
-		return r.refusal
+	if err := r.check(ctx); err != nil {
+		return err
 	}
 	cfg, err := configOf(r.op.name, options)
 	if err != nil {

@@ -137,14 +137,14 @@ type DashboardsService service
 func (s *DashboardsService) List(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) (*OffsetPage[Dashboard], error) {
-	return s.walk(o, options).one(ctx)
+	return s.walk(o, options).One(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *DashboardsService) Pages(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) iter.Seq2[*OffsetPage[Dashboard], error] {
-	return s.walk(o, options).pages(ctx)
+	return s.walk(o, options).Pages(ctx)
 }
 
 // All yields the dashboards of all pages. An error comes once, last, as a [*PageError] that says
@@ -152,14 +152,14 @@ func (s *DashboardsService) Pages(
 func (s *DashboardsService) All(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) iter.Seq2[Dashboard, error] {
-	return s.walk(o, options).all(ctx)
+	return s.walk(o, options).All(ctx)
 }
 
-// walk is the pager of List, Pages and All.
-func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) pager[Dashboard, *OffsetPage[Dashboard]] {
+// walk is what List, Pages and All share.
+func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
 	r := endpoint(ops.DashboardsList).refuse(selected.check(ops.DashboardsList)).with(selected.query())
-	return offsetPager[Dashboard](s.client, r, selected.ListOptions, options)
+	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, options)
 }
 
 // DashboardDetail is one dashboard with its tiles. Fields marked "newer" stay empty on servers that

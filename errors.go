@@ -55,11 +55,7 @@ var (
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
 
-var (
-	errPageLimit    = errors.New("the page limit is reached; raise MaxPages or continue here")
-	errRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
-	errStarved      = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
-)
+var errStarved = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
 
 // APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
 // sentinels of this package.

@@ -238,23 +238,23 @@ func (s *FileDownloadsService) Create(ctx context.Context, download FileDownload
 //
 // GET /file_download_batch_exports/, scope batch_export:read.
 func (s *FileDownloadsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[FileDownload], error) {
-	return s.walk(o, options).one(ctx)
+	return s.walk(o, options).One(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *FileDownloadsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[FileDownload], error] {
-	return s.walk(o, options).pages(ctx)
+	return s.walk(o, options).Pages(ctx)
 }
 
 // All yields the file downloads of all pages. An error comes once, last, as a [*PageError] that says
 // where to resume.
 func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
-	return s.walk(o, options).all(ctx)
+	return s.walk(o, options).All(ctx)
 }
 
-// walk is the pager of List, Pages and All.
-func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) pager[FileDownload, *OffsetPage[FileDownload]] {
-	return offsetPager[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
+// walk is what List, Pages and All share.
+func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
+	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
 // Get returns one file download, with its files once it has completed.

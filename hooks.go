@@ -161,21 +161,6 @@ func (c *core) guard(f func() error) (err error) {
 	return f()
 }
 
-// orElse runs f, in which functions of the caller run. One of them can end the goroutine (runtime.Goexit, as a failing test does it) or
-// panic: then instead is called, so that nobody waits for ever for what f was to do.
-func orElse(f func(), instead func(error)) {
-	returned := false
-	defer func() {
-		if !returned {
-			instead(errNotReturned)
-		}
-	}()
-	f()
-	returned = true
-}
-
-var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
-
 // logBatch writes one line about a request of an import.
 func (c *core) logBatch(ctx context.Context, info CallInfo, t delivery.Try) {
 	level, text := slog.LevelDebug, "hogapi: batch"

@@ -72,14 +72,14 @@ type IntegrationsService service
 func (s *IntegrationsService) List(
 	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
 ) (*OffsetPage[Integration], error) {
-	return s.walk(o, options).one(ctx)
+	return s.walk(o, options).One(ctx)
 }
 
 // Pages yields the pages of List.
 func (s *IntegrationsService) Pages(
 	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
 ) iter.Seq2[*OffsetPage[Integration], error] {
-	return s.walk(o, options).pages(ctx)
+	return s.walk(o, options).Pages(ctx)
 }
 
 // All yields the integrations of all pages. An error comes once, last, as a [*PageError] that says
@@ -87,18 +87,18 @@ func (s *IntegrationsService) Pages(
 func (s *IntegrationsService) All(
 	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
 ) iter.Seq2[Integration, error] {
-	return s.walk(o, options).all(ctx)
+	return s.walk(o, options).All(ctx)
 }
 
-// walk is the pager of List, Pages and All.
+// walk is what List, Pages and All share.
 func (s *IntegrationsService) walk(
 	o *IntegrationListOptions, options []CallOption,
-) pager[Integration, *OffsetPage[Integration]] {
+) offsetWalk[Integration] {
 	selected := orDefault(o)
 	query := url.Values{}
 	setText(query, "kind", string(selected.Kind))
 	r := endpoint(ops.IntegrationsList).refuse(selected.check(ops.IntegrationsList)).with(query)
-	return offsetPager[Integration](s.client, r, selected.ListOptions, options)
+	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
 }
 
 // Get returns one integration.

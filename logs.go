@@ -12,7 +12,6 @@ import (
 	"iter"
 	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pages"
 )
 
 // LogEntry is one line of the log of an export or a run.
@@ -169,162 +169,31 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 }
 
 // allLogs walks a log from the newest entry to the oldest, by Before.
-func (c *Client) allLogs(
-	ctx context.Context, r request, o *LogOptions, options ...CallOption,
-) iter.Seq2[LogEntry, error] {
-	return func(yield func(LogEntry, error) bool) {
-		w := newLogWalk(r.op.name, orDefault(o))
-		for n := 1; ; n++ {
-			fresh, err := w.step(n, func(o LogOptions) (*LogPage, error) { return c.logs(ctx, r, &o, options...) })
-			for _, entry := range fresh {
-				if !yield(entry, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(LogEntry{}, w.failed(n, err))
-				return
-			}
-			if len(fresh) == 0 {
-				return
-			}
-		}
-	}
+func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
+	selected := orDefault(o)
+	selected.Limit = cmp.Or(selected.Limit, mostLogs)
+	return pages.Log[LogEntry]{
+		Fetch: func(before time.Time) ([]LogEntry, error) {
+			older := selected
+			older.Before = before
+			p, err := c.logs(ctx, r, &older, options...)
+			return orDefault(p).Results, err
+		},
+		Mark: (*LogEntry).mark,
+		Failed: func(page int, before time.Time, err error) error {
+			return walkError(PageError{Op: r.op.name, Page: page, Before: before, Err: err})
+		},
+		After: selected.After, Before: selected.Before, Limit: selected.Limit, MaxPages: selected.MaxPages,
+	}.All()
 }
 
-// logWalk is the state of one walk. Several entries may share the time at which a page ends, so the
-// next page begins with that time again, and the entries that were there already are left out.
-type logWalk struct {
-	op   Op
-	o    LogOptions
-	seen map[sum256]int // how often each entry of the time at the border was shown
-	most int            // entries on the fullest page so far: the server may have a limit of its own
-}
-
-func (e *LogEntry) digest() sum256 {
+// mark is what tells entries apart: all of their fields.
+func (e *LogEntry) mark() pages.Mark {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%d ", e.Timestamp.UnixNano())
 	for _, part := range []string{string(e.Level), e.Message, e.InstanceID, e.LogSourceID} {
 		_, _ = fmt.Fprintf(h, "%d ", len(part))
 		_, _ = io.WriteString(h, part)
 	}
-	return sum256(h.Sum(nil))
-}
-
-// mostAtOneTime bounds the entries of one time that a walk remembers.
-const mostAtOneTime = 10_000
-
-var errIgnoredBefore = errors.New("the service ignores Before: it gave entries that are not earlier")
-
-// logTick is the resolution of the service's log times.
-const logTick = time.Microsecond
-
-func newLogWalk(op Op, o LogOptions) *logWalk {
-	if o.Limit == 0 {
-		o.Limit = mostLogs
-	}
-	return &logWalk{op: op, o: o}
-}
-
-// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A
-// short one is not, since a server may have a lower limit of its own.
-func (w *logWalk) step(n int, fetch func(LogOptions) (*LogPage, error)) ([]LogEntry, error) {
-	p, err := fetch(w.o)
-	if err != nil {
-		return nil, err
-	}
-	if p.Results == nil && n > 1 {
-		return nil, errors.New("the answer is empty, although entries came before it")
-	}
-	digests := make([]sum256, len(p.Results))
-	for i := range p.Results {
-		digests[i] = p.Results[i].digest()
-	}
-	fresh, err := w.fresh(p.Results, digests)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(fresh) > 0 && n > cmp.Or(w.o.MaxPages, defaultMaxPages):
-		return nil, errPageLimit
-	case len(fresh) == 0 && len(p.Results) > 0 && len(p.Results) >= w.most:
-		return nil, w.endsHere(len(p.Results), fetch)
-	}
-	w.most = max(w.most, len(p.Results))
-	w.move(p.Results, digests)
-	if len(w.seen) > mostAtOneTime {
-		return fresh, tooManyAtOnce(len(w.seen))
-	}
-	return fresh, nil
-}
-
-func tooManyAtOnce(entries int) error {
-	return fmt.Errorf("%d entries or more have the same time, so those after them cannot be reached; "+
-		"select by Levels or Search, or continue with an earlier Before", entries)
-}
-
-// endsHere tells the end of a log from a full page of one time, with older entries after it. The
-// server's own limit is not known, so it asks for them.
-func (w *logWalk) endsHere(entries int, fetch func(LogOptions) (*LogPage, error)) error {
-	older, full := w.o, entries >= w.o.Limit
-	older.Before = w.o.Before.Add(-logTick)
-	if !full && w.o.After.Before(older.Before) {
-		p, err := fetch(older)
-		if err != nil {
-			return err
-		}
-		full = len(p.Results) > 0
-	}
-	if full {
-		return tooManyAtOnce(entries)
-	}
-	return nil
-}
-
-// fresh leaves out what the pages before have shown.
-func (w *logWalk) fresh(entries []LogEntry, digests []sum256) ([]LogEntry, error) {
-	var fresh []LogEntry
-	left := maps.Clone(w.seen)
-	for i, e := range entries {
-		switch {
-		case !w.o.Before.IsZero() && !e.Timestamp.Before(w.o.Before):
-			return nil, errIgnoredBefore
-		case left[digests[i]] > 0:
-			left[digests[i]]--
-		default:
-			fresh = append(fresh, e)
-		}
-	}
-	return fresh, nil
-}
-
-// move lets the next page begin with the oldest time of this one, that time included.
-func (w *logWalk) move(entries []LogEntry, digests []sum256) {
-	if len(entries) == 0 {
-		return
-	}
-	last := slices.MinFunc(entries, func(a, b LogEntry) int { return a.Timestamp.Compare(b.Timestamp) })
-	oldest := last.Timestamp.Truncate(logTick)
-	if before := oldest.Add(logTick); !before.Equal(w.o.Before) {
-		w.o.Before, w.seen = before, nil
-	}
-	shown := map[sum256]int{}
-	for i, e := range entries {
-		if !e.Timestamp.Before(oldest) {
-			shown[digests[i]]++
-		}
-	}
-	for e, n := range w.seen {
-		shown[e] = max(shown[e], n)
-	}
-	w.seen = shown
-}
-
-// failed says how to continue: with the Before of the error, which shows the entries of that
-// microsecond again.
-func (w *logWalk) failed(n int, err error) error {
-	if _, ok := errors.AsType[*InputError](err); ok {
-		return err
-	}
-	return &PageError{Op: w.op, Page: n, Before: w.o.Before, Err: err}
+	return pages.Mark{Time: e.Timestamp, Digest: [sha256.Size]byte(h.Sum(nil))}
 }

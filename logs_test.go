@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,7 +207,7 @@ func TestAllLogsOfAServerThatIgnoresBefore(t *testing.T) {
 		last = err
 		n++
 	}
-	require.ErrorIs(t, last, errIgnoredBefore)
+	require.ErrorContains(t, last, "ignores Before")
 	require.NotContains(t, last.Error(), "link")
 	assert.Equal(t, 3, n)
 }
@@ -301,41 +300,9 @@ func TestAllLogsOfOneTimeWithoutEnd(t *testing.T) {
 	})
 	require.ErrorContains(t, failed, "same time")
 	require.ErrorAs(t, failed, new(*PageError))
-	require.LessOrEqual(t, n, mostAtOneTime+perPage)
+	require.LessOrEqual(t, n, 10_000+perPage)
 	require.Equal(t, n, got, "what came is delivered")
 	if !RaceDetector {
 		require.Less(t, growth, int64(16<<20))
-	}
-}
-
-// A server with a limit of its own may fill its page with entries of one time too: those behind them cannot be reached.
-func TestAllLogsOfAServerWithALowerLimit(t *testing.T) {
-	for name, tt := range map[string]struct {
-		entries []LogEntry
-		partial bool
-	}{
-		"a page full of one time": {logLines(9, 5, 5, 5, 5, 1), true},
-		"all of one time":         {logLines(9, 9, 9), false},
-		"the last page is full":   {logLines(9, 8, 5, 5, 5), false},
-		"and more behind it":      {logLines(5, 5, 5, 4), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, mock := newTestClient(t)
-			logServer(t, mock, tt.entries)
-			var got []LogEntry
-			var failed error
-			lower := func(c *callConfig) { c.query = url.Values{"limit": {"3"}} }
-			for e, err := range client.BatchExports.AllLogs(t.Context(), testExportID, nil, lower) {
-				if failed = err; err == nil {
-					got = append(got, e)
-				}
-			}
-			if tt.partial {
-				require.ErrorContains(t, failed, "same time")
-				return
-			}
-			require.NoError(t, failed)
-			require.Equal(t, tt.entries, got)
-		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pages"
 )
 
 // OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen
@@ -38,7 +40,7 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 	if p.Next == nil || *p.Next == "" {
 		return "", nil
 	}
-	return cursorIn(*p.Next)
+	return pages.CursorIn(*p.Next)
 }
 
 // ListOptions select a part of a list that is paged by offset.
@@ -59,8 +61,6 @@ type CursorOptions struct {
 	MaxPages int    // a walk over more pages is an error; 0 means 10,000
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
-
-const defaultMaxPages = 10_000
 
 func (o ListOptions) check(op Op) error {
 	if o.Limit > httptry.MaxRows {
@@ -86,7 +86,7 @@ func (o CursorOptions) start() (string, error) {
 		return "", errors.New("this holds an API key")
 	}
 	if strings.Contains(o.Cursor, "?") {
-		return cursorIn(o.Cursor)
+		return pages.CursorIn(o.Cursor)
 	}
 	return o.Cursor, nil
 }
@@ -100,40 +100,6 @@ func firstNegative[T int | time.Duration](op Op, fields map[string]T) error {
 	return nil
 }
 
-// place is where a page begins. Its zero value is the start of a list.
-type place struct {
-	offset, limit int
-	cursor        string
-}
-
-// set puts the place into a list's own query.
-func (p place) set(q url.Values) {
-	if p.limit > 0 {
-		q.Set("limit", strconv.Itoa(p.limit))
-	}
-	if p.offset > 0 {
-		q.Set("offset", strconv.Itoa(p.offset))
-	}
-	if p.cursor != "" {
-		q.Set("cursor", p.cursor)
-	}
-}
-
-// page is what the pager needs of either page type.
-type page[T any] interface {
-	items() []T
-	total() int // 0 where the page does not count
-	link() *string
-	after(place, string) (place, error) // the place that a link leads to
-}
-
-func (p *OffsetPage[T]) items() []T    { return p.Results }
-func (p *OffsetPage[T]) total() int    { return p.Count }
-func (p *OffsetPage[T]) link() *string { return p.Next }
-func (p *CursorPage[T]) items() []T    { return p.Results }
-func (p *CursorPage[T]) total() int    { return 0 }
-func (p *CursorPage[T]) link() *string { return p.Next }
-
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 	others := map[string]any{"count": &p.Count, "next": &p.Next, "previous": &p.Previous}
 	p.Results, err = rowsOf[T](ctx, body, "results", others)
@@ -145,58 +111,74 @@ func (p *CursorPage[T]) decodeRows(ctx context.Context, body []byte) (err error)
 	return err
 }
 
-// after takes the offset and the limit out of a link.
-func (*OffsetPage[T]) after(from place, link string) (place, error) {
-	q, err := linkQuery(link)
-	if err != nil {
-		return place{}, err
-	}
-	offset, err := strconv.Atoi(q.Get("offset"))
-	if err != nil || offset < 0 {
-		return place{}, errors.New("the service's link to the next page has no offset")
-	}
-	if offset <= from.offset {
-		return place{}, errRepeatedLink
-	}
-	to := place{offset: offset, limit: from.limit}
-	if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 {
-		to.limit = limit
-	}
-	return to, nil
-}
+// The walks over a list, of one page, of pages, or of all items.
+type (
+	offsetWalk[T any] = pages.Walk[T, *OffsetPage[T]]
+	cursorWalk[T any] = pages.Walk[T, *CursorPage[T]]
+)
 
-func (*CursorPage[T]) after(_ place, link string) (place, error) {
-	cursor, err := cursorIn(link)
-	return place{cursor: cursor}, err
-}
-
-// longestCursor is far over what the service makes, which is about 60 bytes.
-const longestCursor = 4 << 10
-
-// cursorIn is the cursor in a link.
-func cursorIn(link string) (string, error) {
-	q, err := linkQuery(link)
-	if err != nil {
-		return "", err
-	}
-	switch cursor := q.Get("cursor"); {
-	case cursor == "":
-		return "", errors.New("the service's link to the next page has no cursor")
-	case len(cursor) > longestCursor:
-		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")
-	default:
-		return cursor, nil
+// walkByOffset walks a list that is paged by offset.
+func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
+	r = r.refuse(o.check(r.op.name))
+	return offsetWalk[T]{
+		Fetch: fetchPage[OffsetPage[T]](c, r, options), Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
+		View: func(p *OffsetPage[T]) pages.View[T] {
+			return pages.View[T]{Items: p.Results, Count: p.Count, Link: orDefault(p.Next)}
+		},
+		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
 	}
 }
 
-// linkQuery is the query of a link. The rest of the link, its host above all, is not used.
-func linkQuery(link string) (url.Values, error) {
-	u, err := url.Parse(link)
-	if err == nil {
-		var q url.Values
-		if q, err = url.ParseQuery(u.RawQuery); err == nil {
-			return q, nil
+// walkByCursor walks a list that is paged by cursor.
+func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOption) cursorWalk[T] {
+	r = r.refuse(o.check(r.op.name))
+	cursor, _ := o.start() // checked
+	return cursorWalk[T]{
+		Fetch: fetchPage[CursorPage[T]](c, r, options), Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
+		View: func(p *CursorPage[T]) pages.View[T] {
+			return pages.View[T]{Items: p.Results, Link: orDefault(p.Next)}
+		},
+		Start: pages.Place{Cursor: cursor}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
+	}
+}
+
+// fetchPage makes the fetch function of a list: an ordinary call for each page. The caller's Reply
+// is filled when the page is delivered.
+func fetchPage[P any](c *Client, r request, options []CallOption) func(context.Context, pages.Place) pages.Fetched[*P] {
+	return func(ctx context.Context, at pages.Place) (got pages.Fetched[*P]) {
+		query := url.Values{}
+		maps.Copy(query, r.query)
+		at.Set(query)
+		ownReply := func(cfg *callConfig) {
+			if to := cfg.reply; to != nil {
+				cfg.reply = new(Reply)
+				from := cfg.reply
+				got.Deliver = func() { *to = *from }
+			}
 		}
+		got.Page, got.Err = fetch[P](ctx, c, r.with(query), append(slices.Clip(options), ownReply))
+		return got
 	}
-	return nil, errors.New("the service's link to the next page cannot be read")
+}
+
+// failedAt is the error of a walk over pages.
+func (r request) failedAt(page int, at pages.Place, err error) error {
+	return walkError(PageError{Op: r.op.name, Page: page, Offset: at.Offset, Cursor: at.Cursor, Err: err})
+}
+
+// walkError is the error that ends a walk. Bad input is refused before anything is sent: there is no
+// page to resume at.
+func walkError(e PageError) error {
+	if _, refused := errors.AsType[*InputError](e.Err); refused {
+		return e.Err
+	}
+	return &e
+}
+
+// failedSeq is a sequence of one error.
+func failedSeq[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
 }

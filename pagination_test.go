@@ -2,10 +2,8 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -17,145 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
-
-const pageSize = 2
-
-// list serves the numbers from 0, pageSize a page, by offset or by cursor as the path says. Its links lead to another host,
-// by http and below another prefix, as they do behind proxies.
-type list struct {
-	items   int
-	latency time.Duration
-	status  map[int]int               // of the pages that begin at these items, where it is not 200
-	next    map[int]string            // their links, where they are not the right ones
-	serve   func(at int, p *listPage) // changes a page
-	mu      sync.Mutex
-	asked   []int // where the pages began that were asked for
-	urls    []*url.URL
-	now     int
-	most    int // requests at the same time
-}
-
-type listPage struct {
-	Count   int     `json:"count"`
-	Next    *string `json:"next"`
-	Results []int   `json:"results"`
-}
-
-func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
-	q, key, prefix := r.URL.Query(), "offset", ""
-	if strings.Contains(r.URL.Path, "/runs/") {
-		key, prefix = "cursor", "c"
-	}
-	at, _ := strconv.Atoi(strings.TrimPrefix(q.Get(key), prefix))
-	l.mu.Lock()
-	l.asked, l.urls = append(l.asked, at), append(l.urls, r.URL)
-	l.now++
-	l.most = max(l.most, l.now)
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.now--
-		l.mu.Unlock()
-	}()
-	select {
-	case <-r.Context().Done():
-		return nil, context.Cause(r.Context())
-	case <-time.After(l.latency):
-	}
-	if status := l.status[at]; status != 0 {
-		return answer(r, status, fmt.Sprintf(`{"detail":"at %d"}`, at)), nil
-	}
-	p := listPage{Count: l.items, Results: []int{}}
-	for n := at; n < l.items && n-at < pageSize; n++ {
-		p.Results = append(p.Results, n)
-	}
-	if at < l.items-pageSize {
-		link := fmt.Sprintf("http://internal:8000/api/projects/9/things/?%s=%s%d&limit=%d&api_key=x", key, prefix, at+pageSize, pageSize)
-		p.Next = &link
-	}
-	if link, ok := l.next[at]; ok {
-		p.Next = &link
-	}
-	if l.serve != nil {
-		l.serve(at, &p)
-	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	return answer(r, 200, string(body), "X-At", strconv.Itoa(at)), nil
-}
-
-// walkOptions are those of both kinds of lists.
-type walkOptions struct {
-	from, maxPages, prefetch int
-	resume                   *PageError
-}
-
-// walker begins a walk over a list.
-type walker func(context.Context, *Client, walkOptions, ...CallOption) iter.Seq2[int, error]
-
-var walkers = map[string]walker{
-	"offset": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
-		lo := ListOptions{Offset: o.from, MaxPages: o.maxPages, Prefetch: o.prefetch}
-		if o.resume != nil {
-			lo.Offset = o.resume.Offset
-		}
-		return offsetPager[int](c, endpoint(ops.DashboardsList), lo, options).all(ctx)
-	},
-	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
-		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
-		if o.from > 0 {
-			co.Cursor = fmt.Sprintf("c%d", o.from)
-		}
-		if o.resume != nil {
-			co.Cursor = o.resume.Cursor
-		}
-		return cursorPager[int](c, endpoint(ops.RunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).all(ctx)
-	},
-}
-
-// walks runs a test for both kinds of lists, without and with prefetch, in virtual time.
-func walks(t *testing.T, test func(t *testing.T, walk walker)) {
-	for kind, begin := range walkers {
-		for _, prefetch := range []int{0, 1, 3} {
-			t.Run(fmt.Sprintf("%s, prefetch %d", kind, prefetch), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					test(t, func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
-						o.prefetch = prefetch
-						return begin(ctx, c, o, options...)
-					})
-				})
-			})
-		}
-	}
-}
-
-// collect walks to the end.
-func collect(seq iter.Seq2[int, error]) (items []int, last error) {
-	items = []int{}
-	for item, err := range seq {
-		if err != nil {
-			last = err
-			continue // a second error or a further item would show
-		}
-		items = append(items, item)
-	}
-	return items, last
-}
-
-func upTo(n int) []int {
-	items := make([]int, n)
-	for i := range items {
-		items[i] = i
-	}
-	return items
-}
 
 func TestWalkToTheEnd(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
@@ -209,20 +73,6 @@ func TestWalkBrokenOff(t *testing.T) {
 		require.Len(t, l.asked, asked, "nothing more is fetched")
 		require.Zero(t, l.now)
 	})
-}
-
-// Without prefetch, a page is fetched when it is asked for and not before.
-func TestBreakFetchesNothingMore(t *testing.T) {
-	for kind, walk := range walkers {
-		l := &list{items: 100}
-		for item, err := range walk(t.Context(), newFakeClient(t, l), walkOptions{}) {
-			require.NoError(t, err)
-			if item == 1 {
-				break
-			}
-		}
-		require.Equal(t, []int{0}, l.asked, kind)
-	}
 }
 
 // Probes 1 and 2: two other packages begin the second walk where the first one ended, or fetch before they are ranged over.
@@ -351,18 +201,8 @@ func TestIgnoredPlace(t *testing.T) {
 		})
 		items, err := collect(walk(t.Context(), newFakeClient(t, transport), walkOptions{}))
 		require.Equal(t, upTo(2), items)
-		require.ErrorIs(t, err, errRepeatedLink)
+		require.ErrorIs(t, err, pages.ErrRepeatedLink)
 	})
-}
-
-// Cursors that lead round in a circle are noticed, even to where the walk began.
-func TestCursorCircle(t *testing.T) {
-	for _, back := range []string{"?cursor=c2", "?cursor=c4"} {
-		l := &list{items: 100, next: map[int]string{8: back}}
-		items, err := collect(walkers["cursor"](t.Context(), newFakeClient(t, l), walkOptions{from: 2}))
-		require.ErrorIs(t, err, errRepeatedLink)
-		require.Equal(t, []int{2, 3, 4, 5, 6, 7}, items)
-	}
 }
 
 func TestPageLimit(t *testing.T) {
@@ -371,7 +211,7 @@ func TestPageLimit(t *testing.T) {
 		client := newFakeClient(t, l)
 		items, err := collect(walk(t.Context(), client, walkOptions{maxPages: 3}))
 		require.Equal(t, upTo(6), items)
-		require.ErrorIs(t, err, errPageLimit)
+		require.ErrorIs(t, err, pages.ErrPageLimit)
 		require.ErrorContains(t, err, "MaxPages")
 		var page *PageError
 		require.ErrorAs(t, err, &page)
@@ -414,54 +254,13 @@ func TestServerShrinksTheLimit(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		l := &list{items: 9}
 		o := ListOptions{Limit: 1000, Prefetch: prefetch}
-		items, err := collect(offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).all(t.Context()))
+		items, err := collect(walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).All(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, upTo(9), items)
 		require.Len(t, l.asked, 5)
 		require.Equal(t, "1000", l.urls[0].Query().Get("limit"))
 		require.Equal(t, "2", l.urls[1].Query().Get("limit"))
 	}
-}
-
-// Pages are fetched at the same time, at most so many, and delivered in order.
-func TestPrefetch(t *testing.T) {
-	walk := func(t *testing.T, prefetch int) (took time.Duration, l *list) {
-		synctest.Test(t, func(t *testing.T) {
-			l = &list{items: 50 * pageSize, latency: 50 * time.Millisecond}
-			start := time.Now()
-			items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: prefetch}))
-			require.NoError(t, err)
-			require.Equal(t, upTo(50*pageSize), items)
-			require.Len(t, l.asked, 50)
-			require.LessOrEqual(t, l.most, max(prefetch, 1))
-			took = time.Since(start)
-		})
-		return took, l
-	}
-	alone, _ := walk(t, 0)
-	require.Equal(t, 50*50*time.Millisecond, alone)
-	ahead, l := walk(t, 4)
-	require.Equal(t, 4, l.most)
-	t.Logf("%.2f times faster", float64(alone)/float64(ahead))
-	require.GreaterOrEqual(t, float64(alone)/float64(ahead), 3.2)
-	one, _ := walk(t, 1)
-	require.Equal(t, alone, one, "nobody works on a page here")
-}
-
-// With a cursor only the next page can be fetched ahead: while the reader works on this one.
-func TestCursorPrefetch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &list{items: 10 * pageSize, latency: 50 * time.Millisecond}
-		start := time.Now()
-		for item, err := range walkers["cursor"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 5}) {
-			require.NoError(t, err)
-			if item%pageSize == 0 {
-				time.Sleep(50 * time.Millisecond) // the reader's work
-			}
-		}
-		require.Equal(t, 11*50*time.Millisecond, time.Since(start))
-		require.Equal(t, 1, l.most)
-	})
 }
 
 // An error of a page that was fetched ahead comes in its place, and one after the end of the walk not at all.
@@ -504,32 +303,6 @@ func TestCallerEndsTheGoroutineOfAPrefetch(t *testing.T) {
 	}
 }
 
-// Hostile numbers in a page neither hang nor crash the walk.
-func TestHostileCounts(t *testing.T) {
-	const huge = int(^uint(0) >> 1)
-	for _, count := range []int{huge, huge - 1, -huge - 1, -1, 0} {
-		for _, offset := range []int{huge, huge/2 + 1, 3, huge - 3} {
-			synctest.Test(t, func(t *testing.T) {
-				l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", offset)}, serve: func(_ int, p *listPage) { p.Count = count }}
-				items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))
-				require.Equal(t, count > 4, err != nil, "%v", err)
-				require.Equal(t, []int{0, 1}, items[:2])
-				require.LessOrEqual(t, len(l.asked), 5)
-			})
-		}
-	}
-}
-
-// Links that leap and then creep keep nobody busy: what lies between is not gone through one by one.
-func TestHostileSteps(t *testing.T) {
-	const far = int(^uint(0)>>1) / 4
-	l := &list{items: 4, next: map[int]string{0: fmt.Sprintf("?offset=%d", far), far: fmt.Sprintf("?offset=%d", far+1)},
-		serve: func(_ int, p *listPage) { p.Count = 4 * far }}
-	items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, l), walkOptions{prefetch: 3}))
-	require.ErrorContains(t, err, "2 of")
-	require.Equal(t, []int{0, 1}, items)
-}
-
 // Bad input reaches the caller as it is: there is no page to go on from.
 func TestWalkWithBadInput(t *testing.T) {
 	client := newFakeClient(t, &list{}).ForProject("no number")
@@ -551,14 +324,14 @@ func TestWalkWithBadInput(t *testing.T) {
 // One page is one call, and its error is that of the call.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).one(t.Context())
+	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = offsetPager[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).one(t.Context())
+	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).One(t.Context())
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	require.Contains(t, err.Error(), "dashboard:read")

@@ -122,6 +122,7 @@ func TestRepeatedRequestsAreCounted(t *testing.T) {
 				hogapi.WithBaseURL("http://"+server.Addr().String()), hogapi.WithHooks(hogapi.Hooks{OnBatch: told.add}),
 			)
 			require.NoError(t, err)
+			start := time.Now()
 			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 				ID: "wire", Rate: rate, Delivery: hogapi.DeliveryOptions{NoPreflight: true, NoCompression: true, MaxBatchEvents: 50},
 			})
@@ -132,12 +133,9 @@ func TestRepeatedRequestsAreCounted(t *testing.T) {
 			assert.EqualValues(t, len(server.events), told.events)
 			assert.EqualValues(t, len(server.events)-n, receipt.Resent)
 			assert.Equal(t, told.resent, receipt.Resent)
-			for i, from := range server.events {
-				if i+500 < len(server.events) {
-					took := server.events[i+500].Sub(from).Seconds()
-					require.GreaterOrEqual(t, took, 0.8*(500-100)/rate, "the pace, with a burst of 50, over each 500 events")
-				}
-			}
+			// A machine that is late makes it longer, never shorter.
+			took := server.events[len(server.events)-1].Sub(start).Seconds()
+			assert.GreaterOrEqual(t, took, float64(len(server.events)-100)/rate, "the pace, with a burst of 50, over all that came")
 		})
 	}
 }

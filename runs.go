@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -199,18 +200,18 @@ type RunsService service
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
-	return s.walk(exportID, o, options).one(ctx)
+	return s.walk(exportID, o, options).One(ctx)
 }
 
 // Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
-	return s.walk(exportID, o, options).pages(ctx)
+	return s.walk(exportID, o, options).Pages(ctx)
 }
 
 // All yields every run. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
-	return s.walk(exportID, o, options).all(ctx)
+	return s.walk(exportID, o, options).All(ctx)
 }
 
 // LatestFailed yields the failed runs whose interval has not been exported since: the newest run of each
@@ -274,26 +275,26 @@ func fromTheStart(err error) error {
 	return err
 }
 
-// walk is the pager of List, Pages and All.
-func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) pager[Run, *CursorPage[Run]] {
+// walk is what List, Pages and All share.
+func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) cursorWalk[Run] {
 	selected := orDefault(o)
 	r := endpointByID(ops.RunsList, exportID).refuse(selected.check(ops.RunsList)).with(selected.query())
-	w := cursorPager[Run](s.client, r, selected.CursorOptions, options)
+	w := walkByCursor[Run](s.client, r, selected.CursorOptions, options)
 	if len(selected.Statuses) > 0 {
-		w.fetch = onlyWithStatus(slices.Clone(selected.Statuses), w.fetch)
+		w.Fetch = onlyWithStatus(slices.Clone(selected.Statuses), w.Fetch)
 	}
 	return w
 }
 
-type fetchRuns = func(context.Context, place) fetched[*CursorPage[Run]]
+type fetchRuns = func(context.Context, pages.Place) pages.Fetched[*CursorPage[Run]]
 
 // onlyWithStatus removes from each page what an old server has not filtered. Links stay as they
 // are.
 func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
-	return func(ctx context.Context, at place) fetched[*CursorPage[Run]] {
+	return func(ctx context.Context, at pages.Place) pages.Fetched[*CursorPage[Run]] {
 		got := fetch(ctx, at)
-		if got.page != nil {
-			got.page.Results = slices.DeleteFunc(got.page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
+		if got.Page != nil {
+			got.Page.Results = slices.DeleteFunc(got.Page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
 		}
 		return got
 	}

@@ -86,7 +86,7 @@ func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunList
 	}
 	r := endpointByID(ops.RunsList, exportID).refuse(selected.check(ops.RunsList)).with(selected.query())
 	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
-	for run, err := range cursorPager[countedRun](s.client, r, selected.CursorOptions, options).all(ctx) {
+	for run, err := range walkByCursor[countedRun](s.client, r, selected.CursorOptions, options).All(ctx) {
 		if err != nil {
 			return nil, fromTheStart(err)
 		}

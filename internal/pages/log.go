@@ -1,0 +1,170 @@
+package pages
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"time"
+)
+
+// Log describes a walk over a log of E, from the newest entry to the oldest, by time. All state of a
+// walk is made inside the range, so a sequence can be walked again.
+type Log[E any] struct {
+	Fetch    func(before time.Time) ([]E, error)               // the newest entries before a time
+	Mark     func(*E) Mark                                     // what tells entries apart
+	Failed   func(page int, before time.Time, err error) error // makes the error that ends a walk
+	After    time.Time                                         // zero for all
+	Before   time.Time                                         // where to start; zero for the newest
+	Limit    int                                               // entries asked for on a page
+	MaxPages int                                               // a walk over more pages is an error; 0 means 10,000
+}
+
+// Mark is the time of an entry, and a digest of the whole entry.
+type Mark struct {
+	Time   time.Time
+	Digest digest
+}
+
+// logTick is the resolution of the service's log times.
+const logTick = time.Microsecond
+
+// mostAtOneTime bounds the entries of one time that a walk remembers.
+const mostAtOneTime = 10_000
+
+var (
+	errIgnoredBefore = errors.New("the service ignores Before: it gave entries that are not earlier")
+	errEmptyAnswer   = errors.New("the answer is empty, although entries came before it")
+)
+
+// All yields the entries of all pages. An error comes once, last.
+func (l Log[E]) All() iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		w := logWalk[E]{Log: l}
+		for n := 1; ; n++ {
+			fresh, err := w.step(n)
+			for _, entry := range fresh {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if err != nil {
+				var none E
+				yield(none, w.Failed(n, w.Before, err))
+				return
+			}
+			if len(fresh) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// logWalk is the state of one walk; its Before moves. Several entries may share the time at which a
+// page ends, so the next page begins with that time again, and the entries that were there already
+// are left out.
+type logWalk[E any] struct {
+	Log[E]
+
+	seen map[digest]int // how often each entry of the time at the border was shown
+	most int            // entries on the fullest page so far: the server may have a limit of its own
+}
+
+// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A
+// short one is not, since a server may have a lower limit of its own.
+func (w *logWalk[E]) step(n int) ([]E, error) {
+	entries, err := w.Fetch(w.Before)
+	if err != nil {
+		return nil, err
+	}
+	if entries == nil && n > 1 {
+		return nil, errEmptyAnswer
+	}
+	marks := make([]Mark, len(entries))
+	for i := range entries {
+		marks[i] = w.Mark(&entries[i])
+	}
+	fresh, err := w.fresh(entries, marks)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(fresh) > 0 && n > cmp.Or(w.MaxPages, mostPages):
+		return nil, ErrPageLimit
+	case len(fresh) == 0 && len(entries) > 0 && len(entries) >= w.most:
+		return nil, w.endsHere(len(entries))
+	}
+	w.most = max(w.most, len(entries))
+	w.move(marks)
+	if len(w.seen) > mostAtOneTime {
+		return fresh, tooManyAtOnce(len(w.seen))
+	}
+	return fresh, nil
+}
+
+func tooManyAtOnce(entries int) error {
+	return fmt.Errorf("%d entries or more have the same time, so those after them cannot be reached; "+
+		"select by Levels or Search, or continue with an earlier Before", entries)
+}
+
+// endsHere tells the end of a log from a full page of one time, with older entries after it. The
+// server's own limit is not known, so it asks for them.
+func (w *logWalk[E]) endsHere(entries int) error {
+	older, full := w.Before.Add(-logTick), entries >= w.Limit
+	if !full && w.After.Before(older) {
+		found, err := w.Fetch(older)
+		if err != nil {
+			return err
+		}
+		full = len(found) > 0
+	}
+	if full {
+		return tooManyAtOnce(entries)
+	}
+	return nil
+}
+
+// fresh leaves out what the pages before have shown.
+func (w *logWalk[E]) fresh(entries []E, marks []Mark) ([]E, error) {
+	var fresh []E
+	left := maps.Clone(w.seen)
+	for i, m := range marks {
+		switch {
+		case !w.Before.IsZero() && !m.Time.Before(w.Before):
+			return nil, errIgnoredBefore
+		case left[m.Digest] > 0:
+			left[m.Digest]--
+		default:
+			fresh = append(fresh, entries[i])
+		}
+	}
+	return fresh, nil
+}
+
+// move lets the next page begin with the oldest time of this one, that time included.
+func (w *logWalk[E]) move(marks []Mark) {
+	if len(marks) == 0 {
+		return
+	}
+	oldest := marks[0].Time
+	for _, m := range marks {
+		if m.Time.Before(oldest) {
+			oldest = m.Time
+		}
+	}
+	oldest = oldest.Truncate(logTick)
+	if before := oldest.Add(logTick); !before.Equal(w.Before) {
+		w.Before, w.seen = before, nil
+	}
+	shown := map[digest]int{}
+	for _, m := range marks {
+		if !m.Time.Before(oldest) {
+			shown[m.Digest]++
+		}
+	}
+	for e, n := range w.seen {
+		shown[e] = max(shown[e], n)
+	}
+	w.seen = shown
+}

@@ -1,0 +1,124 @@
+package pages_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/pages"
+)
+
+// counted collects a list that counts, without and with prefetch.
+func counted(t *testing.T, start, maxPages int, newList func() *list, check func(t *testing.T, items []int, err error)) {
+	t.Helper()
+	for _, prefetch := range []int{0, 3} {
+		t.Run(fmt.Sprintf("prefetch %d", prefetch), func(t *testing.T) {
+			w := newList().walk()
+			w.Start.Offset, w.MaxPages, w.Prefetch = start, maxPages, prefetch
+			items, err := collect(w.All(t.Context()))
+			check(t, items, err)
+		})
+	}
+}
+
+// A list that ends before its count is not complete, and says where it broke off.
+func TestEndBeforeTheCount(t *testing.T) {
+	cut := func() *list {
+		return &list{items: 9, serve: func(at int, p *page) {
+			if at == 4 {
+				p.Link = ""
+			}
+		}}
+	}
+	counted(t, 0, 0, cut, func(t *testing.T, items []int, err error) {
+		require.Equal(t, upTo(6), items, "what came is delivered")
+		var failed *failure
+		require.ErrorAs(t, err, &failed)
+		require.ErrorContains(t, err, "6 of 9 items")
+		require.Equal(t, 4, failed.page)
+		require.Equal(t, pages.Place{Offset: 6}, failed.at)
+	})
+}
+
+// A page with fewer items than its place in the list has passed some over, although the links lead on.
+func TestListWithAShortPage(t *testing.T) {
+	short := func() *list {
+		return &list{items: 8, serve: func(at int, p *page) {
+			if at == 2 {
+				p.Items = p.Items[:1]
+			}
+		}}
+	}
+	counted(t, 0, 0, short, func(t *testing.T, items []int, err error) {
+		require.Equal(t, []int{0, 1, 2, 4, 5, 6, 7}, items)
+		require.ErrorContains(t, err, "7 of 8 items")
+	})
+}
+
+// Rows that are deleted move others up, past the walk, which has to begin again at its start.
+func TestDeletedRows(t *testing.T) {
+	l := &list{items: 9}
+	l.serve = func(at int, _ *page) {
+		if at == 3 {
+			l.items = 7
+		}
+	}
+	w := l.walk()
+	w.Start.Offset = 1
+	items, err := collect(w.All(t.Context()))
+	require.Equal(t, upTo(7)[1:], items)
+	var failed *failure
+	require.ErrorAs(t, err, &failed)
+	require.ErrorContains(t, err, "(the list counted from 7 to 9)")
+	require.Equal(t, pages.Place{Offset: 1}, failed.at, "what was passed over can be anywhere")
+}
+
+// Rows that are created meanwhile can repeat others. That is no reason to fail.
+func TestRowsCreatedDuringAWalk(t *testing.T) {
+	l := &list{items: 6}
+	l.serve = func(at int, _ *page) {
+		if at == 2 {
+			l.items = 9
+		}
+	}
+	items, err := collect(l.walk().All(t.Context()))
+	require.NoError(t, err)
+	require.Equal(t, upTo(9), items)
+}
+
+// No correct walk fails: of a part, of nothing, after the end, without a count, with a page limit that is just enough.
+func TestCountsOfCorrectWalks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		start, maxPages int
+		serve           func(int, *page)
+		want            []int
+	}{
+		"from an offset":    {4, 0, nil, []int{4, 5, 6}},
+		"after the end":     {7, 0, nil, []int{}},
+		"far after the end": {1000, 0, nil, []int{}},
+		"enough pages":      {0, 4, nil, upTo(7)},
+		"no count":          {0, 0, func(_ int, p *page) { p.Count = 0 }, upTo(7)},
+		"more than counted": {0, 0, func(_ int, p *page) { p.Count = 3 }, upTo(7)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counted(t, tt.start, tt.maxPages, func() *list { return &list{items: 7, serve: tt.serve} }, func(t *testing.T, items []int, err error) {
+				require.NoError(t, err)
+				require.Equal(t, tt.want, items)
+			})
+		})
+	}
+	for range (&list{items: 7}).walk().All(t.Context()) {
+		break // and a walk that the reader ends is not checked
+	}
+}
+
+// Of pages, the last one is delivered before the error.
+func TestPagesBeforeTheirCount(t *testing.T) {
+	l := &list{items: 5, serve: func(_ int, p *page) { p.Link = "" }}
+	var got []string
+	for p, err := range l.walk().Pages(t.Context()) {
+		got = append(got, fmt.Sprint(p != nil, err != nil))
+	}
+	require.Equal(t, []string{"true false", "false true"}, got)
+}

@@ -1,0 +1,301 @@
+package pages_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/pages"
+)
+
+var errCut = errors.New("the connection was cut")
+
+func TestEveryPageOnce(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		for n := range 12 {
+			l := &list{items: n, byCursor: byCursor, latency: time.Second}
+			w := l.walk()
+			w.Prefetch = prefetch
+			items, err := collect(w.All(t.Context()))
+			require.NoError(t, err)
+			require.Equal(t, upTo(n), items)
+			require.Len(t, l.asked, max((n+1)/pageSize, 1))
+		}
+	})
+}
+
+// An error comes once, with the place of its page, and a walk that begins there reads the rest.
+func TestResumeAtAFailedPage(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		l := &list{items: 9, byCursor: byCursor, latency: time.Second, failures: map[int]error{4: errCut}}
+		w := l.walk()
+		w.Prefetch = prefetch
+		before, err := collect(w.All(t.Context()))
+		require.Equal(t, upTo(4), before)
+		var failed *failure
+		require.ErrorAs(t, err, &failed)
+		require.ErrorIs(t, err, errCut)
+		require.Equal(t, 3, failed.page)
+
+		l.failures = nil
+		w.Start = failed.at
+		after, err := collect(w.All(t.Context()))
+		require.NoError(t, err)
+		require.Equal(t, upTo(9), append(before, after...))
+	})
+}
+
+// A page is delivered when its turn comes, though it was fetched before; what is not delivered is nobody's.
+func TestDelivery(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
+		w := l.walk()
+		w.Prefetch = prefetch
+		var delivered []int
+		w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*page] {
+			got := l.fetch(ctx, at)
+			got.Deliver = func() { delivered = append(delivered, got.Page.Items[0]) }
+			return got
+		}
+		n := 0
+		for p, err := range w.Pages(t.Context()) {
+			require.NoError(t, err)
+			require.Equal(t, p.Items[0], delivered[n])
+			if n++; n == 3 {
+				synctest.Wait() // the pages ahead are under way
+				break
+			}
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, []int{0, 2, 4}, delivered)
+		require.Zero(t, l.now, "no fetch is left when the walk is over")
+		if prefetch == 0 {
+			require.Len(t, l.asked, 3, "a page is fetched when it is asked for and not before")
+		}
+	})
+}
+
+// An ended context ends the walk, whatever was fetched already.
+func TestEndedContext(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
+		w := l.walk()
+		w.Prefetch = prefetch
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		n := 0
+		for _, err := range w.Pages(ctx) {
+			if n++; n == 1 {
+				time.Sleep(time.Minute)
+				cancel(errCut)
+				continue
+			}
+			require.ErrorIs(t, err, errCut)
+		}
+		require.Equal(t, 2, n)
+	})
+}
+
+func TestRefusedWalk(t *testing.T) {
+	l := &list{items: 4}
+	w := l.walk()
+	w.Refuse = func(context.Context) error { return errCut }
+	items, err := collect(w.All(t.Context()))
+	require.Empty(t, items)
+	require.EqualError(t, err, errCut.Error(), "as it is, and once")
+	require.Empty(t, l.asked)
+}
+
+// Cursors that lead round in a circle are noticed, even to where the walk began.
+func TestCursorCircle(t *testing.T) {
+	for _, back := range []string{"?cursor=c2", "?cursor=c4"} {
+		l := &list{items: 100, byCursor: true, serve: func(at int, p *page) {
+			if at == 8 {
+				p.Link = back
+			}
+		}}
+		w := l.walk()
+		w.Start.Cursor = "c2"
+		items, err := collect(w.All(t.Context()))
+		require.ErrorIs(t, err, pages.ErrRepeatedLink)
+		require.Equal(t, []int{2, 3, 4, 5, 6, 7}, items)
+	}
+}
+
+func TestMostPages(t *testing.T) {
+	l := &list{items: 7}
+	w := l.walk()
+	w.MaxPages = 3
+	items, err := collect(w.All(t.Context()))
+	require.Equal(t, upTo(6), items)
+	require.ErrorIs(t, err, pages.ErrPageLimit)
+	w.MaxPages = 4
+	_, err = collect(w.All(t.Context()))
+	require.NoError(t, err, "as many pages as allowed are no error")
+
+	endless := &list{items: 1 << 30}
+	_, err = collect(endless.walk().All(t.Context()))
+	require.ErrorIs(t, err, pages.ErrPageLimit)
+	require.Len(t, endless.asked, 10_000)
+}
+
+// What a walk remembers of long cursors is little.
+func TestMemoryOfCursors(t *testing.T) {
+	n := 0
+	l := &list{items: 4, byCursor: true, serve: func(_ int, p *page) {
+		n++
+		p.Link = fmt.Sprintf("?cursor=%s%d", strings.Repeat("c", 3<<10), n)
+	}}
+	w := l.walk()
+	w.MaxPages = 3000
+	w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*page] {
+		l.asked = nil
+		return l.fetch(ctx, at)
+	}
+	var before, after runtime.MemStats
+	for range w.Pages(t.Context()) {
+		if n == 100 || n == 3000 {
+			runtime.GC()
+			before = after
+			runtime.ReadMemStats(&after)
+		}
+	}
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(2<<20), "of 2,900 cursors")
+}
+
+// Pages are fetched at the same time, at most so many, and delivered in order.
+func TestPrefetch(t *testing.T) {
+	read := func(t *testing.T, prefetch int) (took time.Duration, l *list) {
+		synctest.Test(t, func(t *testing.T) {
+			l = &list{items: 50 * pageSize, latency: 50 * time.Millisecond}
+			w := l.walk()
+			w.Prefetch = prefetch
+			start := time.Now()
+			items, err := collect(w.All(t.Context()))
+			require.NoError(t, err)
+			require.Equal(t, upTo(50*pageSize), items)
+			require.Len(t, l.asked, 50)
+			require.LessOrEqual(t, l.most, max(prefetch, 1))
+			took = time.Since(start)
+		})
+		return took, l
+	}
+	alone, _ := read(t, 0)
+	require.Equal(t, 50*50*time.Millisecond, alone)
+	ahead, l := read(t, 4)
+	require.Equal(t, 4, l.most)
+	require.GreaterOrEqual(t, float64(alone)/float64(ahead), 3.2)
+	one, _ := read(t, 1)
+	require.Equal(t, alone, one, "nobody works on a page here")
+}
+
+// With a cursor only the next page can be fetched ahead: while the reader works on this one.
+func TestCursorPrefetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &list{items: 10 * pageSize, byCursor: true, latency: 50 * time.Millisecond}
+		w := l.walk()
+		w.Prefetch = 5
+		start := time.Now()
+		for _, err := range w.Pages(t.Context()) {
+			require.NoError(t, err)
+			time.Sleep(50 * time.Millisecond) // the reader's work
+		}
+		require.Equal(t, 11*50*time.Millisecond, time.Since(start))
+		require.Equal(t, 1, l.most)
+	})
+}
+
+// A fetch that ends its goroutine ends the walk at its page.
+func TestFetchThatDoesNotReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &list{items: 20, latency: time.Second, serve: func(at int, _ *page) {
+			if at >= 4 {
+				runtime.Goexit()
+			}
+		}}
+		w := l.walk()
+		w.Prefetch = 3
+		items, err := collect(w.All(t.Context()))
+		require.Equal(t, upTo(4), items)
+		require.ErrorContains(t, err, "page 3: a function of the caller did not return")
+	})
+}
+
+// Hostile numbers in a page neither hang nor crash the walk.
+func TestHostileCounts(t *testing.T) {
+	const huge = int(^uint(0) >> 1)
+	for _, count := range []int{huge, huge - 1, -huge - 1, -1, 0} {
+		for _, offset := range []int{huge, huge/2 + 1, 3, huge - 3} {
+			synctest.Test(t, func(t *testing.T) {
+				l := &list{items: 4, serve: func(at int, p *page) {
+					if p.Count = count; at == 0 {
+						p.Link = fmt.Sprintf("?offset=%d", offset)
+					}
+				}}
+				w := l.walk()
+				w.Prefetch = 3
+				items, err := collect(w.All(t.Context()))
+				require.Equal(t, count > 4, err != nil, "%v", err)
+				require.Equal(t, []int{0, 1}, items[:2])
+				require.LessOrEqual(t, len(l.asked), 5)
+			})
+		}
+	}
+}
+
+// Links that leap and then creep keep nobody busy: what lies between is not gone through one by one.
+func TestHostileSteps(t *testing.T) {
+	const far = int(^uint(0)>>1) / 4
+	l := &list{items: 4, serve: func(at int, p *page) {
+		switch p.Count = 4 * far; at {
+		case 0:
+			p.Link = fmt.Sprintf("?offset=%d", far)
+		case far:
+			p.Link = fmt.Sprintf("?offset=%d", far+1)
+		}
+	}}
+	w := l.walk()
+	w.Prefetch = 3
+	items, err := collect(w.All(t.Context()))
+	require.ErrorContains(t, err, "2 of")
+	require.Equal(t, []int{0, 1}, items)
+}
+
+// The server may shrink the limit: its link says the real one.
+func TestPlaceOfALink(t *testing.T) {
+	from := pages.Place{Offset: 2, Limit: 1000}
+	to, err := pages.ByOffset(from, "http://x/?offset=4&limit=2&cursor=c")
+	require.NoError(t, err)
+	require.Equal(t, pages.Place{Offset: 4, Limit: 2}, to)
+	q := url.Values{}
+	to.Set(q)
+	require.Equal(t, "limit=2&offset=4", q.Encode())
+	for _, limit := range []string{"", "&limit=-1", "&limit=99999999999999999999"} {
+		to, err = pages.ByOffset(from, "?offset=4"+limit)
+		require.NoError(t, err)
+		require.Equal(t, pages.Place{Offset: 4, Limit: 1000}, to)
+	}
+	for _, link := range []string{"?offset=2", "?offset=0"} {
+		_, err = pages.ByOffset(from, link)
+		require.ErrorIs(t, err, pages.ErrRepeatedLink)
+	}
+	for _, link := range []string{"?offset=-5", "?offset=x", "?limit=5", "http://[::1", "%zz", "?offset=%zz", "?a;b"} {
+		_, err = pages.ByOffset(from, link)
+		require.ErrorContains(t, err, "the service's link to the next page")
+	}
+	to, err = pages.ByCursor(from, "http://x/?offset=4&cursor=a%2B%3D")
+	require.NoError(t, err)
+	require.Equal(t, pages.Place{Cursor: "a+="}, to)
+	for _, link := range []string{"?offset=2", "?cursor=", "?cursor=%zz", "?cursor=" + strings.Repeat("c", 4<<10+1)} {
+		_, err = pages.ByCursor(from, link)
+		require.ErrorContains(t, err, "the service's link to the next page")
+	}
+}
