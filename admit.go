@@ -40,7 +40,7 @@ func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
 		fields.Noted = ev.noted
 	}
 	out, refusal := e.Encode(&fields)
-	return out, ev.refused(refusal)
+	return out, ev.asError(refusal)
 }
 
 // offered is an event on its way in. It is sent, rejected or skipped.
@@ -63,7 +63,7 @@ func (p *pipeline) offer(enc *encoder, ev *Event, o *offered) (refusal *EventErr
 		return nil
 	}
 	if o.out, refusal = enc.encode(ev); refusal == nil {
-		refusal = ev.refused(p.identity.Check(ev.UUID, wire.Origin(o.origin)))
+		refusal = ev.asError(p.identity.Check(ev.UUID, wire.Origin(o.origin)))
 	}
 	if refusal != nil {
 		o.turnDown(newReject(ev, refusal))
@@ -115,7 +115,7 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 		p.budget.Release(more)
 		return p.notTaken(refusal)
 	}
-	if err := p.refusing(); err != nil {
+	if err := p.whyClosed(); err != nil {
 		p.budget.Release(more)
 		return err
 	}
@@ -139,7 +139,7 @@ func (p *pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begin
 	}
 	p.admission.Lock()
 	defer p.admission.Unlock()
-	if err := p.refusing(); err != nil {
+	if err := p.whyClosed(); err != nil {
 		p.budget.Release(more)
 		return err
 	}
@@ -239,7 +239,7 @@ func placeOf(events []Event) (place Position, err error) {
 
 // notTaken counts a refused record.
 func (p *pipeline) notTaken(refusal *EventError) error {
-	if err := p.refusing(); err != nil {
+	if err := p.whyClosed(); err != nil {
 		return err
 	}
 	p.meter.change(func(s *Stats) { s.Refused++ })
@@ -248,7 +248,7 @@ func (p *pipeline) notTaken(refusal *EventError) error {
 
 // acquire waits for room. own is what cannot be released before this event is admitted.
 func (p *pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
-	if err := p.refusing(); err != nil {
+	if err := p.whyClosed(); err != nil {
 		return err
 	}
 	if p.budget.TryAcquire(more, own) {
@@ -263,7 +263,7 @@ func (p *pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bo
 	if p.budget.Acquire(either, more, own) == nil {
 		return nil
 	}
-	if err := p.refusing(); err != nil {
+	if err := p.whyClosed(); err != nil {
 		return err
 	}
 	return notTaken(ctx)
@@ -273,5 +273,5 @@ func notTaken(ctx context.Context) error {
 	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
 }
 
-// refusing is why no event is taken any more, or nil.
-func (p *pipeline) refusing() error { return context.Cause(p.accepting) }
+// whyClosed is why no event is taken any more, or nil.
+func (p *pipeline) whyClosed() error { return context.Cause(p.accepting) }

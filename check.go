@@ -160,10 +160,10 @@ func (c *checker) add(ev *Event) {
 	}
 	out, refusal := c.encoder.encode(ev)
 	if refusal == nil {
-		refusal = ev.refused(c.identity.Check(ev.UUID, origin))
+		refusal = ev.asError(c.identity.Check(ev.UUID, origin))
 	}
 	if refusal == nil {
-		refusal = ev.refused(c.identity.Assign(&out, origin, n))
+		refusal = ev.asError(c.identity.Assign(&out, origin, n))
 	}
 	if refusal != nil {
 		c.report.Rejected++

@@ -49,7 +49,7 @@ type core struct {
 	clients  httptry.Clients
 	timeouts httptry.Timeouts
 	retry    httptry.Policy
-	budget   *httptry.Budget
+	tokens   *httptry.Tokens
 	logger   *slog.Logger
 	hooks    Hooks
 	now      func() time.Time
@@ -87,7 +87,7 @@ func NewClient(options ...Option) (*Client, error) {
 		clients:     httptry.NewClients(cfg.httpClient, cfg.pace),
 		timeouts:    httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient),
 		retry:       httptry.Policy(cfg.retry),
-		budget:      httptry.NewBudget(),
+		tokens:      httptry.NewTokens(),
 		logger:      cfg.logger,
 		hooks:       cfg.hooks,
 		now:         cfg.clock,

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// stateSaver makes the settled place durable before its events are released. An import has one.
+// stateSaver makes the settled place durable before there is room for more. An import has one.
 type stateSaver interface {
 	save(ctx context.Context, s ledger.State[Position]) error
 }
@@ -243,7 +243,7 @@ func (c *committer) await(ctx context.Context, target uint64) error {
 		select {
 		case <-moved:
 		case <-c.done:
-			ended = c.line.refusing()
+			ended = c.line.whyClosed()
 		case <-c.line.sending.Done():
 			ended = context.Cause(c.line.sending) //nolint:contextcheck // of another life time
 		case <-ctx.Done():

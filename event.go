@@ -50,8 +50,8 @@ func (ev *Event) fields() wire.Fields {
 	}
 }
 
-// refused is the refusal of the event, or nil.
-func (ev *Event) refused(r *wire.Refusal) *EventError {
+// asError is a refusal as an error that names the event, or nil.
+func (ev *Event) asError(r *wire.Refusal) *EventError {
 	if r == nil {
 		return nil
 	}

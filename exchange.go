@@ -42,7 +42,7 @@ type exchange struct {
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), account: httptry.Account{Budget: c.budget}}
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), account: httptry.Account{Tokens: c.tokens}}
 	if c.projectKey != nil {
 		x.addKey(c.projectKey())
 	}

@@ -102,7 +102,7 @@ func TestSpentBudgetIsNamed(t *testing.T) {
 			client := newFakeClient(t, newScript(failure))
 			err := get(t.Context(), client)
 			require.NotContains(t, err.Error(), "budget", name)
-			for client.core.budget.Take(1) {
+			for client.core.tokens.Take(1) {
 			}
 			err = get(t.Context(), client)
 			require.ErrorContains(t, err, "retry budget is used up", name)
@@ -127,7 +127,7 @@ func TestSuccessesDoNotSwellTheBudget(t *testing.T) {
 		for range calls {
 			require.ErrorIs(t, get(t.Context(), client), ErrServer)
 		}
-		require.LessOrEqual(t, s.tries.Load(), int64(calls+httptry.BudgetSize/httptry.CostOfRetry), "tries")
+		require.LessOrEqual(t, s.tries.Load(), int64(calls+httptry.MostTokens/httptry.CostOfRetry), "tries")
 	})
 }
 

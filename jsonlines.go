@@ -153,7 +153,7 @@ func (p *lineParser) events(l lines.Line) []Event {
 func (p *lineParser) event(l lines.Line) Event {
 	if l.Long {
 		ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-		ev.UUID = wire.OwnUUID(l.Text)
+		ev.UUID = wire.SalvageUUID(l.Text)
 		return ev
 	}
 	return p.eventOf(l.Text)
@@ -163,7 +163,7 @@ func (p *lineParser) event(l lines.Line) Event {
 func (p *lineParser) eventOf(text []byte) (ev Event) {
 	if fault := p.parse(text, &ev); fault != nil {
 		ev = BadEvent(Position{}, text, fault)
-		ev.UUID = wire.OwnUUID(text)
+		ev.UUID = wire.SalvageUUID(text)
 	}
 	ev.record = text
 	return ev

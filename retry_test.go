@@ -194,7 +194,7 @@ func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
 				for range 500 {
 					require.NoError(t, get(t.Context(), client))
 				}
-				require.Equal(t, httptry.BudgetSize, tokens(client), "full capacity is back")
+				require.Equal(t, httptry.MostTokens, tokens(client), "full capacity is back")
 			})
 		})
 	}
@@ -202,7 +202,7 @@ func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
 
 // tokens takes all that the retry budget of a client holds.
 func tokens(client *Client) (n int) {
-	for client.core.budget.Take(1) {
+	for client.core.tokens.Take(1) {
 		n++
 	}
 	return n
@@ -215,7 +215,7 @@ func TestBudgetIsForStormsOnly(t *testing.T) {
 		for range 1000 {
 			client := newFakeClient(t, newScript(busy, ok))
 			require.NoError(t, get(t.Context(), client))
-			require.Equal(t, httptry.BudgetSize, tokens(client))
+			require.Equal(t, httptry.MostTokens, tokens(client))
 		}
 		client := newFakeClient(t, newScript(busy))
 		for range 1000 {
@@ -225,7 +225,7 @@ func TestBudgetIsForStormsOnly(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, ErrServer)
 		}
-		require.Equal(t, httptry.BudgetSize, tokens(client))
+		require.Equal(t, httptry.MostTokens, tokens(client))
 	})
 }
 

@@ -2,7 +2,7 @@ package delivery
 
 import "time"
 
-// batch is items as they stand in a request's body, and what is needed to split it.
+// batch is items as they stand in a request's body, and where each of them stands in it.
 type batch struct {
 	body   []byte // the items, joined by commas
 	ends   []int  // where each item ends in body

@@ -187,7 +187,7 @@ func (l *lane) send(r *Request) (Answer, error) {
 		if a.Verdict != Settled && !a.Unsent {
 			l.s.cfg.Sent(r.seqs())
 		}
-		wait, err := l.s.outcome(fates.verdict(a), r.Try)
+		wait, err := l.s.nextTry(fates.verdict(a), r.Try)
 		tried := Try{Lane: l.number, Items: items, Plain: r.Body.Plain, Wire: r.Body.Size, Number: r.Try, Answer: a}
 		if maySent && !a.Unsent {
 			tried.Resent = items
@@ -215,9 +215,9 @@ func (l *lane) send(r *Request) (Answer, error) {
 	}
 }
 
-// outcome is how long to wait before the next try, or why no try follows. A request that was cut off by
+// nextTry is how long to wait before the next try, or why no try follows. A request that was cut off by
 // the end of the context says nothing about the service.
-func (s *Sender) outcome(a Answer, try int) (wait time.Duration, err error) {
+func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}

@@ -8,30 +8,30 @@ import (
 
 // A call pays for each retry and gets back what the last one cost; a success at once adds a token.
 func TestAccount(t *testing.T) {
-	b := NewBudget()
-	failing := Account{Budget: b}
+	b := NewTokens()
+	failing := Account{Tokens: b}
 	for range 3 {
 		require.True(t, failing.Pay(Verdict{Retry: true}))
 	}
 	require.True(t, failing.Pay(Verdict{Retry: true, Silent: true}))
-	require.Equal(t, BudgetSize-3*CostOfRetry-costSilent, b.tokens)
+	require.Equal(t, MostTokens-3*CostOfRetry-costSilent, b.tokens)
 	failing.Succeed()
-	require.Equal(t, BudgetSize-3*CostOfRetry, b.tokens)
+	require.Equal(t, MostTokens-3*CostOfRetry, b.tokens)
 
 	require.True(t, failing.Pay(Verdict{Retry: true}))
 	failing.Refund()
-	require.Equal(t, BudgetSize-3*CostOfRetry, b.tokens)
+	require.Equal(t, MostTokens-3*CostOfRetry, b.tokens)
 
-	for range BudgetSize {
-		(&Account{Budget: b}).Succeed()
+	for range MostTokens {
+		(&Account{Tokens: b}).Succeed()
 	}
-	require.Equal(t, BudgetSize, b.tokens, "no more than at the beginning")
+	require.Equal(t, MostTokens, b.tokens, "no more than at the beginning")
 }
 
 func TestBudgetEnds(t *testing.T) {
-	b := NewBudget()
-	a := Account{Budget: b}
-	for range BudgetSize / CostOfRetry {
+	b := NewTokens()
+	a := Account{Tokens: b}
+	for range MostTokens / CostOfRetry {
 		require.True(t, a.Pay(Verdict{Retry: true}))
 	}
 	require.False(t, a.Pay(Verdict{Retry: true}))

@@ -17,11 +17,11 @@ func parseUUID(text []byte) (id uuid.UUID, ok bool) {
 	return id, err == nil && id != uuid.Nil
 }
 
-// OwnUUID is the uuid of a record that made no event, as far as its text can be read. Wherever the
-// record is corrected, it must become one and the same event. OwnUUID is nil where the text has no
+// SalvageUUID is the uuid of a record that made no event, as far as its text can be read. Wherever the
+// record is corrected, it must become one and the same event. SalvageUUID is nil where the text has no
 // uuid that the gate would take. It is also nil where the text has two, as in a line that was
 // written into another: which one the corrected event will have is unknown.
-func OwnUUID(text []byte) (own uuid.UUID) {
+func SalvageUUID(text []byte) (own uuid.UUID) {
 	d := json.NewDecoder(bytes.NewReader(text)) // reads on after most of what makes a line bad
 	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return uuid.Nil

@@ -4,23 +4,23 @@ import "sync"
 
 // What retries cost.
 const (
-	BudgetSize  = 500 // tokens of a client
+	MostTokens  = 500 // tokens of a client
 	CostOfRetry = 5
 	costSilent  = 10 // of a retry after a timeout: it takes the caller longer
 )
 
-// Budget keeps a total outage from multiplying the load (T14): a retry takes tokens, a success
+// Tokens keep a total outage from multiplying the load (T14): a retry takes tokens, a success
 // gives some back.
-type Budget struct {
+type Tokens struct {
 	mu     sync.Mutex
 	tokens int
 }
 
-// NewBudget returns a full budget.
-func NewBudget() *Budget { return &Budget{tokens: BudgetSize} }
+// NewTokens returns all of them.
+func NewTokens() *Tokens { return &Tokens{tokens: MostTokens} }
 
 // Take pays for one retry, or reports that there is nothing left.
-func (b *Budget) Take(cost int) bool {
+func (b *Tokens) Take(cost int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tokens < cost {
@@ -31,15 +31,15 @@ func (b *Budget) Take(cost int) bool {
 }
 
 // give returns tokens: the cost of a retry that succeeded, or 1 for a first try that did.
-func (b *Budget) give(tokens int) {
+func (b *Tokens) give(tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+tokens, BudgetSize)
+	b.tokens = min(b.tokens+tokens, MostTokens)
 }
 
-// Account is what one call takes from a Budget.
+// Account is what one call takes of the Tokens.
 type Account struct {
-	Budget *Budget
+	Tokens *Tokens
 
 	paid int // for the newest retry
 }
@@ -50,11 +50,11 @@ func (a *Account) Pay(v Verdict) bool {
 	if v.Silent {
 		a.paid = costSilent
 	}
-	return a.Budget.Take(a.paid)
+	return a.Tokens.Take(a.paid)
 }
 
 // Refund returns what a retry cost that never began.
-func (a *Account) Refund() { a.Budget.give(a.paid) }
+func (a *Account) Refund() { a.Tokens.give(a.paid) }
 
 // Succeed returns the cost of the retry that succeeded, or 1 where the first try did.
-func (a *Account) Succeed() { a.Budget.give(max(a.paid, 1)) }
+func (a *Account) Succeed() { a.Tokens.give(max(a.paid, 1)) }
