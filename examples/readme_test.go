@@ -132,6 +132,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 var _ = errors.New
