@@ -145,7 +145,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 		assert.Positive(t, first)
 		assert.LessOrEqual(t, first, 5*time.Second)
 		during := len(server.Calls(ops.Capture))
-		assert.Less(t, during, 600, "one lane looks whether the outage is over, not all")
+		assert.Less(t, during, 600, "one lane checks whether the outage is over, not all")
 	})
 }
 

@@ -48,7 +48,7 @@ func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
 	}
 	x.plan = httptry.Plan{
 		Origin: httptry.OriginOf(target),
-		Mark:   func(ctx context.Context) context.Context { return x.info(x.tries + 1).in(ctx) },
+		Mark:   func(ctx context.Context) context.Context { return x.op.info(x.tries + 1).in(ctx) },
 	}
 	return x
 }
@@ -56,10 +56,6 @@ func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
 // addKey notes one of the client's own keys.
 func (x *exchange) addKey(key string) {
 	x.keys, x.apiKeys = append(x.keys, key), append(x.apiKeys, key)
-}
-
-func (x *exchange) info(try int) CallInfo {
-	return CallInfo{Op: x.op.name, Method: x.op.method, Route: x.op.path, Tries: try}
 }
 
 // send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
@@ -190,7 +186,7 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if x.op.replay != ReplayNever {
 		return err
 	}
-	return &OutcomeUnknownError{CallInfo: x.info(x.tries), Done: done, Err: err}
+	return &OutcomeUnknownError{CallInfo: x.op.info(x.tries), Done: done, Err: err}
 }
 
 // saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one
@@ -227,7 +223,7 @@ func (x *exchange) failure(ctx context.Context) error {
 func (x *exchange) apiError() *APIError {
 	a, text := x.answer, x.problem
 	err := &APIError{
-		CallInfo: x.info(x.tries), StatusCode: a.StatusCode,
+		CallInfo: x.op.info(x.tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: httptry.RequestID(a.Header), RetryAfter: x.last.RetryAfter,
 		scope: x.op.scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
@@ -239,7 +235,7 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{CallInfo: x.info(x.tries), Sent: sent, Err: err}
+	return &TransportError{CallInfo: x.op.info(x.tries), Sent: sent, Err: err}
 }
 
 // read decodes a success into out. An answer that cannot be read leaves a call that may not be
@@ -275,7 +271,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
-		CallInfo: x.info(x.tries), StatusCode: x.answer.StatusCode,
+		CallInfo: x.op.info(x.tries), StatusCode: x.answer.StatusCode,
 		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.keys),
 	}, false)
 }

@@ -282,7 +282,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 		return err
 	}
 	return &OutcomeUnknownError{
-		CallInfo: CallInfo{Op: r.op.name, Method: r.op.method, Route: r.op.path, Tries: 1},
+		CallInfo: r.op.info(1),
 		Err:      fmt.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status))),
 	}
 }

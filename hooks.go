@@ -92,7 +92,7 @@ type CheckpointInfo struct {
 
 // observeTry tells logger and hooks of one try, and of the retry that follows.
 func (x *exchange) observeTry(ctx context.Context) {
-	c, info := x.core, x.info(x.tries)
+	c, info := x.core, x.op.info(x.tries)
 	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.last.Err, slog.Int("status", x.last.Status), slog.Duration("duration", x.facts.Duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
 		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: x.last.Status, Err: x.last.Err, Duration: x.facts.Duration})
@@ -111,7 +111,7 @@ func (x *exchange) observeTry(ctx context.Context) {
 }
 
 func (x *exchange) observeResult(ctx context.Context, err error) {
-	c, info := x.core, x.info(x.tries)
+	c, info := x.core, x.op.info(x.tries)
 	took := time.Since(x.started)
 	level := slog.LevelError
 	if x.last.Canceled && errors.Is(ctx.Err(), context.Canceled) {

@@ -76,7 +76,7 @@ func TestJSONLinesEvents(t *testing.T) {
 		{name: "set", line: `{"event":"a","$set":{"x":1},"$set_once":{"y":2},"properties":{"p":3}}`, want: record{Name: "a", Properties: `{"p":3,"$set":{"x":1},"$set_once":{"y":2}}`}},
 		{name: "set alone", line: `{"event":"a","$set":{"x":1}}`, want: record{Name: "a", Properties: `{"$set":{"x":1}}`}},
 		{name: "set and empty properties", line: `{"event":"a","$set_once":{"x":1},"properties":{ }}`, want: record{Name: "a", Properties: `{"$set_once":{"x":1}}`}},
-		{name: "a mended reject", line: `{"event":"a","$reject":{"reason":"bad_record","raw":"{"}}`, want: record{Name: "a"}},
+		{name: "a corrected reject", line: `{"event":"a","$reject":{"reason":"bad_record","raw":"{"}}`, want: record{Name: "a"}},
 		{name: "somebody else's $reject", line: `{"event":"a","$reject":"yes"}`, want: record{Name: "a"}},
 	}
 	for _, tt := range tests {
@@ -118,7 +118,7 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{"properties", `{"event":"a","properties":[]}`, "properties: want an object"},
 		{"set", `{"event":"a","$set":"x"}`, "$set: want an object"},
 		{"set once", `{"event":"a","$set_once":1}`, "$set_once: want an object"},
-		{"a reject that is not mended", `{"$reject":{"reason":"bad_record","raw":"{"}}`, "a rejected record that made no event"},
+		{"a reject that is not corrected", `{"$reject":{"reason":"bad_record","raw":"{"}}`, "a rejected record that made no event"},
 		{"a reject that lacks something", `{"event":"a","$reject":{"left_out":["properties.n"]}}`, "a reject that lacks what $reject names"},
 	}
 	for _, tt := range tests {

@@ -42,6 +42,11 @@ type operation struct {
 	replay Replay
 }
 
+// info names a call of the operation, after so many tries.
+func (o operation) info(tries int) CallInfo {
+	return CallInfo{Op: o.name, Method: o.method, Route: o.path, Tries: tries}
+}
+
 // operations is every endpoint of the package, in the order of PostHog's API reference.
 // Logs and error details: older servers declare no scope there and refuse every personal key.
 var operations = table(

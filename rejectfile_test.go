@@ -136,8 +136,8 @@ func TestRejectFileLines(t *testing.T) {
 	}
 }
 
-// A record that made no event has the uuid of its place in the source. Mended line by line, and imported each time, it is one event.
-func TestMendedRecordsKeepTheirUUID(t *testing.T) {
+// A record that made no event has the uuid of its place in the source. Corrected line by line, and imported each time, it is one event.
+func TestCorrectedRecordsKeepTheirUUID(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
 	client := server.Client(t)
@@ -150,15 +150,15 @@ func TestMendedRecordsKeepTheirUUID(t *testing.T) {
 	lines := strings.SplitAfter(string(content), "\n")
 	for n, i := range []int{1, 0} {
 		lines[i] = strings.Replace(lines[i], `"$reject"`, `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","$reject"`, 1)
-		mended := writeFile(t, "mended.jsonl", strings.Join(lines, ""))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), &hogapi.ImportOptions{ID: "mended", MaxRejectShare: -1, Rejects: ignoreRejects})
+		corrected := writeFile(t, "corrected.jsonl", strings.Join(lines, ""))
+		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: "corrected", MaxRejectShare: -1, Rejects: ignoreRejects})
 		require.NoError(t, err)
 		assert.EqualValues(t, n+1, receipt.Acknowledged)
 		assert.Equal(t, n+1, server.Ledger().Unique())
 	}
 	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), &hogapi.ImportOptions{ID: "first"})
 	require.NoError(t, err)
-	assert.Equal(t, 2, server.Ledger().Unique(), "mended in the source instead")
+	assert.Equal(t, 2, server.Ledger().Unique(), "corrected in the source instead")
 }
 
 // rejectedUUID is the uuid of a line of a reject file.
@@ -176,9 +176,9 @@ func goodLine(id string) string {
 	return `{"uuid":"` + id + `","event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}` + "\n"
 }
 
-// A record that has a uuid of its own keeps it, whatever else is wrong with it: mended in the reject file and in the source, it is one
+// A record that has a uuid of its own keeps it, whatever else is wrong with it: corrected in the reject file and in the source, it is one
 // event. A reject file that is imported as it is hands the uuid on.
-func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
+func TestCorrectedRecordsKeepTheirOwnUUID(t *testing.T) {
 	t.Parallel()
 	const (
 		id   = "498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f"
@@ -187,7 +187,7 @@ func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
 	)
 	for name, line := range map[string]string{
 		"unknown key":               `{` + own + `,` + good + `,"ip":"127.0.0.1"}`,
-		"not mended":                `{` + own + `,"$reject":{"reason":"bad_record","raw":"{"}}`,
+		"not corrected":             `{` + own + `,"$reject":{"reason":"bad_record","raw":"{"}}`,
 		"left out":                  `{` + own + `,` + good + `,"$reject":{"left_out":["properties.n"]}}`,
 		"name":                      `{` + own + `,"event":7,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`,
 		"distinct id":               `{` + own + `,"event":"e","distinct_id":true,"timestamp":"2024-05-01T00:00:00Z"}`,
@@ -232,8 +232,8 @@ func TestMendedRecordsKeepTheirOwnUUID(t *testing.T) {
 				rejected, source = append(rejected, string(content)), rejects
 			}
 			for i, line := range rejected {
-				mended := writeFile(t, "mended.jsonl", goodLine(rejectedUUID(t, line)))
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(mended), &hogapi.ImportOptions{ID: fmt.Sprint("mended-", i)})
+				corrected := writeFile(t, "corrected.jsonl", goodLine(rejectedUUID(t, line)))
+				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: fmt.Sprint("corrected-", i)})
 				require.NoError(t, err)
 			}
 			_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), &hogapi.ImportOptions{ID: "first"})
@@ -307,7 +307,7 @@ func TestBadEventsOfSourcesKeepTheirUUID(t *testing.T) {
 	}
 }
 
-func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
+func TestRejectFileIsCorrectedAndImportedAgain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "rejects.jsonl")
@@ -343,10 +343,10 @@ func TestRejectFileIsMendedAndImportedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, receipt.Rejected)
 
-	mended := strings.Replace(lines[0], `"poison":true`, `"poison":false`, 1) + "\n" +
+	corrected := strings.Replace(lines[0], `"poison":true`, `"poison":false`, 1) + "\n" +
 		strings.Replace(lines[1], `"$reject"`, `"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","$reject"`, 1) + "\n" +
 		strings.Replace(lines[2], `"left_out"`, `"added"`, 1) + "\n"
-	require.NoError(t, os.WriteFile(path, []byte(mended), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(corrected), 0o600))
 	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, receipt.Acknowledged)
@@ -590,7 +590,7 @@ func FuzzRejectFile(f *testing.F) {
 		require.Len(t, got, 2)
 		for i, r := range got {
 			place := hogapi.Position{Key: "row", Offset: int64(i) + 1}
-			require.Equal(t, hogapi.UUIDAt(place, "fuzz"), r.UUID, "mended or not")
+			require.Equal(t, hogapi.UUIDAt(place, "fuzz"), r.UUID, "corrected or not")
 		}
 		checkRaw(t, got[0].Raw, raw)
 		if got[1].Bad == "" {

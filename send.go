@@ -38,7 +38,7 @@ func (c *core) capturePost(
 		target.RawQuery = "v=2"
 		timeout = min(timeout, preflightTime)
 	}
-	info := CallInfo{Op: op.name, Method: op.method, Route: op.path, Tries: 1}
+	info := op.info(1)
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {c.userAgent}}
 	if zipped {
 		header.Set("Content-Encoding", "gzip")
@@ -120,7 +120,7 @@ func (p *pipeline) tried(t delivery.Try) {
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	info := CallInfo{Op: ops.Capture, Method: captureOperation.method, Route: captureOperation.path, Tries: t.Number}
+	info := captureOperation.info(t.Number)
 	p.core.logBatch(p.sending, info, t)
 	p.core.hook(p.sending, p.core.hooks.OnBatch != nil, func() {
 		p.core.hooks.OnBatch(BatchInfo{

@@ -1,14 +1,15 @@
 package delivery
 
 import (
-	"crypto/rand"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Request is what goes out together: items of one batch. Its id stays the same over all tries, also
 // where some of its items are settled and only the others are sent again.
 type Request struct {
-	ID    [16]byte  // a random UUID
+	ID    uuid.UUID // random
 	Try   int       // from 1
 	Begun time.Time // when it was made
 	Body  *Body
@@ -19,11 +20,7 @@ type Request struct {
 }
 
 func newRequest(b *batch, parts []part) *Request {
-	r := &Request{Begun: time.Now(), batch: b, parts: parts}
-	_, _ = rand.Read(r.ID[:]) // never fails
-	r.ID[6] = r.ID[6]&0x0f | 0x40
-	r.ID[8] = r.ID[8]&0x3f | 0x80
-	return r
+	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts}
 }
 
 // Len is the number of its items.
@@ -136,8 +133,14 @@ const (
 
 // fates is what an answer says of the items of a request, by their places in the batch.
 type fates struct {
-	accepted, turned, again []int
-	of                      map[int]Fate // of those that are turned down, or unsure
+	accepted, again []int
+	turned          []turned
+}
+
+// turned is an item that is refused, or unsure.
+type turned struct {
+	at int
+	Fate
 }
 
 // fates reads an answer for each item. The fates of another answer are empty.
@@ -165,11 +168,7 @@ func (r *Request) fates(a Answer) (f fates) {
 		case Again:
 			f.again = append(f.again, at)
 		default:
-			f.turned = append(f.turned, at)
-			if f.of == nil {
-				f.of = map[int]Fate{}
-			}
-			f.of[at] = fate
+			f.turned = append(f.turned, turned{at, fate})
 		}
 	}
 	return f
@@ -201,13 +200,13 @@ func (s *Sender) settleEach(r *Request, a Answer, f fates) error {
 		r.keep(f.accepted)
 		s.cfg.Settled(r.seqs())
 	}
-	for _, at := range f.turned {
-		turn, fate := s.cfg.Refused, f.of[at]
-		if fate.Outcome == Unsure {
+	for _, i := range f.turned {
+		turn := s.cfg.Refused
+		if i.Outcome == Unsure {
 			turn = s.cfg.Unsure
 		}
-		a.Reason = fate.Reason
-		if err := turn(r.batch.seqs[at], r.batch.items(part{at, at + 1}), a); err != nil {
+		a.Reason = i.Reason
+		if err := turn(r.batch.seqs[i.at], r.batch.items(part{i.at, i.at + 1}), a); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -22,13 +23,13 @@ type ledger struct {
 	tries                    []Try
 	requests                 []string // "id try items"
 	maySend                  map[uint64]bool
-	ids                      map[[16]byte]int
+	ids                      map[uuid.UUID]int
 }
 
 func newLedger() *ledger {
 	return &ledger{
 		settled: map[uint64]int{}, refused: map[uint64]int{}, unsure: map[uint64]int{}, reasons: map[uint64]string{},
-		maySend: map[uint64]bool{}, ids: map[[16]byte]int{},
+		maySend: map[uint64]bool{}, ids: map[uuid.UUID]int{},
 	}
 }
 

@@ -20,21 +20,21 @@ type Tokens struct {
 func NewTokens() *Tokens { return &Tokens{tokens: MostTokens} }
 
 // Take pays for one retry, or reports that there is nothing left.
-func (b *Tokens) Take(cost int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.tokens < cost {
+func (t *Tokens) Take(cost int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tokens < cost {
 		return false
 	}
-	b.tokens -= cost
+	t.tokens -= cost
 	return true
 }
 
 // give returns tokens: the cost of a retry that succeeded, or 1 for a first try that did.
-func (b *Tokens) give(tokens int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+tokens, MostTokens)
+func (t *Tokens) give(tokens int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tokens = min(t.tokens+tokens, MostTokens)
 }
 
 // Account is what one call takes of the Tokens.

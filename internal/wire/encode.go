@@ -202,16 +202,14 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 	if isV1 {
 		b = e.root.append(b)
 	}
-	b = append(b, `,"properties":{`...)
-	begin := len(b)
+	b = append(b, `,"properties":`...)
+	begin := len(b) // each property comes after a comma, and the first comma becomes the brace
 	if len(e.seen.distinctID) == 0 && !isV1 {
-		b = append(b, `"distinct_id":`...)
-		b = append(b, quoted...)
-		if len(members) > 0 {
-			b = append(b, ',')
-		}
+		b = append(append(b, `,"distinct_id":`...), quoted...)
 	}
-	b = append(b, members...)
+	if len(members) > 0 {
+		b = append(append(b, ','), members...)
+	}
 	e.added.from = len(b)
 	b = e.appendStamps(b)
 	e.added.to = len(b)
@@ -221,11 +219,10 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 			return nil, refusal
 		}
 	}
-	if len(b) > begin && b[begin] == ',' { // there is no property before
-		b = append(b[:begin], b[begin+1:]...)
-		e.added.from, e.added.to = e.added.from-1, e.added.to-1
-		e.added.from = max(e.added.from, begin)
+	if len(b) == begin {
+		b = append(b, ',')
 	}
+	b[begin] = '{'
 	return append(b, "}}"...), nil
 }
 
