@@ -183,7 +183,7 @@ func (c *committer) handOver(n int, rejects []ledger.Rejected[*Reject]) (done in
 // save makes the place durable. As long as everything was rejected nothing is saved: the next run,
 // with a corrected source or URL, must begin where this one did.
 func (c *committer) save(t ledger.Counts) error {
-	if c.saver == nil || c.limits.hasShare() && t.Acknowledged == 0 && t.Rejected > 0 {
+	if c.saver == nil || c.limits.hasShare() && t.Acknowledged == 0 && t.Refused() > 0 {
 		return nil
 	}
 	start := time.Now()

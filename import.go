@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -104,7 +103,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judgeBefore(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
+		if err := state.limits.judgeBefore(t.Counts()); err != nil {
 			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.files.close())
 		}
 		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)

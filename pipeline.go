@@ -158,8 +158,9 @@ func (p *pipeline) withFailure(stopped error) error {
 // snapshot is the Stats of now.
 func (p *pipeline) snapshot() Stats {
 	s, live, state := p.meter.read(), p.ledger.Live(), p.sender.State()
-	s.Read, s.Acknowledged, s.Rejected, s.Skipped, s.Resent = live.Read, live.Acknowledged, live.Rejected, live.Skipped, live.Resent
-	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Skipped
+	s.Read, s.Acknowledged, s.Rejected, s.Unconfirmed = live.Read, live.Acknowledged, live.Rejected, live.Unconfirmed
+	s.Skipped, s.Resent = live.Skipped, live.Resent
+	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
 	s.InFlight, s.Bytes = live.InFlight, p.budget.Held().Bytes
 	s.Permits, s.Throttled, s.FailingSince, s.LastError = state.Permits, state.Throttled, state.Failure.Since, state.Failure.Err
 	s.Position = p.committer.reported()

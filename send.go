@@ -79,7 +79,7 @@ func (p *pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 // settled is told of events that the service has accepted.
 func (p *pipeline) settled(seqs []uint64) {
 	p.refusedOnly.Store(0)
-	p.ledger.Acknowledge(seqs)
+	p.ledger.Acknowledge(seqs, p.core.now())
 	p.meter.change(func(s *Stats) { s.LastProgress = time.Now() })
 	p.committer.signal()
 }

@@ -208,6 +208,7 @@ func digestOf(ids []uuid.UUID) string {
 func fixed(r hogapi.Receipt) hogapi.Receipt {
 	r.Resent, r.Warnings = 0, nil
 	r.Oldest, r.Newest = r.Oldest.UTC(), r.Newest.UTC()
+	r.LastAcknowledged = time.Time{} // of the wall clock
 	return r
 }
 
