@@ -121,6 +121,7 @@ func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvent
 func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n } }
 
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
+// Queries then know no property but $import_job_id.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
 
 // WithThrottle allows each personal key n management calls within any such time, as the service does with 480 a minute; one more is
