@@ -98,7 +98,7 @@ func ExampleProject_NextRuns() {
 // Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.
 func ExampleResults() {
 	server := hogapitest.New()
-	server.Script(ops.Capture, hogapitest.Results(func(i int, e hogapitest.StoredEvent) hogapitest.Result {
+	server.Script(ops.Capture, hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result {
 		if e.Event == "tested" {
 			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
 		}
