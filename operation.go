@@ -89,6 +89,8 @@ var operations = table(
 	operation{ops.FileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
 	operation{ops.IngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
 
+	operation{ops.Query, http.MethodPost, "/query/", "query:read", ReplaySafe},
+
 	operation{ops.BatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
 	operation{ops.BatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
 

@@ -53,8 +53,16 @@ const (
 
 	IngestionWarningsList Op = "ingestion_warnings.list"
 
+	Query Op = "query.run"
+
+	DataDeletionsList    Op = "data_deletions.list"
+	DataDeletionsCreate  Op = "data_deletions.create"
+	DataDeletionsGet     Op = "data_deletions.get"
+	DataDeletionsPreview Op = "data_deletions.preview"
+
 	Capture   Op = "capture.batch"
 	Preflight Op = "capture.preflight"
+	Verify    Op = "verify" // options and files of Client.Verify: its requests have their own names
 	Import    Op = "import" // options and sources of an import or a Capture: no request of its own
 	Do        Op = "do"
 )

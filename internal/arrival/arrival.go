@@ -23,13 +23,18 @@ func (k Key) compare(other Key) int {
 // Other is the period and the name of the row for what does not fit a receipt's table.
 const Other = "other"
 
+// BeforeEpoch is the period of rows of a longer window before 1970.
+const BeforeEpoch = "before 1970"
+
 const (
 	dayLayout   = time.DateOnly
 	monthLayout = "2006-01"
 )
 
-// epoch is the first day that the service can name.
-var epoch = time.Unix(0, 0).UTC()
+var (
+	beginning = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) // of all that can be imported
+	epoch     = time.Unix(0, 0).UTC()                       // the first day that the service can name
+)
 
 // Row is a row of a receipt.
 type Row struct {
@@ -147,10 +152,12 @@ func (t *Table) place(day time.Time, name string) (Key, int) {
 
 // Add counts a row of an answer for a window.
 func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
-	if !w.Until.After(epoch) {
-		day = w.From
+	key, i := Key{BeforeEpoch, name}, -1
+	if w.Until.After(epoch) {
+		key, i = t.place(day, name)
+	} else if w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout) {
+		key, i = t.place(w.From, name)
 	}
-	key, i := t.place(day, name)
 	at := t.Outside[key]
 	if i >= 0 {
 		at = t.Seen[i]
@@ -174,6 +181,9 @@ func (t *Table) Span(k Key) Window {
 	}
 	if month, err := time.Parse(monthLayout, k.Period); err == nil {
 		return Window{month, month.AddDate(0, 1, 0)}
+	}
+	if k.Period == BeforeEpoch {
+		return Window{beginning, epoch}
 	}
 	return Window{t.from, t.until}
 }
@@ -250,9 +260,8 @@ func (t *Table) Windows() (list []Window) {
 // Beyond are the windows before and after all others, until a time. Nothing is before the year 1900.
 func (t *Table) Beyond(now time.Time) []Window {
 	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
-	begin, end := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), dayOf(now).AddDate(0, 0, 2)
 	var list []Window
-	for _, w := range []Window{{begin, earliest(first, epoch)}, {latest(begin, epoch), first}, {last, end}} {
+	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, dayOf(now).AddDate(0, 0, 2)}} {
 		if w.From.Before(w.Until) {
 			list = append(list, w)
 		}
@@ -260,11 +269,17 @@ func (t *Table) Beyond(now time.Time) []Window {
 	return list
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
+// Wide is all days on which an event of the table can be, if it was moved to a later time.
+func (t *Table) Wide(now time.Time) Window {
+	return Window{t.from.AddDate(0, 0, -31), dayOf(now).AddDate(0, 0, 2)}
+}
+
+// Index returns the number of a cell, or -1 for one that no row of the receipt has.
+func (t *Table) Index(k Key) int {
+	if i, ok := t.index[k]; ok {
+		return i
 	}
-	return a
+	return -1
 }
 
 // SortedOutside are the keys of the cells that no receipt has, in order.

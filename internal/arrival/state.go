@@ -57,12 +57,17 @@ func Judge(s Sight) State {
 		return CompleteUnsure
 	case s.Uncountable:
 		return Unknown
-	case s.Grew || s.Quiet < s.Patience || s.Looks < EnoughLooks || s.Stood < EnoughTime:
+	case s.CanArrive():
 		return Arriving
 	case s.Acknowledged-s.Seen <= s.Hidden:
 		return Unknown
 	}
 	return Missing
+}
+
+// CanArrive reports whether what is absent may still come.
+func (s Sight) CanArrive() bool {
+	return s.Grew || s.Quiet < s.Patience || s.Looks < EnoughLooks || s.Stood < EnoughTime
 }
 
 // uncountable are names whose events the service drops, changes or keeps elsewhere.
