@@ -15,6 +15,7 @@ import (
 // stateSaver makes the settled place durable before there is room for more. An import has one.
 type stateSaver interface {
 	save(ctx context.Context, s ledger.State[Position]) error
+	decide(ctx context.Context, p Protocol) error // before the first event is sent
 }
 
 // committer releases the settled records at the front, in order: rejects are handed over, the place
@@ -261,4 +262,10 @@ func (c *committer) await(ctx context.Context, target uint64) error {
 }
 
 // receipt is a state of the ledger in the form of a receipt.
-func (c *committer) receipt(s ledger.State[Position]) Receipt { return newReceipt(c.id, c.source, s) }
+func (c *committer) receipt(s ledger.State[Position]) Receipt {
+	r := newReceipt(c.id, c.source, s)
+	if c.line.isDecided() {
+		r.Protocol = c.line.protocol.name()
+	}
+	return r
+}

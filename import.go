@@ -100,6 +100,10 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
+	if o.Delivery.Protocol, err = run.resumed.protocol(o.Delivery.Protocol); err != nil {
+		return nil, before, errors.Join(err, run.files.close())
+	}
+	run.files.protocol = o.Delivery.Protocol
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
@@ -120,8 +124,6 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 		return nil, before, errors.Join(err, run.files.close())
 	}
 	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
-	run.encoder, _ = run.line.encoders.Get().(*encoder)
-	run.encoder.trust(source)
 	run.ticker = startProgress(run.line, o.OnProgress)
 	return run, before, nil
 }
@@ -299,6 +301,13 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	}
 	p, record := r.line, &r.record
 	begins := record.next(ev)
+	if r.encoder == nil && ev.isReadable() {
+		var err error
+		if r.encoder, err = p.encoder(ctx, true); err != nil {
+			return err
+		}
+		r.encoder.trust(r.source)
+	}
 	var o offered
 	refusal := p.offer(r.encoder, ev, &o)
 	if refusal != nil && p.rejects == nil {

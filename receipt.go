@@ -65,6 +65,7 @@ func (s Stats) String() string {
 type Receipt struct {
 	ID               string    `json:"id"`
 	Source           string    `json:"source,omitempty"`
+	Protocol         Protocol  `json:"protocol,omitempty"` // how events were sent; empty: none was
 	Read             int64     `json:"read"`
 	Acknowledged     int64     `json:"acknowledged"`
 	Rejected         int64     `json:"rejected"`

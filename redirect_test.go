@@ -186,13 +186,12 @@ func TestFuzzedPlacesStayAtHome(t *testing.T) {
 		return answer(r, status, "", "Location", place), nil
 	})
 	client := newFakeClient(t, transport)
-	event := func() io.ReadCloser { return io.NopCloser(strings.NewReader("{}")) }
 	for i := range count {
 		place = hostilePlace(random)
 		switch status = []int{301, 302, 303, 307, 308, 200, 200}[i%7]; {
 		case status != 200:
 			require.Error(t, create(t.Context(), client))
-			answered := client.core.capturePost(t.Context(), captureOperation, event, 2, false)
+			answered := client.core.capturePost(t.Context(), batchOperation, textBody("{}"), http.Header{}, 1<<10)
 			require.NoError(t, answered.Err)
 			require.Equal(t, status, answered.Status)
 		case i%7 == 5:

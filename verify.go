@@ -125,6 +125,7 @@ type Verification struct {
 	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, that can explain what is missing
 	Notes       []string           `json:"notes,omitempty"`       // what could not be found out, and why
 	Gate        GateOptions        `json:"gate"`                  // of the import
+	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
 }
 
 // ArrivalCell compares the events of one name in one period.
@@ -231,7 +232,7 @@ func (o VerifyOptions) check(r Receipt) error {
 func (v *Verification) Missing(source Source) Source {
 	ids := slices.Clone(v.MissingIDs)
 	slices.SortFunc(ids, compareIDs)
-	return missingSource{source, v.ID, v.Gate, ids}
+	return missingSource{source, v.ID, v.Gate, v.Protocol, ids}
 }
 
 // UnmarshalJSON reads what json.Marshal has written.

@@ -20,7 +20,7 @@ import (
 func (v *verifier) result(ctx context.Context) *Verification {
 	r := &Verification{
 		ID: v.id, CheckedAt: v.now().UTC(), Looks: v.memory.Looks, Acknowledged: v.receipt.Acknowledged, Unsure: v.receipt.Unconfirmed,
-		Cells: []ArrivalCell{}, Gate: v.options.Gate, MissingIDs: v.finds.missing, Notes: v.notes,
+		Cells: []ArrivalCell{}, Gate: v.options.Gate, Protocol: v.receipt.Protocol, MissingIDs: v.finds.missing, Notes: v.notes,
 	}
 	worst, names := arrival.Complete, map[string]bool{}
 	for i := range v.table.Cells {

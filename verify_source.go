@@ -31,8 +31,8 @@ type derived struct {
 	numbers  wire.Numbering
 }
 
-func newDerived(importID string, gate GateOptions) *derived {
-	rules := gate.rules(wire.ProtocolUnknown, time.Now)
+func newDerived(importID string, gate GateOptions, p Protocol) *derived {
+	rules := gate.rules(rulesOf[p], time.Now)
 	return &derived{
 		encoder:  &encoder{Encoder: wire.NewEncoder(wire.NewGate(rules), newStamps(importID), maphash.MakeSeed())},
 		identity: wire.NewIdentity(importID, gate.ContentIDs),
@@ -134,15 +134,12 @@ func (r *rejectedIDs) add(line []byte, importID string) {
 	id, note, _ := statefile.ReadLine(text)
 	switch {
 	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
-	case note != nil && note.Reason == reasonUnconfirmed:
+	case note != nil && note.Reason == string(ReasonUnconfirmed):
 		r.unsure = append(r.unsure, id)
 	default:
 		r.refused = append(r.refused, id)
 	}
 }
-
-// reasonUnconfirmed is the reason of events whose fate is not known.
-const reasonUnconfirmed = "unconfirmed"
 
 const (
 	sortedName      = "verify.uuids"
@@ -186,7 +183,7 @@ func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 		return err
 	}
 	var read, strange int64
-	d := newDerived(v.id, v.options.Gate)
+	d := newDerived(v.id, v.options.Gate, v.receipt.Protocol)
 	d.encoder.trust(v.options.Source)
 	for ev, err := range sourceEvents(ctx, v.options.Source, v.receipt.Last) {
 		if err != nil {
@@ -227,6 +224,7 @@ type missingSource struct {
 	source   Source
 	importID string
 	gate     GateOptions
+	protocol Protocol
 	ids      []uuid.UUID // sorted
 }
 
@@ -239,7 +237,7 @@ func (s missingSource) Unwrap() Source { return s.source }
 // Events implements Source.
 func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := newDerived(s.importID, s.gate)
+		d := newDerived(s.importID, s.gate, s.protocol)
 		for ev, err := range s.source.Events(ctx, after) {
 			if err != nil {
 				yield(ev, err)

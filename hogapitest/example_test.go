@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -90,6 +93,48 @@ func ExampleProject_NextRuns() {
 	// Starting
 	// Running
 	// Failed
+}
+
+// Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.
+func ExampleResults() {
+	server := hogapitest.New()
+	server.Script(ops.Capture, hogapitest.Results(func(i int, e hogapitest.StoredEvent) hogapitest.Result {
+		if e.Event == "tested" {
+			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
+		}
+		return hogapitest.Result{} // the service's own judgement
+	}))
+	body := `{"created_at":"2026-03-04T12:00:00Z","historical_migration":true,"batch":[
+		{"event":"tested","uuid":"0191c0de-0000-5000-8000-000000000001","distinct_id":"max","timestamp":"2024-05-01T10:00:00Z",
+		 "options":{"disable_skew_correction":true}},
+		{"event":"ordered","uuid":"0191c0de-0000-5000-8000-000000000002","distinct_id":"max","timestamp":"2024-05-01T10:00:00Z",
+		 "options":{"disable_skew_correction":true}}]}`
+	r, err := http.NewRequest("POST", "https://fake.example/i/v1/analytics/events", strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + hogapitest.DefaultProjectKey, "Content-Type": "application/json", "User-Agent": "mine/1",
+		"PostHog-Sdk-Info": "mine/1", "PostHog-Attempt": "1", "PostHog-Request-Id": "0191c0de-0000-4000-8000-000000000009",
+		"PostHog-Request-Timestamp": "2026-03-04T12:00:00Z",
+	} {
+		r.Header.Set(name, value)
+	}
+	resp, err := server.Transport().RoundTrip(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.ReplaceAll(string(answer), "},", "},\n"))
+	fmt.Println("stored:", server.Ledger().Len(), "duties not kept:", len(server.Breaches()))
+	// Output:
+	// {"results":{"0191c0de-0000-5000-8000-000000000001":{"result":"drop","details":"event_restriction_drop"},
+	// "0191c0de-0000-5000-8000-000000000002":{"result":"ok"}}}
+	// stored: 1 duties not kept: 0
 }
 
 // The ledger holds every commit, duplicates included: here the connection was lost after the service had stored the batch.

@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"io"
 	"slices"
 	"time"
 )
@@ -98,8 +99,17 @@ func WithRepeatedCursors() Option { return func(s *Server) { s.repeatCursors = t
 func WithQuota(q Quota) Option { return func(s *Server) { s.quota = q } }
 
 // WithMaxBody sets the greatest body of a capture request in bytes as received; decompressed it may be 5 times that.
-// The default is the service's 20 MiB.
+// The default is the service's 20 MiB for /batch/ and 10 MiB for v1.
 func WithMaxBody(n int) Option { return func(s *Server) { s.maxBody = n } }
+
+// WithoutV1 leaves capture v1 out, as on a self-hosted server: 404, and no JSON. The eras before E3 have none.
+func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
+
+// WithDecoder gives capture v1 a decoder for a Content-Encoding. It has gzip, deflate and zstd; without a decoder it refuses br (415),
+// since this module depends on no brotli library. [github.com/andybalholm/brotli] has one.
+func WithDecoder(encoding string, decode func(packed io.Reader) (io.Reader, error)) Option {
+	return func(s *Server) { s.decoders[encoding] = decode }
+}
 
 // WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.
 func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvents = n } }

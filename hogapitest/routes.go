@@ -19,6 +19,8 @@ type route struct {
 	serve   func(*Server, *request) answer
 	handler http.Handler // instead of serve
 	root    bool         // not below a project
+
+	protocol protocol // of capture
 }
 
 var routes = []route{
@@ -71,7 +73,8 @@ var routes = []route{
 
 	{op: ops.Do, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
-	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true},
+	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true, protocol: protocolBatch},
+	{op: ops.Capture, method: "POST", pattern: split("/i/v1/analytics/events"), root: true, protocol: protocolV1, since: E3},
 	{op: ops.Preflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
 	{op: OpStorage, method: "GET", pattern: split("/" + storageSegment + "/{file}"), root: true, serve: (*Server).serveFile},
 }

@@ -49,7 +49,7 @@ func (l *lane) fits(i Item) bool {
 		return true
 	}
 	items, bytes := l.s.throttle.batchLimits()
-	if len(b.ends) >= items || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
+	if len(b.ends) >= items || b.ids[i.ID] || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
 		return false
 	}
 	span := l.s.cfg.BatchSpan
@@ -252,11 +252,11 @@ func (l *lane) pack(r *Request) error {
 		return nil
 	}
 	out := chunks{spares: s.zips}
-	if err := s.zippers.compress(&out, pieces); err != nil {
+	if err := s.encoders.encode(&out, pieces); err != nil {
 		return err
 	}
 	s.cfg.Budget.Hold(out.size)
-	r.Body = &Body{Plain: plain, Size: out.size, Gzip: true, chunks: out.list}
+	r.Body = &Body{Plain: plain, Size: out.size, Encoded: true, chunks: out.list}
 	return nil
 }
 
@@ -269,7 +269,7 @@ func (l *lane) unpack(r *Request) {
 	}
 	r.Body = nil
 	over := body.end()
-	if !body.Gzip {
+	if !body.Encoded {
 		r.batch.lent = r.batch.lent || !over
 		return
 	}

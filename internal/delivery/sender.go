@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
@@ -10,7 +11,7 @@ type Sender struct {
 	cfg      Config
 	ctx      context.Context //nolint:containedctx // requests may begin
 	throttle *throttle
-	zippers  zippers
+	encoders encoders
 	bodies   *spares // of batches
 	zips     *spares // of compressed bodies
 	running  sync.WaitGroup
@@ -26,7 +27,7 @@ type Sender struct {
 func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
-		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), zippers: newZippers(),
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode),
 		bodies: &spares{most: most / 2}, zips: &spares{most: most / 4},
 	}
 	for i := range c.Lanes {
@@ -71,6 +72,24 @@ func (s *Sender) Failing(err error) {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
 	s.throttle.note(err)
+}
+
+// Ask makes one request of its own kind until it is answered, as requests with items are: what can
+// pass is waited out. The error is why the sending has to stop.
+func (s *Sender) Ask(post func(try int) Answer) error {
+	for try := 1; ; try++ {
+		if err := s.throttle.enter(s.ctx, 0, 0); err != nil {
+			return err
+		}
+		a := post(try)
+		wait, err := s.nextTry(a, try)
+		if err != nil || a.Verdict != Wait {
+			return cmp.Or(err, a.Stop)
+		}
+		if err := pause(s.ctx, nil, wait); err != nil {
+			return err
+		}
+	}
 }
 
 // State is what the throttle does at the moment.

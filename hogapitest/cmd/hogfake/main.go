@@ -41,6 +41,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	flags.SetOutput(out)
 	addr := flags.String("addr", "127.0.0.1:8010", "the address to listen on; port 0 takes a free one")
 	age := flags.String("age", "E4", "the age of the service: E1 (early 2025), E2, E3 (mid 2026) or E4 (late 2026)")
+	noV1 := flags.Bool("no-v1", false, "leave out capture v1, as on a self-hosted server: events come by /batch/ only")
 	empty := flags.Bool("empty", false, "begin without data")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,7 +50,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if !ok || flags.NArg() > 0 {
 		return fmt.Errorf("want -age E1, E2, E3 or E4 (not %q), and no other arguments (not %q)", *age, flags.Args())
 	}
-	fake := hogapitest.New(hogapitest.WithEra(era))
+	options := []hogapitest.Option{hogapitest.WithEra(era)}
+	if *noV1 {
+		options = append(options, hogapitest.WithoutV1())
+	}
+	fake := hogapitest.New(options...)
 	if !*empty {
 		seed(fake.Project(hogapitest.DefaultProject), era)
 	}
