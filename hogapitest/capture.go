@@ -181,6 +181,7 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 		s.ledger.commit(commit, &fitting[i], reason)
 		if reason == "" {
 			s.duties.stored(v, fitting[i].job)
+			s.table.add(project.id, &fitting[i], s.ledger.compact)
 		}
 	}
 	if tooBig {

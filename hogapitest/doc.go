@@ -30,7 +30,8 @@
 // # Capture v1
 //
 // The server has capture v1 unless [WithoutV1] says otherwise. Events of both ways have one ledger, and the operation of both is
-// [ops.Capture]; a request that only asks whether the server has v1 is an [OpProbe]. [Results] scripts what becomes of each event, and
+// [ops.Capture]; a request with an empty batch, which asks whether the server has v1, is
+// [ops.Protocol], so a script of capture meets events only. [Results] scripts what becomes of each event, and
 // [ForeignResult], [DoubledResults] and [HugeResults] answers that are not to be trusted. [Acted] stores the events and then answers as
 // it likes. What v1 asks of clients is judged from the requests alone: see [Server.Breaches].
 //

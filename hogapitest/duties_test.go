@@ -85,6 +85,16 @@ func TestDutyOfAMissingResult(t *testing.T) {
 	assert.Equal(t, hogapitest.DutyFinal, w.Breaches()[0].Duty)
 }
 
+// While the clock stands, a retry's time cannot be new. And an answer that nobody can read says nothing of an event.
+func TestNoDuty(t *testing.T) {
+	w := inProcess(t)
+	w.Script(ops.Capture, hogapitest.Repeat(3, hogapitest.Acted(hogapitest.HTML(200))))
+	for n := range 4 {
+		w.post(v1Batch(v1Event(1)), try(n+1, requestID, now)...)
+	}
+	assert.Empty(t, w.Breaches())
+}
+
 func TestDutiesOfABatch(t *testing.T) {
 	w := inProcess(t)
 	w.post([]byte(`{"created_at":"2026-03-04T11:59:59Z","batch":[` + v1Event(1) + `]}`))

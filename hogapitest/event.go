@@ -188,7 +188,7 @@ func (e *event) check(b *batch, now time.Time) *answer {
 		return badRequest(noEventName)
 	}
 	p := e.special()
-	e.job, _ = asString(p[importID])
+	e.job = asText(p[importID])
 	if e.distinctID == "" {
 		e.distinctID = asText(p["distinct_id"])
 	}

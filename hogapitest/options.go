@@ -102,6 +102,9 @@ func WithQuota(q Quota) Option { return func(s *Server) { s.quota = q } }
 // The default is the service's 20 MiB for /batch/ and 10 MiB for v1.
 func WithMaxBody(n int) Option { return func(s *Server) { s.maxBody = n } }
 
+// WithTimezone sets the time zone of every project, in which a query sees a timestamp and reads a text without a zone. The default is UTC.
+func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }
+
 // WithoutV1 leaves capture v1 out, as on a self-hosted server: 404, and no JSON. The eras before E3 have none.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 
@@ -118,6 +121,7 @@ func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvent
 func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n } }
 
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
+// Queries then know no property but $import_job_id.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
 
 // WithThrottle allows each personal key n management calls within any such time, as the service does with 480 a minute; one more is

@@ -149,5 +149,7 @@ func TestQueryLimits(t *testing.T) {
 	assert.Equal(t, "API key missing required scope 'query:read'", w.refused(403, "permission_denied", "POST", "/query/", hogQL("SELECT uuid FROM events", nil)))
 
 	compact := inProcess(t, hogapitest.WithCompactLedger())
-	assert.Contains(t, fmt.Sprint(compact.refused(400, "invalid_input", "POST", "/query/", hogQL("SELECT uuid FROM events", nil))), "compact")
+	assert.Contains(t, fmt.Sprint(compact.refused(400, "invalid_input", "POST", "/query/", hogQL("SELECT uuid FROM events WHERE properties.n = '1'", nil))), "compact")
+	status, _ := compact.call("POST", "/query/", hogQL("SELECT uuid FROM events WHERE properties.$import_job_id = 'a'", nil))
+	assert.Equal(t, 200, status)
 }

@@ -71,7 +71,7 @@ var routes = []route{
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
-	{op: ops.Do, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+	{op: opQuery, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
 	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true, protocol: protocolBatch},
 	{op: ops.Capture, method: "POST", pattern: split("/i/v1/analytics/events"), root: true, protocol: protocolV1, since: E3},

@@ -40,6 +40,8 @@ type Server struct {
 	quota      Quota
 	reject     func(raw json.RawMessage) int
 	duties     duties
+	table      eventTable
+	answers    map[string]cachedAnswer // of queries
 	down       bool
 
 	listener listener
@@ -70,6 +72,7 @@ type settings struct {
 	rewriteLink       func(link string) string
 	maxBody           int // 0: each protocol's own
 	noV1              bool
+	zone              *time.Location // of every project
 	decoders          map[string]decoder
 	maxBatchEvents    int
 	maxEventBytes     int
@@ -91,7 +94,7 @@ func New(options ...Option) *Server {
 		recent:     map[string][]time.Time{},
 		signatures: map[string]signed{},
 	}
-	s.decoders = map[string]decoder{}
+	s.decoders, s.answers, s.zone = map[string]decoder{}, map[string]cachedAnswer{}, time.UTC
 	for _, option := range options {
 		option(s)
 	}

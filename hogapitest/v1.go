@@ -10,14 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/hogapi/hogapi"
 )
-
-// OpProbe is the operation of a request to capture v1 whose batch is empty, which asks whether a
-// server has capture v1. It is for [Server.Calls] and [Server.Script], so that a script of
-// [ops.Capture] meets events only.
-const OpProbe hogapi.Op = "capture.probe"
 
 // protocol is a way into capture.
 type protocol uint8

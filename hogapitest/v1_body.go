@@ -259,11 +259,11 @@ func (r *v1Request) inject(e *v1Event, options map[string]string) {
 
 // note looks at a property that a client should have sent elsewhere, if it could.
 func (e *v1Event) note(m member) {
-	text, isText := asString(m.value)
+	_, isText := asString(m.value)
 	isBool := string(m.value) == "true" || string(m.value) == "false"
 	switch m.key {
 	case importID:
-		e.job = text
+		e.job = asText(m.value)
 		return
 	case "$session_id", "$window_id", "$product_tour_id":
 		if !isText {

@@ -158,6 +158,7 @@ func (s *Server) storeV1(v *visit, r *v1Request) []EventResult {
 			s.ledger.commit(number, &e.event, unknown)
 			if unknown == "" {
 				s.duties.stored(v, e.job)
+				s.table.add(project.id, &e.event, s.ledger.compact)
 			}
 		}
 		if !result.Absent {

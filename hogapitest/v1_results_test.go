@@ -91,6 +91,7 @@ func TestV1AnswersByScript(t *testing.T) {
 			assert.Equal(t, test.retryAfter, a.Header.Get("Retry-After"), test.fault)
 			if test.tag == "" {
 				assert.False(t, json.Valid([]byte(a.text)), test.fault)
+				assert.Empty(t, a.Header.Get("PostHog-Request-Id"), test.fault)
 			} else {
 				assert.Equal(t, test.tag, a.tag(t), test.fault)
 				assert.Equal(t, requestID, a.Header.Get("PostHog-Request-Id"), test.fault)
@@ -131,6 +132,8 @@ func TestV1Quotas(t *testing.T) {
 	w.SetQuota(hogapitest.QuotaSurveys)
 	assert.Equal(t, []string{"ok", "drop: survey_responses_over_quota"}, w.post(v1Batch(exception(7), v1Event(8, "event", `"survey sent"`))).results(t))
 	assert.Equal(t, uuids(2, 3, 4, 6, 8), w.Ledger().Missing(uuids(1, 2, 3, 4, 5, 6, 7, 8)))
+
+	assert.Equal(t, []string{"drop: missing_event_name"}, w.post(v1Batch(v1Event(4, "event", `""`))).results(t)) // which no quota dropped
 
 	before := w.Ledger().Len() // on /batch/ they go in silence
 	require.Equal(t, 200, w.batch(historical(strings.Replace(event(9), "signed up", "survey sent", 1), event(10))).StatusCode)

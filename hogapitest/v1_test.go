@@ -334,9 +334,9 @@ func TestProbes(t *testing.T) {
 			assert.Equal(t, "empty_batch", a.tag(t))
 		}
 		assert.Equal(t, 503, w.post(v1Batch(v1Event(1))).StatusCode)
-		w.Script(hogapitest.OpProbe, hogapitest.HTML(200))
+		w.Script(ops.Protocol, hogapitest.HTML(200))
 		assert.Equal(t, 200, w.post(v1Batch()).StatusCode)
-		assert.Len(t, w.Calls(hogapitest.OpProbe), 3)
+		assert.Len(t, w.Calls(ops.Protocol), 3)
 		assert.Len(t, w.Calls(ops.Capture), 1)
 	})
 }
