@@ -10,7 +10,7 @@ import (
 // Encoder compresses the bodies of requests. Its zero value stands for the default.
 type Encoder struct {
 	Encoding string            // the Content-Encoding, such as "gzip"
-	New      func() BodyWriter // a writer that is used for one body after another
+	New      func() BodyWriter `json:"-"` // a writer that is used for one body after another
 }
 
 // BodyWriter compresses one body after another: each begins with Reset and ends with Close.
