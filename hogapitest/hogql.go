@@ -227,6 +227,9 @@ func (p *hogParser) expression() hogNode {
 		return hogNode{kind: hogConstant, value: n}
 	case token == hogToken{hogSign, "{"}:
 		name := p.next().text
+		for p.accept(".") {
+			name += "." + p.next().text
+		}
 		p.expect("}")
 		value, ok := p.values[name]
 		if !ok || value == nil {

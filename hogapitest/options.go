@@ -73,6 +73,10 @@ func WithFileDownloadLimit(n int) Option { return func(s *Server) { s.fileDownlo
 // WithHogQLExports turns on the flag of the model hogql for file downloads, without which they are refused (403).
 func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true } }
 
+// WithDataDeletions enables requests to delete events, which are answered 403 without it, as in most projects. Their rates (10 an hour, 5
+// previews a minute) are not limited: [RateLimit] scripts that.
+func WithDataDeletions() Option { return func(s *Server) { s.dataDeletions = true } }
+
 // WithIgnoredRanges makes the storage of files ignore Range: each answer is the whole file.
 func WithIgnoredRanges() Option { return func(s *Server) { s.ignoreRanges = true } }
 

@@ -72,6 +72,7 @@ type settings struct {
 	rewriteLink       func(link string) string
 	maxBody           int // 0: each protocol's own
 	noV1              bool
+	dataDeletions     bool
 	zone              *time.Location // of every project
 	decoders          map[string]decoder
 	maxBatchEvents    int

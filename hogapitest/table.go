@@ -168,6 +168,19 @@ func (t *eventTable) pick(project, job string, n int) []int32 {
 	return taken
 }
 
+// remove takes rows out of their cells.
+func (t *eventTable) remove(rows []int32) {
+	gone := map[int32]bool{}
+	touched := map[cellKey]bool{}
+	for _, i := range rows {
+		gone[i], touched[t.rows[i].key] = true, true
+	}
+	for key := range touched {
+		c := t.cells[key]
+		c.rows = slices.DeleteFunc(c.rows, func(i int32) bool { return gone[i] })
+	}
+}
+
 // keys are the cells that a query may want, in one order.
 func (t *eventTable) keys(wanted func(cellKey) bool) (list []cellKey) {
 	for k, c := range t.cells {
