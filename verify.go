@@ -54,8 +54,9 @@ type VerifyOptions struct {
 	// Rejects are the paths of the import's reject files. They say which events of the source were not
 	// taken, and which have a fate that is not known.
 	Rejects []string
-	// EveryUUID compares the uuids of all cells and not only of those whose counts differ, so that a
-	// foreign event cannot stand in for a lost one: 10,000 a call. It needs the Source.
+	// EveryUUID compares the uuids of all cells, 10,000 a call, also where all counts are right: one event
+	// too many can hide one too few. Without it that is done once an event is found that is foreign or has
+	// moved. It needs the Source.
 	EveryUUID bool
 	// Dir is a folder for what has been found, so that a Verify that was ended continues, and later ones
 	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time

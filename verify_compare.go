@@ -45,7 +45,7 @@ func (v *verifier) isSuspect(i int) bool {
 	case arrival.Unknown:
 		return !arrival.IsUncountable(v.table.Cells[i].Name)
 	default:
-		return v.options.EveryUUID
+		return v.options.EveryUUID || v.every
 	}
 }
 
@@ -125,6 +125,26 @@ func (v *verifier) compare(ctx context.Context) error {
 	if v.found, err = v.files.openCompared(v.memory.Looks); err != nil {
 		return err
 	}
+	if err := v.compareCells(ctx, sorted); err != nil {
+		return err
+	}
+	v.every = len(v.table.Outside) > 0
+	for _, f := range v.found {
+		v.every = v.every || f.Strange > 0
+	}
+	if v.every {
+		if err := v.compareCells(ctx, sorted); err != nil {
+			return err
+		}
+	}
+	if err := v.compareOutside(ctx, sorted); err != nil {
+		return err
+	}
+	return v.settleAbsent(ctx)
+}
+
+// compareCells compares the suspect cells that were not compared before.
+func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) error {
 	for i := range v.table.Cells {
 		if _, done := v.found[i]; done || !v.isSuspect(i) {
 			continue
@@ -134,10 +154,7 @@ func (v *verifier) compare(ctx context.Context) error {
 		}
 		v.progress(ctx, VerifyProgress{Step: "compare uuids", Done: int64(i + 1), Total: int64(len(v.table.Cells))})
 	}
-	if err := v.compareOutside(ctx, sorted); err != nil {
-		return err
-	}
-	return v.settleAbsent(ctx)
+	return nil
 }
 
 // compareCell compares the uuids of a cell.
