@@ -30,6 +30,7 @@ type cellFinds struct {
 	missing, arriving, moved, foreign int64
 
 	come      int64  // since they were listed
+	again     int64  // rejects that were imported since
 	unsettled bool   // the absent events may all be unconfirmed ones
 	why       string // not all of it was compared
 }
@@ -118,6 +119,10 @@ func (v *verifier) lookBeyond(ctx context.Context) error {
 
 // compare names what is missing, moved and foreign.
 func (v *verifier) compare(ctx context.Context) error {
+	var err error
+	if v.rejected, err = readRejects(ctx, v.options.Rejects, v.id); err != nil {
+		return err
+	}
 	sorted, err := v.sortSource(ctx)
 	if err != nil {
 		return err
@@ -209,10 +214,16 @@ func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i
 // compareOutside finds out which uuids are the source's, of those that are not in their cell.
 func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) error {
 	for i, f := range v.found {
-		for _, id := range f.Foreign[:min(len(f.Foreign), mostOtherIDs)] {
-			v.finds.strange[id] = v.table.Cells[i].Key
+		finds := &v.finds.cells[i]
+		finds.foreign = f.Strange
+		for n, id := range f.Foreign {
+			switch {
+			case v.rejected.has(id):
+				finds.foreign, finds.again = finds.foreign-1, finds.again+1
+			case n < mostOtherIDs:
+				v.finds.strange[id] = v.table.Cells[i].Key
+			}
 		}
-		v.finds.cells[i].foreign = f.Strange
 	}
 	for n, key := range v.table.SortedOutside() {
 		if n == mostOutsideList || len(v.finds.strange) >= 2*mostOtherIDs {
@@ -250,6 +261,10 @@ func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
 		if err != nil || len(v.finds.strange) >= 2*mostOtherIDs {
 			find.why = "not all of its uuids could be listed"
 			break
+		}
+		if v.rejected.has(id) {
+			find.again++
+			continue
 		}
 		find.foreign++
 		v.finds.strange[id] = key

@@ -131,6 +131,17 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	assert.Contains(t, v.String(), "a reject file is not in Rejects")
 	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
 	assert.Equal(t, lost, v.MissingIDs)
+
+	importInto(t, client, v.Missing(source))
+	_, err = client.Import(t.Context(), hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
+	require.NoError(t, err)
+	v, err = client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "the reject has kept the ID of its first import")
+	v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")
 	_, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }

@@ -77,7 +77,7 @@ func (v *verifier) cell(i int) (ArrivalCell, arrival.State) {
 		c.Reason = v.finds.cells[i].why
 	case state == arrival.TooMany:
 		c.Foreign = seen.Seen - row.Acknowledged - row.Unsure
-		c.Reason = cmp.Or(v.finds.cells[i].why, "more than were sent: the ID was used for other data too, or the receipt is of an older checkpoint")
+		c.Reason = cmp.Or(v.finds.cells[i].why, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint")
 	default:
 		c.Reason = v.reason(i)
 	}
@@ -112,6 +112,8 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *ArrivalCell) arrival.
 	case finds.unsettled:
 		c.Reason = "without Rejects it is not known whether the absent events are the unconfirmed ones"
 		return arrival.CompleteUnsure
+	case finds.again > 0:
+		c.Reason = fmt.Sprintf("%d rejected events are there too: they were imported again", finds.again)
 	case f.Unsure > 0:
 		c.Reason = fmt.Sprintf("%d unconfirmed events are not there: import them from the reject file", f.Unsure)
 	case f.Doubled > 0:
@@ -176,8 +178,11 @@ func (v *verifier) outsideCell(key arrival.Key) (ArrivalCell, arrival.State) {
 	case compared && find.why == "":
 		c.Moved, c.Foreign = find.moved, find.foreign
 		c.Reason = "events of the source that have another day or name there"
-		if c.Foreign > 0 {
+		switch {
+		case c.Foreign > 0:
 			state, c.Reason = arrival.TooMany, "events with the import's ID that the source does not have"
+		case c.Moved == 0:
+			state, c.Reason = arrival.Complete, "rejected events that were imported again"
 		}
 	default:
 		c.Moved = n.Seen

@@ -16,17 +16,18 @@ import (
 type verifier struct {
 	job
 
-	options VerifyOptions
-	receipt Receipt
-	table   *arrival.Table
-	files   verifyFiles
-	memory  verifyMemory
-	failed  map[int]string // why the newest look did not count a cell
-	state   []arrival.State
-	found   map[int]arrival.Found // by cell, where uuids were compared
-	finds   findings
-	every   bool // some events are foreign or have moved, so counts can be right by chance
-	notes   []string
+	options  VerifyOptions
+	receipt  Receipt
+	table    *arrival.Table
+	files    verifyFiles
+	memory   verifyMemory
+	failed   map[int]string // why the newest look did not count a cell
+	state    []arrival.State
+	found    map[int]arrival.Found // by cell, where uuids were compared
+	finds    findings
+	rejected rejectedIDs
+	every    bool // some events are foreign or have moved, so counts can be right by chance
+	notes    []string
 }
 
 // verifyMemory is what a folder remembers of the looks.

@@ -178,10 +178,6 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 
 // feed gives the sorter all events of the source that were sent.
 func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
-	rejected, err := readRejects(ctx, v.options.Rejects, v.id)
-	if err != nil {
-		return err
-	}
 	var read, strange int64
 	d := newDerived(v.id, v.options.Gate, v.receipt.Protocol)
 	d.encoder.trust(v.options.Source)
@@ -193,7 +189,7 @@ func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 			v.progress(ctx, VerifyProgress{Step: "read the source", Done: read, Total: v.receipt.Read})
 		}
 		out, sent := d.next(&ev)
-		if !sent || rejected.has(out.UUID) {
+		if !sent || v.rejected.has(out.UUID) {
 			continue
 		}
 		item := arrival.Item{Cell: v.table.Find(out.Time.Truncate(24*time.Hour), ev.Name), ID: out.UUID}
@@ -201,7 +197,7 @@ func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 			strange++
 			continue
 		}
-		if rejected.isUnsure(out.UUID) {
+		if v.rejected.isUnsure(out.UUID) {
 			item.Mark |= arrival.Unsure
 		}
 		for name := range out.Warnings.All {
