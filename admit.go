@@ -195,7 +195,7 @@ func (p *pipeline) assign(o *offered) *EventError {
 		return refusal
 	}
 	p.budget.Hold(-o.size)
-	o.turnDown(&Reject{Event: slices.Clone(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
+	o.turnDown(&Reject{Event: p.line(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
 	p.budget.Hold(o.size)
 	return nil
 }
@@ -214,6 +214,7 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 	default:
 		out := &o.out
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
 		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
 		if p.protocol.name() == ProtocolV1 {

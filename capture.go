@@ -68,8 +68,8 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	return c.line.enqueue(ctx, events, true)
 }
 
-// TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken since there
-// is no room.
+// TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken, since there
+// is no room, or since the server has not yet answered how it takes events.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	defer runtime.KeepAlive(c)
 	return c.line.enqueue(context.Background(), events, false)
@@ -175,7 +175,7 @@ type DeliveryOptions struct {
 	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
-	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(). /batch/ gets gzip always
+	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(); /batch/ gets gzip always
 	Protocol       Protocol      // how events are sent; default: as the server says before the first event
 	NoPreflight    bool          // do not ask before the first event whether the service knows the project key
 }
@@ -261,10 +261,10 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
 	case d.Protocol != ProtocolAuto && c.protocol(d.Protocol) == nil:
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
-	case d.Encoder.New != nil && d.NoCompression:
-		return bad("Delivery.Encoder", d.Encoder.Encoding, "either an encoder or NoCompression, not both")
-	case !d.Encoder.isValid():
-		return bad("Delivery.Encoder", d.Encoder.Encoding, "Gzip(), Zstd(), or an encoder with a Content-Encoding and a function New")
+	case d.Encoder != nil && (isNil(d.Encoder) || !isPathSegment(d.Encoder.Encoding())):
+		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
+	case d.Encoder != nil && d.NoCompression:
+		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
 	case d.FirstAnswer < 0 && d.FirstAnswer != -1:
 		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
 	}

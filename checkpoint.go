@@ -98,6 +98,13 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 	return &s, nil
 }
 
+// receipt is that of the runs before.
+func (s *savedState) receipt() Receipt {
+	r := newReceipt(s.Import, s.Source, s.State)
+	r.Protocol = s.Protocol
+	return r
+}
+
 // protocol is how an import continues: as it began, if that is known.
 func (s *savedState) protocol(asked Protocol) (Protocol, error) {
 	if s == nil || s.Protocol == ProtocolAuto {

@@ -7,10 +7,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Encoder compresses the bodies of requests. Its zero value stands for the default.
-type Encoder struct {
-	Encoding string            // the Content-Encoding, such as "gzip"
-	New      func() BodyWriter `json:"-"` // a writer that is used for one body after another
+// Encoder compresses the bodies of requests.
+type Encoder interface {
+	Encoding() string      // the Content-Encoding, such as "gzip"
+	NewWriter() BodyWriter // is used for one body after another, by one goroutine
 }
 
 // BodyWriter compresses one body after another: each begins with Reset and ends with Close.
@@ -19,29 +19,33 @@ type BodyWriter interface {
 	Reset(to io.Writer)
 }
 
+// Gzip compresses with gzip, which every server takes.
+func Gzip() Encoder { return gzipEncoder{} }
+
+type gzipEncoder struct{}
+
 const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
 
-// Gzip compresses with gzip, which every server takes.
-func Gzip() Encoder {
-	return Encoder{"gzip", func() BodyWriter {
-		w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
-		return w
-	}}
+// Encoding implements Encoder.
+func (gzipEncoder) Encoding() string { return "gzip" }
+
+// NewWriter implements Encoder.
+func (gzipEncoder) NewWriter() BodyWriter {
+	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	return w
 }
 
 // Zstd compresses with Zstandard, which capture v1 takes: smaller bodies for about the same time.
-func Zstd() Encoder {
-	return Encoder{"zstd", func() BodyWriter {
-		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
-		return w
-	}}
-}
+func Zstd() Encoder { return zstdEncoder{} }
 
-// isValid reports whether an encoder can be used. "identity" is no compression.
-func (e Encoder) isValid() bool {
-	if e.New == nil {
-		return e.Encoding == ""
-	}
-	return isPathSegment(e.Encoding) && e.Encoding != "identity"
+type zstdEncoder struct{}
+
+// Encoding implements Encoder.
+func (zstdEncoder) Encoding() string { return "zstd" }
+
+// NewWriter implements Encoder.
+func (zstdEncoder) NewWriter() BodyWriter {
+	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
+	return w
 }

@@ -24,7 +24,7 @@ type Endpoint struct {
 
 // Endpoints are all endpoints that this package calls.
 func Endpoints() (all []Endpoint) {
-	for _, o := range append(slices.Collect(maps.Values(operations)), batchOperation, captureV1Operation, preflightOperation, protocolOperation) {
+	for _, o := range append(slices.Collect(maps.Values(operations)), batchOperation, preflightOperation, protocolOperation) {
 		all = append(all, Endpoint{o.name, o.method, o.path, o.scope, alternatives[o.name]})
 	}
 	return all

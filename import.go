@@ -108,9 +108,9 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
 		if err := state.limits.judgeBefore(t.Counts()); err != nil {
-			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.files.close())
+			return nil, state.resumed.receipt(), errors.Join(err, run.files.close())
 		}
-		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)
+		before = state.resumed.receipt()
 	}
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	_, isMapped := unwrap[mapSource](source)

@@ -43,7 +43,8 @@ type pipeline struct {
 
 	answered    atomic.Bool   // the host has answered once
 	refusedOnly atomic.Int64  // events in a row, each sent alone, that were answered 400
-	begin       sync.Once     // prepare
+	asking      sync.Once     // negotiate, before the first event is encoded
+	checking    sync.Once     // preflight, before the first event is sent
 	ready       chan struct{} // closed after it
 	ending      sync.Once
 	ended       chan struct{} // closed when result and resultErr are set
@@ -107,7 +108,7 @@ const mostAround = 200
 
 func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.around(begun) }
 
-func (p *pipeline) newEncoder() delivery.Encoder { return p.bodyEncoder().New() }
+func (p *pipeline) newEncoder() delivery.Encoder { return p.bodyEncoder().NewWriter() }
 
 // flush returns when all that was admitted is committed and reported.
 func (p *pipeline) flush(ctx context.Context) error {

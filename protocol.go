@@ -52,14 +52,6 @@ func (c *core) protocol(p Protocol) protocol {
 // rulesOf are the gate's rules where nobody is asked: a check does not know how events will be sent.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 
-// prepare decides how events are sent and checks the project key, before the first event goes out.
-func (p *pipeline) prepare() {
-	defer close(p.ready) // after a stop, nobody sends
-	if p.isDecided() || p.negotiate() {
-		p.preflight()
-	}
-}
-
 // isDecided reports whether it is known how events are sent.
 func (p *pipeline) isDecided() bool {
 	select {
@@ -80,7 +72,11 @@ func (p *pipeline) decide(how protocol) {
 
 // encoder returns one once it is known how events are sent. The first call asks for it.
 func (p *pipeline) encoder(ctx context.Context, wait bool) (*encoder, error) {
-	p.begin.Do(func() { go p.prepare() })
+	p.asking.Do(func() {
+		if !p.isDecided() {
+			go p.negotiate()
+		}
+	})
 	if !wait && !p.isDecided() {
 		if err := p.whyClosed(); err != nil {
 			return nil, err
@@ -99,8 +95,8 @@ func (p *pipeline) encoder(ctx context.Context, wait bool) (*encoder, error) {
 }
 
 // negotiate asks the server how it takes events, and makes the answer durable: one import never mixes
-// two protocols. It reports whether there is one.
-func (p *pipeline) negotiate() bool {
+// two protocols.
+func (p *pipeline) negotiate() {
 	request := &delivery.Request{ID: uuid.New(), Begun: time.Now()}
 	var how protocol
 	err := p.sender.Ask(func(try int) (a delivery.Answer) {
@@ -116,10 +112,9 @@ func (p *pipeline) negotiate() bool {
 	}
 	if err != nil {
 		p.stop(err)
-		return false
+		return
 	}
 	p.decide(how)
-	return true
 }
 
 // ask sends a request without events to capture v1, which refuses it with words of its own. A server

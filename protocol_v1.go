@@ -59,8 +59,8 @@ func (captureV1) success(r captureAnswer, of *delivery.Request) (a delivery.Answ
 
 // refusal is why a request that is wrong as a whole stops the import.
 func (captureV1) refusal(r captureAnswer) StopReason {
-	if r.Status == http.StatusRequestEntityTooLarge || capturev1.ParseError(r.Body).IsAboutEvent() {
-		return ""
+	if capturev1.ParseError(r.Body).IsAboutRequest() {
+		return StopRefused
 	}
-	return StopRefused
+	return ""
 }

@@ -149,7 +149,7 @@ func TestImportFollowsNoRedirect(t *testing.T) {
 	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL("http://home.test"), WithInsecureHTTP())
 	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
 		for location = range redirectTargets {
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoPreflight: true}})
+			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoPreflight: true, Protocol: ProtocolBatch}})
 			require.NoError(t, err)
 			ev := testEvent()
 			require.NoError(t, capture.Enqueue(t.Context(), ev))

@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -62,7 +63,7 @@ func (p *pipeline) post(request *delivery.Request) delivery.Answer {
 	start, how := time.Now(), p.protocol
 	body := upload{open: request.Body.Open, size: int64(request.Body.Size)}
 	if request.Body.Encoded {
-		body.encoding = p.bodyEncoder().Encoding
+		body.encoding = p.bodyEncoder().Encoding()
 	}
 	header := http.Header{}
 	how.header(header, request)
@@ -72,7 +73,7 @@ func (p *pipeline) post(request *delivery.Request) delivery.Answer {
 
 // bodyEncoder compresses the bodies. The endpoint /batch/ knows gzip only.
 func (p *pipeline) bodyEncoder() Encoder {
-	if p.protocol.name() == ProtocolBatch || p.set.Encoder.New == nil {
+	if p.protocol.name() == ProtocolBatch || p.set.Encoder == nil {
 		return Gzip()
 	}
 	return p.set.Encoder
@@ -105,12 +106,20 @@ func shortWord(word string) string {
 	return strings.ToValidUTF8(word[:min(len(word), most)], "")
 }
 
+// line is a sent event as a line of a file.
+func (p *pipeline) line(event []byte) []byte {
+	if p.protocol.name() == ProtocolV1 {
+		return wire.Lower(event)
+	}
+	return slices.Clone(event)
+}
+
 // mostRefused is how many events in a row, each sent alone, may be answered 400 with none
 // accepted in between: what refuses everything is not the service.
 const mostRefused = 100
 
 // refused is told of an event that the service has refused: alone, or by name.
-func (p *pipeline) refused(seq uint64, wire []byte, a delivery.Answer) error {
+func (p *pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	reason := ReasonAnswer400
 	switch {
 	case a.Verdict == delivery.Each:
@@ -123,27 +132,29 @@ func (p *pipeline) refused(seq uint64, wire []byte, a delivery.Answer) error {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
 		return &StopError{Reason: StopRefused, Status: a.Status, Err: err}
 	}
-	p.ledger.Refuse(seq, string(reason), len(wire), p.rejectOf(reason, wire, a))
+	held, reject := p.rejectOf(reason, event, a)
+	p.ledger.Refuse(seq, string(reason), held, reject)
 	p.committer.signal()
 	return nil
 }
 
 // unsure is told of an event whose fate no answer names.
-func (p *pipeline) unsure(seq uint64, wire []byte, a delivery.Answer) error {
+func (p *pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
 	a.Err = errors.New("two answers did not name the event")
 	if a.Reason != "" {
 		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))
 	}
-	p.ledger.Unconfirm(seq, len(wire), p.rejectOf(ReasonUnconfirmed, wire, a))
+	held, reject := p.rejectOf(ReasonUnconfirmed, event, a)
+	p.ledger.Unconfirm(seq, held, reject)
 	p.committer.signal()
 	return nil
 }
 
 // rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
-func (p *pipeline) rejectOf(reason Reason, wire []byte, a delivery.Answer) func(Position, [16]byte) *Reject {
-	event := slices.Clone(wire)
+func (p *pipeline) rejectOf(reason Reason, sent []byte, a delivery.Answer) (held int, of func(Position, [16]byte) *Reject) {
+	event := p.line(sent)
 	p.budget.Hold(len(event))
-	return func(place Position, id [16]byte) *Reject {
+	return len(event), func(place Position, id [16]byte) *Reject {
 		return &Reject{
 			Event: event, UUID: uuid.UUID(id), Position: place, Status: a.Status,
 			Err: &EventError{Reason: reason, Position: place, Field: "event", Err: a.Err},
@@ -191,6 +202,7 @@ var preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", ""
 // endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
 // know, it says so once.
 func (p *pipeline) preflight() {
+	defer close(p.ready) // after a stop, nobody sends
 	if p.set.NoPreflight {
 		return
 	}
@@ -326,11 +338,13 @@ func unreachable(err error) StopReason {
 func (r captureAnswer) words() error {
 	const most = 200
 	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
-	switch said := httptry.ParseErrorBody(contentType, text); {
+	switch said, tagged := httptry.ParseErrorBody(contentType, text), capturev1.ParseError(text); {
 	case len(text) == 0:
 		return fmt.Errorf("the server answered %d without a text", r.Status)
 	case httptry.IsPage(contentType, text):
 		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
+	case tagged.Tag != "":
+		text = []byte(strings.TrimSuffix(tagged.Tag+": "+tagged.Description, ": "))
 	case said.Detail != "":
 		text = []byte(said.Detail)
 	case text[0] == '{' || text[0] == '[':

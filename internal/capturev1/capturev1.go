@@ -140,10 +140,12 @@ func ParseError(body []byte) (e Error) {
 // IsEmptyBatch reports whether the endpoint has answered a request without events, as only it does.
 func (e Error) IsEmptyBatch() bool { return e.Tag == "empty_batch" }
 
-// IsAboutEvent reports whether one event of a request makes the service refuse all of them.
-func (e Error) IsAboutEvent() bool {
+// IsAboutRequest reports whether the service refuses a request whatever its events are. Other
+// refusals can be about one event.
+func (e Error) IsAboutRequest() bool {
 	switch e.Tag {
-	case "request_parsing_error", "missing_event_uuid", "invalid_event_uuid", "duplicate_event_uuid":
+	case "missing_required_headers", "invalid_header_value", "invalid_query_param", "missing_query_params",
+		"empty_body", "empty_batch", "invalid_batch", "request_decoding_error":
 		return true
 	}
 	return false

@@ -79,8 +79,8 @@ func TestAnswerWithManyResultsFits(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	assert.True(t, ParseError([]byte(`{"error":"empty_batch","error_description":"…"}`)).IsEmptyBatch())
-	assert.True(t, ParseError([]byte(`{"error":"duplicate_event_uuid"}`)).IsAboutEvent())
-	assert.False(t, ParseError([]byte(`{"error":"invalid_batch"}`)).IsAboutEvent())
+	assert.False(t, ParseError([]byte(`{"error":"duplicate_event_uuid"}`)).IsAboutRequest())
+	assert.True(t, ParseError([]byte(`{"error":"invalid_batch"}`)).IsAboutRequest())
 	assert.True(t, ParseError([]byte(`{"error":"billing_limit_exceeded"}`)).IsQuota())
 	for _, other := range []string{``, `<html>`, `[]`, `{"error":1}`, `{"type":"x"}`} {
 		assert.Zero(t, ParseError([]byte(other)), other)
