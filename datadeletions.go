@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -205,7 +204,7 @@ func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionReques
 		case d.SubmissionID == nil:
 			return errors.New("it has no submission_id")
 		case strings.TrimSpace(d.Query) != of.query():
-			return fmt.Errorf("it is of another query than the one that was sent")
+			return errors.New("it is of another query than the one that was sent")
 		}
 		return isAskedFor("submission_id", *d.SubmissionID, of.submission())
 	}

@@ -211,7 +211,7 @@ func (o VerifyOptions) check(r Receipt) error {
 	case acknowledged != r.Acknowledged || unsure != r.Unconfirmed:
 		return bad("receipt.Days", strconv.FormatInt(acknowledged+unsure, 10), fmt.Sprintf(
 			"rows that add up to the %d acknowledged and %d unconfirmed events: the receipt as Import returned it", r.Acknowledged, r.Unconfirmed))
-	case r.Acknowledged+r.Unconfirmed > 0 && (r.Oldest.IsZero() || r.Newest.Before(r.Oldest)) && r.Acknowledged > 0:
+	case r.Acknowledged > 0 && (r.Oldest.IsZero() || r.Newest.Before(r.Oldest)):
 		return bad("receipt.Oldest", "", "a time, and Newest not before it: the receipt as Import returned it")
 	case o.Source != nil && !canBeRead(o.Source):
 		return bad("VerifyOptions.Source", "", "a source with a function to read, or none")

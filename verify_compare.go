@@ -68,8 +68,12 @@ func (v *verifier) explain(ctx context.Context) error {
 	if err := v.save(); err != nil {
 		return err
 	}
-	if short {
+	if look := &v.memory.Look; short && !look.Beyond {
 		if err := v.lookBeyond(ctx); err != nil {
+			return err
+		}
+		look.Beyond = true
+		if err := v.save(); err != nil {
 			return err
 		}
 	}

@@ -157,7 +157,8 @@ func (f *verifyFiles) forget() error {
 	if f.log != nil {
 		err, f.log = f.log.Close(), nil
 	}
-	for _, name := range []string{f.compared(), f.path(sortedName)} {
+	parts, _ := filepath.Glob(f.path(arrival.Parts)) // the pattern is valid
+	for _, name := range append(parts, f.compared(), f.path(sortedName)) {
 		if failed := os.Remove(name); !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)
 		}

@@ -56,10 +56,10 @@ func (v *verifier) result(ctx context.Context) *Verification {
 	return r
 }
 
-func (r *Verification) add(to *[]ArrivalCell, cell ArrivalCell) {
+func (v *Verification) add(to *[]ArrivalCell, cell ArrivalCell) {
 	*to = append(*to, cell)
-	r.MissingEvents += cell.Missing
-	r.ForeignEvents += cell.Foreign
+	v.MissingEvents += cell.Missing
+	v.ForeignEvents += cell.Foreign
 }
 
 // cell is what was found of a cell of the receipt.
@@ -72,6 +72,8 @@ func (v *verifier) cell(i int) (ArrivalCell, arrival.State) {
 	switch {
 	case compared:
 		state = v.comparedCell(i, f, &c)
+	case state == arrival.Complete && v.finds.why(i) != "": // its uuids were to be compared too
+		state, c.Reason = arrival.Unknown, v.finds.why(i)
 	case state == arrival.Missing:
 		c.Missing = row.Acknowledged - seen.Seen
 		c.Reason = v.finds.cells[i].why

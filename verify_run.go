@@ -45,6 +45,7 @@ type verifyMemory struct {
 type verifyLook struct {
 	Began   time.Time        `json:"began"`
 	Ended   bool             `json:"ended"`
+	Beyond  bool             `json:"beyond,omitempty"` // the time before and after all events was counted too
 	Todo    []arrival.Window `json:"todo"`
 	Done    int64            `json:"done"` // windows
 	Seen    []arrival.Counts `json:"seen"` // by cell

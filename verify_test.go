@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -274,7 +275,7 @@ func TestVerifyAnotherSource(t *testing.T) {
 		}
 		return nil
 	}))
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: with(spread(30), func(i int64, ev *hogapi.Event) error {
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: with(spread(30), func(i int64, _ *hogapi.Event) error {
 		if i == 9 {
 			return hogapi.Skip("not here either")
 		}
@@ -292,9 +293,12 @@ func TestVerifyContinues(t *testing.T) {
 	const n = 400 // 11 months
 	receipt := receiptOf(t, spread(n))
 	server := hogapitest.New()
-	importInto(t, server.Client(t), with(spread(n), func(i int64, _ *hogapi.Event) error {
+	importInto(t, server.Client(t), with(spread(n), func(i int64, ev *hogapi.Event) error {
 		if i%50 == 0 {
 			return hogapi.Skip("lost")
+		}
+		if i == 77 {
+			ev.Timestamp = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		return nil
 	}))
@@ -329,6 +333,16 @@ func TestVerifyContinues(t *testing.T) {
 		want = append(want, uuidOf(i))
 	}
 	assert.Equal(t, sortedIDs(want...), v.MissingIDs, "%v", v)
+	assert.Equal(t, []uuid.UUID{uuidOf(77)}, v.MovedIDs)
+	require.Len(t, v.Outside, 1)
+	assert.EqualValues(t, 1, v.Outside[0].Seen, "what was counted is not counted twice")
+	left, err := os.ReadDir(o.Dir)
+	require.NoError(t, err)
+	var names []string
+	for _, file := range left {
+		names = append(names, file.Name())
+	}
+	assert.Equal(t, []string{"verify.json", "verify.lock"}, names)
 }
 
 // A folder has one owner and one import.

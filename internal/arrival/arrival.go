@@ -85,8 +85,9 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 		switch len(r.Period) {
 		case len(monthLayout):
 			t.grain = max(t.grain, byMonth)
+			t.widen(r.Key, oldest.IsZero())
 		case len(dayLayout):
-			t.widen(r.Period)
+			t.widen(r.Key, oldest.IsZero())
 			if r.Period < epoch.Format(dayLayout) {
 				r.Period = r.Period[:len(monthLayout)]
 			}
@@ -109,12 +110,17 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 	return t
 }
 
-// widen takes in the day of an event that may not be acknowledged.
-func (t *Table) widen(day string) {
-	if at, err := time.Parse(dayLayout, day); err == nil {
-		t.from = earliest(t.from, at)
-		if t.until.Before(at.AddDate(0, 0, 1)) {
-			t.until = at.AddDate(0, 0, 1)
+// widen takes in the days of events that may not be acknowledged: the days of a month only where there
+// are no acknowledged ones.
+func (t *Table) widen(k Key, noneAcknowledged bool) {
+	span := t.Span(k)
+	switch {
+	case noneAcknowledged && t.from.IsZero():
+		t.from, t.until = span.From, span.Until
+	case noneAcknowledged || len(k.Period) == len(dayLayout):
+		t.from = earliest(t.from, span.From)
+		if t.until.Before(span.Until) {
+			t.until = span.Until
 		}
 	}
 }

@@ -42,6 +42,16 @@ func TestWindows(t *testing.T) {
 	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unsure.Windows()), "an event that may not have been taken has its day too")
 }
 
+// Without an acknowledged event there are only the rows to go by.
+func TestWindowsOfUnsureEvents(t *testing.T) {
+	t.Parallel()
+	unsure := func(period string) Row { return Row{Key: Key{period, "a"}, Unsure: 1} }
+	days := NewTable([]Row{unsure("2024-03-04"), unsure("2024-03-02")}, time.Time{}, time.Time{})
+	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(days.Windows()))
+	months := NewTable([]Row{unsure("2024-03")}, time.Time{}, time.Time{})
+	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01"}, windows(months.Windows()))
+}
+
 func TestHalves(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"2024-03-01", "2024-03-02 to 2024-03-03"}, windows(Window{date("2024-03-01"), date("2024-03-04")}.Halves()))

@@ -51,6 +51,9 @@ const (
 	mostRuns     = 64
 )
 
+// Parts is the pattern of the names of a sorter's own files, which one that was ended leaves.
+const Parts = "uuids-*.part"
+
 // Sorter sorts items on disk, in little memory.
 type Sorter struct {
 	folder string
