@@ -225,3 +225,22 @@ func TestCulpritOfCaptureV1IsFound(t *testing.T) {
 		assert.Empty(t, server.Breaches())
 	})
 }
+
+// A small flush is one request, however many persons it is of.
+func TestSmallFlushIsOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
+		server := hogapitest.New()
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Linger: time.Hour}})
+		require.NoError(t, err)
+		for round := range 3 {
+			for i := range 5 {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))
+			}
+			require.NoError(t, capture.Flush(t.Context()))
+			assert.Len(t, server.Calls(ops.Capture), round+1)
+		}
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+	}
+}

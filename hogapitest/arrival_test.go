@@ -67,6 +67,11 @@ func TestCopiesMergeLate(t *testing.T) {
 	assert.JSONEq(t, `[[7,6]]`, w.count("count(), uniqExact(uuid)"))
 	w.MergeEvents()
 
+	// The last copy stays.
+	w.post(v1Batch(v1Event(1, "properties", `{"$import_job_id":"job"}`, "timestamp", `"2025-01-02T09:00:00Z"`, "event", `"e1"`)), try(1, uuid.NewString(), now)...)
+	w.MergeEvents()
+	assert.JSONEq(t, `[["2025-01-02T09:00:00Z"]]`, w.rows("SELECT timestamp FROM events WHERE toString(uuid) = {id}", map[string]any{"id": uuids(1)[0].String()}))
+
 	// Another name, day or distinct id is another event, for good.
 	for _, other := range [][]string{{"event", `"other"`}, {"timestamp", `"2025-02-01T00:00:00Z"`}, {"distinct_id", `"other"`}} {
 		base := []string{"properties", `{"$import_job_id":"job"}`, "timestamp", `"2025-01-02T10:00:00Z"`, "event", `"e1"`}
@@ -126,8 +131,12 @@ func TestPagesOfUUIDs(t *testing.T) {
 	cell := strings.Replace(query, "AND toString", "AND event = 'e0' AND timestamp < toDateTime('2025-01-02T00:00:00Z') AND toString", 1)
 	assert.Len(t, w.asked(cell, map[string]any{"after": ""})["results"], 7)
 	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 3)
+	w.importAll(6, 12)
+	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 3)
+	w.importAll(66, 0, 48) // into a cell that has been read in order
+	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 4)
 	copies := w.asked(strings.Replace(query, "GROUP BY uuid_text", "", 1), map[string]any{"after": uuids(58)[0].String()})["results"]
-	assert.Len(t, copies, 6)
+	assert.Len(t, copies, 7)
 	backwards := w.asked(strings.Replace(query, "ORDER BY uuid_text", "ORDER BY uuid_text DESC", 1), map[string]any{"after": ""})["results"]
-	assert.Equal(t, []any{uuids(60)[0].String()}, backwards.([]any)[0])
+	assert.Equal(t, []any{uuids(66)[0].String()}, backwards.([]any)[0])
 }

@@ -61,9 +61,11 @@ func TestDataDeletions(t *testing.T) {
 	status, again := w.call("POST", path, deletion(deletionQuery, submission, deletionOf)) // the same once more
 	assert.Equal(t, 200, status)
 	assert.Equal(t, out, again)
-	status, again = w.call("POST", path, deletion("SELECT uuid FROM events", submission, ""))
-	assert.Equal(t, 409, status)
-	assert.Contains(t, again["detail"], "already used")
+	for _, other := range []string{deletion(deletionQuery+" AND event = 'e1'", submission, deletionOf), deletion(deletionQuery, submission, strings.Replace(deletionOf, `"value":"job"`, `"value":"b"`, 1))} {
+		status, again = w.call("POST", path, other)
+		assert.Equal(t, 409, status)
+		assert.Contains(t, again["detail"], "already used")
+	}
 	assert.Equal(t, []any{id}, pluck(results(w.get("%s", path)), "id"))
 	assert.Equal(t, out, w.get("%s%s/", path, id))
 

@@ -90,7 +90,7 @@ func decoded(decode decoder, body []byte, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if c, ok := r.(io.Closer); ok {
-		defer c.Close() //nolint:errcheck // nothing was written
+		defer c.Close()
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, int64(limit)))
 	if len(plain) >= limit {

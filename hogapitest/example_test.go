@@ -98,7 +98,7 @@ func ExampleProject_NextRuns() {
 // Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.
 func ExampleResults() {
 	server := hogapitest.New()
-	server.Script(ops.Capture, hogapitest.Results(func(i int, e hogapitest.StoredEvent) hogapitest.Result {
+	server.Script(ops.Capture, hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result {
 		if e.Event == "tested" {
 			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
 		}
@@ -167,4 +167,38 @@ func ExampleServer_Ledger() {
 	// acknowledged: 3
 	// commits: 6 unique: 3 changed: 0
 	// map[{ordered 2024-05-01}:3]
+}
+
+// Queries see events late and more than once, as those of the service do.
+func ExampleServer_HoldEvents() {
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
+			yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Offset: 1}}, nil)
+		}
+	})
+	count := func() (n int) {
+		var answer struct{ Results [][]int }
+		body := map[string]any{"refresh": "force_blocking", "query": map[string]any{"kind": "HogQLQuery", "query": "SELECT count() FROM events"}}
+		err := client.Do(context.Background(), hogapi.Request{Method: "POST", Path: "/query/", Body: body}, &answer)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return answer.Results[0][0]
+	}
+	server.HoldEvents()
+	if _, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("stored:", server.Ledger().Len(), "seen:", count())
+	server.ReleaseEvents(-1)
+	fmt.Println("stored:", server.Ledger().Len(), "seen:", count())
+	// Output:
+	// stored: 1 seen: 0
+	// stored: 1 seen: 1
 }

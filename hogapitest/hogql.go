@@ -226,10 +226,7 @@ func (p *hogParser) expression() hogNode {
 		}
 		return hogNode{kind: hogConstant, value: n}
 	case token == hogToken{hogSign, "{"}:
-		name := p.next().text
-		for p.accept(".") {
-			name += "." + p.next().text
-		}
+		name := p.path(p.next().text)
 		p.expect("}")
 		value, ok := p.values[name]
 		if !ok || value == nil {
@@ -251,18 +248,24 @@ func (p *hogParser) field(name string) hogNode {
 	} else if aliased, ok := p.aliases[name]; ok && !p.is(".") { // which hides a column of its name, as in ClickHouse
 		return aliased
 	}
-	for p.is(".") || p.is("[") {
-		if p.next().text == "." {
-			name += "." + p.next().text
-			continue
-		}
-		name += "." + p.next().text
-		p.expect("]")
-	}
+	name = p.path(name)
 	if !slices.Contains(hogColumns, name) && !strings.HasPrefix(name, "properties.") {
 		hogFail("hogql_query_error", "Unable to resolve field: %s", name)
 	}
 	return hogNode{text: name}
+}
+
+// path reads what follows a name: .name or ['name'], any number of times.
+func (p *hogParser) path(name string) string {
+	parts := []string{name}
+	for p.is(".") || p.is("[") {
+		bracket := p.next().text == "["
+		parts = append(parts, p.next().text)
+		if bracket {
+			p.expect("]")
+		}
+	}
+	return strings.Join(parts, ".")
 }
 
 // call reads a call. One of constants is a constant.

@@ -48,6 +48,7 @@ func (n hogNode) eval(group hogGroup) any {
 		return group.column(n.text)
 	case hogOperator:
 		return n.operate(group)
+	case hogCall:
 	}
 	switch n.text {
 	case "count":

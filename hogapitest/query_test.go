@@ -134,9 +134,10 @@ func TestQueryLimits(t *testing.T) {
 	require.Equal(t, 200, w.batch(historical(list...)).StatusCode)
 	w.key = hogapitest.DefaultPersonalKey
 	for query, want := range map[string][2]any{
-		"SELECT uuid FROM events":           {100, true},
-		"SELECT uuid FROM events LIMIT 99":  {99, nil},
-		"SELECT uuid FROM events LIMIT 200": {101, nil},
+		"SELECT uuid FROM events":                         {100, true},
+		"SELECT uuid FROM events ORDER BY toString(uuid)": {100, true},
+		"SELECT uuid FROM events LIMIT 99":                {99, nil},
+		"SELECT uuid FROM events LIMIT 200":               {101, nil},
 	} {
 		status, out := w.call("POST", "/query/", hogQL(query, nil))
 		require.Equal(t, 200, status)

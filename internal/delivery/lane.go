@@ -106,6 +106,9 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 	waiting := s.cfg.Budget.Waiting()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.barrier > 0 && l.number > 0 {
+		return nil, time.Hour, false
+	}
 	if len(l.queue) == 0 {
 		n := len(l.open.ends)
 		if n == 0 {
@@ -153,7 +156,7 @@ func (l *lane) deliver(b *batch) {
 
 // done releases what a batch held.
 func (l *lane) done(b *batch) {
-	held := b.held
+	held, items := b.held, len(b.ends)
 	if !b.lent {
 		l.s.bodies.put(b.body)
 	}
@@ -161,10 +164,15 @@ func (l *lane) done(b *batch) {
 	l.s.mu.Lock()
 	l.spare = append(l.spare, b)
 	l.s.underWay--
-	last := l.s.underWay == 0
+	l.s.items -= items
+	wake := l.s.underWay == 0 && l.s.cfg.Budget.Waiting()
+	if l.s.barrier > 0 && l.number == 0 {
+		l.s.barrier--
+		wake = wake || l.s.barrier == 0
+	}
 	l.s.mu.Unlock()
 	l.s.cfg.Budget.Release(Held{Bytes: held})
-	if last && l.s.cfg.Budget.Waiting() {
+	if wake {
 		l.s.wakeLanes()
 	}
 }

@@ -102,11 +102,11 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 // their batches.
 func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
 	s := idle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 1 << 20, Linger: time.Hour}, "[")
-	full, lingers := s.lanes[1], s.lanes[0]
+	full, lingers := s.lanes[0], s.lanes[1]
 	for i := range uint64(10) {
 		s.Add(Item{Seq: i, Wire: []byte("x"), Key: 1})
 	}
-	s.Add(Item{Seq: 10, Wire: []byte("x"), Key: 0})
+	s.Add(Item{Seq: 10, Wire: []byte("x"), Key: 1})
 	due := func(l *lane) *batch {
 		b, _, _ := l.take()
 		return b

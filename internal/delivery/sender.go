@@ -7,6 +7,9 @@ import (
 )
 
 // Sender sends items over its lanes. It is safe for concurrent use.
+//
+// Few items go out together, whatever their keys: as long as one batch holds all of them, the first
+// lane has it. Only what does not fit spreads over the lanes, until nothing is left.
 type Sender struct {
 	cfg      Config
 	ctx      context.Context //nolint:containedctx // requests may begin
@@ -19,6 +22,9 @@ type Sender struct {
 	mu       sync.Mutex
 	lanes    []*lane
 	underWay int    // batches that are full or being sent
+	items    int    // added and not settled
+	isSpread bool   // items go to the lanes of their keys
+	barrier  int    // batches of the first lane that were there before: the other lanes wait for them
 	flushTo  uint64 // items before it do not wait for company
 	closing  bool
 }
@@ -46,6 +52,19 @@ func New(ctx context.Context, c Config) *Sender {
 func (s *Sender) Add(i Item) (backwards bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	first := s.lanes[0]
+	switch {
+	case s.items == 0:
+		s.isSpread = false
+	case !s.isSpread && !first.fits(i):
+		first.seal()
+		first.signal()
+		s.isSpread, s.barrier = true, s.underWay
+	}
+	s.items++
+	if !s.isSpread {
+		return first.add(i)
+	}
 	return s.lanes[i.Key%uint64(len(s.lanes))].add(i)
 }
 

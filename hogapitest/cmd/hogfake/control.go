@@ -29,12 +29,16 @@ type control struct{ fake *hogapitest.Server }
 
 func (c control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := c.do(r.PathValue("action"), r.URL.Query())
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(answer)
+	}
 	if err != nil {
 		http.Error(w, "hogfake: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer)
+	_, _ = w.Write(append(text, '\n'))
 }
 
 // do is one action. Its parameters are wrong where the error says so.
