@@ -7,10 +7,10 @@
 //	import -id shop -verify 2023.jsonl.gz 2024.jsonl.gz   hours later: waits until all of it is there
 //
 // It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl, the result in
-// shop.receipt.json, and what verifying has found in shop.verify. The exit code is 0 only if everything
-// was imported and not too much was rejected, and with -verify only if all of it is there. Without keys
-// it works with a fake of the service and keeps no place and no receipt. Without files it imports
-// invented events.
+// shop.receipt.json, and what verifying has found in shop.verify. The exit code is 0 only if
+// everything was imported and not too much was rejected, and with -verify only if all of it is
+// there. Without keys it works with a fake of the service and keeps no place and no receipt.
+// Without files it imports invented events.
 package main
 
 import (
@@ -122,7 +122,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return compare(ctx, out, client, receipt, &hogapi.VerifyOptions{Source: source})
 	}
 	if receipt.Acknowledged > 0 {
-		fmt.Fprintf(out, "\nIn some hours, the same command with -verify says whether all %d events are there.\n", receipt.Acknowledged)
+		const text = "\nIn some hours, the same command with -verify says whether all %d events are there.\n"
+		fmt.Fprintf(out, text, receipt.Acknowledged)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// verifyKept compares the receipt of an earlier run with the project, until it is complete or stands
-// still.
+// verifyKept compares the receipt of an earlier run with the project, until it is complete or
+// stands still.
 func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Client, source hogapi.Source) error {
 	raw, err := os.ReadFile(s.receipt)
 	if err != nil {

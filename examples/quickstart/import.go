@@ -147,8 +147,8 @@ func (q *quickstart) importPastEvents(ctx context.Context) error {
 	return q.verify(ctx, hogapi.JSONLinesFile(file), receipt)
 }
 
-// compare shows that the fake has stored each event of the file once. It can look into the fake; of the
-// real service only the project's counts are known.
+// compare shows that the fake has stored each event of the file once. It can look into the fake;
+// of the real service only the project's counts are known.
 func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
 	if q.fake == nil {
 		return nil
@@ -173,11 +173,13 @@ func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt 
 	return nil
 }
 
-// verify counts the events in the project. The real service shows them after minutes or hours, and it is
-// waited for.
+// verify counts the events in the project. The real service shows them after minutes or hours, and
+// it is waited for.
 func (q *quickstart) verify(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
 	q.begin("Verify: count the events in the project")
-	v, err := q.client.Verify(ctx, receipt, &hogapi.VerifyOptions{Source: source, Wait: q.fake == nil, OnProgress: q.counted})
+	v, err := q.client.Verify(ctx, receipt, &hogapi.VerifyOptions{
+		Source: source, Wait: q.fake == nil, OnProgress: q.counted,
+	})
 	if err != nil {
 		return err
 	}
