@@ -165,11 +165,12 @@ func (p *pipeline) identify(record []offered) *EventError {
 // assign gives an event the uuid that it lacks. It returns a refusal where there is no handler that
 // could take it. The caller holds the admission lock.
 func (p *pipeline) assign(o *offered) *EventError {
-	n := p.numbers.Next(wire.Origin(o.origin))
+	n := p.numbers.Next(wire.Origin(o.place), wire.Origin(o.origin))
 	switch {
 	case o.skip != "":
 		return nil
 	case o.reject != nil:
+		o.reject.number = n
 		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.Named() {
 			o.reject.UUID = p.identity.At(wire.Origin(o.origin), n)
 		}

@@ -25,6 +25,7 @@ type Event struct {
 	RawProperties json.RawMessage // in place of Properties: a JSON object, sent as it is; read before Enqueue returns
 	Set           map[string]any  // person properties to set
 	SetOnce       map[string]any  // person properties to set where they are not yet
+	AnonymousID   string          // another id of the person that the record shows; not sent: formats.Links uses it
 
 	UUID     uuid.UUID // the event's identity: kept or refused, never replaced; nil: derived from import id and Origin
 	Position Position  // where to resume after the event's record; events of one record share it

@@ -54,7 +54,7 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 }
 
 // lineFunc makes the events of a line. They are valid until the next call.
-type lineFunc func(l lines.Line) []Event
+type lineFunc func(f *lines.File, l lines.Line) []Event
 
 // lineFiles is a source of files of lines.
 type lineFiles struct{ read *lines.Files }
@@ -83,7 +83,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, begin func() lineFu
 				mask.Shown(name), mask.Shown(earlier)))
 		}
 		w.Take = func(f *lines.File, l lines.Line) bool {
-			for _, ev := range events(l) {
+			for _, ev := range events(f, l) {
 				ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
 				if !yield(ev, nil) {
 					return false
@@ -145,7 +145,7 @@ func (p *lineParser) parse(text []byte, ev *Event) error {
 }
 
 // events implements lineFunc.
-func (p *lineParser) events(l lines.Line) []Event {
+func (p *lineParser) events(_ *lines.File, l lines.Line) []Event {
 	p.made[0] = p.event(l)
 	return p.made[:]
 }

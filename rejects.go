@@ -33,6 +33,7 @@ type Reject struct {
 
 	leftOut []string  // what Event lacks, since JSON cannot hold it
 	origin  Position  // that the uuid comes from, where it is not Position
+	number  uint64    // of the event among those of its record
 	time    time.Time // of the event; zero: it has none
 }
 
@@ -111,8 +112,8 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 // line is the reject in a reject file.
 func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	note := statefile.Note{
-		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Where: r.Where,
-		LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
+		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Number: r.number,
+		Where: r.Where, LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
 	}
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
@@ -278,7 +279,7 @@ type rejectsWalk struct {
 }
 
 // events implements lineFunc.
-func (w *rejectsWalk) events(l lines.Line) []Event {
+func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 	text, isTorn := statefile.AfterHole(l.Text)
 	l.Text = text
 	id, note, err := statefile.ReadLine(text)

@@ -31,7 +31,8 @@ type Note struct {
 	Also      []string    `json:"also,omitempty"` // further faults
 	Status    int         `json:"status,omitempty"`
 	Position  wire.Origin `json:"position,omitzero"`
-	Origin    wire.Origin `json:"origin,omitzero"` // where the uuid comes from, unless it is position
+	Origin    wire.Origin `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
+	Number    uint64      `json:"number,omitempty"` // of the event among those of its record
 	Where     string      `json:"where,omitempty"`
 	Raw       string      `json:"raw,omitempty"`
 	RawBase64 []byte      `json:"raw_base64,omitempty"`
@@ -112,7 +113,7 @@ func (n *Note) From() wire.Origin {
 func (n *Note) UUIDOf(reject, own uuid.UUID, i int) uuid.UUID {
 	from := n.From()
 	switch {
-	case i == 0 && reject != uuid.Nil:
+	case reject != uuid.Nil && (uint64(i) == n.Number || i == 0 && n.Record() == nil): //nolint:gosec // an index
 		return reject
 	case own != uuid.Nil && own != reject:
 		return own
