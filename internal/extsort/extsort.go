@@ -25,7 +25,8 @@ type Key struct {
 	Minor int32
 }
 
-func (k Key) compare(other Key) int {
+// Compare is below 0 where k comes first.
+func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Major, other.Major), cmp.Compare(k.Minor, other.Minor))
 }
 
@@ -173,7 +174,7 @@ func (s *Sorter) EndRun(after json.RawMessage) error {
 	if len(s.items) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(s.items, func(a, b item) int { return a.key.compare(b.key) })
+	slices.SortStableFunc(s.items, func(a, b item) int { return a.key.Compare(b.key) })
 	w, err := s.create()
 	if err != nil {
 		return err

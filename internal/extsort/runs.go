@@ -139,7 +139,7 @@ func (s sources) Len() int      { return len(s) }
 func (s sources) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
 
 func (s sources) Less(i, j int) bool {
-	if order := s[i].key.compare(s[j].key); order != 0 {
+	if order := s[i].key.Compare(s[j].key); order != 0 {
 		return order < 0
 	}
 	return s[i].number < s[j].number
