@@ -23,8 +23,10 @@ type encoder struct {
 
 // newStamps are what this library adds to the events of an import.
 func newStamps(importID string) wire.Stamps {
-	return wire.NewStamps("hogapi-go", libraryVersion(), importID)
+	return wire.NewStamps(libraryName, libraryVersion(), importID)
 }
+
+const libraryName = "hogapi-go"
 
 // trust spares the second reading of raw properties where no code of the user is between the source
 // and the encoder.
@@ -32,7 +34,7 @@ func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
-	if ev.bad != nil || ev.needsMapping {
+	if !ev.isReadable() {
 		return wire.Encoded{}, ev.unreadable()
 	}
 	fields := ev.fields()
@@ -86,8 +88,12 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	enc, _ := p.encoders.Get().(*encoder)
-	defer p.encoders.Put(enc)
+	var enc *encoder // none for a record that is all rejects
+	defer func() {
+		if enc != nil {
+			p.encoders.Put(enc)
+		}
+	}()
 	var single [1]offered
 	record := single[:]
 	if len(events) > 1 {
@@ -96,6 +102,11 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	more := delivery.Held{Events: len(events)}
 	for i := range events {
 		ev := events[i]
+		if enc == nil && ev.isReadable() {
+			if enc, err = p.encoder(ctx, wait); err != nil {
+				return err
+			}
+		}
 		ev.Position = place
 		o := &record[i]
 		refusal := p.offer(enc, &ev, o)
@@ -186,7 +197,7 @@ func (p *pipeline) assign(o *offered) *EventError {
 		return refusal
 	}
 	p.budget.Hold(-o.size)
-	o.turnDown(&Reject{Event: slices.Clone(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
+	o.turnDown(&Reject{Event: p.line(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
 	p.budget.Hold(o.size)
 	return nil
 }
@@ -204,10 +215,14 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		p.ledger.Reject(e, string(o.reject.Err.Reason), o.reject)
 	default:
 		out := &o.out
-		p.begin.Do(func() { go p.preflight() })
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
-		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}) {
+		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
+		if p.protocol.name() == ProtocolV1 {
+			item.ID = out.UUID // capture v1 refuses a request with an id twice
+		}
+		if p.sender.Add(item) {
 			p.ledger.Warn(seq, uint32(wire.Backwards))
 		}
 		return e.Held

@@ -66,6 +66,9 @@ func (ev *Event) asError(r *wire.Refusal) *EventError {
 	return e
 }
 
+// isReadable reports whether there is an event in the record.
+func (ev *Event) isReadable() bool { return ev.bad == nil && !ev.needsMapping }
+
 // unreadable is why there is no event in the record.
 func (ev *Event) unreadable() *EventError {
 	refusal := &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}

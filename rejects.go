@@ -162,14 +162,14 @@ func (l *rejectLimits) hasShare() bool { return l.share > 0 }
 // step is how many rejects may be committed at once: after them the limits may stop the import.
 func (l *rejectLimits) step(c ledger.Counts) int {
 	step := int64(math.MaxInt)
-	if judged := c.Acknowledged + c.Rejected; l.hasShare() && judged < enoughRecords {
+	if judged := c.Acknowledged + c.Refused(); l.hasShare() && judged < enoughRecords {
 		step = enoughRecords - judged
 		if c.Acknowledged == 0 {
-			step = firstRecords - c.Rejected
+			step = firstRecords - c.Refused()
 		}
 	}
 	if l.number > 0 {
-		step = min(step, l.number-c.Rejected+1)
+		step = min(step, l.number-c.Refused()+1)
 	}
 	return int(max(step, 1))
 }
@@ -183,11 +183,11 @@ func (l *rejectLimits) note(r *Reject) {
 
 // judge returns an error once too much is rejected.
 func (l *rejectLimits) judge(c ledger.Counts) error {
-	judged := c.Acknowledged + c.Rejected
+	judged := c.Acknowledged + c.Refused()
 	switch {
-	case l.number > 0 && c.Rejected > l.number:
+	case l.number > 0 && c.Refused() > l.number:
 		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.number))
-	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
+	case l.hasShare() && c.Acknowledged == 0 && c.Refused() >= firstRecords:
 		return l.stop(c, "every one of the first records")
 	case judged >= enoughRecords && !l.isJudged:
 		l.isJudged = true
@@ -214,7 +214,7 @@ func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
 
 // judgeEnd judges an import whose source is at its end.
 func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
-	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
+	if l.hasShare() && c.Acknowledged == 0 && c.Refused() > 0 {
 		return l.stop(c, "every record of the source")
 	}
 	if err := l.judgeShare(c); err != nil {
@@ -224,11 +224,11 @@ func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
 }
 
 func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
-	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
+	return l.hasShare() && c.Refused() >= fewestRejects && float64(c.Refused()) > l.share*float64(c.Acknowledged+c.Refused())
 }
 
 func (l *rejectLimits) stop(c ledger.Counts, what string) error {
-	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Refused(), c.Acknowledged+c.Refused(), what)
 	if c.Acknowledged == 0 && l.hasShare() && !l.isCheck {
 		err = fmt.Errorf("%w; no place was saved", err)
 	}
