@@ -71,8 +71,7 @@ func rowsOf(n int) [][]string {
 
 func jsonRows(rows [][]string) (texts []string) {
 	for _, r := range rows {
-		text, _ := json.Marshal(map[string]string{"id": r[0], "who": r[1], "what": r[2], "at": r[3]})
-		texts = append(texts, string(text))
+		texts = append(texts, fmt.Sprintf(`{"at":%q,"id":%q,"what":%q,"who":%q}`, r[3], r[0], r[2], r[1]))
 	}
 	return texts
 }

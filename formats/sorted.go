@@ -166,7 +166,7 @@ func endRun(sorter *extsort.Sorter, after hogapi.Position) error {
 
 // add adds an event, or why it cannot be kept. at is its time, or that of the event before.
 func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
-	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())} //nolint:gosec // below a second
+	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())}
 	err := sorter.Add(key, ev.AppendBinary)
 	if err == nil {
 		return nil

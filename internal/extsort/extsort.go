@@ -286,7 +286,7 @@ func (s *Sorter) nextToMerge(n int) (first int) {
 func (s *Sorter) create() (*runWriter, error) {
 	s.state.Made++
 	name := fmt.Sprintf("run-%06d", s.state.Made)
-	file, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // in the caller's folder
+	file, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -324,9 +324,9 @@ func (s *Sorter) Read(offset int64, yield func(text []byte, end int64) bool) err
 
 // appendHeader appends what stands before an item.
 func appendHeader(b []byte, key Key, size int) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(key.Major)) //nolint:gosec // its bits
-	b = binary.BigEndian.AppendUint32(b, uint32(key.Minor)) //nolint:gosec // its bits
-	return binary.BigEndian.AppendUint32(b, uint32(size))   //nolint:gosec // at most mostItem
+	b = binary.BigEndian.AppendUint64(b, uint64(key.Major))
+	b = binary.BigEndian.AppendUint32(b, uint32(key.Minor))
+	return binary.BigEndian.AppendUint32(b, uint32(size))
 }
 
 var errDamaged = errors.New("the sorted file is damaged: remove the folder to sort anew")
