@@ -53,13 +53,14 @@ type offered struct {
 	name   string
 	place  Position // where to resume
 	origin Position // where the uuid comes from
+	number uint64   // of the event; 0: not known
 	size   int
 }
 
 // offer makes o of an event: it is encoded, or the error says why it is not sent, if that is not known
 // already. The bytes are valid until the encoder is used again.
 func (p *pipeline) offer(enc *encoder, ev *Event, o *offered, early *EventError) (refusal *EventError) {
-	o.name, o.place, o.origin, o.size = ev.Name, ev.Position, ev.origin(), len(ev.Position.Key)
+	o.name, o.place, o.origin, o.number, o.size = ev.Name, ev.Position, ev.origin(), ev.number, len(ev.Position.Key)
 	if why, skipped := ev.skipped(); skipped {
 		o.skip = why
 		return nil
@@ -180,11 +181,12 @@ func (p *pipeline) identify(record []offered) *EventError {
 // assign gives an event the uuid that it lacks. It returns a refusal where there is no handler that
 // could take it. The caller holds the admission lock.
 func (p *pipeline) assign(o *offered) *EventError {
-	n := p.numbers.Next(wire.Origin(o.origin))
+	n := p.numbers.Next(wire.Origin(o.place), wire.Origin(o.origin), o.number)
 	switch {
 	case o.skip != "":
 		return nil
 	case o.reject != nil:
+		o.reject.number = n
 		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.Named() {
 			o.reject.UUID = p.identity.At(wire.Origin(o.origin), n)
 		}

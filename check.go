@@ -152,7 +152,7 @@ func (c *checker) judge(limits rejectLimits) error {
 func (c *checker) add(ev *Event) {
 	c.report.Read++
 	origin := wire.Origin(ev.origin())
-	n := c.numbers.Next(origin)
+	n := c.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
 	if why, skipped := ev.skipped(); skipped {
 		c.report.Skipped++
 		ledger.AddTo(c.report.Skips, why, 1)

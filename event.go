@@ -25,6 +25,7 @@ type Event struct {
 	RawProperties json.RawMessage // in place of Properties: a JSON object, sent as it is; read before Enqueue returns
 	Set           map[string]any  // person properties to set
 	SetOnce       map[string]any  // person properties to set where they are not yet
+	AnonymousID   string          // another id of the person that the record shows; not sent: formats.Links uses it
 
 	UUID     uuid.UUID // the event's identity: kept or refused, never replaced; nil: derived from import id and Origin
 	Position Position  // where to resume after the event's record; events of one record share it
@@ -36,7 +37,12 @@ type Event struct {
 	line   int64          // number of the record in file
 	file   *lines.File    // where the record is; nil: not in a file
 
+	place  string // where the record was, where file is gone
+	format string // that read the record; empty: it is a line
+	number uint64 // of the event among those of its record; 0 where that is not known yet, see numbering
+
 	isMapped bool // the event is not what its record says
+	isLoose  bool // kept by AppendBinary, and not of a file
 	isFinal  bool // not to be mapped: the event is what a mapping has made of its record before
 
 	needsMapping bool // the import that rejected the record had a mapping
@@ -76,9 +82,27 @@ func (ev *Event) unreadable() *EventError {
 // where is the place of the event's record in its file, or "".
 func (ev *Event) where() string {
 	if ev.file == nil {
-		return ""
+		return ev.place
 	}
 	return ev.file.Locate(ev.line)
+}
+
+// nth is the number of the i-th event that a format makes of a record. The numbers between belong to
+// what a mapping makes of the first one.
+func nth(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return 1<<32 + uint64(i)
+}
+
+// numberOfChild is the number of the i-th event that a mapping makes of one, or 0 if it is to be counted.
+func (ev *Event) numberOfChild(i int) uint64 {
+	if i == 0 || ev.number == 0 && !ev.isLoose {
+		return ev.number
+	}
+	const mix = 0x9E3779B97F4A7C15
+	return (ev.number*mix + uint64(i)) | 1<<63
 }
 
 func (ev *Event) origin() Position {

@@ -33,6 +33,8 @@ type Reject struct {
 
 	leftOut []string  // what Event lacks, since JSON cannot hold it
 	origin  Position  // that the uuid comes from, where it is not Position
+	number  uint64    // of the event among those of its record
+	format  string    // of the record; empty: it is a line
 	time    time.Time // of the event; zero: it has none
 }
 
@@ -52,7 +54,7 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 
 // newReject describes an event that the gate refused, as far as it can be written down.
 func newReject(ev *Event, refusal *EventError) *Reject {
-	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, Err: refusal}
+	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, format: ev.format, Err: refusal}
 	if refusal.Where == "" {
 		refusal.Where = ev.where()
 	}
@@ -111,8 +113,8 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 // line is the reject in a reject file.
 func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	note := statefile.Note{
-		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Where: r.Where,
-		LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
+		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Number: r.number,
+		Format: r.format, Where: r.Where, LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
 	}
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
@@ -278,7 +280,7 @@ type rejectsWalk struct {
 }
 
 // events implements lineFunc.
-func (w *rejectsWalk) events(l lines.Line) []Event {
+func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 	text, isTorn := statefile.AfterHole(l.Text)
 	l.Text = text
 	id, note, err := statefile.ReadLine(text)
@@ -297,7 +299,11 @@ func (w *rejectsWalk) events(l lines.Line) []Event {
 	made := w.made(text, note)
 	for i := range made {
 		made[i].Origin = Position(note.From())
-		made[i].UUID = note.UUIDOf(id, made[i].UUID, i)
+		number := uint64(i)
+		if note.Format != "" {
+			number, made[i].number, made[i].format = nth(i), nth(i), note.Format
+		}
+		made[i].UUID = note.UUIDOf(id, made[i].UUID, number)
 	}
 	return made
 }
@@ -309,6 +315,11 @@ func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
 	if record == nil || isProperties {
 		ev := w.lines.eventOf(text)
 		ev.isFinal = note.IsMapped
+		return []Event{ev}
+	}
+	if w.parse == nil && note.Format != "" {
+		ev := BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))
+		ev.format = note.Format
 		return []Event{ev}
 	}
 	if w.parse == nil {

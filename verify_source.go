@@ -42,7 +42,7 @@ func newDerived(importID string, gate GateOptions, p Protocol) *derived {
 // next is the event as it was sent, or false where the gate refuses it or it was skipped.
 func (d *derived) next(ev *Event) (out wire.Encoded, sent bool) {
 	origin := wire.Origin(ev.origin())
-	n := d.numbers.Next(origin)
+	n := d.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
 	if _, skipped := ev.skipped(); skipped {
 		return out, false
 	}

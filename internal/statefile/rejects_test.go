@@ -79,12 +79,15 @@ func TestNoteOfAnEvent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		note        statefile.Note
 		reject, own uuid.UUID
-		i           int
+		i           uint64
 		want        uuid.UUID
 	}{
 		"the reject's":        {statefile.Note{}, oneID, otherID, 0, oneID},
 		"the event's":         {statefile.Note{}, oneID, otherID, 1, otherID},
 		"two events, one own": {statefile.Note{Import: "imp", Position: at}, oneID, oneID, 1, derived(at, 1)},
+		"of the second event": {statefile.Note{Import: "imp", Position: at, Number: 1, Raw: "{}"}, oneID, uuid.Nil, 1, oneID},
+		"of the one before":   {statefile.Note{Import: "imp", Position: at, Number: 1, Raw: "{}"}, oneID, uuid.Nil, 0, derived(at, 0)},
+		"as it was sent":      {statefile.Note{Import: "imp", Position: at, Number: 1}, oneID, oneID, 0, oneID},
 		"of the position":     {statefile.Note{Import: "imp", Position: at}, uuid.Nil, uuid.Nil, 0, derived(at, 0)},
 		"of the origin":       {statefile.Note{Import: "imp", Position: at, Origin: from}, uuid.Nil, uuid.Nil, 0, derived(from, 0)},
 		"of no place":         {statefile.Note{Import: "imp"}, uuid.Nil, uuid.Nil, 0, uuid.Nil},

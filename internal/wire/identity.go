@@ -78,21 +78,25 @@ func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	return nil
 }
 
-// Numbering tells apart the events of one origin, which follow each other. It must see every event.
+// Numbering tells apart the events of one record, which follow each other and have the same origin. It
+// must see every event.
 type Numbering struct {
-	origin Origin
-	n      uint64 // of the next event there
+	place, origin Origin
+	n             uint64 // of the next event there
 }
 
-// Next is the number of an event at an origin.
-func (x *Numbering) Next(origin Origin) (n uint64) {
+// Next is the number of an event of the record at a place. One that has a number above 0 keeps it. Two
+// records may have one origin.
+func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
 	if origin.isZero() {
 		return 0
 	}
-	if origin != x.origin {
-		*x = Numbering{origin: origin}
+	if origin != x.origin || place != x.place {
+		*x = Numbering{place: place, origin: origin}
 	}
-	x.n++
+	if x.n++; known > 0 {
+		return known
+	}
 	return x.n - 1
 }
 
