@@ -107,6 +107,7 @@ func TestVerifyWaits(t *testing.T) {
 					}
 				}})
 				require.NoError(t, err)
+				require.Greater(t, len(looks), 2)
 				for i := range looks[1:] {
 					pause := looks[i+1].Sub(looks[i])
 					assert.GreaterOrEqual(t, pause, time.Minute)
