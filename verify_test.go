@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 const verifiedID = "hogapi-verified"
@@ -107,6 +108,7 @@ func TestVerifyWaits(t *testing.T) {
 					}
 				}})
 				require.NoError(t, err)
+				require.Greater(t, len(looks), 2)
 				for i := range looks[1:] {
 					pause := looks[i+1].Sub(looks[i])
 					assert.GreaterOrEqual(t, pause, time.Minute)
@@ -343,6 +345,33 @@ func TestVerifyContinues(t *testing.T) {
 		names = append(names, file.Name())
 	}
 	assert.Equal(t, []string{"verify.json", "verify.lock"}, names)
+}
+
+// A look that was ended continues where it was, but not after an hour: then it would mix two looks.
+func TestVerifyContinuesALook(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, spread(400))
+	_, err := client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	whole := len(server.Calls(ops.Query))
+	for after, want := range map[time.Duration]int{50 * time.Minute: whole, 70 * time.Minute: whole + 5} {
+		ctx, cancel := context.WithCancel(t.Context())
+		dir, before := t.TempDir(), len(server.Calls(ops.Query))
+		_, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{Dir: dir, OnProgress: func(p hogapi.VerifyProgress) {
+			if p.Done == 5 {
+				cancel()
+			}
+		}})
+		cancel()
+		require.ErrorIs(t, err, context.Canceled)
+		v, err := server.Client(t, later(after)).Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir})
+		require.NoError(t, err)
+		assert.True(t, v.Complete(), "%v", v)
+		assert.Equal(t, 1, v.Looks)
+		assert.Equal(t, want, len(server.Calls(ops.Query))-before, after)
+	}
 }
 
 // A folder has one owner and one import.
