@@ -29,7 +29,7 @@ func ExampleFormat() {
 	// 2024-02-29 $pageview 1
 	// 2024-03-01 Order Placed 1
 	// 2024-03-01 Plan Upgraded 1
-	// 2024-03-02 Order Paid 1
+	// 2024-03-01 editor:save 1
 	// the service holds 4
 }
 
