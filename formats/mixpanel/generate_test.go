@@ -255,7 +255,7 @@ func TestGenerated(t *testing.T) {
 		if name == "UTC" {
 			options = nil
 		}
-		formattest.Check(t, mixpanel.Format(options), g.records, kindOf).RequireEqual(t, g.want)
+		formattest.Check(t, mixpanel.Format(options), formattest.Write(t, g.records), kindOf, nil).RequireEqual(t, g.want)
 
 		var test mixpanel.ZoneTest
 		for _, record := range g.records {

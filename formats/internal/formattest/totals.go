@@ -23,12 +23,14 @@ type Totals struct {
 	VendorIDs  int64            // events whose uuid comes from the vendor's id
 	ContentIDs int64            // events whose uuid comes from their content
 	Times      int64            // the sum of all times in nanoseconds, as far as it has room
+	Notes      map[string]int64 // events by what a test looks for in them
 }
 
 // NewTotals are empty.
 func NewTotals() *Totals {
 	return &Totals{
 		Days: map[hogapi.CheckCount]int64{}, Skips: map[string]int64{}, Persons: map[string]int64{}, Linked: map[string]int64{},
+		Notes: map[string]int64{},
 	}
 }
 
@@ -47,8 +49,11 @@ func (t *Totals) Event(name string, at time.Time, person, linked string, hasID b
 	t.Times += at.UnixNano()
 }
 
-// Check checks records with a format, and says what was found. The kind of an id is up to the caller.
-func Check(t *testing.T, format hogapi.Format, records [][]byte, kind func(id string) string) *Totals {
+// Check checks files of records with a format, and says what was found. The kind of an id, and what else is
+// noted of an event, is up to the caller.
+func Check(
+	t *testing.T, format hogapi.Format, path string, kind func(id string) string, notes func(hogapi.Event) []string,
+) *Totals {
 	t.Helper()
 	found := NewTotals()
 	var lock sync.Mutex
@@ -63,10 +68,16 @@ func Check(t *testing.T, format hogapi.Format, records [][]byte, kind func(id st
 				linked = kind(linked)
 			}
 			found.Event(ev.Name, ev.Timestamp, kind(ev.DistinctID), linked, ev.UUID != uuid.Nil)
+			if notes == nil {
+				continue
+			}
+			for _, note := range notes(ev) {
+				found.Notes[note]++
+			}
 		}
 		return events, err
 	}
-	report, err := hogapi.Check(t.Context(), hogapi.FileSource(format, Write(t, records)),
+	report, err := hogapi.Check(t.Context(), hogapi.FileSource(format, path),
 		&hogapi.ImportOptions{ID: "generated", MaxRejectShare: -1})
 	require.NoError(t, err)
 	clear(found.Days)
@@ -92,6 +103,7 @@ func (t *Totals) RequireEqual(tt *testing.T, want *Totals) {
 		{"ids of the vendor", t.VendorIDs, want.VendorIDs},
 		{"ids of the content", t.ContentIDs, want.ContentIDs},
 		{"times", t.Times, want.Times},
+		{"notes", t.Notes, want.Notes},
 		{"double uuids", t.Doubles, want.Doubles},
 		{"days", len(t.Days), len(want.Days)},
 	} {
