@@ -88,7 +88,7 @@ func (c *converter) convert(raw []byte) ([]hogapi.Event, error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	s := c.scratch.Get().(*scratch) //nolint:errcheck // it holds nothing else
+	s := c.scratch.Get().(*scratch)
 	defer c.free(s)
 	if err := s.read(raw); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (c *converter) free(s *scratch) {
 
 // id is the uuid of a record: also of one that is rejected.
 func (c *converter) id(raw []byte) uuid.UUID {
-	s := c.scratch.Get().(*scratch) //nolint:errcheck // it holds nothing else
+	s := c.scratch.Get().(*scratch)
 	defer c.free(s)
 	if s.read(raw) != nil {
 		return uuid.Nil

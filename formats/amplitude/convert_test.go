@@ -55,7 +55,7 @@ func TestOptions(t *testing.T) {
 	assert.Contains(t, string(set[0].RawProperties), `"$set":{"plan":"x","$os":"iOS","$device_type":"Mobile"}}`)
 }
 
-// What sets the properties of a group has one uuid on a day, and another for other properties.
+// What sets the properties of a group has a uuid of the group, the properties and the time.
 func TestGroupUUIDs(t *testing.T) {
 	t.Parallel()
 	event := func(at, tier string) hogapi.Event {
@@ -68,9 +68,9 @@ func TestGroupUUIDs(t *testing.T) {
 		assert.Equal(t, events[0].Timestamp, events[1].Timestamp)
 		return events[1]
 	}
-	morning, evening := event("2024-07-01 07:18:37", "gold"), event("2024-07-01 19:18:37", "gold")
-	assert.Equal(t, morning.UUID, evening.UUID)
-	assert.NotEqual(t, morning.UUID, event("2024-07-02 07:18:37", "gold").UUID)
+	morning := event("2024-07-01 07:18:37", "gold")
+	assert.Equal(t, morning, event("2024-07-01 07:18:37.000000", "gold"))
+	assert.NotEqual(t, morning.UUID, event("2024-07-01 07:18:38", "gold").UUID)
 	assert.NotEqual(t, morning.UUID, event("2024-07-01 07:18:37", "silver").UUID)
 }
 
@@ -97,4 +97,10 @@ func TestUUIDs(t *testing.T) {
 		seen[made] = true
 	}
 	assert.Equal(t, id(`"device_id":"d","$insert_id":"i"`), id(`"device_id":"d","user_id":"u","$insert_id":"i"`))
+}
+
+// A record is the same events however it is packed, and after it was rejected.
+func TestRepacked(t *testing.T) {
+	t.Parallel()
+	formattest.RequireSameEvents(t, amplitude.Format(nil), formattest.Lines(t, "testdata/export.jsonl"))
 }

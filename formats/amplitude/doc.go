@@ -76,9 +76,11 @@
 // # Groups
 //
 // A row of Amplitude's own $groupidentify becomes one such event for each of its groups, and nothing else of the
-// row is sent. With Options.Groups an event with group_properties makes further ones, each with the time of the event. Their uuid is derived from
-// type, key, properties and the day in UTC, so PostHog keeps one of a day, however many are sent. Check counts
-// the others as events with the uuid of an earlier one.
+// row is sent. With Options.Groups an event with group_properties makes one more for each group that has any: an
+// event of its own, also on PostHog's bill. It has the time of the event, and a uuid that is derived from type,
+// key, properties and time. Amplitude exports what the group was like at the event, so most of them change
+// nothing: where groups have changed little, leave the option out and send each group once, with
+// [hogapi.GroupIdentify].
 //
 // # Skipped and rejected
 //

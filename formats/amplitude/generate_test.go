@@ -38,7 +38,7 @@ func (g *generator) percent(p int) bool { return g.IntN(100) < p }
 
 func generate(seed uint64, n int) *generator {
 	g := &generator{
-		Rand: rand.New(rand.NewPCG(seed, 18)), want: formattest.NewTotals(), uuids: map[string]bool{}, files: make([][][]byte, hours), //nolint:gosec // a test
+		Rand: rand.New(rand.NewPCG(seed, 18)), want: formattest.NewTotals(), uuids: map[string]bool{}, files: make([][][]byte, hours),
 	}
 	for g.rows < n {
 		g.row()
@@ -120,7 +120,7 @@ func (g *generator) row() {
 			g.event(name, at, person, linked, hasID, row, notes)
 			for _, content := range groups {
 				g.want.Event("$groupidentify", at, "group", "", true)
-				g.uuid(content + at.Format(time.DateOnly))
+				g.uuid(content + at.Format(layout))
 			}
 		}
 	}
@@ -160,8 +160,8 @@ func (g *generator) groupRow(hour int, row map[string]any, at time.Time, hasTime
 		g.want.Skips[amplitude.SkipNoGroup] += int64(times)
 	default:
 		for range times {
-			for i := range keys {
-				g.want.Event("$groupidentify", at, "group", "", hasID && i == 0)
+			for range keys {
+				g.want.Event("$groupidentify", at, "group", "", hasID)
 			}
 			if id, ok := row["uuid"].(string); ok {
 				g.uuid(id)
@@ -372,7 +372,7 @@ func notes(ev hogapi.Event) (notes []string) {
 func (g *generator) write(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "export.zip")
-	file, err := os.Create(path) //nolint:gosec // in a folder of the test
+	file, err := os.Create(path)
 	require.NoError(t, err)
 	archive := zip.NewWriter(file)
 	for hour, rows := range g.files {

@@ -153,7 +153,7 @@ func (s *scratch) addGroups(list groupList, at time.Time) (generated []hogapi.Ev
 		if err != nil {
 			compact = g.properties
 		}
-		ev.UUID = derived(groupIdentify, g.kind, g.key, string(compact), at.UTC().Format(time.DateOnly))
+		ev.UUID = derived(groupIdentify, g.kind, g.key, string(compact), at.UTC().Format(time.RFC3339Nano))
 		generated = append(generated, ev)
 	}
 	if !first.IsEmpty() {
@@ -170,14 +170,16 @@ func (s *scratch) addGroups(list groupList, at time.Time) (generated []hogapi.Ev
 
 // groupRow makes the events of a row of Amplitude's own $groupidentify.
 func (s *scratch) groupRow(list groupList, at time.Time) (made []hogapi.Event, err error) {
-	for _, g := range list.all {
-		made = append(made, g.event(at))
+	id := s.id()
+	for i, g := range list.all {
+		ev := g.event(at)
+		if ev.UUID = id; i > 0 && id != uuid.Nil {
+			ev.UUID = derived("group of row", id.String(), g.kind, g.key)
+		}
+		made = append(made, ev)
 	}
 	if len(made) == 0 {
 		return nil, hogapi.Skip(SkipNoGroup)
-	}
-	if id := s.id(); id != uuid.Nil {
-		made[0].UUID = id
 	}
 	return made, nil
 }

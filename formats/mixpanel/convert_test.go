@@ -98,3 +98,9 @@ func TestWholeKey(t *testing.T) {
 		assert.Equal(t, doubles, report.DoubleUUIDs.Count)
 	}
 }
+
+// A record is the same events however it is packed, and after it was rejected.
+func TestRepacked(t *testing.T) {
+	t.Parallel()
+	formattest.RequireSameEvents(t, mixpanel.Format(nil), formattest.Lines(t, "testdata/export.jsonl"))
+}

@@ -34,7 +34,7 @@ type generator struct {
 func (g *generator) percent(p int) bool { return g.IntN(100) < p }
 
 func generate(seed uint64, n int, zone *time.Location) *generator {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 17)), zone: zone, want: formattest.NewTotals(), used: map[string]bool{}} //nolint:gosec // a test
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 17)), zone: zone, want: formattest.NewTotals(), used: map[string]bool{}}
 	for len(g.records) < n {
 		g.record()
 	}

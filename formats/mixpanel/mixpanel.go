@@ -120,7 +120,7 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	s := c.scratch.Get().(*scratch) //nolint:errcheck // it holds nothing else
+	s := c.scratch.Get().(*scratch)
 	defer c.free(s)
 	if err := s.read(record); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (c *converter) free(s *scratch) {
 
 // id is the uuid of a record: also of one that is rejected.
 func (c *converter) id(record []byte) uuid.UUID {
-	s := c.scratch.Get().(*scratch) //nolint:errcheck // it holds nothing else
+	s := c.scratch.Get().(*scratch)
 	defer c.free(s)
 	if s.read(record) != nil {
 		return uuid.Nil

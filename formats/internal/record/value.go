@@ -85,7 +85,7 @@ func Time(raw []byte) (time.Time, error) {
 	var room [longest + 1]byte
 	text := append(room[:0], raw...)
 	text[date] = 'T'
-	if last := text[len(text)-1]; last >= '0' && last <= '9' && bytes.IndexAny(text[shortest:], "+-") < 0 {
+	if last := text[len(text)-1]; last >= '0' && last <= '9' && !bytes.ContainsAny(text[shortest:], "+-") {
 		text = append(text, 'Z')
 	}
 	at, err := jsonb.ParseTime(text)
