@@ -3,6 +3,7 @@ package amplitude_test
 import (
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +95,7 @@ func TestUUIDs(t *testing.T) {
 	} {
 		made := id(members)
 		assert.False(t, seen[made], members)
+		assert.EqualValues(t, 5, uuid.MustParse(made).Version(), members)
 		seen[made] = true
 	}
 	assert.Equal(t, id(`"device_id":"d","$insert_id":"i"`), id(`"device_id":"d","user_id":"u","$insert_id":"i"`))

@@ -16,7 +16,9 @@ var packages = []struct{ dir, file string }{
 	{".", "api/hogapi.txt"},
 	{"hogapitest", "api/hogapitest.txt"},
 	{"ops", "api/ops.txt"},
+	{"formats/amplitude", "api/formats-amplitude.txt"},
 	{"formats/generic", "api/formats-generic.txt"},
+	{"formats/mixpanel", "api/formats-mixpanel.txt"},
 }
 
 func main() {
