@@ -48,7 +48,9 @@
 // Options.WholeKey.
 //
 // An event with both $user_id and $device_id has the device as [hogapi.Event.AnonymousID], so that
-// formats.Links can join the visitor before the login to the user. Each $identify that it makes is an event of
+// formats.Links can join the visitor before the login to the user. Where the distinct_id of visitors is "$device:"
+// and the device, as in projects with simplified ID merge, set Options.DevicePrefix: else the links meet nobody.
+// [CheckZone] counts such records. Each $identify that it makes is an event of
 // its own, also on PostHog's bill. An event $create_alias of Mixpanel merges in PostHog as well.
 //
 // # Local time

@@ -1,6 +1,7 @@
 package mixpanel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -20,6 +21,8 @@ type ZoneTest struct {
 	Records int64                   // that were added
 	Live    int64                   // of these, the live events
 	Offsets map[time.Duration]int64 // live events by how far their time is ahead of UTC, such as -7h0m0s
+
+	Devices int64 // records whose distinct_id is "$device:" and an id: see Options.DevicePrefix
 
 	days map[daysOffset]int64
 	s    *scratch
@@ -56,7 +59,13 @@ func (t *ZoneTest) Add(raw []byte) {
 		t.s, t.Offsets, t.days = newScratch(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
 	}
 	t.Records++
-	if t.s.read(raw) != nil || record.IsTrue(t.s.isImport) {
+	if t.s.read(raw) != nil {
+		return
+	}
+	if bytes.HasPrefix(t.s.distinctID, []byte(`"`+devicePrefix)) {
+		t.Devices++
+	}
+	if record.IsTrue(t.s.isImport) {
 		return
 	}
 	at, err := record.UnixTime(t.s.time)
@@ -117,24 +126,34 @@ func (t *ZoneTest) IsLocal() bool { return t.Live > 0 && t.Share(time.UTC) < 0.5
 
 // String says what was found, and what to do.
 func (t *ZoneTest) String() string {
-	if t.Live == 0 {
-		return fmt.Sprintf("none of %d records shows the time zone: see the project's settings in Mixpanel, "+
-			"and compare a day's count with its chart", t.Records)
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d records are live events. Their time is ahead of UTC by", t.Live, t.Records)
+	if t.Live == 0 {
+		fmt.Fprintf(&b, "none of %d records shows the time zone: see the project's settings in Mixpanel, "+
+			"and compare a day's count with its chart", t.Records)
+	} else {
+		t.describe(&b)
+	}
+	if t.Devices > 0 {
+		fmt.Fprintf(&b, ". %d records have a distinct_id that begins with %q: set Options.DevicePrefix to link them", t.Devices, devicePrefix)
+	}
+	return b.String()
+}
+
+// describe says what the live events show.
+func (t *ZoneTest) describe(b *strings.Builder) {
+	fmt.Fprintf(b, "%d of %d records are live events. Their time is ahead of UTC by", t.Live, t.Records)
 	order := func(a, b time.Duration) int {
 		return cmp.Or(cmp.Compare(t.Offsets[b], t.Offsets[a]), cmp.Compare(a, b))
 	}
 	for i, offset := range slices.SortedFunc(maps.Keys(t.Offsets), order) {
 		if i == 4 {
-			fmt.Fprintf(&b, " and %d more offsets", len(t.Offsets)-i)
+			fmt.Fprintf(b, " and %d more offsets", len(t.Offsets)-i)
 			break
 		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, " %v (%d)", offset, t.Offsets[offset])
+		fmt.Fprintf(b, " %v (%d)", offset, t.Offsets[offset])
 	}
 	if t.IsLocal() {
 		b.WriteString(". The export is in local time: set Options.Zone to the time zone of the project, " +
@@ -142,5 +161,4 @@ func (t *ZoneTest) String() string {
 	} else {
 		b.WriteString(". The export is in UTC")
 	}
-	return b.String()
 }

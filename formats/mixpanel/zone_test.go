@@ -88,6 +88,11 @@ func TestCheckZone(t *testing.T) {
 	assert.False(t, test.IsLocal())
 	assert.Contains(t, test.String(), "none of 1 records shows the time zone")
 
+	var devices mixpanel.ZoneTest
+	devices.Add([]byte(`{"event":"e","properties":{"time":12,"distinct_id":"$device:d"}}`))
+	assert.EqualValues(t, 1, devices.Devices)
+	assert.Contains(t, devices.String(), `. 1 records have a distinct_id that begins with "$device:": set Options.DevicePrefix`)
+
 	_, err = mixpanel.CheckZone(t.Context(), "testdata/missing.jsonl")
 	assert.ErrorContains(t, err, "mixpanel: zone test: ")
 }
