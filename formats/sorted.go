@@ -49,7 +49,7 @@ func (s *SortedSource) Name() string { return "sorted " + s.source.Name() }
 func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
 
 // sortMemory is how many bytes are sorted in memory at once.
-const sortMemory = 20 << 20
+const sortMemory = 12 << 20
 
 // sortedKey is the key of the positions of a sorted source.
 const sortedKey = "sorted"

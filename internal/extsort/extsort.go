@@ -27,7 +27,10 @@ type Key struct {
 
 // Compare is below 0 where k comes first.
 func (k Key) Compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Major, other.Major), cmp.Compare(k.Minor, other.Minor))
+	if k.Major != other.Major {
+		return cmp.Compare(k.Major, other.Major)
+	}
+	return cmp.Compare(k.Minor, other.Minor)
 }
 
 const (
@@ -75,8 +78,8 @@ type item struct {
 
 const (
 	stateFile  = "sorted.json"
-	mostRuns   = 128      // that are merged at once
-	readBuffer = 64 << 10 // of each
+	mostRuns   = 256      // that are merged at once
+	readBuffer = 32 << 10 // of each
 	perItem    = 32       // bytes of an item besides its own
 )
 
@@ -174,7 +177,12 @@ func (s *Sorter) EndRun(after json.RawMessage) error {
 	if len(s.items) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(s.items, func(a, b item) int { return a.key.Compare(b.key) })
+	slices.SortFunc(s.items, func(a, b item) int { // of equal keys, the one that came first
+		if order := a.key.Compare(b.key); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.from, b.from)
+	})
 	w, err := s.create()
 	if err != nil {
 		return err
