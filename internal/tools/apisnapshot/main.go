@@ -17,7 +17,9 @@ var packages = []struct{ dir, file string }{
 	{"hogapitest", "api/hogapitest.txt"},
 	{"ops", "api/ops.txt"},
 	{"formats", "api/formats.txt"},
+	{"formats/amplitude", "api/formats-amplitude.txt"},
 	{"formats/generic", "api/formats-generic.txt"},
+	{"formats/mixpanel", "api/formats-mixpanel.txt"},
 }
 
 func main() {

@@ -1,0 +1,41 @@
+package amplitude_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Six lines import an export: the zip file as it was downloaded, or what was unpacked from it.
+func ExampleFormat() {
+	client, server := exampleClient() // your program: hogapi.NewClient
+	source := hogapi.FileSource(amplitude.Format(nil), "testdata/all.jsonl")
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "amplitude-2024"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("read", receipt.Read, "acknowledged", receipt.Acknowledged, "skipped", receipt.Skips)
+	for _, d := range receipt.Days {
+		fmt.Println(d.Day, d.Event, d.Acknowledged)
+	}
+	fmt.Println("the service holds", server.Ledger().Unique())
+	// Output:
+	// read 3 acknowledged 2 skipped map[session_start:1]
+	// 2024-02-29 $pageview 1
+	// 2024-07-01 Screen: Login 1
+	// the service holds 2
+}
+
+// exampleClient is a client of a fake service, and the service.
+func exampleClient() (*hogapi.Client, *hogapitest.Server) {
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client, server
+}

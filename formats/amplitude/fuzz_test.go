@@ -1,0 +1,22 @@
+package amplitude_test
+
+import (
+	"testing"
+
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+)
+
+// FuzzConvert: any record gives the same events every time, however it is spaced.
+func FuzzConvert(f *testing.F) {
+	for _, line := range formattest.Lines(f, "testdata/export.jsonl") {
+		f.Add(line)
+	}
+	plain, full := amplitude.Format(nil), amplitude.Format(&amplitude.Options{
+		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: amplitude.PersonSet,
+	})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.RequirePure(t, plain, record)
+		formattest.RequirePure(t, full, record)
+	})
+}

@@ -1,0 +1,81 @@
+package record
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"time"
+)
+
+var errUnix = errors.New("want seconds or milliseconds since 1970")
+
+// fromMillis is the number above which a time is in milliseconds.
+const fromMillis = 10_000_000_000
+
+// UnixTime reads a raw number, or a text of one, that is a time since 1970: in milliseconds above
+// 10,000,000,000, else in seconds. A fraction is read to the nanosecond.
+func UnixTime(raw []byte) (time.Time, error) {
+	if len(raw) > 2 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	whole, nanos, ok := decimal(raw)
+	if !ok {
+		return time.Time{}, errUnix
+	}
+	if whole > fromMillis {
+		return time.Unix(whole/1000, whole%1000*int64(time.Millisecond)+nanos/1000).UTC(), nil
+	}
+	return time.Unix(whole, nanos).UTC(), nil
+}
+
+// decimal reads a number as its whole part, rounded down, and billionths.
+func decimal(raw []byte) (whole, billionths int64, ok bool) {
+	digits := raw
+	isNegative := len(raw) > 0 && raw[0] == '-'
+	if isNegative {
+		digits = raw[1:]
+	}
+	i := 0
+	for ; i < len(digits) && isDigit(digits[i]) && whole < 1<<53; i++ {
+		whole = whole*10 + int64(digits[i]-'0')
+	}
+	if i == 0 || whole >= 1<<53 {
+		return 0, 0, false
+	}
+	if i < len(digits) && digits[i] == '.' {
+		from, unit := i+1, int64(100_000_000)
+		for i++; i < len(digits) && isDigit(digits[i]); i++ {
+			billionths += int64(digits[i]-'0') * unit
+			unit /= 10
+		}
+		if i == from {
+			return 0, 0, false
+		}
+	}
+	if i < len(digits) {
+		if digits[i]|0x20 != 'e' {
+			return 0, 0, false
+		}
+		return float(raw)
+	}
+	if isNegative {
+		whole = -whole
+		if billionths > 0 {
+			whole, billionths = whole-1, 1_000_000_000-billionths
+		}
+	}
+	return whole, billionths, true
+}
+
+// float is decimal for numbers with an exponent, to the millionth.
+func float(raw []byte) (whole, billionths int64, ok bool) {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || math.Abs(f) >= 1<<53 {
+		return 0, 0, false
+	}
+	floor := math.Floor(f)
+	millionths := math.Round((f - floor) * 1e6)
+	return int64(floor) + int64(millionths)/1_000_000, int64(millionths) % 1_000_000 * 1000, true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -1,0 +1,106 @@
+package mixpanel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	formattest.Golden(t, mixpanel.Format(nil), "testdata/export.jsonl")
+}
+
+// convert makes the one event of a record.
+func convert(t *testing.T, options *mixpanel.Options, record string) hogapi.Event {
+	t.Helper()
+	events, err := mixpanel.Format(options).Convert([]byte(record))
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	return events[0]
+}
+
+// Each option changes what it says, and the text that keeps an import from resuming with others.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	const deleted = `{"event":"e","properties":{"time":1709251199,"distinct_id":"u","$user_id":"u","$device_id":"d","$os":"iOS",` +
+		`"$is_deleted":true,"$insert_id":"a","$initial_referrer":"r"}}`
+	plain := convert(t, &mixpanel.Options{KeepDeleted: true}, deleted)
+	assert.Equal(t, "d", plain.AnonymousID)
+	assert.Contains(t, string(plain.RawProperties), `"$set_once":{"$os":"iOS","$initial_referrer":"r"}}`)
+	assert.NotContains(t, string(plain.RawProperties), "$insert_id")
+	texts := map[string]bool{mixpanel.Format(nil).Options: true}
+	for name, c := range map[string]struct {
+		options mixpanel.Options
+		check   func(hogapi.Event)
+	}{
+		"DevicePrefix": {mixpanel.Options{DevicePrefix: true}, func(ev hogapi.Event) {
+			assert.Equal(t, "$device:d", ev.AnonymousID)
+		}},
+		"PersonSet": {mixpanel.Options{PersonProperties: mixpanel.PersonSet}, func(ev hogapi.Event) {
+			assert.Contains(t, string(ev.RawProperties), `"$set":{"$os":"iOS"},"$set_once":{"$initial_referrer":"r"}}`)
+		}},
+		"PersonNone": {mixpanel.Options{PersonProperties: mixpanel.PersonNone}, func(ev hogapi.Event) {
+			assert.NotContains(t, string(ev.RawProperties), `"$set`)
+		}},
+		"KeepAll": {mixpanel.Options{KeepAll: true}, func(ev hogapi.Event) {
+			assert.Contains(t, string(ev.RawProperties), `"$mixpanel_insert_id":"a"`)
+		}},
+		"WholeKey": {mixpanel.Options{WholeKey: true}, func(ev hogapi.Event) {
+			assert.NotEqual(t, plain.UUID, ev.UUID)
+			format := mixpanel.Format(&mixpanel.Options{WholeKey: true})
+			assert.Equal(t, ev.UUID, format.ID([]byte(deleted)))
+		}},
+		"Zone": {mixpanel.Options{Zone: time.FixedZone("", -3600)}, func(ev hogapi.Event) {
+			assert.Equal(t, plain.Timestamp.Add(time.Hour), ev.Timestamp)
+		}},
+	} {
+		c.options.KeepDeleted = true
+		c.check(convert(t, &c.options, deleted))
+		text := mixpanel.Format(&c.options).Options
+		assert.False(t, texts[text], "%s: %s", name, text)
+		texts[text] = true
+	}
+	for _, bad := range []mixpanel.Options{{Zone: time.Local}, {PersonProperties: "Set"}} {
+		_, err := mixpanel.Format(&bad).Convert([]byte(deleted))
+		assert.ErrorContains(t, err, "mixpanel: options: ")
+	}
+}
+
+// The uuid is the one of PostHog's own importer, with any options that leave the key alone.
+func TestUUIDOfPostHog(t *testing.T) {
+	t.Parallel()
+	const record = `{"event":"e","properties":{"time":1697379000,"distinct_id":"user123","$insert_id":"unique_insert_id_123"}}`
+	const want = "65fdb562-3dcd-5dc3-bc74-78ee4b077e17"
+	assert.Equal(t, want, convert(t, nil, record).UUID.String())
+	assert.Equal(t, want, convert(t, &mixpanel.Options{Zone: time.FixedZone("x", 3600), KeepAll: true}, record).UUID.String())
+}
+
+// One $insert_id on two events of a name, a person and a day is two events with WholeKey only.
+func TestWholeKey(t *testing.T) {
+	t.Parallel()
+	records := [][]byte{
+		[]byte(`{"event":"e","properties":{"time":1697379000,"distinct_id":"u","$insert_id":"same"}}`),
+		[]byte(`{"event":"e","properties":{"time":1697379001,"distinct_id":"u","$insert_id":"same"}}`),
+		[]byte(`{"event":"e","properties":{"time":1697379001,"distinct_id":"u","$insert_id":"same"}}`),
+		[]byte(`{"event":"f","properties":{"time":1697379001,"distinct_id":"u","$insert_id":"same"}}`),
+	}
+	for doubles, options := range map[int64]*mixpanel.Options{3: nil, 1: {WholeKey: true}} {
+		report, err := hogapi.Check(t.Context(), hogapi.FileSource(mixpanel.Format(options), formattest.Write(t, records)),
+			&hogapi.ImportOptions{ID: "whole"})
+		require.NoError(t, err)
+		assert.Equal(t, doubles, report.DoubleUUIDs.Count)
+	}
+}
+
+// A record is the same events however it is packed, and after it was rejected.
+func TestRepacked(t *testing.T) {
+	t.Parallel()
+	formattest.RequireSameEvents(t, mixpanel.Format(nil), formattest.Lines(t, "testdata/export.jsonl"))
+}

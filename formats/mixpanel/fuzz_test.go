@@ -1,0 +1,28 @@
+package mixpanel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+// FuzzConvert: any record gives the same events every time, however it is spaced.
+func FuzzConvert(f *testing.F) {
+	for _, line := range formattest.Lines(f, "testdata/export.jsonl") {
+		f.Add(line)
+	}
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		f.Fatal(err)
+	}
+	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
+		Zone: zone, DevicePrefix: true, PersonProperties: mixpanel.PersonSet, KeepDeleted: true, KeepAll: true,
+	})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.RequirePure(t, plain, record)
+		formattest.RequirePure(t, full, record)
+		new(mixpanel.ZoneTest).Add(record)
+	})
+}

@@ -1,0 +1,164 @@
+package mixpanel
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/record"
+)
+
+// ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records have
+// too, to find out if the export is in local time. Only live events count: not those with $import, and
+// not those that arrived more than a day or a minute late. The zero value is empty and ready to use.
+type ZoneTest struct {
+	Records int64                   // that were added
+	Live    int64                   // of these, the live events
+	Offsets map[time.Duration]int64 // live events by how far their time is ahead of UTC, such as -7h0m0s
+
+	Devices int64 // records whose distinct_id is "$device:" and an id: see Options.DevicePrefix
+
+	days map[daysOffset]int64
+	s    *scratch
+}
+
+// daysOffset are the live events of a day of UTC and an offset.
+type daysOffset struct {
+	day    int64 // since 1970
+	offset time.Duration
+}
+
+// CheckZone reads the files of an export and compares its times with the clock of Mixpanel's servers. It
+// sends nothing. The error is one of the files: what was read is counted.
+func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
+	test := new(ZoneTest)
+	source := hogapi.FileSource(hogapi.Format{
+		Name: "mixpanel zone test", Layout: hogapi.LayoutJSON,
+		Convert: func(record []byte) ([]hogapi.Event, error) { // of one goroutine
+			test.Add(record)
+			return nil, hogapi.Skip("read")
+		},
+	}, pathsOrGlobs...)
+	for _, err := range source.Events(ctx, hogapi.Position{}) {
+		if err != nil {
+			return test, fmt.Errorf("mixpanel: zone test: %w", err)
+		}
+	}
+	return test, nil
+}
+
+// Add adds a record. It must not be called by two goroutines at once.
+func (t *ZoneTest) Add(raw []byte) {
+	if t.s == nil {
+		t.s, t.Offsets, t.days = newScratch(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
+	}
+	t.Records++
+	if t.s.read(raw) != nil {
+		return
+	}
+	if bytes.HasPrefix(t.s.distinctID, []byte(`"`+devicePrefix)) {
+		t.Devices++
+	}
+	if record.IsTrue(t.s.isImport) {
+		return
+	}
+	at, err := record.UnixTime(t.s.time)
+	if err != nil {
+		return
+	}
+	arrived, err := record.UnixTime(t.s.apiTimestamp)
+	if err != nil {
+		if arrived, err = record.UnixTime(t.s.processingTime); err != nil {
+			return
+		}
+	}
+	offset, isLive := offsetOf(at, arrived)
+	if !isLive {
+		return
+	}
+	t.Live++
+	t.Offsets[offset]++
+	t.days[daysOffset{arrived.Unix() / int64(day/time.Second), offset}]++
+}
+
+const (
+	day     = 24 * time.Hour
+	quarter = 15 * time.Minute // all offsets of zones are whole quarters of an hour
+	slow    = time.Minute      // that a live event needs at most
+	early   = 5 * time.Second  // that a clock is wrong
+)
+
+// offsetOf is how far an event's time is ahead of UTC, judged by when it arrived.
+func offsetOf(at, arrived time.Time) (offset time.Duration, isLive bool) {
+	gap := arrived.Sub(at)
+	if gap < -day || gap > day {
+		return 0, false
+	}
+	delay := ((gap+early)%quarter+quarter)%quarter - early
+	return delay - gap, delay <= slow
+}
+
+// Share is the share of live events, from 0 to 1, whose time is that of a zone's clocks. It is near 1 for
+// the zone of the export, and 0 without live events. Nil is UTC. On a day on which the clocks change both
+// offsets count.
+func (t *ZoneTest) Share(zone *time.Location) float64 {
+	if zone == nil {
+		zone = time.UTC
+	}
+	var right int64
+	for found, n := range t.days {
+		midnight := time.Unix(found.day*int64(day/time.Second), 0)
+		if found.offset == offset(midnight, zone) || found.offset == offset(midnight.Add(day), zone) {
+			right += n
+		}
+	}
+	return float64(right) / float64(max(t.Live, 1))
+}
+
+// IsLocal reports whether most live events are in local time: give Options.Zone then.
+func (t *ZoneTest) IsLocal() bool { return t.Live > 0 && t.Share(time.UTC) < 0.5 }
+
+// String says what was found, and what to do.
+func (t *ZoneTest) String() string {
+	var b strings.Builder
+	if t.Live == 0 {
+		fmt.Fprintf(&b, "none of %d records shows the time zone: see the project's settings in Mixpanel, "+
+			"and compare a day's count with its chart", t.Records)
+	} else {
+		t.describe(&b)
+	}
+	if t.Devices > 0 {
+		fmt.Fprintf(&b, ". %d records have a distinct_id that begins with %q: set Options.DevicePrefix to link them", t.Devices, devicePrefix)
+	}
+	return b.String()
+}
+
+// describe says what the live events show.
+func (t *ZoneTest) describe(b *strings.Builder) {
+	fmt.Fprintf(b, "%d of %d records are live events. Their time is ahead of UTC by", t.Live, t.Records)
+	order := func(a, b time.Duration) int {
+		return cmp.Or(cmp.Compare(t.Offsets[b], t.Offsets[a]), cmp.Compare(a, b))
+	}
+	for i, offset := range slices.SortedFunc(maps.Keys(t.Offsets), order) {
+		if i == 4 {
+			fmt.Fprintf(b, " and %d more offsets", len(t.Offsets)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, " %v (%d)", offset, t.Offsets[offset])
+	}
+	if t.IsLocal() {
+		b.WriteString(". The export is in local time: set Options.Zone to the time zone of the project, " +
+			"which its settings in Mixpanel show, and check it with Share")
+	} else {
+		b.WriteString(". The export is in UTC")
+	}
+}
