@@ -78,14 +78,7 @@ func (c *call) kindOf() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("type: want track, page, screen, identify, group or alias, not %s", shownKind(c.kind))
-}
-
-func shownKind(raw []byte) string {
-	if props.IsText(raw) {
-		return "another text"
-	}
-	return props.KindOf(raw)
+	return "", props.Want("type", "track, page, screen, identify, group or alias", c.kind)
 }
 
 // time is the time of a call: the corrected one, else one of the client. Zero: it has none.
@@ -98,7 +91,7 @@ func (c *call) time() (time.Time, error) {
 			continue
 		}
 		if !props.IsText(from.raw) {
-			return time.Time{}, fmt.Errorf("%s: want a time as a text, not %s", from.name, props.KindOf(from.raw))
+			return time.Time{}, props.Want(from.name, "a time as a text", from.raw)
 		}
 		at, err := jsonb.ParseTime(from.raw[1 : len(from.raw)-1])
 		if err != nil {

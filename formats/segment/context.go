@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -59,10 +60,7 @@ func (r *contextReader) read(raw []byte, isIdentify bool) error {
 	}
 	r.left.Begin()
 	if err := jsonb.Object(raw, r.visit); err != nil || r.fault != nil {
-		if err == nil {
-			err = r.fault
-		}
-		return err
+		return cmp.Or(err, r.fault)
 	}
 	if r.left.Len() > 0 {
 		r.out.Keep(prefix, "context", r.left.Raw())

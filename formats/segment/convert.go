@@ -113,7 +113,7 @@ func (c *converter) byKind() error {
 	switch c.kind {
 	case kindTrack:
 		if !props.IsText(c.call.event) {
-			return errors.New("event: want the name of the event, not " + props.KindOf(c.call.event))
+			return props.Want("event", "the name of the event", c.call.event)
 		}
 		c.event.Name = props.Text(c.call.event)
 	case kindPage:

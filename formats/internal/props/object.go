@@ -83,6 +83,9 @@ func (o *Object) Get(key string) []byte {
 	return o.buf[o.members[i].colon+1 : o.members[i].end]
 }
 
+// Members are those that were added, without the closing brace. They are valid until the next change.
+func (o *Object) Members() []byte { return o.buf }
+
 // JSON is a copy of the object.
 func (o *Object) JSON() []byte {
 	return append(append(make([]byte, 0, len(o.buf)+1), o.buf...), '}')

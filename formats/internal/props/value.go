@@ -42,17 +42,22 @@ func ID(field string, raw []byte) (string, error) {
 	case raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("%s: want a text or a number, not %s", field, KindOf(raw))
+	return "", Want(field, "a text or a number", raw)
 }
 
-// KindOf names the kind of a raw value for an error.
-func KindOf(raw []byte) string {
-	if len(raw) == 0 {
-		return "nothing"
+// Want is the error of a value that is not what it has to be. It does not repeat the value.
+func Want(field, want string, raw []byte) error {
+	switch {
+	case len(raw) == 0:
+		return fmt.Errorf("%s: it is missing, want %s", field, want)
+	case raw[0] == '"':
+		return fmt.Errorf("%s: want %s", field, want)
 	}
+	return fmt.Errorf("%s: want %s, not %s", field, want, kindOf(raw))
+}
+
+func kindOf(raw []byte) string {
 	switch raw[0] {
-	case '"':
-		return "a text"
 	case '{':
 		return "an object"
 	case '[':
@@ -63,6 +68,14 @@ func KindOf(raw []byte) string {
 		return "null"
 	}
 	return "a number"
+}
+
+// Canonical is a raw value in the one way to write it, where it is a text.
+func Canonical(raw []byte) []byte {
+	if !IsText(raw) || bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	return appendText(nil, Text(raw))
 }
 
 // UUID is the uuid of a vendor's id: the id itself where it has the form of a UUID of the RFC 9562
@@ -81,32 +94,23 @@ func UUID(space uuid.UUID, id string) uuid.UUID {
 // Host is the host of an absolute URL in a raw text, without a user, or "".
 func Host(raw []byte) string {
 	host, _ := split(raw)
-	if i := bytes.LastIndexByte(host, '@'); i >= 0 {
-		host = host[i+1:]
-	}
-	return string(host)
+	return host[strings.LastIndexByte(host, '@')+1:]
 }
 
 // Path is the path of an absolute URL in a raw text, or "".
 func Path(raw []byte) string {
 	_, path := split(raw)
-	if i := bytes.IndexAny(path, "?#"); i >= 0 {
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
-	return string(path)
+	return path
 }
 
-// split divides an absolute URL. One with escapes of JSON is not divided.
-func split(raw []byte) (host, path []byte) {
-	if !IsText(raw) || bytes.IndexByte(raw, '\\') >= 0 {
-		return nil, nil
-	}
-	_, rest, ok := bytes.Cut(raw[1:len(raw)-1], []byte("://"))
-	if !ok {
-		return nil, nil
-	}
-	if i := bytes.IndexAny(rest, "/?#"); i >= 0 {
+// split divides an absolute URL.
+func split(raw []byte) (host, path string) {
+	_, rest, _ := strings.Cut(Text(raw), "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		return rest[:i], rest[i:]
 	}
-	return rest, nil
+	return rest, ""
 }
