@@ -245,11 +245,7 @@ func (o ImportOptions) checkFiles(source Source) error {
 	if statefile.Overlap(state, rejects) {
 		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
 	}
-	read, ok := unwrap[fileSource](source)
-	if !ok {
-		return nil
-	}
-	for _, path := range read.files() {
+	for _, path := range filesOf(source) {
 		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]
 		if statefile.Overlap(read, rejects) {

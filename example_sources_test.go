@@ -14,17 +14,21 @@ import (
 
 // exampleFile writes lines of events, one of which is not JSON, and returns the file's path.
 func exampleFile() string {
+	return exampleFileOf(`{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.50}}
+{"event":"order placed","distinct_id":"ben","timestamp":"2024-05-01T12:31:00+02:00","properties":{"price":7}}
+{"event":"order pla
+{"event":"order paid","distinct_id":"ann","timestamp":"2024-05-02T09:00:00+02:00"}
+`)
+}
+
+// exampleFileOf writes a file and returns its path.
+func exampleFileOf(content string) string {
 	folder, err := os.MkdirTemp("", "hogapi-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	path := filepath.Join(folder, "events.jsonl")
-	lines := `{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.50}}
-{"event":"order placed","distinct_id":"ben","timestamp":"2024-05-01T12:31:00+02:00","properties":{"price":7}}
-{"event":"order pla
-{"event":"order paid","distinct_id":"ann","timestamp":"2024-05-02T09:00:00+02:00"}
-`
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		log.Fatal(err)
 	}
 	return path

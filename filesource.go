@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -12,20 +13,39 @@ import (
 	"github.com/hogapi/hogapi/internal/records"
 )
 
-// FileSource reads events from files of a format, in the order given.
+// FileSource reads events from files of a format, in the order given. A path may be a pattern, as
+// path/filepath.Match describes it, for one file or more: they come in the order of their names, in
+// which numbers count by their value. What a pattern finds is looked up once.
+//
+// Files may be gzip, zstd or zip, whatever they are called, and a zip file may hold plain, gzip and
+// zstd files, which are read in the order of their names. How the records in them are divided is said
+// by the format's [Layout]. A record is at most 8 MiB.
 //
 // An event has the same uuid wherever its record is: the id that the vendor gave it (see [Format]), or
-// one that is derived from the import's ID, the record without the whitespace between its tokens, the
-// number n of equal records before it, and the number of the event in the record. So the same file
-// packed or divided otherwise, or at another path, gives the same uuids. n counts within one file, and
-// among records whose times are about a second apart; otherwise it is 0. Equal records in different
-// files are one event: [Check] counts them as DoubleUUIDs.
+// one that is derived from the import's ID, the record, the number n of equal records before it, and
+// the number of the event in the record. Whitespace between the tokens of a record does not matter, and
+// neither does the order of the keys of its objects. So the same file packed or divided otherwise, or
+// at another path, gives the same uuids. n counts within one file, among records whose times are about
+// a second apart; otherwise it is 0. Equal records in different files are one event: [Check] counts
+// them as DoubleUUIDs.
 //
-// Lines, positions, damaged files and resuming are as [JSONLinesFile] describes. A record that Convert
-// rejects is in the [RejectFile] as it was read: give Convert to [RejectedRecords] to import it again,
-// with the same uuid.
-func FileSource(format Format, paths ...string) Source {
-	return &formatSource{lineFiles{lines.NewFiles(paths)}, format}
+// A position is the name of the file, below the folder that all files share, and the byte offset after
+// the record in the unpacked text; in a zip file the name is "archive.zip!/member". Resuming, files that
+// grow, change or are damaged, and pipes are as [JSONLinesFile] describes. These stop an import, with
+// the name of the file and the number of the line or record: a packed file that is damaged, an array or
+// a value without an end, a table whose header or quoting is broken, zeros in place of text, and a file
+// of another layout. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
+// as its JSON object: give Convert to [RejectedRecords] to import it again, with the same uuid.
+func FileSource(format Format, pathsOrPatterns ...string) Source {
+	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
+	return &formatSource{lineFiles{lines.NewFilesOf(lines.Disk{}, paths)}, format, err}
+}
+
+// FileSourceFS is [FileSource] for the files of a file system. Where its files are not io.ReaderAt, a
+// resume reads a file from its start, and zip files cannot be read.
+func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
+	paths, err := lines.Find(fsys, pathsOrPatterns)
+	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
 }
 
 // formatSource is the source of FileSource.
@@ -33,6 +53,7 @@ type formatSource struct {
 	lineFiles
 
 	format Format
+	unfit  error // why there is nothing to read
 }
 
 // Name implements Source.
@@ -43,43 +64,77 @@ func (s *formatSource) Name() string {
 	return fmt.Sprintf("%s (%s): %s", s.format.Name, s.format.Options, s.read.Name())
 }
 
+// files implements fileSource. Files of another file system cannot be those that an import writes.
+func (s *formatSource) files() []string {
+	if !s.read.OnDisk() {
+		return nil
+	}
+	return s.lineFiles.files()
+}
+
+// longestRecord is the most bytes of a record of a format.
+const longestRecord = 8 << 20
+
 // Events implements Source.
 func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.walk(ctx, after, func() lineFunc {
-		w := &formatWalk{format: s.format}
-		return w.events
-	})
+	return func(yield func(Event, error) bool) {
+		if err := s.check(); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		walk := &formatWalk{format: s.format}
+		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
+		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, Longest: longestRecord}
+		s.walkAs(ctx, after, w, walk.events, yield)
+	}
+}
+
+func (s *formatSource) check() error {
+	if s.unfit != nil {
+		return linesError(s.unfit, Position{}, nil)
+	}
+	return s.format.check()
 }
 
 // formatWalk makes the events of records.
 type formatWalk struct {
 	format Format
-	file   string // that equals is about
+	file   *lines.File // that equals is about
 	equals records.Equals
+}
+
+// begin forgets what was read before.
+func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals{} }
+
+// passed notes a record before the place where the walk begins.
+func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
+	w.events(f, l)
+	return w.equals.IsSettled()
 }
 
 // events implements lineFunc.
 func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
-	if f.Name() != w.file {
-		w.file, w.equals = f.Name(), records.Equals{}
+	if f != w.file {
+		w.begin(f)
 	}
 	made := w.made(l)
-	var first time.Time
+	var at time.Time
 	isDerived := false
 	for i := range made {
 		ev := &made[i]
 		ev.record, ev.isMapped = l.Text, ev.bad == nil
-		if first.IsZero() {
-			first = ev.Timestamp
+		if at.IsZero() {
+			at = ev.Timestamp
 		}
 		if _, skipped := ev.skipped(); ev.UUID == uuid.Nil && !skipped {
 			isDerived = true
 		}
 	}
+	w.equals.Pass(at)
 	origin := Position{Key: made[0].UUID.String()} // of what a mapping makes of it
 	if isDerived {
 		digest := records.DigestOf(l.Text)
-		origin = Position{Key: digest.String(), Offset: w.equals.Before(digest, first)}
+		origin = Position{Key: digest.String(), Offset: w.equals.Before(digest)}
 	}
 	for i := range made {
 		made[i].Origin = origin
@@ -89,16 +144,20 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 
 // made are the events of a record, or a bad one.
 func (w *formatWalk) made(l lines.Line) (made []Event) {
-	var err error
-	if l.Long {
-		err = fmt.Errorf("the record has %d bytes, and at most %d are read", l.Length, longestLine)
-	} else if made, err = w.format.Convert(l.Text); err == nil && len(made) == 0 {
-		err = Skip("left out by the format")
+	err := l.Fault
+	switch {
+	case l.Long:
+		err = fmt.Errorf("the record has %d bytes, and at most %d are read", l.Length, longestRecord)
+	case err != nil:
+	default:
+		if made, err = w.format.Convert(l.Text); err == nil && len(made) == 0 {
+			err = Skip("left out by the format")
+		}
 	}
 	if err != nil {
 		made = []Event{BadEvent(Position{}, l.Text, err)}
 	}
-	if w.format.ID != nil && made[0].UUID == uuid.Nil && !l.Long {
+	if w.format.ID != nil && made[0].UUID == uuid.Nil && !l.Long && l.Fault == nil {
 		made[0].UUID = w.format.ID(l.Text)
 	}
 	return made

@@ -1,7 +1,12 @@
 package hogapi
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Format says how the records of files become events. It is all that an importer for another vendor's
@@ -52,3 +57,27 @@ const (
 	LayoutCSV  Layout = "csv"  // rows of RFC 4180, divided by comma or semicolon
 	LayoutTSV  Layout = "tsv"  // a row a line, divided by tabs, without quotes
 )
+
+// internal is the layout as internal/lines knows it.
+func (l Layout) internal() lines.Layout {
+	if l == LayoutAny {
+		return lines.Any
+	}
+	return lines.Layout(l)
+}
+
+// check refuses a format that cannot be read.
+func (f Format) check() error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: ops.Import, Field: "Format." + field, Value: value, Want: want}
+	}
+	switch {
+	case f.Name == "":
+		return bad("Name", "", `a name that stays the same, such as "mixpanel"`)
+	case f.Convert == nil:
+		return bad("Convert", "", "a function that makes events of a record")
+	case !slices.Contains([]Layout{LayoutAny, LayoutJSON, LayoutCSV, LayoutTSV}, f.Layout):
+		return bad("Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV")
+	}
+	return nil
+}

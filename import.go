@@ -34,7 +34,7 @@ type ImportOptions struct {
 	// MaxRejects is the largest number of rejects, over all runs: default no limit. One more stops the
 	// import at once.
 	MaxRejects int64
-	// VerifyGzip is the size in bytes of the largest gzip file whose checksums are verified before its
+	// VerifyGzip is the size in bytes of the largest gzip, zstd or zip file whose checksums are verified before its
 	// first event is sent: default 1 GiB; -1 for none. Larger files are checked as they are read.
 	VerifyGzip int64
 	// Rate is the most events per second: default 1,000, as the service's own importer; or Unpaced.
@@ -163,6 +163,8 @@ func canBeRead(source Source) bool {
 		return s.read != nil
 	case mapSource:
 		return s.mapping != nil && canBeRead(s.source)
+	case *concat:
+		return len(s.sources) > 0
 	}
 	return !isNil(source)
 }

@@ -23,17 +23,17 @@ import (
 // whole number. Times are RFC 3339 with an offset. Properties are sent as they are, with every digit,
 // and with those that [Client.Import] adds.
 //
-// Files may be gzip, which is recognized by their content. Blank lines, a byte order mark and CRLF are
+// Files may be gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank lines, a byte order mark and CRLF are
 // fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its line, has its uuid
 // where that can be read, and never stops the import. These do stop it, with the file's name and line:
 // a file that cannot be read to its end, one that was cut or rewritten while it was read, and a last
-// line that is not finished, which is either still being written or was cut off. A gzip file of up to
-// ImportOptions.VerifyGzip is read to its end before its first event is sent, so nothing of a damaged
-// one is.
+// line that is not finished, which is either still being written or was cut off. A packed file, or member
+// of a zip file, of up to ImportOptions.VerifyGzip is read to its end before its first event is sent, so
+// nothing of a damaged one is.
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in
 // the plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a
-// gzip file. Between runs the file that it is in, and those after it, may grow by whole lines. Lines
+// packed file. Between runs the file that it is in, and those after it, may grow by whole lines. Lines
 // that an earlier file has gained are not read. A resume compares the first 64 KiB of the file, and of
 // a plain file the last 4 KiB before the place, with what they were; it does not see other changes. Of
 // a file that changes while it is read, it is seen that it has become shorter, or other in its first
@@ -53,10 +53,10 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 	return s.walk(ctx, after, func() lineFunc { return newLineParser().events })
 }
 
-// lineFunc makes the events of a line. They are valid until the next call.
+// lineFunc makes the events of a record. They are valid until the next call.
 type lineFunc func(f *lines.File, l lines.Line) []Event
 
-// lineFiles is a source of files of lines.
+// lineFiles is a source of files of lines, or of other records.
 type lineFiles struct{ read *lines.Files }
 
 // Name is Source.Name.
@@ -70,30 +70,36 @@ func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 	return s.read.Fingerprint(at.Key, at.Offset)
 }
 
-// walk gives the events of all files after a position. Each walk has a lineFunc of its own.
+// walk gives the events of all lines after a position. Each walk has a lineFunc of its own.
 func (s lineFiles) walk(ctx context.Context, after Position, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		notes, events := notesOf(ctx), begin()
-		w := lines.Walk{Options: lines.Options{Longest: longestLine, Verify: notes.verifyGzip}, IsTrial: notes.isCheck}
-		if notes.resumed != nil && after == notes.resumed.State.Place {
-			w.Known = notes.resumed.File
-		}
+		w, notes := lines.Walk{Options: lines.Options{Longest: longestLine}}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
 			notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
 				mask.Shown(name), mask.Shown(earlier)))
 		}
-		w.Take = func(f *lines.File, l lines.Line) bool {
-			for _, ev := range events(f, l) {
-				ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
-				if !yield(ev, nil) {
-					return false
-				}
+		s.walkAs(ctx, after, w, begin(), yield)
+	}
+}
+
+// walkAs gives the events of all records after a position.
+func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
+	notes := notesOf(ctx)
+	w.Verify, w.IsTrial = notes.verifyGzip, notes.isCheck
+	if notes.resumed != nil && after == notes.resumed.State.Place {
+		w.Known = notes.resumed.File
+	}
+	w.Take = func(f *lines.File, l lines.Line) bool {
+		for _, ev := range events(f, l) {
+			ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
+			if !yield(ev, nil) {
+				return false
 			}
-			return true
 		}
-		if err := s.read.Read(ctx, after.Key, after.Offset, w); err != nil {
-			yield(Event{}, linesError(err, after, notes.resumed))
-		}
+		return true
+	}
+	if err := s.read.Read(ctx, after.Key, after.Offset, w); err != nil {
+		yield(Event{}, linesError(err, after, notes.resumed))
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 
 // Source gives the events of an import in a fixed order, oldest first.
 //
-// A source that wraps another one should have a method Unwrap() Source: so the import finds the files
-// that are read, and keeps checkpoint and reject file out of them.
+// A source that wraps another one should have a method Unwrap() Source, and one that wraps several
+// Unwrap() []Source: so the import finds the files that are read, and keeps checkpoint and reject file
+// out of them.
 type Source interface {
 	// Name identifies the source in the checkpoint: the same for every run of an import.
 	Name() string
@@ -43,17 +44,28 @@ func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event,
 
 // unwrap finds a source of some kind, in the source itself or in those that it wraps.
 func unwrap[T any](s Source) (found T, ok bool) {
-	for s != nil {
-		if found, ok = s.(T); ok {
-			return found, true
+	if found, ok = s.(T); ok {
+		return found, true
+	}
+	switch outer := s.(type) {
+	case interface{ Unwrap() Source }:
+		return unwrap[T](outer.Unwrap())
+	case interface{ Unwrap() []Source }:
+		for _, inner := range outer.Unwrap() {
+			if found, ok = unwrap[T](inner); ok {
+				return found, true
+			}
 		}
-		outer, wraps := s.(interface{ Unwrap() Source })
-		if !wraps {
-			break
-		}
-		s = outer.Unwrap()
 	}
 	return found, false
+}
+
+// filesOf are the files that a source reads.
+func filesOf(s Source) []string {
+	if read, ok := unwrap[fileSource](s); ok {
+		return read.files()
+	}
+	return nil
 }
 
 // sourceNotes is what an import has to say to the sources of this package, and they to it. It travels

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
@@ -9,8 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
@@ -18,64 +18,68 @@ import (
 
 // Options say how a file is read.
 type Options struct {
-	Longest int         // bytes of a line
-	Verify  int64       // bytes of the largest gzip file that is read to its end before its first line; below 0: none is
+	Layout  Layout
+	Columns []string    // of a table without a header
+	Longest int         // bytes of a record
+	Verify  int64       // bytes of the largest packed file that is read to its end before its first record; below 0: none is
 	Known   Fingerprint // that the file must have up to the offset; zero: any
 }
 
-// File is an open file of lines, plain or gzip.
+// File is an open file of records, plain or packed, or a member of a zip file.
 type File struct {
-	path    string
-	name    string // its base
+	name    string // its base, and its name in the zip file
 	options Options
-	file    *os.File
-	forget  func() bool // ends the watch over the context
-	begun   os.FileInfo // when it was opened
-	head    [sha256.Size]byte
-	isGzip  bool
-	zipped  *members      // nil: plain
-	text    *bufio.Reader // plain, from the start
-	reader  *Reader
+	disk    *handle
+	archive *zip.Reader // of a zip file, which has no text of its own
+	member  *zip.File   // nil: not in a zip file
+
+	kind   string        // of its packing; empty: plain
+	packed unpacker      // nil: plain, or the member of a zip file
+	text   *bufio.Reader // from the start
+	layout Layout        // of its text
+	begin  int64         // offset of the text without a byte order mark, which only lines count
+
+	reader  splitter
+	source  *counter // of the reader
 	content *megabyte
 
-	from    int64 // where the reader has begun: the lines before it are not counted
+	from    int64 // where the reader has begun: the records before it are not counted
 	counted bool
-	before  int64 // lines before it
+	before  int64 // records before it
 
-	first, last int64 // offsets of the lines read since the last right checksum; see passed
+	first, last int64 // offsets of the records read since the last right checksum; see passed
 }
 
-// Open opens a file to read the lines after an offset of its plain text. Where it is gzip and not too
-// large, all its checksums are right. The end of ctx closes the file, also while it is opened.
-func Open(ctx context.Context, path string, offset int64, o Options) (*File, error) {
-	f, err := open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	if f.isRegular() {
-		err = o.Known.check(f.file, offset)
-	}
-	if err == nil {
-		err = f.skipTo(offset)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+// splitter divides a text into records.
+type splitter interface {
+	Next() (Line, error)
+	Number() int64 // of the last record
 }
 
-func open(ctx context.Context, path string, o Options) (*File, error) {
-	file, err := os.Open(path) //nolint:gosec // the caller names its own files
+// counter knows how far a reader was read.
+type counter struct {
+	io.Reader
+
+	offset  int64
+	isAtEnd bool
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.offset += int64(n)
+	c.isAtEnd = c.isAtEnd || err != nil
+	return n, err
+}
+
+// open opens a file and finds out what it is.
+func open(ctx context.Context, fsys fs.FS, path, name string, o Options) (*File, error) {
+	disk, err := openHandle(ctx, fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, name: filepath.Base(path), options: o, file: file}
-	f.forget = context.AfterFunc(ctx, func() { _ = file.Close() })
-	if f.begun, err = file.Stat(); err == nil {
-		err = f.begin()
-	}
-	if err != nil {
+	f := &File{name: name, options: o, disk: disk}
+	if err := f.open(path); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -84,56 +88,105 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 
 // Close closes the file.
 func (f *File) Close() {
-	f.forget()
-	_ = f.file.Close() // nothing was written
+	f.closeText()
+	f.disk.close()
 }
 
-// Name is the base name of the file.
+func (f *File) closeText() {
+	if f.packed != nil {
+		f.packed.close()
+	}
+}
+
+// Name is the base name of the file, and for a member of a zip file "!/" and its name there.
 func (f *File) Name() string { return f.name }
 
 // Info is what the file was when it was opened.
-func (f *File) Info() os.FileInfo { return f.begun }
+func (f *File) Info() fs.FileInfo { return f.disk.begun }
 
-// isRegular reports whether the file can be read twice. To look into a pipe takes from it.
-func (f *File) isRegular() bool { return f.begun.Mode().IsRegular() }
+// canSeek reports whether the text can be read from any offset.
+func (f *File) canSeek() bool { return f.kind == "" && f.member == nil && f.disk.at != nil }
 
-const buffer = 64 << 10
-
-// begin finds out what the file is.
-func (f *File) begin() error {
-	if f.begun.IsDir() {
-		return errors.New("this is a folder: name its files")
-	}
-	if f.isRegular() {
-		var err error
-		if f.head, err = headDigest(f.file, min(buffer, f.begun.Size())); err != nil {
-			return err
-		}
-	}
-	f.text = bufio.NewReaderSize(f.file, buffer)
+func (f *File) open(path string) error {
+	f.text = bufio.NewReaderSize(f.disk.from(0), buffer)
 	head, err := f.peek()
 	if err != nil {
 		return err
 	}
-	if f.isGzip = bytes.HasPrefix(head, gzipMagic); f.isGzip {
-		if err := f.verify(); err != nil {
-			return err
-		}
-		if f.zipped, err = newMembers(f.text); err != nil {
+	if packing(head) == isZip {
+		f.archive, err = openArchive(f.disk)
+		return err
+	}
+	if len(head) == 0 && (strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".zip")) {
+		return errors.New("the file has 0 bytes, and a packed file of nothing has a header: it was probably never written; get it again")
+	}
+	return f.unpack(head, f.disk.begun.Size())
+}
+
+// openMember opens a member of the zip file.
+func (f *File) openMember(member *zip.File) (*File, error) {
+	m := &File{name: f.name + inArchive + member.Name, options: f.options, disk: f.disk, member: member}
+	if member.Flags&1 != 0 {
+		return nil, fmt.Errorf("%s: it is encrypted: unpack the zip file", mask.Shown(member.Name))
+	}
+	err := m.openText()
+	if err != nil {
+		m.closeText()
+		return nil, fmt.Errorf("%s: %w", mask.Shown(member.Name), err)
+	}
+	return m, nil
+}
+
+func (f *File) openText() error {
+	if f.member == nil {
+		f.text = bufio.NewReaderSize(f.disk.from(0), buffer)
+	} else {
+		r, err := f.member.Open()
+		if err != nil {
 			return f.fault(err)
 		}
-		f.text = bufio.NewReaderSize(f.zipped, buffer)
+		f.text = bufio.NewReaderSize(r, buffer)
+	}
+	head, err := f.peek()
+	if err != nil {
+		return err
+	}
+	return f.unpack(head, int64(f.member.CompressedSize64)) //nolint:gosec // which the archive has
+}
+
+// unpack finds out what is packed, and how its records are divided.
+func (f *File) unpack(head []byte, size int64) (err error) {
+	if err := f.verify(packing(head), size); err != nil {
+		return err
+	}
+	if f.kind = packing(head); f.kind == isZip {
+		return adviceFor(head)
+	} else if f.kind != "" {
+		if f.packed, err = unpack(f.kind, f.text); err != nil {
+			return f.fault(err)
+		}
+		f.text = bufio.NewReaderSize(f.packed, buffer)
 		if head, err = f.peek(); err != nil {
 			return err
 		}
 	}
-	if len(head) == 0 && !f.isGzip && strings.HasSuffix(f.path, ".gz") {
-		return errors.New("the file has 0 bytes, and a gzip file of nothing has a header: it was probably never written")
+	if err := adviceFor(head); err != nil {
+		return err
 	}
-	for _, foreign := range foreignMagic {
-		if bytes.HasPrefix(head, []byte(foreign.magic)) {
-			return errors.New(foreign.advice)
+	if f.layout = f.options.Layout; f.layout == "" {
+		f.layout = Lines
+	}
+	if f.layout != Lines {
+		text, err := f.text.Peek(buffer)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return f.fault(err)
 		}
+		if f.layout, err = f.layout.of(text, err != nil); err != nil {
+			return err
+		}
+	}
+	if f.layout != Lines && bytes.HasPrefix(head, byteOrderMark) {
+		f.begin = int64(len(byteOrderMark))
 	}
 	return nil
 }
@@ -148,86 +201,52 @@ func (f *File) peek() ([]byte, error) {
 	return head, nil
 }
 
-var (
-	gzipMagic     = []byte{0x1f, 0x8b}
-	byteOrderMark = []byte("\xef\xbb\xbf")
-)
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// foreignMagic are the beginnings of files that are not text, and what to do about them.
-var foreignMagic = []struct{ magic, advice string }{
-	{"\x1f\x8b", "the file is compressed twice: unpack it once"},
-	{"PK\x03\x04", "this is a zip file: unpack it"},
-	{"\x28\xb5\x2f\xfd", "this is a zstd file: unpack it"},
-	{"BZh", "this is a bzip2 file: unpack it"},
-	{"\xfd7zXZ\x00", "this is an xz file: unpack it"},
-	{"\xff\xfe", "this is UTF-16: convert it to UTF-8"},
-	{"\xfe\xff", "this is UTF-16: convert it to UTF-8"},
-}
-
-// verify reads a gzip file to its end, unless it is too large: no line of a damaged one is given.
-func (f *File) verify() error {
-	if !f.isRegular() || f.begun.Size() > f.options.Verify {
+// verify reads a packed text to its end, unless it is too large: no record of a damaged one is given.
+func (f *File) verify(kind string, size int64) error {
+	if kind == "" && f.member == nil || f.disk.at == nil || size > f.options.Verify {
 		return nil
 	}
-	m, err := newMembers(bufio.NewReaderSize(io.NewSectionReader(f.file, 0, f.begun.Size()), buffer))
-	if err == nil {
-		_, err = io.Copy(io.Discard, m)
-	}
+	err := func() error {
+		packed := f.disk.from(0)
+		if f.member == nil {
+			packed = io.LimitReader(packed, size)
+		} else {
+			r, err := f.member.Open()
+			if err != nil {
+				return err
+			}
+			packed = r
+		}
+		if kind != "" && kind != isZip {
+			u, err := unpack(kind, bufio.NewReaderSize(packed, buffer))
+			if err != nil {
+				return err
+			}
+			defer u.close()
+			packed = u
+		}
+		_, err := io.Copy(io.Discard, packed)
+		return err
+	}()
 	if err != nil {
-		return fmt.Errorf("the gzip file is cut off or damaged, so nothing of it was sent: %w", err)
+		return fmt.Errorf("the %s file is cut off or damaged, so nothing of it was sent: %w", f.packing(kind), err)
 	}
 	return nil
 }
 
-// skipTo makes the reader begin at an offset. What cannot seek is read up to there.
-func (f *File) skipTo(offset int64) error {
-	if offset == 0 || f.zipped != nil || !f.isRegular() {
-		f.content = newMegabyte()
-		f.reader = NewReader(io.TeeReader(f.text, f.content), 0, f.options.Longest)
-		f.counted = true
-		return f.changed(f.reader.Skip(offset, f.passed))
+// packing is the kind of the file for an error.
+func (f *File) packing(kind string) string {
+	if f.member != nil {
+		return isZip
 	}
-	if err := f.changed(f.checkLineEnd(offset)); err != nil {
-		return err
-	}
-	if _, err := f.file.Seek(offset, io.SeekStart); err != nil {
-		return err
-	}
-	f.from = offset
-	f.reader = NewReader(f.file, offset, f.options.Longest)
-	return nil
+	return kind
 }
 
-// checkLineEnd reports whether a line ends right before an offset. A last line without a newline ends
-// one byte after the file.
-func (f *File) checkLineEnd(offset int64) error {
-	size := f.begun.Size()
-	if offset > size+1 {
-		return ErrShort
-	}
-	var last [1]byte
-	if _, err := f.file.ReadAt(last[:], min(offset, size)-1); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if (last[0] == '\n') != (offset <= size) {
-		return ErrInside
-	}
-	return nil
-}
-
-// changed says what it means when the offset of an earlier run does not fit.
-func (f *File) changed(err error) error {
-	if errors.Is(err, ErrShort) || errors.Is(err, ErrInside) {
-		return fmt.Errorf("the file has changed since the import began: %w", err)
-	}
-	if err != nil {
-		return f.fault(err)
-	}
-	return nil
-}
-
-// Next returns the next line, without a byte order mark and CR. At the end of the file the error is
-// io.EOF; any other says where and why reading failed, or that the file changed while it was read.
+// Next returns the next record, a line without a byte order mark and CR. At the end of the file the
+// error is io.EOF; any other says where and why reading failed, or that the file changed while it was
+// read.
 func (f *File) Next() (Line, error) {
 	l, err := f.reader.Next()
 	switch {
@@ -244,11 +263,11 @@ func (f *File) Next() (Line, error) {
 			return Line{}, err
 		}
 	}
-	if l.Number == 1 && f.from == 0 {
-		l.Text = bytes.TrimPrefix(l.Text, byteOrderMark)
-	}
-	if n := len(l.Text); n > 0 && l.Text[n-1] == '\r' {
-		l.Text = l.Text[:n-1]
+	if f.layout == Lines {
+		if l.Number == 1 && f.from == 0 {
+			l.Text = bytes.TrimPrefix(l.Text, byteOrderMark)
+		}
+		l.Text = bytes.TrimSuffix(l.Text, []byte{'\r'})
 	}
 	f.passed(l)
 	return l, nil
@@ -256,112 +275,39 @@ func (f *File) Next() (Line, error) {
 
 // checkWhole compares what was read with the file at the start and now.
 func (f *File) checkWhole() error {
-	if !f.isRegular() {
-		return nil
+	if f.canSeek() {
+		return f.disk.checkWhole(f.source.offset)
 	}
-	now, err := f.file.Stat()
-	if err != nil {
-		return err
-	}
-	if now.Size() < f.begun.Size() {
-		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and has %d now; bring it back before the next run, "+
-			"which does not see what is missing", f.begun.Size(), now.Size())
-	}
-	head := f.head
-	if !now.ModTime().Equal(f.begun.ModTime()) {
-		if head, err = headDigest(f.file, min(buffer, f.begun.Size())); err != nil {
-			return err
-		}
-	}
-	if head != f.head || f.zipped == nil && f.reader.read < f.begun.Size() {
-		return errors.New("the file was rewritten while it was read: what was sent of it may be a mixture of both")
-	}
-	return nil
+	return f.disk.checkWhole(-1)
 }
 
-// headDigest is a digest of the first bytes of a file.
-func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
-	head := make([]byte, most)
-	n, err := r.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return sum, err
-	}
-	return sha256.Sum256(head[:n]), nil
-}
-
-// passed notes that a line was read, in this run or an earlier one, for the error of a damaged file.
+// passed notes that a record was read, in this run or an earlier one, for the error of a damaged file.
 func (f *File) passed(l Line) {
-	if f.zipped == nil || l.End <= f.zipped.good {
+	if f.packed == nil || l.End <= f.packed.checked() {
 		return
 	}
-	if f.first <= f.zipped.good {
+	if f.first <= f.packed.checked() {
 		f.first = l.End
 	}
 	f.last = l.End
 }
 
-// fault says where reading failed, and which lines may be wrong.
+// fault says where reading failed, and which records may be wrong.
 func (f *File) fault(err error) error {
-	if f.isGzip {
-		err = fmt.Errorf("the gzip file is cut off or damaged: %w", err)
+	_, isOfText := errors.AsType[*textError](err)
+	if kind := f.packing(f.kind); kind != "" && !isOfText {
+		err = fmt.Errorf("the %s file is cut off or damaged: %w", kind, err)
 	}
-	if f.zipped != nil && f.first > f.zipped.good {
+	if f.packed != nil && f.first > f.packed.checked() {
 		err = fmt.Errorf("%w; the lines that end at byte offsets %d to %d were read since the last checksum that is right, and may be wrong", err, f.first, f.last)
 	}
 	if f.reader == nil {
 		return err
 	}
 	if number, known := f.Number(Line{Number: f.reader.Number() + 1}); known {
-		return fmt.Errorf("line %d: %w", number, err)
+		return fmt.Errorf("%s %d: %w", f.unit(), number, err)
 	}
 	return err
-}
-
-// Number is a line's number in the file. Where the reader began in the middle, the lines before are
-// counted when the first number is needed; it is not known if they cannot be.
-func (f *File) Number(l Line) (number int64, known bool) {
-	if !f.counted {
-		before, err := f.countNewlines(f.from)
-		if err != nil {
-			return 0, false
-		}
-		f.before, f.counted = before, true
-	}
-	return f.before + l.Number, true
-}
-
-// Locate names the place of a line by its number as read, such as "events.jsonl:17", or returns "".
-func (f *File) Locate(line int64) string {
-	number, known := f.Number(Line{Number: line})
-	if !known {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", mask.Shown(f.Name()), number)
-}
-
-// countNewlines counts those before an offset of a plain file, whatever its name leads to by now.
-func (f *File) countNewlines(offset int64) (n int64, err error) {
-	text := io.NewSectionReader(f.file, 0, offset)
-	buf := make([]byte, 256<<10)
-	for {
-		got, err := text.Read(buf)
-		n += int64(bytes.Count(buf[:got], []byte{'\n'}))
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-// Beginning is a digest of the first megabyte of the plain text, or of all of it, once that is read;
-// empty before, for an empty file, and for one that is not read from its start.
-func (f *File) Beginning() string {
-	if f.content == nil {
-		return ""
-	}
-	return f.content.digest(f.reader.failed != nil)
 }
 
 // megabyte hashes the first megabyte that is written to it.
@@ -388,4 +334,13 @@ func (b *megabyte) digest(whole bool) string {
 		return ""
 	}
 	return string(b.hash.Sum(nil))
+}
+
+// Beginning is a digest of the first megabyte of the plain text, or of all of it, once that is read;
+// empty before, for an empty file, and for one that is not read from its start.
+func (f *File) Beginning() string {
+	if f.content == nil {
+		return ""
+	}
+	return f.content.digest(f.source.isAtEnd)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,21 +19,27 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Files are files of JSON lines, known by their base names and read in their order.
+// Files are files of records, known by their names and read in their order.
 type Files struct {
+	fsys         fs.FS
 	paths, names []string
 
 	opened  sync.Map // the file that a name led to when it was opened last
 	drained sync.Map // the paths of pipes that a trial has read
 }
 
-// NewFiles opens none of the files.
+// NewFiles opens none of the files, which are known by their base names.
 func NewFiles(paths []string) *Files {
-	s := &Files{paths: slices.Clone(paths)}
+	s := &Files{fsys: Disk{}, paths: slices.Clone(paths)}
 	for _, path := range paths {
 		s.names = append(s.names, filepath.Base(path))
 	}
 	return s
+}
+
+// NewFilesOf opens none of the files, which are known by their paths below the folder that has them all.
+func NewFilesOf(fsys fs.FS, paths []string) *Files {
+	return &Files{fsys: fsys, paths: slices.Clone(paths), names: below(paths)}
 }
 
 // Paths are the files as they were given.
@@ -49,28 +56,46 @@ func (s *Files) Name() string {
 	return fmt.Sprintf("%s … %s (%d files, %x)", s.names[0], s.names[len(s.names)-1], len(s.names), digest[:6])
 }
 
-// Fingerprint is that of the file of a name, up to the end of a line. Where the name does not lead to
+// Fingerprint is that of the file of a name, up to the end of a record. Where the name does not lead to
 // the file any more that was read, the fingerprint fits no file.
 func (s *Files) Fingerprint(name string, offset int64) Fingerprint {
-	i := slices.Index(s.names, name)
+	i, _ := s.index(name)
 	if i < 0 {
 		return Fingerprint{}
 	}
-	known, isKnown := s.opened.Load(name)
-	now, err := os.Stat(s.paths[i])
-	if isKnown && (err != nil || !os.SameFile(known.(os.FileInfo), now)) {
+	known, isKnown := s.opened.Load(s.names[i])
+	now, err := fs.Stat(s.fsys, s.paths[i])
+	if isKnown && (err != nil || !isSame(known.(fs.FileInfo), now)) {
 		return Replaced
 	}
-	return FingerprintAt(s.paths[i], offset)
+	return fingerprintAt(s.fsys, s.paths[i], offset)
 }
 
-// Walk says how files are read. The fingerprint is that of the first file.
+// isSame compares the files of two infos. Those that are not of the machine's own disk cannot be
+// compared, and are taken for the same.
+func isSame(a, b fs.FileInfo) bool { return os.SameFile(a, b) || !os.SameFile(a, a) }
+
+// index finds the file of a name, and the name of the member where it is a zip file.
+func (s *Files) index(name string) (i int, member string) {
+	if i = slices.Index(s.names, name); i >= 0 {
+		return i, ""
+	}
+	for i, archive := range s.names {
+		if member, ok := strings.CutPrefix(name, archive+inArchive); ok {
+			return i, member
+		}
+	}
+	return -1, ""
+}
+
+// Walk says how files are read. The fingerprint and the lead are of the first file.
 type Walk struct {
 	Options
 
+	Lead    *Lead                      // nil: nothing before the place matters
 	IsTrial bool                       // the files are to be read again, which a pipe cannot be
 	Copied  func(name, earlier string) // a file begins with the same megabyte as an earlier one
-	Take    func(*File, Line) bool     // is given each line; false ends the walk
+	Take    func(*File, Line) bool     // is given each record; false ends the walk
 }
 
 // Errors of Read.
@@ -88,13 +113,13 @@ func (e *UnfitError) Error() string { return fmt.Sprintf("paths %q: want %s", e.
 // name is the start. Blank lines are left out. An error names its file, except for an ended context,
 // ErrOtherFile and ErrReplaced.
 func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) error {
-	first, err := s.begin(name, offset)
+	first, member, err := s.begin(name, offset)
 	if err != nil {
 		return err
 	}
 	begins := map[string]string{}
 	for i := first; i < len(s.paths); i++ {
-		more, err := s.readFile(ctx, i, offset, w, begins)
+		more, err := s.readFile(ctx, i, place{member, offset}, w, begins)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx) // and not that the file is closed
@@ -105,34 +130,34 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 		case !more:
 			return nil
 		}
-		offset, w.Known = 0, Fingerprint{}
+		member, offset, w.Known = "", 0, Fingerprint{}
 	}
 	return nil
 }
 
 // begin finds the file to continue with, and checks that all remaining files exist and differ.
-func (s *Files) begin(name string, offset int64) (first int, err error) {
+func (s *Files) begin(name string, offset int64) (first int, member string, err error) {
 	if len(s.paths) == 0 {
-		return 0, &UnfitError{"", "at least one file"}
+		return 0, "", &UnfitError{"", "at least one file"}
 	}
 	for i, name := range s.names {
 		if !utf8.ValidString(name) {
-			return 0, &UnfitError{name, "files whose base names are UTF-8, since they are a part of positions"}
+			return 0, "", &UnfitError{name, "files whose base names are UTF-8, since they are a part of positions"}
 		}
 		if slices.Contains(s.names[:i], name) {
-			return 0, &UnfitError{name, "files with different base names, which tell positions apart"}
+			return 0, "", &UnfitError{name, "files with different base names, which tell positions apart"}
 		}
 	}
 	if name != "" || offset != 0 {
-		if first = slices.Index(s.names, name); first < 0 || offset < 0 {
-			return 0, ErrNoPlace
+		if first, member = s.index(name); first < 0 || offset < 0 {
+			return 0, "", ErrNoPlace
 		}
 	}
 	var missing []error
 	found := map[int64][]int{} // files by their size
-	infos := make([]os.FileInfo, len(s.paths))
+	infos := make([]fs.FileInfo, len(s.paths))
 	for i, path := range s.paths {
-		info, err := os.Stat(path)
+		info, err := fs.Stat(s.fsys, path)
 		if err != nil {
 			if i >= first {
 				missing = append(missing, err)
@@ -142,16 +167,22 @@ func (s *Files) begin(name string, offset int64) (first int, err error) {
 		infos[i] = info
 		for _, other := range found[info.Size()] {
 			if os.SameFile(info, infos[other]) {
-				return 0, &UnfitError{s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other])}
+				return 0, "", &UnfitError{s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other])}
 			}
 		}
 		found[info.Size()] = append(found[info.Size()], i)
 	}
-	return first, errors.Join(missing...)
+	return first, member, errors.Join(missing...)
 }
 
-// readFile gives the lines of one file after an offset. begins are the files before, by how they begin.
-func (s *Files) readFile(ctx context.Context, i int, offset int64, w Walk, begins map[string]string) (more bool, err error) {
+// place is one in a file: where it is a zip file, in a member.
+type place struct {
+	member string
+	offset int64
+}
+
+// readFile gives the records of one file after a place. begins are the files before, by how they begin.
+func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins map[string]string) (more bool, err error) {
 	path, name := s.paths[i], s.names[i]
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -159,24 +190,43 @@ func (s *Files) readFile(ctx context.Context, i int, offset int64, w Walk, begin
 	if _, isDrained := s.drained.Load(path); isDrained {
 		return false, errDrained
 	}
-	f, err := Open(ctx, path, offset, w.Options)
+	f, err := open(ctx, s.fsys, path, name, w.Options)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
+	if f.disk.at != nil {
+		if err := w.Known.check(f.disk.at, after.offset); err != nil {
+			return false, err
+		}
+	}
 	s.opened.Store(name, f.Info())
-	if w.IsTrial && !f.isRegular() {
+	if w.IsTrial && !f.disk.isRegular() {
 		s.drained.Store(path, true)
+	}
+	if f.archive != nil {
+		return f.readMembers(ctx, after, w, begins)
+	}
+	if after.member != "" {
+		return false, ErrNoPlace
+	}
+	return f.read(ctx, after.offset, w, begins)
+}
+
+// read gives the records after an offset.
+func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string]string) (more bool, err error) {
+	if err := f.skipTo(offset, w.Lead); err != nil {
+		return false, err
 	}
 	for beginning := ""; ; {
 		l, err := f.Next()
-		if beginning == "" {
+		if beginning == "" && w.Copied != nil {
 			beginning = f.Beginning()
 			if earlier, again := begins[beginning]; again {
-				w.Copied(name, earlier)
+				w.Copied(f.name, earlier)
 			}
 			if beginning != "" {
-				begins[beginning] = name
+				begins[beginning] = f.name
 			}
 		}
 		switch {
@@ -186,9 +236,9 @@ func (s *Files) readFile(ctx context.Context, i int, offset int64, w Walk, begin
 			return false, err
 		case ctx.Err() != nil:
 			return false, ctx.Err()
-		case isBlank(l.Text) && !l.Long:
+		case isBlank(l.Text) && !l.Long && l.Fault == nil:
 			continue
-		case l.Open && !l.Long && isUnfinished(l.Text):
+		case f.layout == Lines && l.Open && !l.Long && isUnfinished(l.Text):
 			return false, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
 				"if it was cut off, complete or remove that line", f.Locate(l.Number))
 		}

@@ -2,12 +2,11 @@ package lines
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
-	"os"
+	"io/fs"
 )
 
 // Fingerprint is what a checkpoint knows of the file that it is in, up to an offset of its plain text:
@@ -26,35 +25,47 @@ const (
 // Replaced is the fingerprint of a file whose name led elsewhere before it could be taken.
 var Replaced = Fingerprint{Head: "replaced"}
 
-// FingerprintAt takes the fingerprint of a file up to the end of a line. It is zero for what cannot be
+// fingerprintAt takes the fingerprint of a file up to the end of a record. It is zero for what cannot be
 // read twice, or not at all.
-func FingerprintAt(path string, offset int64) Fingerprint {
-	info, err := os.Stat(path)
+func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
+	info, err := fs.Stat(fsys, path)
 	if err != nil || !info.Mode().IsRegular() || offset <= 0 {
 		return Fingerprint{}
 	}
-	file, err := os.Open(path) //nolint:gosec // the caller names its own files
+	file, err := fsys.Open(path)
 	if err != nil {
 		return Fingerprint{}
 	}
 	defer file.Close()
-	p, err := fingerprintOf(file, offset)
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return Fingerprint{}
+	}
+	p, err := fingerprintOf(at, offset)
 	if err != nil {
 		return Fingerprint{}
 	}
 	return p
 }
 
+// fingerprintOf is the fingerprint up to an offset of the plain text. Of a zip file it is that of the
+// file as it is, since the offset is one in a member.
 func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 	const everything = 1<<63 - 1
 	settled := offset - 1 // without the newline, which a last line can lack
 	text := bufio.NewReaderSize(io.NewSectionReader(file, 0, everything), 4<<10)
-	if magic, _ := text.Peek(len(gzipMagic)); bytes.Equal(magic, gzipMagic) {
-		m, err := newMembers(text)
+	head, _ := text.Peek(4)
+	switch kind := packing(head); kind {
+	case isZip:
+		p.Head, err = digestUpTo(text, mostOfHead)
+		return p, err
+	case isGzip, isZstd:
+		u, err := unpack(kind, text)
 		if err != nil {
 			return p, err
 		}
-		p.Head, err = digestOf(m, min(mostOfHead, settled))
+		defer u.close()
+		p.Head, err = digestOf(u, min(mostOfHead, settled))
 		return p, err
 	}
 	if p.Head, err = digestOf(text, min(mostOfHead, settled)); err != nil {
@@ -67,12 +78,18 @@ func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 
 // digestOf is a digest of the first n bytes of a text, which must have so many.
 func digestOf(text io.Reader, n int64) (string, error) {
-	h := sha256.New()
-	got, err := io.Copy(h, io.LimitReader(text, n))
-	if err == nil && got < n {
+	counted := &counter{Reader: text}
+	digest, err := digestUpTo(counted, n)
+	if err == nil && counted.offset < n {
 		err = ErrShort
 	}
-	if err != nil {
+	return digest, err
+}
+
+// digestUpTo is a digest of the first n bytes of a text, or of all.
+func digestUpTo(text io.Reader, n int64) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(text, n)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil

@@ -26,6 +26,10 @@ func newMembers(packed *bufio.Reader) (*members, error) {
 	return &members{packed: packed, z: z}, nil
 }
 
+func (m *members) checked() int64 { return m.good }
+
+func (m *members) close() {}
+
 // Read implements io.Reader.
 func (m *members) Read(p []byte) (n int, err error) {
 	for {

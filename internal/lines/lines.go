@@ -5,6 +5,7 @@ package lines
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -12,6 +13,7 @@ import (
 type Reader struct {
 	source  io.Reader
 	longest int
+	noHoles bool // zeros that are longer than a line are an error
 
 	buf             []byte
 	start, seen, to int   // the rest of the text starts here; no newline before seen; the buffer is filled up to here
@@ -29,6 +31,7 @@ type Line struct {
 	End    int64  // offset behind the newline, also where the text ends without one
 	Long   bool   // longer than allowed
 	Open   bool   // the text ends without a newline
+	Fault  error  // why the record is none, such as a row with too few fields
 }
 
 const (
@@ -90,6 +93,9 @@ func (r *Reader) finish(l Line) Line {
 
 // longLine passes over a line that does not fit.
 func (r *Reader) longLine() (Line, error) {
+	if r.noHoles && isHole(r.buf[r.start:r.to]) {
+		return Line{}, errHole
+	}
 	l := Line{Text: bytes.Clone(r.buf[r.start:][:min(beginning, r.to-r.start)])}
 	for {
 		i := bytes.IndexByte(r.buf[r.start:r.to], '\n')
@@ -110,6 +116,20 @@ func (r *Reader) longLine() (Line, error) {
 		}
 		r.fill()
 	}
+}
+
+// textError says what is wrong with a text, so that nothing after it can be read.
+type textError struct{ Text string }
+
+func textErrorf(format string, args ...any) error { return &textError{fmt.Sprintf(format, args...)} }
+
+func (e *textError) Error() string { return e.Text }
+
+var errHole = &textError{"there are zeros in place of text: the file was not written completely, or copied with a hole; get it again"}
+
+// isHole reports whether a text ends with very many zeros.
+func isHole(text []byte) bool {
+	return len(text) >= beginning && len(bytes.TrimLeft(text[len(text)-beginning:], "\x00")) == 0
 }
 
 // fill reads more behind the rest, for which it makes room.

@@ -14,7 +14,7 @@ type Digest [16]byte
 
 // DigestOf is the digest of a record in its canonical form. What is not JSON is taken as it is.
 func DigestOf(record []byte) Digest {
-	canonical, err := jsonb.Compact(nil, record)
+	canonical, err := jsonb.Canonical(nil, record)
 	if err != nil {
 		canonical = record
 	}
@@ -26,12 +26,15 @@ func DigestOf(record []byte) Digest {
 func (d Digest) String() string { return base64.RawURLEncoding.EncodeToString(d[:]) }
 
 // Equals counts equal records of one file that were read within about a second of event time. It knows
-// those of the second before, this one and the next one, until a record of another second comes: what
-// it knows at a place depends only on the records since the last two that lie more than two seconds
-// apart. Its zero value is ready to use.
+// those of the second before, this one and the next one, until a record of another second comes. So what
+// it knows at a place depends only on the records since two that lie more than two seconds apart. Its
+// zero value is ready to use.
 type Equals struct {
 	seconds [3]second
-	last    int64
+	last    int64 // the second that was read last
+	begun   bool
+	oldest  int64
+	newest  int64
 }
 
 // second has the records of one second.
@@ -43,14 +46,29 @@ type second struct {
 // most is how many different records a second may have until further ones are taken for new.
 const most = 1 << 17
 
-// Before returns how many equal records were read before this one, and counts it. A record without a
-// time is one of the second that was read last.
-func (e *Equals) Before(d Digest, at time.Time) (n int64) {
-	unix := e.last
-	if !at.IsZero() {
-		unix = at.Unix()
+// Pass notes the time of the next record, which may be zero: then it belongs to the second before.
+func (e *Equals) Pass(at time.Time) {
+	unix := at.Unix()
+	if at.IsZero() || e.begun && unix == e.last {
+		return
 	}
-	s := e.second(unix)
+	if !e.begun {
+		e.begun, e.oldest, e.newest = true, unix, unix
+	}
+	e.last, e.oldest, e.newest = unix, min(e.oldest, unix), max(e.newest, unix)
+	for i := range e.seconds {
+		if s := &e.seconds[i]; s.unix < unix-1 || s.unix > unix+1 {
+			clear(s.seen)
+		}
+	}
+}
+
+// IsSettled reports whether the records before the first one that was passed do not matter any more.
+func (e *Equals) IsSettled() bool { return e.newest-e.oldest > 2 }
+
+// Before returns how many equal records were read before the one that was passed last, and counts it.
+func (e *Equals) Before(d Digest) (n int64) {
+	s := e.current()
 	n, isKnown := s.seen[d]
 	if isKnown || len(s.seen) < most {
 		s.seen[d] = n + 1
@@ -58,26 +76,18 @@ func (e *Equals) Before(d Digest, at time.Time) (n int64) {
 	return n
 }
 
-// second forgets what is too far from a second, and returns that second's records.
-func (e *Equals) second(unix int64) *second {
-	e.last = unix
-	var own, free *second
+// current has the records of the second that was read last.
+func (e *Equals) current() *second {
+	var free *second
 	for i := range e.seconds {
 		s := &e.seconds[i]
-		if s.unix < unix-1 || s.unix > unix+1 {
-			clear(s.seen)
-		}
-		switch {
-		case s.unix == unix && s.seen != nil:
-			own = s
-		case len(s.seen) == 0:
+		if len(s.seen) == 0 {
 			free = s
+		} else if s.unix == e.last {
+			return s
 		}
 	}
-	if own != nil {
-		return own
-	}
-	if free.unix = unix; free.seen == nil {
+	if free.unix = e.last; free.seen == nil {
 		free.seen = map[Digest]int64{}
 	}
 	return free

@@ -1,0 +1,45 @@
+package generic_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A table whose columns have other names is imported with a map of them.
+func ExampleFormat() {
+	folder, err := os.MkdirTemp("", "hogapi-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "orders.csv")
+	content := "order,customer,placed,price,note\n7,ann,2024-05-01 12:30:00,12.50,\"a, b\"\n8,ben,2024-05-01 12:31:00,7,\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		log.Fatal(err)
+	}
+
+	format := generic.Format(&generic.Options{
+		Columns:    map[string]string{"order": generic.UUID, "customer": generic.DistinctID, "placed": generic.Timestamp},
+		EventName:  "order placed",
+		TimeLayout: "2006-01-02 15:04:05",
+		Numbers:    []string{"price"},
+	})
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	receipt, err := client.Import(context.Background(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "orders"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(receipt.Acknowledged, "orders from", receipt.Oldest.Format("2006-01-02 15:04"), "to", receipt.Newest.Format("15:04"))
+	// Output: 2 orders from 2024-05-01 12:30 to 12:31
+}

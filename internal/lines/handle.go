@@ -1,0 +1,121 @@
+package lines
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+)
+
+// Disk is the files that this machine's programs name by their paths.
+type Disk struct{}
+
+// Open implements fs.FS.
+func (Disk) Open(path string) (fs.File, error) {
+	file, err := os.Open(path) //nolint:gosec // the caller names its own files
+	if err != nil {
+		return nil, err // and not a *os.File that is nil
+	}
+	return file, nil
+}
+
+// Stat implements fs.StatFS.
+func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+
+// handle is an open file, as it lies on the disk.
+type handle struct {
+	file   fs.File
+	at     io.ReaderAt // nil: it can be read only once, from its start
+	forget func() bool // ends the watch over the context
+	begun  fs.FileInfo // when it was opened
+	head   [sha256.Size]byte
+}
+
+// openHandle opens a file. The end of ctx closes it, also while it is opened.
+func openHandle(ctx context.Context, fsys fs.FS, path string) (*handle, error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	h := &handle{file: file}
+	h.forget = context.AfterFunc(ctx, func() { _ = file.Close() })
+	if err := h.begin(); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *handle) begin() (err error) {
+	if h.begun, err = h.file.Stat(); err != nil {
+		return err
+	}
+	if h.begun.IsDir() {
+		return errors.New("this is a folder: name its files")
+	}
+	if h.isRegular() { // to look into a pipe takes from it
+		h.at, _ = h.file.(io.ReaderAt)
+	}
+	if h.at != nil {
+		h.head, err = headDigest(h.at, min(buffer, h.begun.Size()))
+	}
+	return err
+}
+
+func (h *handle) close() {
+	h.forget()
+	_ = h.file.Close() // nothing was written
+}
+
+// isRegular reports whether the file can be opened and read again.
+func (h *handle) isRegular() bool { return h.begun.Mode().IsRegular() }
+
+// from is the file from an offset on. What cannot be read at an offset is read on from where it is.
+func (h *handle) from(offset int64) io.Reader {
+	if h.at == nil {
+		return h.file
+	}
+	return io.NewSectionReader(h.at, offset, math.MaxInt64-offset)
+}
+
+const buffer = 64 << 10
+
+// checkWhole compares the file with what it was when it was opened. read is how much of it was read to
+// its end, or below 0.
+func (h *handle) checkWhole(read int64) error {
+	if h.at == nil {
+		return nil
+	}
+	now, err := h.file.Stat()
+	if err != nil {
+		return err
+	}
+	if now.Size() < h.begun.Size() {
+		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and has %d now; bring it back before the next run, "+
+			"which does not see what is missing", h.begun.Size(), now.Size())
+	}
+	head := h.head
+	if !now.ModTime().Equal(h.begun.ModTime()) {
+		if head, err = headDigest(h.at, min(buffer, h.begun.Size())); err != nil {
+			return err
+		}
+	}
+	if head != h.head || read >= 0 && read < h.begun.Size() {
+		return errors.New("the file was rewritten while it was read: what was sent of it may be a mixture of both")
+	}
+	return nil
+}
+
+// headDigest is a digest of the first bytes of a file.
+func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
+	head := make([]byte, most)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return sum, err
+	}
+	return sha256.Sum256(head[:n]), nil
+}

@@ -1,0 +1,88 @@
+package lines
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// Layout is how the records of a text are divided.
+type Layout string
+
+// Layouts of options.
+const (
+	Lines Layout = "lines" // the zero value is the same
+	Any   Layout = "any"   // JSON or CSV or TSV
+	JSON  Layout = "json"  // lines, values or arrays
+	CSV   Layout = "csv"
+	TSV   Layout = "tsv"
+
+	jsonValues Layout = "values"
+	jsonArrays Layout = "arrays"
+	semicolons Layout = "semicolons"
+)
+
+// of is the layout of a text that begins so; whole says that this is all of it. Whitespace and a byte
+// order mark before the first record do not matter.
+func (l Layout) of(head []byte, whole bool) (Layout, error) {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \t\r\n")
+	isJSON := len(head) == 0 || head[0] == '{' || head[0] == '['
+	switch {
+	case l == Any && isJSON:
+		l = JSON
+	case l == Any:
+		l = CSV
+		if first, _, _ := bytes.Cut(head, []byte{'\n'}); bytes.Count(first, []byte{'\t'}) > max(bytes.Count(first, []byte{','}), bytes.Count(first, []byte{';'})) {
+			l = TSV
+		}
+	}
+	switch l {
+	case JSON:
+		if !isJSON {
+			return l, errors.New("the file is not JSON, which begins with { or [" + hintOf(head))
+		}
+		return jsonLayout(head, whole), nil
+	case CSV:
+		if isJSON && len(head) > 0 {
+			return l, errors.New("the file is not CSV: it begins as JSON does")
+		}
+		if first, _, _ := bytes.Cut(head, []byte{'\n'}); bytes.Count(first, []byte{';'}) > bytes.Count(first, []byte{','}) {
+			return semicolons, nil
+		}
+	}
+	return l, nil
+}
+
+func hintOf(head []byte) string {
+	first, _, _ := bytes.Cut(head, []byte{'\n'})
+	switch {
+	case bytes.HasPrefix(head, []byte("<")):
+		return ": this is HTML or XML, perhaps an error page that was saved in place of the file"
+	case bytes.ContainsAny(first, ",;\t"):
+		return ": this looks like CSV, which another format reads"
+	}
+	return ""
+}
+
+// jsonLayout tells values a line, values that follow each other otherwise, and arrays apart. A first
+// line that is damaged does not make the rest anything but lines.
+func jsonLayout(head []byte, whole bool) Layout {
+	if len(head) > 0 && head[0] == '[' {
+		return jsonArrays
+	}
+	first, rest, ended := bytes.Cut(head, []byte{'\n'})
+	d := json.NewDecoder(bytes.NewReader(first))
+	var value json.RawMessage
+	err := d.Decode(&value)
+	second := bytes.TrimLeft(rest, " \t\r\n")
+	switch {
+	case err == nil && bytes.HasPrefix(bytes.TrimLeft(first[d.InputOffset():], " \t"), []byte{'{'}):
+		return jsonValues
+	case errors.Is(err, io.ErrUnexpectedEOF) && ended && len(second) > 0 && second[0] != '{':
+		return jsonValues // an object of several lines
+	case errors.Is(err, io.ErrUnexpectedEOF) && ended && len(second) == 0 && !whole:
+		return jsonValues
+	}
+	return Lines
+}

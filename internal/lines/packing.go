@@ -1,0 +1,121 @@
+package lines
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+)
+
+// unpacker reads the text of what is packed.
+type unpacker interface {
+	io.Reader
+	checked() int64 // bytes of the text before which all checksums are right
+	close()
+}
+
+// The kinds of packed files, and how they begin.
+const (
+	isGzip = "gzip"
+	isZstd = "zstd"
+	isZip  = "zip"
+
+	inArchive = "!/" // between the name of a zip file and that of its member
+)
+
+var packings = []struct{ kind, magic string }{
+	{isGzip, "\x1f\x8b"}, {isZstd, "\x28\xb5\x2f\xfd"}, {isZip, "PK\x03\x04"}, {isZip, "PK\x05\x06"},
+}
+
+// packing is the kind of a file that begins so, or "".
+func packing(head []byte) string {
+	for _, p := range packings {
+		if bytes.HasPrefix(head, []byte(p.magic)) {
+			return p.kind
+		}
+	}
+	return ""
+}
+
+// foreignMagic are the beginnings of files that are not text, and what to do about them.
+var foreignMagic = []struct{ magic, advice string }{
+	{"\x1f\x8b", "the file is compressed twice: unpack it once"},
+	{"\x28\xb5\x2f\xfd", "the file is compressed twice: unpack it once"},
+	{"PK\x03\x04", "this is a zip file inside another file: unpack it once"},
+	{"BZh", "this is a bzip2 file: unpack it"},
+	{"\xfd7zXZ\x00", "this is an xz file: unpack it"},
+	{"\xff\xfe", "this is UTF-16: convert it to UTF-8"},
+	{"\xfe\xff", "this is UTF-16: convert it to UTF-8"},
+	{"PAR1", "this is a Parquet file, which this package does not read"},
+	{"Obj\x01", "this is an Avro file: convert it to JSON lines"},
+}
+
+// adviceFor is what is wrong with a text that begins so, or nil.
+func adviceFor(head []byte) error {
+	for _, foreign := range foreignMagic {
+		if bytes.HasPrefix(head, []byte(foreign.magic)) {
+			return errors.New(foreign.advice)
+		}
+	}
+	return nil
+}
+
+func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
+	if kind == isGzip {
+		return newMembers(packed)
+	}
+	return newFrames(packed)
+}
+
+// frames reads the frames of a zstd file one after the other.
+type frames struct {
+	*zstd.Decoder
+
+	read, good int64
+}
+
+// mostWindow is the memory that a zstd file may need.
+const mostWindow = 8 << 20
+
+func newFrames(packed io.Reader) (*frames, error) {
+	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
+	if err != nil {
+		return nil, err
+	}
+	return &frames{Decoder: d}, nil
+}
+
+// Read implements io.Reader.
+func (f *frames) Read(p []byte) (n int, err error) {
+	n, err = f.Decoder.Read(p)
+	f.read += int64(n)
+	switch {
+	case errors.Is(err, io.EOF):
+		f.good = f.read
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		err = fmt.Errorf("%w: its window is over %d MiB: unpack it, or compress it without --long and --ultra", err, mostWindow>>20)
+	}
+	return n, err
+}
+
+func (f *frames) checked() int64 { return f.good }
+
+func (f *frames) close() { f.Decoder.Close() }
+
+// openArchive reads the list of a zip file's members.
+func openArchive(h *handle) (*zip.Reader, error) {
+	if h.at == nil {
+		return nil, errors.New("a zip file cannot be read from a pipe: its list of members is at its end; write it to a file first")
+	}
+	z, err := zip.NewReader(h.at, h.begun.Size())
+	if err != nil {
+		return nil, fmt.Errorf("the zip file is cut off or damaged, so nothing of it was sent: %w; get it again", err)
+	}
+	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	return z, nil
+}

@@ -1,0 +1,241 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// Lead is told of records before the place where reading begins, for what it has to know of them. Each
+// attempt begins with Begin; one that Passed did not find enough is followed by one from further back,
+// at last from the start.
+type Lead struct {
+	Begin  func(*File)
+	Passed func(*File, Line) (enough bool)
+}
+
+// firstLead is how many bytes before the place are read again at first.
+const firstLead = 1 << 20
+
+// skipTo makes the reader begin at an offset. What cannot be read at an offset is read up to there.
+func (f *File) skipTo(offset int64, lead *Lead) error {
+	if offset == 0 || !f.canSeek() {
+		if err := f.beginAt(0); err != nil {
+			return err
+		}
+		_, err := f.skip(offset, lead)
+		return f.changed(err)
+	}
+	if err := f.changed(f.checkEnd(offset)); err != nil {
+		return err
+	}
+	if lead == nil {
+		return f.beginAt(offset)
+	}
+	for back := int64(firstLead); ; back *= 8 {
+		begin, err := f.lineBefore(offset - back)
+		if err == nil {
+			err = f.beginAt(begin)
+		}
+		if err != nil {
+			return err
+		}
+		enough, err := f.skip(offset, lead)
+		if err != nil || enough || begin == 0 {
+			return f.changed(err)
+		}
+	}
+}
+
+// beginAt makes a reader that begins at an offset where a record may begin.
+func (f *File) beginAt(offset int64) (err error) {
+	var text io.Reader = f.text
+	f.from, f.content = offset, nil
+	f.before, f.counted = 0, offset == 0
+	if f.canSeek() {
+		text = f.disk.from(offset)
+	}
+	f.source = &counter{Reader: text, offset: offset}
+	text = f.source
+	if offset == 0 {
+		f.content = newMegabyte()
+		text = io.TeeReader(f.source, f.content)
+		if _, err := io.CopyN(io.Discard, text, f.begin); err != nil {
+			return f.fault(err)
+		}
+		offset = f.begin
+	}
+	f.reader, err = f.split(text, offset, f.options.Columns)
+	return err
+}
+
+// split divides a text that begins at an offset.
+func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, error) {
+	longest := f.options.Longest
+	var table func(text io.Reader, offset int64) (divide, func() int64)
+	switch f.layout {
+	case jsonArrays, jsonValues:
+		return newValues(text, offset, longest, f.layout == jsonArrays, offset > f.begin), nil
+	case TSV:
+		table = func(text io.Reader, offset int64) (divide, func() int64) {
+			r := NewReader(text, offset, longest)
+			r.noHoles = true
+			return tabs(r), r.Number
+		}
+	case CSV, semicolons:
+		comma := ','
+		if f.layout == semicolons {
+			comma = ';'
+		}
+		table = func(text io.Reader, offset int64) (divide, func() int64) {
+			q := newQuoted(text, offset, longest, comma)
+			return q.divide, q.number
+		}
+	default:
+		r := NewReader(text, offset, longest)
+		r.noHoles = f.options.Layout == JSON || f.options.Layout == Any
+		return r, nil
+	}
+	if len(columns) == 0 && offset > f.begin { // those of the header
+		text := f.disk.from(f.begin)
+		divide, number := table(text, f.begin)
+		header, err := newRows(divide, number, nil)
+		if err != nil {
+			return nil, err
+		}
+		columns = header.columns
+	}
+	divide, number := table(text, offset)
+	return newRows(divide, number, columns)
+}
+
+// lineBefore is where a record begins at or before an offset: of other texts than lines only the start
+// is known.
+func (f *File) lineBefore(offset int64) (int64, error) {
+	if offset <= 0 || f.layout != Lines {
+		return 0, nil
+	}
+	r := NewReader(f.disk.from(offset), offset, f.options.Longest)
+	l, err := r.Next() // the rest of a line
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, f.fault(err)
+	}
+	return l.End, nil
+}
+
+// skip passes over the text up to an offset, at which a record must begin.
+func (f *File) skip(offset int64, lead *Lead) (enough bool, err error) {
+	if lead != nil && offset > 0 {
+		lead.Begin(f)
+	}
+	for at := f.from; at < offset; {
+		l, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			return enough, ErrShort
+		}
+		if err != nil {
+			return enough, err
+		}
+		if at = l.End; at > offset {
+			return enough, ErrInside
+		}
+		if lead != nil && lead.Passed(f, l) {
+			enough = true
+		}
+	}
+	return enough, nil
+}
+
+// checkEnd reports whether a record can end right before an offset. A last line without a newline ends
+// one byte after the file.
+func (f *File) checkEnd(offset int64) error {
+	size := f.disk.begun.Size()
+	if f.layout != Lines && f.layout != TSV {
+		if offset > size {
+			return ErrShort
+		}
+		return nil
+	}
+	if offset > size+1 {
+		return ErrShort
+	}
+	var last [1]byte
+	if _, err := f.disk.at.ReadAt(last[:], min(offset, size)-1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if (last[0] == '\n') != (offset <= size) {
+		return ErrInside
+	}
+	return nil
+}
+
+// changed says what it means when the offset of an earlier run does not fit.
+func (f *File) changed(err error) error {
+	if errors.Is(err, ErrShort) || errors.Is(err, ErrInside) {
+		return fmt.Errorf("the file has changed since the import began: %w", err)
+	}
+	return err
+}
+
+// unit is what a record is counted by: values by their own number, lines and rows by that of the line.
+func (f *File) unit() string {
+	if f.layout == jsonArrays || f.layout == jsonValues {
+		return "record"
+	}
+	return "line"
+}
+
+// Number is a record's number in the file. Where the reader began in the middle, those before are
+// counted when the first number is needed; it is not known if they cannot be.
+func (f *File) Number(l Line) (number int64, known bool) {
+	if !f.counted {
+		before, err := f.countTo(f.from)
+		if err != nil {
+			return 0, false
+		}
+		f.before, f.counted = before, true
+	}
+	return f.before + l.Number, true
+}
+
+// Locate names the place of a record by its number as read, such as "events.jsonl:17", or returns "".
+func (f *File) Locate(line int64) string {
+	number, known := f.Number(Line{Number: line})
+	switch {
+	case !known:
+		return ""
+	case f.unit() == "record":
+		return fmt.Sprintf("%s, record %d", mask.Shown(f.Name()), number)
+	}
+	return fmt.Sprintf("%s:%d", mask.Shown(f.Name()), number)
+}
+
+// countTo counts the records before an offset of a plain file, whatever its name leads to by now.
+func (f *File) countTo(offset int64) (n int64, err error) {
+	text := io.NewSectionReader(f.disk.at, 0, offset)
+	if f.unit() == "record" {
+		if _, err := text.Seek(f.begin, io.SeekStart); err != nil {
+			return 0, err
+		}
+		v := newValues(text, f.begin, f.options.Longest, f.layout == jsonArrays, false)
+		for {
+			if _, err := v.Next(); err != nil { // an array is open there
+				return v.Number(), nil //nolint:nilerr // see above
+			}
+		}
+	}
+	buf := make([]byte, 256<<10)
+	for {
+		got, err := text.Read(buf)
+		n += int64(bytes.Count(buf[:got], []byte{'\n'}))
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package lines
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// rows reads the rows of a table as JSON objects of its columns, all values as texts. It is not safe for
+// concurrent use.
+type rows struct {
+	divide  divide
+	number  func() int64
+	columns []string
+	keys    [][]byte // of the columns, as JSON, with what stands before their values
+	object  []byte
+}
+
+// divide gives the fields of the next row, with the line of its text.
+type divide func() ([]string, Line, error)
+
+// newRows reads rows below the columns; without columns, the first row has their names. number is that
+// of the last line.
+func newRows(divide divide, number func() int64, columns []string) (*rows, error) {
+	r := &rows{divide: divide, number: number, columns: slices.Clone(columns)}
+	if len(columns) == 0 {
+		fields, l, err := divide()
+		if errors.Is(err, io.EOF) {
+			return r, nil
+		}
+		if err == nil {
+			err = l.Fault
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the header: %w", err)
+		}
+		r.columns = slices.Clone(fields)
+	}
+	for i, name := range r.columns {
+		name = strings.TrimSpace(name)
+		for n := 2; slices.Contains(r.columns[:i], name); n++ {
+			name = fmt.Sprintf("%s_%d", strings.TrimSpace(r.columns[i]), n)
+		}
+		r.columns[i] = name
+		key := []byte{','}
+		if i == 0 {
+			key = []byte{'{'}
+		}
+		key, err := jsonb.AppendString(key, name)
+		if err != nil {
+			return nil, fmt.Errorf("the header: column %d: %w: convert the file to UTF-8", i+1, err)
+		}
+		r.keys = append(r.keys, append(key, ':'))
+	}
+	return r, nil
+}
+
+// Number is the line of the last row.
+func (r *rows) Number() int64 { return r.number() }
+
+// Next returns the next row. At the end of the text the error is io.EOF.
+func (r *rows) Next() (Line, error) {
+	fields, l, err := r.divide()
+	if err != nil || l.Fault != nil || l.Long {
+		return l, err
+	}
+	if len(fields) != len(r.keys) {
+		l.Fault = fmt.Errorf("the row has %d fields, and the table %d columns", len(fields), len(r.keys))
+		if len(fields) < len(r.keys) && l.Open {
+			return Line{}, textErrorf("the last row is not finished: if the file is still being written, run again when it is complete; " +
+				"if it was cut off, complete or remove that row")
+		}
+		return l, nil
+	}
+	object := r.object[:0]
+	for i, field := range fields {
+		object = append(object, r.keys[i]...)
+		if object, err = jsonb.AppendString(object, field); err != nil {
+			l.Fault = fmt.Errorf("column %s: %w", r.columns[i], err)
+			return l, nil
+		}
+	}
+	r.object = append(object, '}')
+	l.Text = r.object
+	return l, nil
+}
+
+// tabs divides lines at tabs.
+func tabs(text *Reader) divide {
+	return func() ([]string, Line, error) {
+		for {
+			l, err := text.Next()
+			if err != nil || l.Long {
+				return nil, l, err
+			}
+			if l.Text = bytes.TrimSuffix(l.Text, []byte{'\r'}); len(l.Text) > 0 {
+				return strings.Split(string(l.Text), "\t"), l, nil
+			}
+		}
+	}
+}
+
+// quoted divides rows of CSV.
+type quoted struct {
+	tap   *tap
+	csv   *csv.Reader
+	begin int64 // offset at which csv has begun
+	line  int64 // of the last row
+}
+
+func newQuoted(source io.Reader, offset int64, longest int, comma rune) *quoted {
+	q := &quoted{tap: &tap{source: source, most: longest + firstBuffer}, begin: offset}
+	q.csv = csv.NewReader(q.tap)
+	q.csv.Comma, q.csv.FieldsPerRecord, q.csv.ReuseRecord = comma, -1, true
+	return q
+}
+
+// divide returns the next row. A row that is not CSV has a fault, and the next one begins with the next line.
+func (q *quoted) divide() ([]string, Line, error) {
+	from := q.csv.InputOffset()
+	fields, err := q.csv.Read()
+	to := q.csv.InputOffset()
+	line := q.line + 1
+	if len(fields) > 0 && err == nil {
+		n, _ := q.csv.FieldPos(0)
+		line = int64(n)
+	}
+	bad, isBad := errors.AsType[*csv.ParseError](err)
+	switch {
+	case errors.Is(err, errNoRowEnd):
+		if isHole(q.tap.kept) {
+			return nil, Line{}, errHole
+		}
+		return nil, Line{}, textErrorf("the row has no end within %d bytes: a quote is missing", q.tap.most)
+	case isBad:
+		line = int64(bad.StartLine)
+	case err != nil:
+		return nil, Line{}, err
+	}
+	text := q.tap.take(to - from)
+	l := Line{Text: text, Length: int64(len(text)), Number: line, End: q.begin + to}
+	l.Open = len(text) == 0 || text[len(text)-1] != '\n'
+	q.line = line
+	if isBad {
+		if l.Open && errors.Is(bad.Err, csv.ErrQuote) {
+			return nil, Line{}, textErrorf("the row has a quote without an end: the file was cut off, or a quote is missing")
+		}
+		l.Fault = fmt.Errorf("not CSV: %w", bad.Err)
+	}
+	return fields, l, nil
+}
+
+// number is the line of the last row.
+func (q *quoted) number() int64 { return q.line }
+
+// tap keeps what was read of a row, and ends a row that has no end.
+type tap struct {
+	source io.Reader
+	most   int
+	kept   []byte
+	taken  int // of what is kept, before the row
+}
+
+var errNoRowEnd = errors.New("the row has no end")
+
+// Read implements io.Reader.
+func (t *tap) Read(p []byte) (n int, err error) {
+	if len(t.kept)-t.taken > t.most {
+		return 0, errNoRowEnd
+	}
+	n, err = t.source.Read(p)
+	if t.taken > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[t.taken:])]
+		t.taken = 0
+	}
+	t.kept = append(t.kept, p[:n]...)
+	return n, err
+}
+
+// take returns the next bytes of what is kept, valid until the next Read.
+func (t *tap) take(n int64) []byte {
+	text := t.kept[t.taken:][:n]
+	t.taken += int(n)
+	return text
+}
