@@ -9,6 +9,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/records"
 )
 
 // prefix is of names that something else has already: see [props.Object.Keep].
@@ -147,12 +148,8 @@ func (c *converter) personless(record []byte) error {
 	}
 	id := c.event.UUID
 	if id == uuid.Nil {
-		canonical, err := jsonb.Compact(c.scratch[:0], record)
-		if err != nil {
-			return err
-		}
-		c.scratch = canonical
-		id = uuid.NewSHA1(space, canonical)
+		digest := records.DigestOf(record)
+		id = uuid.NewSHA1(space, digest[:])
 	}
 	c.event.DistinctID, c.isPersonless = "ga4-"+id.String(), true
 	c.out.Keep(prefix, "$process_person_profile", []byte("false"))
