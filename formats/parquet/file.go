@@ -34,7 +34,7 @@ func open(path string, columns []string) (f *file, err error) {
 	f = &file{disk: disk}
 	defer func() {
 		if err != nil {
-			f.close()
+			_ = disk.Close()
 		}
 	}()
 	defer caught(&err)

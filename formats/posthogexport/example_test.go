@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleFormat() {
-	client, err := hogapi.NewClient(hogapitest.New().ClientOptions("12345")...) // yours: hogapi.NewClient(hogapi.FromEnv())
+	client, err := hogapi.NewClient(hogapitest.New().ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
 	if err != nil {
 		panic(err)
 	}
