@@ -23,8 +23,10 @@ type encoder struct {
 
 // newStamps are what this library adds to the events of an import.
 func newStamps(importID string) wire.Stamps {
-	return wire.NewStamps("hogapi-go", libraryVersion(), importID)
+	return wire.NewStamps(libraryName, libraryVersion(), importID)
 }
+
+const libraryName = "hogapi-go"
 
 // trust spares the second reading of raw properties where no code of the user is between the source
 // and the encoder.
@@ -32,7 +34,7 @@ func (e *encoder) trust(s Source) { _, e.trusting = s.(*jsonLines) }
 
 // encode checks an event and makes its bytes, or says why it is refused.
 func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
-	if ev.bad != nil || ev.needsMapping {
+	if !ev.isReadable() {
 		return wire.Encoded{}, ev.unreadable()
 	}
 	fields := ev.fields()
@@ -51,13 +53,14 @@ type offered struct {
 	name   string
 	place  Position // where to resume
 	origin Position // where the uuid comes from
+	number uint64   // of the event; 0: not known
 	size   int
 }
 
 // offer makes o of an event: it is encoded, or the error says why it is not sent. The bytes are valid
 // until the encoder is used again.
 func (p *pipeline) offer(enc *encoder, ev *Event, o *offered) (refusal *EventError) {
-	o.name, o.place, o.origin, o.size = ev.Name, ev.Position, ev.origin(), len(ev.Position.Key)
+	o.name, o.place, o.origin, o.number, o.size = ev.Name, ev.Position, ev.origin(), ev.number, len(ev.Position.Key)
 	if why, skipped := ev.skipped(); skipped {
 		o.skip = why
 		return nil
@@ -85,8 +88,12 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	enc, _ := p.encoders.Get().(*encoder)
-	defer p.encoders.Put(enc)
+	var enc *encoder // none for a record that is all rejects
+	defer func() {
+		if enc != nil {
+			p.encoders.Put(enc)
+		}
+	}()
 	var single [1]offered
 	record := single[:]
 	if len(events) > 1 {
@@ -95,6 +102,11 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	more := delivery.Held{Events: len(events)}
 	for i := range events {
 		ev := events[i]
+		if enc == nil && ev.isReadable() {
+			if enc, err = p.encoder(ctx, wait); err != nil {
+				return err
+			}
+		}
 		ev.Position = place
 		o := &record[i]
 		refusal := p.offer(enc, &ev, o)
@@ -165,7 +177,7 @@ func (p *pipeline) identify(record []offered) *EventError {
 // assign gives an event the uuid that it lacks. It returns a refusal where there is no handler that
 // could take it. The caller holds the admission lock.
 func (p *pipeline) assign(o *offered) *EventError {
-	n := p.numbers.Next(wire.Origin(o.place), wire.Origin(o.origin))
+	n := p.numbers.Next(wire.Origin(o.place), wire.Origin(o.origin), o.number)
 	switch {
 	case o.skip != "":
 		return nil
@@ -185,7 +197,7 @@ func (p *pipeline) assign(o *offered) *EventError {
 		return refusal
 	}
 	p.budget.Hold(-o.size)
-	o.turnDown(&Reject{Event: slices.Clone(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
+	o.turnDown(&Reject{Event: p.line(o.out.Wire), Position: o.place, Err: refusal, time: o.out.Time})
 	p.budget.Hold(o.size)
 	return nil
 }
@@ -203,10 +215,14 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		p.ledger.Reject(e, string(o.reject.Err.Reason), o.reject)
 	default:
 		out := &o.out
-		p.begin.Do(func() { go p.preflight() })
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
-		if p.sender.Add(delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}) {
+		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
+		if p.protocol.name() == ProtocolV1 {
+			item.ID = out.UUID // capture v1 refuses a request with an id twice
+		}
+		if p.sender.Add(item) {
 			p.ledger.Warn(seq, uint32(wire.Backwards))
 		}
 		return e.Held

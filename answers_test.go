@@ -20,7 +20,7 @@ import (
 
 // judged is what an answer means, and why it stops.
 func judged(r captureAnswer, answered bool) (delivery.Verdict, StopReason) {
-	a := r.judge(answered)
+	a := r.judge(batchEndpoint{}, nil, answered)
 	if stop, ok := errors.AsType[*StopError](a.Stop); ok {
 		return a.Verdict, stop.Reason
 	}

@@ -52,7 +52,7 @@ func TestCloseAtALowRate(t *testing.T) {
 	for rate, most := range map[int]int{1: 10, 10: 20, 100: 200, 500: 1000, 0: 2000} {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: rate})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: rate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 			require.NoError(t, err)
 			n := 0
 			for ; capture.TryEnqueue(numberedEvent(n+1)) == nil; n++ {

@@ -65,7 +65,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	})
 	receipt, err := client.Import(t.Context(), source, &ImportOptions{
 		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
-		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true},
+		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true, Protocol: ProtocolBatch},
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)

@@ -68,8 +68,8 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	return c.line.enqueue(ctx, events, true)
 }
 
-// TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken since there
-// is no room.
+// TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken, since there
+// is no room, or since the server has not yet answered how it takes events.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	defer runtime.KeepAlive(c)
 	return c.line.enqueue(context.Background(), events, false)
@@ -175,6 +175,8 @@ type DeliveryOptions struct {
 	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
+	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(); /batch/ gets gzip always
+	Protocol       Protocol      // how events are sent; default: as the server says before the first event
 	NoPreflight    bool          // do not ask before the first event whether the service knows the project key
 }
 
@@ -182,16 +184,16 @@ type DeliveryOptions struct {
 type deliverySettings struct {
 	DeliveryOptions
 
-	rate      int                                     // 0: unpaced
-	mostBatch int                                     // events of a batch where answers take long
-	around    func(time.Time) (prefix, suffix []byte) // of every body; a closure, since fmt prints bytes at any depth and the key is in it
-	extra     int                                     // bytes of both
+	rate      int // 0: unpaced
+	mostBatch int // events of a batch where answers take long
+	gate      GateOptions
 }
 
 const (
 	defaultRate        = 1000
 	mostLanes          = 64
 	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
+	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; compressed, a body has 50 MiB to unfold to
 	mostBatchEvents    = 10_000
 	unpacedInFlight    = 32_768
 	unpacedBatch       = 5000 // events of a batch where answers take long
@@ -233,9 +235,10 @@ func (o CaptureOptions) settings(c *core, project string) (s deliverySettings, e
 		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
 		s.MaxBatchEvents = min(s.MaxBatchEvents, max(s.rate/4, 1))
 	}
-	prefix := []byte(`{"api_key":` + strconv.Quote(c.projectKey()) + `,"historical_migration":true,"batch":[`)
-	suffix := []byte("]}")
-	s.around, s.extra = func(time.Time) ([]byte, []byte) { return prefix, suffix }, len(prefix)+len(suffix)
+	s.gate = o.Gate
+	if d.NoCompression && d.Protocol != ProtocolBatch {
+		s.MaxBatchBytes = min(s.MaxBatchBytes, mostPlainV1)
+	}
 	return s, nil
 }
 
@@ -256,6 +259,12 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
 	case o.Gate.ContentIDs > 0 && o.ID == "":
 		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
+	case d.Protocol != ProtocolAuto && c.protocol(d.Protocol) == nil:
+		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
+	case d.Encoder != nil && (isNil(d.Encoder) || !isPathSegment(d.Encoder.Encoding())):
+		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
+	case d.Encoder != nil && d.NoCompression:
+		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
 	case d.FirstAnswer < 0 && d.FirstAnswer != -1:
 		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
 	}

@@ -36,7 +36,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				})
 				var rejects []hogapi.Reject
 				capture, err := client.NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch},
 					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 						rejects = append(rejects, r)
 						return nil
@@ -97,7 +97,7 @@ func TestAnswersThatStop(t *testing.T) {
 				server := hogapitest.New()
 				client := server.Client(t)
 				server.Script(ops.Capture, hogapitest.Always(test.fault))
-				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch}})
 				require.NoError(t, err)
 				for i := range 3 {
 					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))

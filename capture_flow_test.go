@@ -71,7 +71,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.SetDown(true)
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 		require.NoError(t, err)
 		for i := range 10 {
 			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))

@@ -46,6 +46,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	server := hogapitest.New()
 	client := server.Client(t)
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
+	options.Delivery.Protocol = hogapi.ProtocolBatch
 	capture, err := client.NewCapture(&options)
 	require.NoError(t, err)
 	for i := range most {

@@ -128,7 +128,7 @@ type checker struct {
 }
 
 func newChecker(o ImportOptions) *checker {
-	seed, gate := maphash.MakeSeed(), wire.NewGate(o.Gate.rules(wire.ProtocolUnknown, time.Now))
+	seed, gate := maphash.MakeSeed(), wire.NewGate(o.Gate.rules(rulesOf[o.Delivery.Protocol], time.Now))
 	return &checker{
 		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
 		encoder:  &encoder{Encoder: wire.NewEncoder(gate, newStamps(o.ID), seed)},
@@ -152,7 +152,7 @@ func (c *checker) judge(limits rejectLimits) error {
 func (c *checker) add(ev *Event) {
 	c.report.Read++
 	origin := wire.Origin(ev.origin())
-	n := c.numbers.Next(wire.Origin(ev.Position), origin)
+	n := c.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
 	if why, skipped := ev.skipped(); skipped {
 		c.report.Skipped++
 		ledger.AddTo(c.report.Skips, why, 1)

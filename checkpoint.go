@@ -34,15 +34,20 @@ type Checkpointer interface {
 
 // savedState is what a checkpoint holds.
 type savedState struct {
-	Version int                    `json:"version"`
-	Import  string                 `json:"import"`
-	Target  string                 `json:"target,omitempty"` // see importTarget; as Source, and in older states
-	Source  string                 `json:"source,omitempty"` // empty before the first save that settles something
-	File    lines.Fingerprint      `json:"file,omitzero"`    // of the file that the place is in
-	State   ledger.State[Position] `json:"state"`
+	Version  int                    `json:"version"`
+	Import   string                 `json:"import"`
+	Protocol Protocol               `json:"protocol,omitempty"` // how events are sent; empty before that is known
+	Target   string                 `json:"target,omitempty"`   // see importTarget; as Source, and in older states
+	Source   string                 `json:"source,omitempty"`   // empty before the first save that settles something
+	File     lines.Fingerprint      `json:"file,omitzero"`      // of the file that the place is in
+	State    ledger.State[Position] `json:"state"`
 }
 
-const stateVersion = 2
+const (
+	stateVersion = 3
+	// versionBatch is that of releases that knew /batch/ only.
+	versionBatch = 2
+)
 
 const fieldSource = "begun with the source"
 
@@ -69,8 +74,8 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 		Version int `json:"version"`
 	}
 	err := json.Unmarshal(raw, &head)
-	if err == nil && head.Version != stateVersion {
-		return nil, unfitState("version", strconv.Itoa(head.Version), fmt.Sprintf("version %d: finish the import with the release that began it", stateVersion))
+	if err == nil && head.Version != stateVersion && head.Version != versionBatch {
+		return nil, unfitState("version", strconv.Itoa(head.Version), fmt.Sprintf("version %d or %d: finish the import with the release that began it", versionBatch, stateVersion))
 	}
 	var s savedState
 	if err == nil {
@@ -87,7 +92,29 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 	case s.Source != "" && s.Source != source:
 		return nil, unfitState(fieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", source))
 	}
+	if s.Version == versionBatch && s.State.Totals.Read > 0 {
+		s.Protocol = ProtocolBatch
+	}
 	return &s, nil
+}
+
+// receipt is that of the runs before.
+func (s *savedState) receipt() Receipt {
+	r := newReceipt(s.Import, s.Source, s.State)
+	r.Protocol = s.Protocol
+	return r
+}
+
+// protocol is how an import continues: as it began, if that is known.
+func (s *savedState) protocol(asked Protocol) (Protocol, error) {
+	if s == nil || s.Protocol == ProtocolAuto {
+		return asked, nil
+	}
+	if asked != ProtocolAuto && asked != s.Protocol {
+		return asked, &InputError{Op: ops.Import, Field: "Delivery.Protocol", Value: string(asked),
+			Want: fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)}
+	}
+	return s.Protocol, nil
 }
 
 // FileCheckpoint keeps the state of an import in a file. Its folder is made if it is missing, the file is
@@ -138,8 +165,10 @@ type importFiles struct {
 	rejects    *statefile.Rejects // nil: the rejects go elsewhere
 	read       fingerprinter      // nil: the source has no files
 
-	mu     sync.Mutex // of all calls once they are open
-	closed bool
+	mu       sync.Mutex // of all calls once they are open
+	closed   bool
+	protocol Protocol               // as far as it is known
+	newest   ledger.State[Position] // that was saved; kept until the protocol is known
 }
 
 func newImportFiles(o ImportOptions, source Source, target string) *importFiles {
@@ -160,6 +189,9 @@ func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	resumed, err := readState(raw, f.id, f.target, f.source)
 	if err != nil {
 		return nil, errors.Join(err, f.checkpoint.Close())
+	}
+	if resumed != nil {
+		f.protocol, f.newest = resumed.Protocol, resumed.State
 	}
 	return resumed, nil
 }
@@ -182,6 +214,24 @@ func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (RejectH
 func (f *importFiles) save(ctx context.Context, s ledger.State[Position]) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.protocol == ProtocolAuto {
+		f.newest = s
+	}
+	return f.write(ctx, s)
+}
+
+// decide makes durable how events are sent, before the first of them is.
+func (f *importFiles) decide(ctx context.Context, p Protocol) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.protocol = p
+	err := f.write(ctx, f.newest)
+	f.newest = ledger.State[Position]{}
+	return err
+}
+
+// write saves a state. The caller holds the lock.
+func (f *importFiles) write(ctx context.Context, s ledger.State[Position]) error {
 	if f.closed {
 		return ErrClosed
 	}
@@ -190,7 +240,7 @@ func (f *importFiles) save(ctx context.Context, s ledger.State[Position]) error 
 			return err
 		}
 	}
-	saved := savedState{Version: stateVersion, Import: f.id, State: s}
+	saved := savedState{Version: stateVersion, Import: f.id, Protocol: f.protocol, State: s}
 	if s.Totals.Read > 0 { // before, another source or project may still be named
 		saved.Source, saved.Target = f.source, f.target
 	}

@@ -103,14 +103,14 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	const id = "mine"
 	version := func(other string) func(string) string {
-		return func(state string) string { return strings.Replace(state, `{"version":2,`, `{"version":`+other+`,`, 1) }
+		return func(state string) string { return strings.Replace(state, `{"version":3,`, `{"version":`+other+`,`, 1) }
 	}
 	tests := map[string]struct {
 		id, source string
 		change     func(state string) string
 		field      string
 	}{
-		"a newer version": {id: id, source: "numbered", change: version("3"), field: "checkpoint: version"},
+		"a newer version": {id: id, source: "numbered", change: version("4"), field: "checkpoint: version"},
 		"no version":      {id: id, source: "numbered", change: version("0"), field: "checkpoint: version"},
 		"another import":  {id: "other", source: "numbered", field: "checkpoint: begun by the import"},
 		"another source":  {id: id, source: "renamed", field: "checkpoint: begun with the source"},

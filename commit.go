@@ -15,6 +15,7 @@ import (
 // stateSaver makes the settled place durable before there is room for more. An import has one.
 type stateSaver interface {
 	save(ctx context.Context, s ledger.State[Position]) error
+	decide(ctx context.Context, p Protocol) error // before the first event is sent
 }
 
 // committer releases the settled records at the front, in order: rejects are handed over, the place
@@ -183,7 +184,7 @@ func (c *committer) handOver(n int, rejects []ledger.Rejected[*Reject]) (done in
 // save makes the place durable. As long as everything was rejected nothing is saved: the next run,
 // with a corrected source or URL, must begin where this one did.
 func (c *committer) save(t ledger.Counts) error {
-	if c.saver == nil || c.limits.hasShare() && t.Acknowledged == 0 && t.Rejected > 0 {
+	if c.saver == nil || c.limits.hasShare() && t.Acknowledged == 0 && t.Refused() > 0 {
 		return nil
 	}
 	start := time.Now()
@@ -261,4 +262,10 @@ func (c *committer) await(ctx context.Context, target uint64) error {
 }
 
 // receipt is a state of the ledger in the form of a receipt.
-func (c *committer) receipt(s ledger.State[Position]) Receipt { return newReceipt(c.id, c.source, s) }
+func (c *committer) receipt(s ledger.State[Position]) Receipt {
+	r := newReceipt(c.id, c.source, s)
+	if c.line.isDecided() {
+		r.Protocol = c.line.protocol.name()
+	}
+	return r
+}

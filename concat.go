@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -79,13 +80,13 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 			yield(Event{}, fmt.Errorf("there is no position %s in these sources", after))
 			return
 		}
+		var numbers wire.Numbering // so that whoever keeps or sorts the events need not know which are of one record
 		for i, s := range c.sources[first:] {
 			prefix := strconv.Itoa(first+i+1) + ":"
 			for ev, err := range s.Events(innerNotes(ctx, i == 0, inner), inner) {
 				if err == nil {
-					if ev.Origin.IsZero() {
-						ev.Origin = ev.Position
-					}
+					ev.number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.number)
+					ev.Origin = ev.origin()
 					if !ev.Position.IsZero() {
 						ev.Position.Key = prefix + ev.Position.Key
 					}

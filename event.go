@@ -37,7 +37,12 @@ type Event struct {
 	line   int64          // number of the record in file
 	file   *lines.File    // where the record is; nil: not in a file
 
+	place  string // where the record was, where file is gone
+	format string // that read the record; empty: it is a line
+	number uint64 // of the event among those of its record; 0 where that is not known yet, see numbering
+
 	isMapped bool // the event is not what its record says
+	isLoose  bool // kept by AppendBinary, and not of a file
 	isFinal  bool // not to be mapped: the event is what a mapping has made of its record before
 
 	needsMapping bool // the import that rejected the record had a mapping
@@ -61,6 +66,9 @@ func (ev *Event) asError(r *wire.Refusal) *EventError {
 	return e
 }
 
+// isReadable reports whether there is an event in the record.
+func (ev *Event) isReadable() bool { return ev.bad == nil && !ev.needsMapping }
+
 // unreadable is why there is no event in the record.
 func (ev *Event) unreadable() *EventError {
 	refusal := &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
@@ -74,9 +82,27 @@ func (ev *Event) unreadable() *EventError {
 // where is the place of the event's record in its file, or "".
 func (ev *Event) where() string {
 	if ev.file == nil {
-		return ""
+		return ev.place
 	}
 	return ev.file.Locate(ev.line)
+}
+
+// nth is the number of the i-th event that a format makes of a record. The numbers between belong to
+// what a mapping makes of the first one.
+func nth(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return 1<<32 + uint64(i) //nolint:gosec // an index
+}
+
+// numberOfChild is the number of the i-th event that a mapping makes of one, or 0 if it is to be counted.
+func (ev *Event) numberOfChild(i int) uint64 {
+	if i == 0 || ev.number == 0 && !ev.isLoose {
+		return ev.number
+	}
+	const mix = 0x9E3779B97F4A7C15
+	return (ev.number*mix + uint64(i)) | 1<<63 //nolint:gosec // an index
 }
 
 func (ev *Event) origin() Position {

@@ -24,7 +24,7 @@ type Endpoint struct {
 
 // Endpoints are all endpoints that this package calls.
 func Endpoints() (all []Endpoint) {
-	for _, o := range append(slices.Collect(maps.Values(operations)), captureOperation, preflightOperation) {
+	for _, o := range append(slices.Collect(maps.Values(operations)), batchOperation, preflightOperation, protocolOperation) {
 		all = append(all, Endpoint{o.name, o.method, o.path, o.scope, alternatives[o.name]})
 	}
 	return all
@@ -59,7 +59,10 @@ func BadRecord(ev Event) (raw []byte, err error) {
 
 // LaneOf is the number of the lane that an event goes to.
 func LaneOf(c *Capture, ev Event) int {
-	enc, _ := c.line.encoders.Get().(*encoder)
+	enc, err := c.line.encoder(context.Background(), true)
+	if err != nil {
+		panic(err)
+	}
 	defer c.line.encoders.Put(enc)
 	out, refusal := enc.encode(&ev)
 	if refusal != nil {

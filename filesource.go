@@ -132,7 +132,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 		origin = Position{Key: digest.String(), Offset: w.equals.Before(digest)}
 	}
 	for i := range made {
-		made[i].Origin = origin
+		made[i].Origin, made[i].number, made[i].format = origin, nth(i), w.format.Name
 	}
 	return made
 }

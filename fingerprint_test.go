@@ -177,7 +177,7 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 					})
 				}
 				write(1998)
-				receipt, err := run(&killed{checkpoint, 2})
+				receipt, err := run(&killed{checkpoint, 3}) // the start, the protocol, and one place
 				require.ErrorContains(t, err, "killed")
 				require.EqualValues(t, files*lines, receipt.Read, "all was read")
 				sent := server.Ledger().Len()

@@ -39,7 +39,12 @@ const (
 	ReasonCookieless     Reason = "cookieless"       // the distinct id of cookieless events, which cannot be imported
 	ReasonAnswer400      Reason = "answer_400"       // the service refused the event, sent alone
 	ReasonAnswer413      Reason = "answer_413"       // too large for the service, sent alone
+	ReasonUnconfirmed    Reason = "unconfirmed"      // sent, but no answer says what became of it: it may have arrived
 )
+
+// ReasonDropPrefix begins the reason of an event that capture v1 has dropped; the service's word comes
+// after it, as in "drop_distinct_id_too_large".
+const ReasonDropPrefix = "drop_"
 
 // EventError is an event that is refused or was rejected.
 type EventError struct {
@@ -170,6 +175,7 @@ const (
 	WarnSameContent    Warning = "same_content"         // two files begin with the same megabyte: is one a copy?
 	WarnNoRecords      Warning = "no_records"           // the source has none: is it the right file?
 	WarnKeyUnchecked   Warning = "key_not_checked"      // whether the service knows the project key could not be found out
+	WarnProtocol       Warning = "protocol_unknown"     // the server's answer does not say which protocol it takes
 	WarnHeatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
 	WarnHeatmapStrip   Warning = "heatmap_stripped"     // the event is sent without its heatmap data
 	WarnAIEvent        Warning = "ai_event"             // $ai_…: a lane and a budget of its own
@@ -204,6 +210,7 @@ var advice = map[Warning]string{
 	WarnSameContent:    "if one file is a copy of another, its events are imported twice",
 	WarnNoRecords:      "check the file: a dump that failed may leave an empty one",
 	WarnKeyUnchecked:   "check in the app that events arrive",
+	WarnProtocol:       "events go to /batch/; set Delivery.Protocol if the server has capture v1",
 	WarnHeatmap:        "the service adds heatmap rows at every send; set Gate.NoHeatmaps to send the events without",
 	WarnHeatmapStrip:   "sent without heatmap data, as Gate.NoHeatmaps says",
 	WarnAIEvent:        "the service may drop AI events after accepting them, and stores their long texts elsewhere; counts may miss them",

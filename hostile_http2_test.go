@@ -214,7 +214,7 @@ func TestHTTP2Resets(t *testing.T) {
 				require.EqualValues(t, 1, taken, "requests")
 			}
 
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond}})
+			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond, Protocol: ProtocolBatch}})
 			require.NoError(t, err)
 			for i := range 8 {
 				ev := testEvent()
@@ -255,7 +255,7 @@ func TestHTTP2RepeatsAreOurTries(t *testing.T) {
 				require.Error(t, get(t.Context(), client))
 				require.Equal(t, tries.Swap(0), server.taken.Swap(0), "a read")
 
-				capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2, NoPreflight: true}})
+				capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2, NoPreflight: true, Protocol: ProtocolBatch}})
 				require.NoError(t, err)
 				require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 				_, err = capture.Close(t.Context())
@@ -300,7 +300,7 @@ func TestOldTLSGetsNoEvents(t *testing.T) {
 	transport := httptry.DefaultTransport()
 	transport.TLSClientConfig.RootCAs = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL(server.URL), WithTryTimeout(hostileTry))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{MaxTries: 1}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{MaxTries: 1, Protocol: ProtocolBatch}})
 	require.NoError(t, err)
 	ev := testEvent()
 	require.NoError(t, capture.Enqueue(t.Context(), ev))

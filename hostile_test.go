@@ -235,7 +235,7 @@ func TestHostileServersAndCapture(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := hostileClient(t, rawServer(t, answer))
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond}})
+			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond, Protocol: ProtocolBatch}})
 			require.NoError(t, err)
 			const events = 8
 			for i := range events {
@@ -279,7 +279,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 		require.LessOrEqual(t, growth, int64(2*httptry.MaxAnswer), name)
 
 		growth = heapGrowth(func() {
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 16, MaxTries: 1, Linger: time.Millisecond}})
+			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 16, MaxTries: 1, Linger: time.Millisecond, Protocol: ProtocolBatch}})
 			require.NoError(t, err)
 			for i := range 64 {
 				ev := testEvent()

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -101,13 +100,17 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
+	if o.Delivery.Protocol, err = run.resumed.protocol(o.Delivery.Protocol); err != nil {
+		return nil, before, errors.Join(err, run.files.close())
+	}
+	run.files.protocol = o.Delivery.Protocol
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judgeBefore(ledger.Counts{Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped}); err != nil {
-			return nil, newReceipt(o.ID, state.resumed.Source, state.resumed.State), errors.Join(err, run.files.close())
+		if err := state.limits.judgeBefore(t.Counts()); err != nil {
+			return nil, state.resumed.receipt(), errors.Join(err, run.files.close())
 		}
-		before = newReceipt(o.ID, state.resumed.Source, state.resumed.State)
+		before = state.resumed.receipt()
 	}
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	_, isMapped := unwrap[mapSource](source)
@@ -121,8 +124,6 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 		return nil, before, errors.Join(err, run.files.close())
 	}
 	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
-	run.encoder, _ = run.line.encoders.Get().(*encoder)
-	run.encoder.trust(source)
 	run.ticker = startProgress(run.line, o.OnProgress)
 	return run, before, nil
 }
@@ -302,6 +303,13 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	}
 	p, record := r.line, &r.record
 	begins := record.next(ev)
+	if r.encoder == nil && ev.isReadable() {
+		var err error
+		if r.encoder, err = p.encoder(ctx, true); err != nil {
+			return err
+		}
+		r.encoder.trust(r.source)
+	}
 	var o offered
 	refusal := p.offer(r.encoder, ev, &o)
 	if refusal != nil && p.rejects == nil {

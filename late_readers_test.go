@@ -96,7 +96,7 @@ func TestLateReaders(t *testing.T) {
 			require.NoError(t, err)
 			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
 				ID: "late", Rate: hogapi.Unpaced, Rejects: ignoreRejects,
-				Delivery: hogapi.DeliveryOptions{NoPreflight: true, Lanes: 3, MaxBatchEvents: 16, NoCompression: plain},
+				Delivery: hogapi.DeliveryOptions{NoPreflight: true, Protocol: hogapi.ProtocolBatch, Lanes: 3, MaxBatchEvents: 16, NoCompression: plain},
 			})
 			require.NoError(t, err)
 			late.reading.Wait()

@@ -134,12 +134,6 @@ const onlyScheduled = "a batch export to a destination of your own, with BatchEx
 
 const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
 
-// The capture endpoints: other origin, no prefix, key in the body.
-var (
-	captureOperation   = operation{ops.Capture, http.MethodPost, "/batch/", "", ReplayIdempotent}
-	preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", "", ReplaySafe}
-)
-
 func table(rows ...operation) map[Op]operation {
 	m := make(map[Op]operation, len(rows))
 	for _, row := range rows {

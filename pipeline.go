@@ -19,6 +19,10 @@ type pipeline struct {
 	core      *core
 	set       deliverySettings
 	rejects   RejectHandler // may be nil
+	protocol  protocol      // nil until decided
+	decided   chan struct{} // closed when the protocol is known
+	stamps    wire.Stamps
+	seed      maphash.Seed
 	encoders  sync.Pool
 	admission sync.Mutex // makes the order of the ledger and that of the lanes the same
 	identity  *wire.Identity
@@ -37,10 +41,11 @@ type pipeline struct {
 	posting   context.Context //nolint:containedctx // requests may be under way
 	abort     context.CancelFunc
 
-	answered    atomic.Bool  // the host has answered once
-	refusedOnly atomic.Int64 // events in a row, each sent alone, that were answered 400
-	begin       sync.Once
-	ready       chan struct{} // closed after the preflight
+	answered    atomic.Bool   // the host has answered once
+	refusedOnly atomic.Int64  // events in a row, each sent alone, that were answered 400
+	asking      sync.Once     // negotiate, before the first event is encoded
+	checking    sync.Once     // preflight, before the first event is sent
+	ready       chan struct{} // closed after it
 	ending      sync.Once
 	ended       chan struct{} // closed when result and resultErr are set
 	result      Receipt
@@ -68,19 +73,22 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 		core: c.core, set: set, rejects: o.Rejects, ledger: books,
 		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
 		budget:   delivery.NewBudget(delivery.Held{Events: set.MaxInFlight, Bytes: set.MaxBytes}),
-		ready:    make(chan struct{}), ended: make(chan struct{}),
+		stamps:   newStamps(o.ID), seed: maphash.MakeSeed(),
+		decided: make(chan struct{}), ready: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.posting, p.abort = context.WithCancel(context.Background())
 	p.sending, p.stop = context.WithCancelCause(p.posting)
 	context.AfterFunc(p.sending, func() { time.AfterFunc(patience, p.abort) }) // requests under way may end, for a moment
 	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
-	seed, marks, gate := maphash.MakeSeed(), newStamps(o.ID), wire.NewGate(o.Gate.rules(wire.ProtocolBatch, c.core.now))
-	p.encoders.New = func() any { return &encoder{Encoder: wire.NewEncoder(gate, marks, seed)} }
+	if how := c.core.protocol(set.Protocol); how != nil {
+		p.decide(how)
+	}
 	p.committer = newCommitter(p, o, in)
 	p.sender = delivery.New(p.sending, delivery.Config{
-		Limits: set.limits(), Around: set.around, Extra: set.extra, Budget: p.budget, Ready: p.ready, Stop: p.stop,
-		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Refused: p.refused, Tried: p.tried,
-		Wide: func() { p.ledger.Count(string(WarnWideBatch), 1) },
+		Limits: set.limits(), Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
+		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unsure: p.unsure,
+		Tried: p.tried,
+		Wide:  func() { p.ledger.Count(string(WarnWideBatch), 1) },
 	})
 	go p.committer.run()
 	return p, nil
@@ -94,6 +102,13 @@ func (in importState) ledger() (*ledger.Ledger[Position, *Reject], error) {
 	}
 	return ledger.Resume[Position, *Reject](in.resumed.State, names...)
 }
+
+// mostAround is the most bytes around the events of a body.
+const mostAround = 200
+
+func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.around(begun) }
+
+func (p *pipeline) newEncoder() delivery.Encoder { return p.bodyEncoder().NewWriter() }
 
 // flush returns when all that was admitted is committed and reported.
 func (p *pipeline) flush(ctx context.Context) error {
@@ -158,8 +173,9 @@ func (p *pipeline) withFailure(stopped error) error {
 // snapshot is the Stats of now.
 func (p *pipeline) snapshot() Stats {
 	s, live, state := p.meter.read(), p.ledger.Live(), p.sender.State()
-	s.Read, s.Acknowledged, s.Rejected, s.Skipped, s.Resent = live.Read, live.Acknowledged, live.Rejected, live.Skipped, live.Resent
-	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Skipped
+	s.Read, s.Acknowledged, s.Rejected, s.Unconfirmed = live.Read, live.Acknowledged, live.Rejected, live.Unconfirmed
+	s.Skipped, s.Resent = live.Skipped, live.Resent
+	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
 	s.InFlight, s.Bytes = live.InFlight, p.budget.Held().Bytes
 	s.Permits, s.Throttled, s.FailingSince, s.LastError = state.Permits, state.Throttled, state.Failure.Since, state.Failure.Err
 	s.Position = p.committer.reported()

@@ -11,11 +11,13 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Skipped + Pending.
+// Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Unconfirmed + Skipped +
+// Pending.
 type Stats struct {
-	Read         int64 // events taken; this and the next three include what earlier runs of a resumed import have settled
+	Read         int64 // events taken; this and the next four include what earlier runs of a resumed import have settled
 	Acknowledged int64 // answered with a success
 	Rejected     int64 // refused by the gate or the service, and handed to the reject handler
+	Unconfirmed  int64 // sent, but no answer says what became of them; handed to the reject handler
 	Skipped      int64 // left out on purpose
 	Refused      int64 // by Enqueue without a reject handler: not taken
 	Pending      int64 // none of these yet
@@ -43,6 +45,9 @@ func (s Stats) String() string {
 		fmt.Fprintf(&b, " of %d", s.Total)
 	}
 	fmt.Fprintf(&b, ", acknowledged %d, rejected %d, ", s.Acknowledged, s.Rejected)
+	if s.Unconfirmed > 0 {
+		fmt.Fprintf(&b, "unconfirmed %d, ", s.Unconfirmed)
+	}
 	if s.Skipped > 0 {
 		fmt.Fprintf(&b, "skipped %d, ", s.Skipped)
 	}
@@ -54,23 +59,27 @@ func (s Stats) String() string {
 }
 
 // Receipt accounts for every event of an import, over all its runs:
-// Read = Acknowledged + Rejected + Skipped + Pending. Acknowledged means that the service has taken
-// an event, not that it is visible: compare with [Receipt.TotalQuery] some hours later.
+// Read = Acknowledged + Rejected + Unconfirmed + Skipped + Pending. Acknowledged means that the service
+// has taken an event, not that it is visible: [Client.Verify] compares with the project some hours
+// later.
 type Receipt struct {
-	ID           string    `json:"id"`
-	Source       string    `json:"source,omitempty"`
-	Read         int64     `json:"read"`
-	Acknowledged int64     `json:"acknowledged"`
-	Rejected     int64     `json:"rejected"`
-	Skipped      int64     `json:"skipped"` // left out on purpose
-	Pending      int64     `json:"pending"` // not settled: the next run sends them again
-	Refused      int64     `json:"refused"` // by Enqueue, of this run: they were never taken
-	Resent       int64     `json:"resent"`  // in requests that repeat one which may have been sent; what a killed run had under way is not counted
-	First        Position  `json:"first"`   // of the settled events
-	Last         Position  `json:"last"`    // of the settled events
-	Oldest       time.Time `json:"oldest"`  // of the acknowledged events
-	Newest       time.Time `json:"newest"`  // of the acknowledged events
-	Digest       string    `json:"digest"`  // of the acknowledged uuids, whatever their order
+	ID               string    `json:"id"`
+	Source           string    `json:"source,omitempty"`
+	Protocol         Protocol  `json:"protocol,omitempty"` // how events were sent; empty: none was
+	Read             int64     `json:"read"`
+	Acknowledged     int64     `json:"acknowledged"`
+	Rejected         int64     `json:"rejected"`
+	Unconfirmed      int64     `json:"unconfirmed"`                // sent, but no answer says what became of them: they are among the rejects too
+	Skipped          int64     `json:"skipped"`                    // left out on purpose
+	Pending          int64     `json:"pending"`                    // not settled: the next run sends them again
+	Refused          int64     `json:"refused"`                    // by Enqueue, of this run: they were never taken
+	Resent           int64     `json:"resent"`                     // in requests that repeat one which may have been sent; what a killed run had under way is not counted
+	First            Position  `json:"first"`                      // of the settled events
+	Last             Position  `json:"last"`                       // of the settled events
+	Oldest           time.Time `json:"oldest"`                     // of the acknowledged events
+	Newest           time.Time `json:"newest"`                     // of the acknowledged events
+	LastAcknowledged time.Time `json:"last_acknowledged,omitzero"` // when the newest acknowledgement came
+	Digest           string    `json:"digest"`                     // of the acknowledged uuids, whatever their order
 
 	// By day and name. A table of more than 10,000 rows is rolled up: to months, and then to names.
 	Days []DayCount `json:"days"`
@@ -79,6 +88,7 @@ type Receipt struct {
 	Skips   map[string]int64 `json:"skips,omitempty"`   // skipped events by reason
 
 	// Of the settled events; of WarnWideBatch it is the batches, those of all runs.
+	// Words of the service about events that it has taken are among them, as it writes them.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 }
 
@@ -90,13 +100,14 @@ type DayCount struct {
 	Event        string `json:"event"` // empty for rejects without a name
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
+	Unsure       int64  `json:"unsure,omitempty"` // the unconfirmed ones: they may have arrived
 }
 
 func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 	t := s.Totals
 	r := Receipt{
-		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped, Resent: t.Resent,
-		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, Digest: t.Digest.String(), Days: []DayCount{},
+		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
+		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
 		Rejects: map[Reason]int64{}, Skips: t.Skips, Warnings: map[Warning]int64{},
 	}
 	for reason, n := range t.Rejects {
@@ -106,7 +117,7 @@ func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 		r.Warnings[Warning(w)] = n
 	}
 	for _, row := range s.Rows() {
-		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected})
+		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed})
 	}
 	return r
 }
@@ -115,6 +126,9 @@ func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 func (r Receipt) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
+	if r.Unconfirmed > 0 {
+		fmt.Fprintf(&b, "unconfirmed %d + ", r.Unconfirmed)
+	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "skipped %d + ", r.Skipped)
 	}

@@ -149,7 +149,7 @@ func TestImportFollowsNoRedirect(t *testing.T) {
 	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL("http://home.test"), WithInsecureHTTP())
 	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
 		for location = range redirectTargets {
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoPreflight: true}})
+			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoPreflight: true, Protocol: ProtocolBatch}})
 			require.NoError(t, err)
 			ev := testEvent()
 			require.NoError(t, capture.Enqueue(t.Context(), ev))
@@ -186,13 +186,12 @@ func TestFuzzedPlacesStayAtHome(t *testing.T) {
 		return answer(r, status, "", "Location", place), nil
 	})
 	client := newFakeClient(t, transport)
-	event := func() io.ReadCloser { return io.NopCloser(strings.NewReader("{}")) }
 	for i := range count {
 		place = hostilePlace(random)
 		switch status = []int{301, 302, 303, 307, 308, 200, 200}[i%7]; {
 		case status != 200:
 			require.Error(t, create(t.Context(), client))
-			answered := client.core.capturePost(t.Context(), captureOperation, event, 2, false)
+			answered := client.core.capturePost(t.Context(), batchOperation, textBody("{}"), http.Header{}, 1<<10)
 			require.NoError(t, answered.Err)
 			require.Equal(t, status, answered.Status)
 		case i%7 == 5:

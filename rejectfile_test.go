@@ -483,6 +483,7 @@ func TestRejectFileThatFails(t *testing.T) {
 		disk.FailAt(n+1, broken)
 		_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "full", Checkpoint: hogapi.FileCheckpointOn(new(simdisk.Disk), "ckpt"), Rejects: hogapi.RejectFileOn(disk, "rejects"),
+			Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch},
 		})
 		require.ErrorIs(t, err, broken, "operation %d", n+1)
 		stop, ok := errors.AsType[*hogapi.StopError](err)

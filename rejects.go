@@ -34,6 +34,7 @@ type Reject struct {
 	leftOut []string  // what Event lacks, since JSON cannot hold it
 	origin  Position  // that the uuid comes from, where it is not Position
 	number  uint64    // of the event among those of its record
+	format  string    // of the record; empty: it is a line
 	time    time.Time // of the event; zero: it has none
 }
 
@@ -53,7 +54,7 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 
 // newReject describes an event that the gate refused, as far as it can be written down.
 func newReject(ev *Event, refusal *EventError) *Reject {
-	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, Err: refusal}
+	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, format: ev.format, Err: refusal}
 	if refusal.Where == "" {
 		refusal.Where = ev.where()
 	}
@@ -113,7 +114,7 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	note := statefile.Note{
 		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Number: r.number,
-		Where: r.Where, LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
+		Format: r.format, Where: r.Where, LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
 	}
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
@@ -161,14 +162,14 @@ func (l *rejectLimits) hasShare() bool { return l.share > 0 }
 // step is how many rejects may be committed at once: after them the limits may stop the import.
 func (l *rejectLimits) step(c ledger.Counts) int {
 	step := int64(math.MaxInt)
-	if judged := c.Acknowledged + c.Rejected; l.hasShare() && judged < enoughRecords {
+	if judged := c.Acknowledged + c.Refused(); l.hasShare() && judged < enoughRecords {
 		step = enoughRecords - judged
 		if c.Acknowledged == 0 {
-			step = firstRecords - c.Rejected
+			step = firstRecords - c.Refused()
 		}
 	}
 	if l.number > 0 {
-		step = min(step, l.number-c.Rejected+1)
+		step = min(step, l.number-c.Refused()+1)
 	}
 	return int(max(step, 1))
 }
@@ -182,11 +183,11 @@ func (l *rejectLimits) note(r *Reject) {
 
 // judge returns an error once too much is rejected.
 func (l *rejectLimits) judge(c ledger.Counts) error {
-	judged := c.Acknowledged + c.Rejected
+	judged := c.Acknowledged + c.Refused()
 	switch {
-	case l.number > 0 && c.Rejected > l.number:
+	case l.number > 0 && c.Refused() > l.number:
 		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.number))
-	case l.hasShare() && c.Acknowledged == 0 && c.Rejected >= firstRecords:
+	case l.hasShare() && c.Acknowledged == 0 && c.Refused() >= firstRecords:
 		return l.stop(c, "every one of the first records")
 	case judged >= enoughRecords && !l.isJudged:
 		l.isJudged = true
@@ -213,7 +214,7 @@ func (l *rejectLimits) judgeBefore(c ledger.Counts) error {
 
 // judgeEnd judges an import whose source is at its end.
 func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
-	if l.hasShare() && c.Acknowledged == 0 && c.Rejected > 0 {
+	if l.hasShare() && c.Acknowledged == 0 && c.Refused() > 0 {
 		return l.stop(c, "every record of the source")
 	}
 	if err := l.judgeShare(c); err != nil {
@@ -223,11 +224,11 @@ func (l *rejectLimits) judgeEnd(c ledger.Counts) error {
 }
 
 func (l *rejectLimits) isOverShare(c ledger.Counts) bool {
-	return l.hasShare() && c.Rejected >= fewestRejects && float64(c.Rejected) > l.share*float64(c.Acknowledged+c.Rejected)
+	return l.hasShare() && c.Refused() >= fewestRejects && float64(c.Refused()) > l.share*float64(c.Acknowledged+c.Refused())
 }
 
 func (l *rejectLimits) stop(c ledger.Counts, what string) error {
-	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejected, c.Acknowledged+c.Rejected, what)
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Refused(), c.Acknowledged+c.Refused(), what)
 	if c.Acknowledged == 0 && l.hasShare() && !l.isCheck {
 		err = fmt.Errorf("%w; no place was saved", err)
 	}
@@ -298,7 +299,11 @@ func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 	made := w.made(text, note)
 	for i := range made {
 		made[i].Origin = Position(note.From())
-		made[i].UUID = note.UUIDOf(id, made[i].UUID, i)
+		number := uint64(i) //nolint:gosec // an index
+		if note.Format != "" {
+			number, made[i].number, made[i].format = nth(i), nth(i), note.Format
+		}
+		made[i].UUID = note.UUIDOf(id, made[i].UUID, number)
 	}
 	return made
 }
@@ -310,6 +315,11 @@ func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
 	if record == nil || isProperties {
 		ev := w.lines.eventOf(text)
 		ev.isFinal = note.IsMapped
+		return []Event{ev}
+	}
+	if w.parse == nil && note.Format != "" {
+		ev := BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))
+		ev.format = note.Format
 		return []Event{ev}
 	}
 	if w.parse == nil {

@@ -124,7 +124,7 @@ func TestRepeatedRequestsAreCounted(t *testing.T) {
 			require.NoError(t, err)
 			start := time.Now()
 			receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{
-				ID: "wire", Rate: rate, Delivery: hogapi.DeliveryOptions{NoPreflight: true, NoCompression: true, MaxBatchEvents: 50},
+				ID: "wire", Rate: rate, Delivery: hogapi.DeliveryOptions{NoPreflight: true, NoCompression: true, MaxBatchEvents: 50, Protocol: hogapi.ProtocolBatch},
 			})
 			require.NoError(t, err)
 			assert.EqualValues(t, n, receipt.Acknowledged)

@@ -2,9 +2,9 @@ package hogapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,21 +16,28 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
-// maxWord is the most bytes of a capture answer, which is a word; each lane may hold one.
-const maxWord = 64 << 10
+// upload is the body of one request.
+type upload struct {
+	open     func() io.ReadCloser // from its beginning
+	size     int64
+	encoding string // of its content; empty: plain
+}
+
+func textBody(text string) upload {
+	return upload{open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }, size: int64(len(text))}
+}
 
 // capturePost makes one request to the capture origin. What is sent again, and when, is for the
 // lanes to say.
-func (c *core) capturePost(
-	ctx context.Context, op operation, open func() io.ReadCloser, size int64, zipped bool,
-) captureAnswer {
+func (c *core) capturePost(ctx context.Context, op operation, body upload, header http.Header, mostBytes int64) captureAnswer {
 	target := *c.capture
 	target.Path += op.path
 	timeout := c.timeouts.Capture
@@ -39,32 +46,37 @@ func (c *core) capturePost(
 		timeout = min(timeout, preflightTime)
 	}
 	info := op.info(1)
-	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {c.userAgent}}
-	if zipped {
-		header.Set("Content-Encoding", "gzip")
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", c.userAgent)
+	if body.encoding != "" {
+		header.Set("Content-Encoding", body.encoding)
 	}
 	return captureAnswer(httptry.Once(ctx, c.clients.Capture(), httptry.Request{
-		Plan:   httptry.Plan{Timeout: timeout, MostBytes: maxWord, Mark: info.in},
+		Plan:   httptry.Plan{Timeout: timeout, MostBytes: mostBytes, Mark: info.in},
 		Method: op.method, URL: &target, Header: header,
-		Open: open, Size: size, Keys: []string{c.projectKey()},
+		Open: body.open, Size: body.size, Keys: []string{c.projectKey()},
 	}))
 }
 
 // post makes one try of a batch.
 func (p *pipeline) post(request *delivery.Request) delivery.Answer {
-	start, body := time.Now(), request.Body
-	r := p.core.capturePost(p.posting, captureOperation, body.Open, int64(body.Size), body.Gzip)
-	answered := p.answered.Load()
-	if r.Status != 0 {
-		p.answered.Store(true)
+	start, how := time.Now(), p.protocol
+	body := upload{open: request.Body.Open, size: int64(request.Body.Size)}
+	if request.Body.Encoded {
+		body.encoding = p.bodyEncoder().Encoding()
 	}
-	a := r.judge(answered)
-	a.Unreached = a.Unsent && !answered
-	a.Duration = time.Since(start)
-	if r.Err == nil {
-		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.core.now())
+	header := http.Header{}
+	how.header(header, request)
+	r := p.core.capturePost(p.posting, how.operation(), body, header, how.mostBytes(request.Len()))
+	return p.judge(r, how, request, time.Since(start))
+}
+
+// bodyEncoder compresses the bodies. The endpoint /batch/ knows gzip only.
+func (p *pipeline) bodyEncoder() Encoder {
+	if p.protocol.name() == ProtocolBatch || p.set.Encoder == nil {
+		return Gzip()
 	}
-	return a
+	return p.set.Encoder
 }
 
 // gaveUp is why the sending stops after failures that have lasted too long.
@@ -79,35 +91,75 @@ func (p *pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 // settled is told of events that the service has accepted.
 func (p *pipeline) settled(seqs []uint64) {
 	p.refusedOnly.Store(0)
-	p.ledger.Acknowledge(seqs)
+	p.ledger.Acknowledge(seqs, p.core.now())
 	p.meter.change(func(s *Stats) { s.LastProgress = time.Now() })
 	p.committer.signal()
+}
+
+// remark is given the service's own word about an event that it has accepted.
+func (p *pipeline) remark(seq uint64, reason string) { p.ledger.Remark(seq, shortWord(reason)) }
+
+// shortWord is a word of the service, fit for a receipt.
+func shortWord(word string) string {
+	const most = 100
+	word = mask.Clean(mask.Keys(word))
+	return strings.ToValidUTF8(word[:min(len(word), most)], "")
+}
+
+// line is a sent event as a line of a file.
+func (p *pipeline) line(event []byte) []byte {
+	if p.protocol.name() == ProtocolV1 {
+		return wire.Lower(event)
+	}
+	return slices.Clone(event)
 }
 
 // mostRefused is how many events in a row, each sent alone, may be answered 400 with none
 // accepted in between: what refuses everything is not the service.
 const mostRefused = 100
 
-// refused is told of an event that the service has refused alone.
-func (p *pipeline) refused(seq uint64, wire []byte, a delivery.Answer) error {
+// refused is told of an event that the service has refused: alone, or by name.
+func (p *pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	reason := ReasonAnswer400
-	if a.Status == http.StatusRequestEntityTooLarge {
+	switch {
+	case a.Verdict == delivery.Each:
+		reason = Reason(ReasonDropPrefix + shortWord(a.Reason))
+		a.Err = fmt.Errorf("the service dropped the event: %s", shortWord(a.Reason))
+	case a.Status == http.StatusRequestEntityTooLarge:
 		reason = ReasonAnswer413
 	}
 	if reason == ReasonAnswer400 && p.refusedOnly.Add(1) >= mostRefused {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
 		return &StopError{Reason: StopRefused, Status: a.Status, Err: err}
 	}
-	event := slices.Clone(wire)
+	held, reject := p.rejectOf(reason, event, a)
+	p.ledger.Refuse(seq, string(reason), held, reject)
+	p.committer.signal()
+	return nil
+}
+
+// unsure is told of an event whose fate no answer names.
+func (p *pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
+	a.Err = errors.New("two answers did not name the event")
+	if a.Reason != "" {
+		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))
+	}
+	held, reject := p.rejectOf(ReasonUnconfirmed, event, a)
+	p.ledger.Unconfirm(seq, held, reject)
+	p.committer.signal()
+	return nil
+}
+
+// rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
+func (p *pipeline) rejectOf(reason Reason, sent []byte, a delivery.Answer) (held int, of func(Position, [16]byte) *Reject) {
+	event := p.line(sent)
 	p.budget.Hold(len(event))
-	p.ledger.Refuse(seq, string(reason), len(event), func(place Position, id [16]byte) *Reject {
+	return len(event), func(place Position, id [16]byte) *Reject {
 		return &Reject{
 			Event: event, UUID: uuid.UUID(id), Position: place, Status: a.Status,
 			Err: &EventError{Reason: reason, Position: place, Field: "event", Err: a.Err},
 		}
-	})
-	p.committer.signal()
-	return nil
+	}
 }
 
 // tried reports one try to counters, logger and hooks.
@@ -120,7 +172,7 @@ func (p *pipeline) tried(t delivery.Try) {
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	info := captureOperation.info(t.Number)
+	info := p.protocol.operation().info(t.Number)
 	p.core.logBatch(p.sending, info, t)
 	p.core.hook(p.sending, p.core.hooks.OnBatch != nil, func() {
 		p.core.hooks.OnBatch(BatchInfo{
@@ -141,6 +193,11 @@ func failureOf(a delivery.Answer) error {
 // preflightTime is how long the preflight may take: nothing is sent before it.
 const preflightTime = 20 * time.Second
 
+// mostFlags is the most bytes of the preflight's answer.
+const mostFlags = 64 << 10
+
+var preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", "", ReplaySafe}
+
 // preflight asks an endpoint that knows the project keys whether ours is one of them: the capture
 // endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
 // know, it says so once.
@@ -150,8 +207,7 @@ func (p *pipeline) preflight() {
 		return
 	}
 	body := `{"api_key":"` + p.core.projectKey() + `","distinct_id":"hogapi-preflight"}`
-	open := func() io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
-	r := p.core.capturePost(p.posting, preflightOperation, open, int64(len(body)), false)
+	r := p.core.capturePost(p.posting, preflightOperation, textBody(body), http.Header{}, mostFlags)
 	if r.Err == nil {
 		p.answered.Store(true)
 	}
@@ -182,6 +238,8 @@ func canceledBy(ctx context.Context) error {
 	return &StopError{Reason: StopCanceled, Err: cause}
 }
 
+var errAnswerCut = errors.New("the end of the answer is missing")
+
 // longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
 const longestRefusal = 4 << 10
 
@@ -190,7 +248,7 @@ type captureAnswer httptry.Answer
 
 // judge is the whole policy for capture answers; it does no I/O. answered says whether the host has
 // answered before: until then, what no repetition can fix stops at once.
-func (r captureAnswer) judge(answered bool) delivery.Answer {
+func (r captureAnswer) judge(how protocol, of *delivery.Request, answered bool) delivery.Answer {
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	stop := func(reason StopReason) delivery.Answer {
 		a.Verdict = delivery.Stop
@@ -208,9 +266,10 @@ func (r captureAnswer) judge(answered bool) delivery.Answer {
 		return a // waits
 	}
 	if httptry.IsSuccess(r.Status) {
-		var reason StopReason
-		if a.Verdict, reason = judgeSuccess(r.Body); a.Verdict == delivery.Stop {
-			a.Err = r.words()
+		said, reason := how.success(r, of)
+		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
+		if reason != "" {
+			a.Err = cmp.Or(a.Err, r.words())
 			return stop(reason)
 		}
 		return a
@@ -226,8 +285,13 @@ func (r captureAnswer) judge(answered bool) delivery.Answer {
 			}
 			return stop(StopNotService)
 		}
+		if reason := how.refusal(r); reason != "" {
+			return stop(reason)
+		}
 		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
 		return a
+	case r.Status == http.StatusTooManyRequests && capturev1.ParseError(r.Body).IsQuota():
+		return stop(StopQuota)
 	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
 		return a // waits
 	}
@@ -269,46 +333,18 @@ func unreachable(err error) StopReason {
 	return ""
 }
 
-// judgeSuccess accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key
-// that is there twice is neither: of two answers in one nobody knows which one counts.
-func judgeSuccess(body []byte) (delivery.Verdict, StopReason) {
-	if httptry.IsCut(body) {
-		return delivery.Wait, "" // its end is lost: the same events may be sent again
-	}
-	var word, quota string
-	err := jsonb.Object(body, func(key, value []byte) {
-		switch string(key) {
-		case "status":
-			word = strings.ToLower(string(value))
-		case "quota_limited":
-			quota = string(value)
-		}
-	})
-	var limited []string
-	if quota != "" && err == nil {
-		err = json.Unmarshal([]byte(quota), &limited)
-	}
-	switch {
-	case err != nil:
-		return delivery.Stop, StopNotService
-	case len(limited) > 0:
-		return delivery.Stop, StopQuota
-	case word == `"ok"`, word == "1":
-		return delivery.Settled, ""
-	}
-	return delivery.Stop, StopNotService
-}
-
 // words is an answer as an error: the status, and the beginning of its text without keys. Of
 // JSON only the service's own explanation is shown: the rest may repeat the events.
 func (r captureAnswer) words() error {
 	const most = 200
 	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
-	switch said := httptry.ParseErrorBody(contentType, text); {
+	switch said, tagged := httptry.ParseErrorBody(contentType, text), capturev1.ParseError(text); {
 	case len(text) == 0:
 		return fmt.Errorf("the server answered %d without a text", r.Status)
 	case httptry.IsPage(contentType, text):
 		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
+	case tagged.Tag != "":
+		text = []byte(strings.TrimSuffix(tagged.Tag+": "+tagged.Description, ": "))
 	case said.Detail != "":
 		text = []byte(said.Detail)
 	case text[0] == '{' || text[0] == '[':

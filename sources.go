@@ -145,7 +145,8 @@ func (s mapSource) mapped(ev Event) []Event {
 			made.UUID = uuid.Nil // two events, two uuids
 		}
 		made.Position, made.Origin = ev.Position, ev.origin()
-		made.record, made.line, made.file, made.isMapped, made.needsMapping = ev.record, ev.line, ev.file, true, false
+		made.record, made.line, made.file, made.place, made.format = ev.record, ev.line, ev.file, ev.place, ev.format
+		made.isMapped, made.needsMapping, made.isLoose, made.number = true, false, ev.isLoose, ev.numberOfChild(i)
 	}
 	return events
 }

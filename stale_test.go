@@ -95,7 +95,7 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 		OnBatch: func(BatchInfo) { batches++ },
 		OnTry:   func(context.Context, TryInfo) { reads++ },
 	}))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true, Protocol: ProtocolBatch}})
 	require.NoError(t, err)
 	var sending time.Duration
 	for i := range n {

@@ -26,7 +26,7 @@ func TestCloseListsEverything(t *testing.T) {
 				server := hogapitest.New()
 				server.SetDown(down)
 				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour},
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour, Protocol: hogapi.ProtocolBatch},
 				})
 				require.NoError(t, err)
 				for i := range n {

@@ -103,7 +103,7 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 	for without, heatmap := range map[bool]hogapi.Warning{false: hogapi.WarnHeatmap, true: hogapi.WarnHeatmapStrip} {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 		gate := hogapi.GateOptions{NoHeatmaps: without}
-		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate})
+		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 		require.NoError(t, err)
 		assert.EqualValues(t, 4, receipt.Acknowledged)
 		assert.Equal(t, map[hogapi.Warning]int64{hogapi.WarnException: 1, hogapi.WarnSetIgnored: 1, heatmap: 1, hogapi.WarnUnset: 1}, receipt.Warnings)

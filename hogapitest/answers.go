@@ -80,8 +80,11 @@ func throttled(retryAfter string) answer {
 }
 
 // usual is the service's own body for a status, for scripted answers that name none.
-func usual(status int, capture bool) answer {
-	if capture {
+func usual(status int, p protocol) answer {
+	if p == protocolV1 {
+		return usualV1(status)
+	}
+	if p == protocolBatch {
 		switch status {
 		case http.StatusOK:
 			return reply(status, object{"status": "Ok"})

@@ -48,10 +48,8 @@ func hashed(parts ...string) uint64 {
 }
 
 // begin opens the record of a request and returns its number.
-func (b *ledgerBook) begin(v *visit, batch *batch, project *Project, zipped bool) int {
-	r := CaptureRequest{
-		Number: len(b.requests) + 1, APIKey: batch.token, Historical: batch.historical, Gzip: zipped, Events: len(batch.events), At: v.call.At,
-	}
+func (b *ledgerBook) begin(v *visit, r CaptureRequest, project *Project) int {
+	r.Number, r.At, r.Protocol = len(b.requests)+1, v.call.At, v.route.protocol.String()
 	if project != nil {
 		r.Project = project.id
 	}

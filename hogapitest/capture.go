@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -53,7 +54,8 @@ func (s *Server) capture(v *visit, body []byte, keep int) answer {
 // unpack decompresses a body within the limits. What says how is the query, then the header, then the body's first bytes.
 func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refusal *answer) {
 	tooLarge := text(http.StatusRequestEntityTooLarge, "length limit exceeded")
-	if len(body) > s.maxBody {
+	most := cmp.Or(s.maxBody, maxBody)
+	if len(body) > most {
 		return nil, false, &tooLarge
 	}
 	how := strings.ToLower(v.call.Query.Get("compression"))
@@ -64,7 +66,7 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refus
 	if !magic && how != "gzip" && how != "gzip-js" {
 		return body, false, nil
 	}
-	plain, err := gunzip(body, s.maxBody*inflation)
+	plain, err := gunzip(body, most*inflation)
 	if errors.Is(err, errTooLarge) {
 		return nil, true, &tooLarge
 	}
@@ -132,7 +134,7 @@ func (s *Server) culprits(events []event) *answer {
 		case http.StatusRequestEntityTooLarge:
 			events[i].tooBig = true
 		default:
-			a := usual(status, true)
+			a := usual(status, protocolBatch)
 			return &a
 		}
 	}
@@ -148,11 +150,11 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 	switch {
 	case project == nil:
 		why = "unknown key"
-	case s.quota != QuotaFree:
+	case s.quota == QuotaSilent || s.quota == QuotaListed:
 		why = "over quota"
 	}
 	tooBig := false
-	commit := s.ledger.begin(v, b, project, zipped)
+	commit := s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
 	fitting := b.events[:0]
 	for _, e := range b.events {
 		if e.tooBig || e.over(s.maxEventBytes) {
@@ -172,7 +174,15 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 		fitting = fitting[:min(keep, len(fitting))]
 	}
 	for i := range fitting {
-		s.ledger.commit(commit, &fitting[i], why)
+		reason := why
+		if reason == "" && s.quota.covers(fitting[i].name) != "" {
+			reason = "over quota"
+		}
+		s.ledger.commit(commit, &fitting[i], reason)
+		if reason == "" {
+			s.duties.stored(v, fitting[i].job)
+			s.table.add(project.id, &fitting[i], s.ledger.compact)
+		}
 	}
 	if tooBig {
 		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", s.maxEventBytes))

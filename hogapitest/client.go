@@ -49,8 +49,8 @@ func (s *Server) ClientOptions(project string) []hogapi.Option {
 	}
 }
 
-// Verify fails the test for scripted faults that no request met, for requests that the fake does not know, and for keys that came to a
-// place where they do not belong. [Server.Client] does so at the end of the test.
+// Verify fails the test for scripted faults that no request met, for requests that the fake does not know, for duties of capture v1 that
+// were not kept (see [Server.Breaches]), and for keys that came to a place where they do not belong. [Server.Client] does so at the end of the test.
 func (s *Server) Verify(t TB) {
 	t.Helper()
 	for _, f := range s.Unused() {
@@ -58,6 +58,11 @@ func (s *Server) Verify(t TB) {
 	}
 	for _, r := range s.Unknown() {
 		t.Errorf("hogapitest: the fake knows no such endpoint: %s", r)
+	}
+	for _, b := range s.Breaches() {
+		if !b.AfterRestart {
+			t.Errorf("hogapitest: a duty of capture v1 was not kept: %s", b)
+		}
 	}
 	for _, leak := range s.leaked() {
 		t.Errorf("hogapitest: %s", leak)

@@ -10,9 +10,7 @@
 //
 // The server keeps state: exports that are created can be listed, backfills make runs, runs come to an end, events that are imported
 // stand in the [Ledger]. It answers as the service does, errors and oddities included: the hidden window of 7 days, config values
-// that come back as strings, 200 for events that are thrown away. Three eras of the service can be had: see [WithEra].
-// POST /query/ answers HogQL queries that count events, from the ledger. It refuses functions that the service lacks, and wrong
-// numbers of arguments.
+// that come back as strings, 200 for events that are thrown away. Eras of the service can be had: see [WithEra].
 //
 // # Runs
 //
@@ -26,6 +24,23 @@
 // [Server.Script] makes the next requests of an operation meet faults: a status, a rate limit, a lost connection before or after the
 // service acts, an answer that is slow, cut or no JSON at all. [Server.Chaos] does so at random from a seed. What each request met
 // stands in [Server.Calls].
+//
+// # Capture
+//
+// Events come by POST /batch/ or by capture v1, POST /i/v1/analytics/events, which [WithoutV1] leaves out. Both have one ledger and one
+// operation, [ops.Capture]. A request to v1 with an empty batch asks whether the server has it; it is [ops.Protocol], so a script of
+// capture meets events only. [Results] scripts what becomes of each event; [ForeignResult], [DoubledResults] and [HugeResults] are
+// answers that are not to be trusted; [Acted] stores the events and then answers as another fault does. What v1 asks of a client is
+// judged from the requests alone: see [Server.Breaches].
+//
+// # Queries
+//
+// POST /query/ answers HogQL queries that count events: one SELECT with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT. It refuses what
+// the service refuses: functions that it lacks, wrong numbers of arguments, unknown names, placeholders without a value, OFFSET.
+// Queries see an event at once and each copy of it, unless a test says otherwise: [Server.HoldEvents], [Server.ReleaseEvents],
+// [Server.MergeEvents], [Project.LoseEvents], [Project.MoveEvents], [Project.AddEvent]. The ledger stays what capture has stored.
+// The command hogfake takes the same from another process, below /hogfake/. Requests to delete events work with [WithDataDeletions];
+// [Project.SetDataDeletion] stands for PostHog's staff.
 //
 // # Transports
 //

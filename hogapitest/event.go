@@ -38,6 +38,7 @@ type event struct {
 	historical bool
 	tooBig     bool
 	content    uint64 // hash of the properties as JSON
+	job        string // $import_job_id
 }
 
 // The complaints of the service, whose first one misleads whatever the true cause: the last shape tried is one event.
@@ -176,6 +177,9 @@ func (e *event) read(raw json.RawMessage, f fields) *answer {
 	return nil
 }
 
+// importID is the property that says which import an event belongs to.
+const importID = "$import_job_id"
+
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || isNull(raw) }
 
 // check is what the service asks of an event that parses, and what it changes in silence.
@@ -184,6 +188,7 @@ func (e *event) check(b *batch, now time.Time) *answer {
 		return badRequest(noEventName)
 	}
 	p := e.special()
+	e.job = asText(p[importID])
 	if e.distinctID == "" {
 		e.distinctID = asText(p["distinct_id"])
 	}
@@ -212,7 +217,7 @@ func (e *event) special() fields {
 		list, _ := members(e.properties) // checked with the event
 		for _, m := range list {
 			switch m.key {
-			case "distinct_id", "$cookieless_mode", "$ignore_sent_at":
+			case "distinct_id", "$cookieless_mode", "$ignore_sent_at", importID:
 				f[m.key] = m.value
 			}
 		}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -92,6 +95,48 @@ func ExampleProject_NextRuns() {
 	// Failed
 }
 
+// Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.
+func ExampleResults() {
+	server := hogapitest.New()
+	server.Script(ops.Capture, hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result {
+		if e.Event == "tested" {
+			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
+		}
+		return hogapitest.Result{} // the service's own judgement
+	}))
+	body := `{"created_at":"2026-03-04T12:00:00Z","historical_migration":true,"batch":[
+		{"event":"tested","uuid":"0191c0de-0000-5000-8000-000000000001","distinct_id":"max","timestamp":"2024-05-01T10:00:00Z",
+		 "options":{"disable_skew_correction":true}},
+		{"event":"ordered","uuid":"0191c0de-0000-5000-8000-000000000002","distinct_id":"max","timestamp":"2024-05-01T10:00:00Z",
+		 "options":{"disable_skew_correction":true}}]}`
+	r, err := http.NewRequest("POST", "https://fake.example/i/v1/analytics/events", strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + hogapitest.DefaultProjectKey, "Content-Type": "application/json", "User-Agent": "mine/1",
+		"PostHog-Sdk-Info": "mine/1", "PostHog-Attempt": "1", "PostHog-Request-Id": "0191c0de-0000-4000-8000-000000000009",
+		"PostHog-Request-Timestamp": "2026-03-04T12:00:00Z",
+	} {
+		r.Header.Set(name, value)
+	}
+	resp, err := server.Transport().RoundTrip(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.ReplaceAll(string(answer), "},", "},\n"))
+	fmt.Println("stored:", server.Ledger().Len(), "duties not kept:", len(server.Breaches()))
+	// Output:
+	// {"results":{"0191c0de-0000-5000-8000-000000000001":{"result":"drop","details":"event_restriction_drop"},
+	// "0191c0de-0000-5000-8000-000000000002":{"result":"ok"}}}
+	// stored: 1 duties not kept: 0
+}
+
 // The ledger holds every commit, duplicates included: here the connection was lost after the service had stored the batch.
 func ExampleServer_Ledger() {
 	server := hogapitest.New()
@@ -122,4 +167,38 @@ func ExampleServer_Ledger() {
 	// acknowledged: 3
 	// commits: 6 unique: 3 changed: 0
 	// map[{ordered 2024-05-01}:3]
+}
+
+// Queries see events late and more than once, as those of the service do.
+func ExampleServer_HoldEvents() {
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
+			yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Offset: 1}}, nil)
+		}
+	})
+	count := func() (n int) {
+		var answer struct{ Results [][]int }
+		body := map[string]any{"refresh": "force_blocking", "query": map[string]any{"kind": "HogQLQuery", "query": "SELECT count() FROM events"}}
+		err := client.Do(context.Background(), hogapi.Request{Method: "POST", Path: "/query/", Body: body}, &answer)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return answer.Results[0][0]
+	}
+	server.HoldEvents()
+	if _, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("stored:", server.Ledger().Len(), "seen:", count())
+	server.ReleaseEvents(-1)
+	fmt.Println("stored:", server.Ledger().Len(), "seen:", count())
+	// Output:
+	// stored: 1 seen: 0
+	// stored: 1 seen: 1
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/ops"
@@ -33,16 +35,23 @@ type visit struct {
 	url    *url.URL
 	fault  Fault
 	ledger int // number of the capture request, from 1
+
+	v1      *v1Request    // of capture v1, once it has arrived
+	results []EventResult // that are answered
 }
 
 // errLost says that the connection ends here.
 var errLost = errors.New("connection lost")
 
-// arrive registers a request and takes its fault. The body has not been read yet. Every visit ends with leave.
-func (s *Server) arrive(method string, u *url.URL, header http.Header) *visit {
+// arrive registers a request and takes its fault. Of the body only what small holds has been read: a whole short one, which may be a
+// probe. Every visit ends with leave.
+func (s *Server) arrive(method string, u *url.URL, header http.Header, small []byte) *visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, params, known := s.match(method, u.Path)
+	if r.protocol == protocolV1 && s.isProbe(header, small) {
+		r.op = ops.Protocol
+	}
 	call := &Call{Op: r.op, Method: method, Path: u.Path, Query: u.Query(), Header: header.Clone(), At: s.now()}
 	if r.method == "" && known {
 		call.Op = ops.Do
@@ -66,6 +75,7 @@ func (v *visit) leave(status int, delivered bool) {
 	defer s.mu.Unlock()
 	s.gauge(v.call.Op).now--
 	v.call.Status, v.call.Delivered = status, delivered
+	s.duties.answered(v, status, delivered)
 	s.ledger.settle(v.ledger, status, delivered)
 }
 
@@ -75,6 +85,12 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	if !(s.ledger.compact && v.call.Op == ops.Capture) {
 		s.mu.Lock()
 		v.call.Body = body
+		s.mu.Unlock()
+	}
+	if v.route.protocol == protocolV1 && s.hasV1() {
+		v.v1 = s.readV1(v.call.Header, body)
+		s.mu.Lock()
+		s.duties.arrived(v.v1, s.now(), s.ledger.compact)
 		s.mu.Unlock()
 	}
 	if err := pause(ctx, f.delay); err != nil {
@@ -106,21 +122,60 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 // act is the service's own part, or what stands in for it.
 func (v *visit) act(ctx context.Context, body []byte) answer {
 	s, f := v.server, v.fault
-	capture := v.call.Op == ops.Capture
 	if f.handler != nil {
 		return handled(f.handler, v.httpRequest(ctx, body))
 	}
-	if capture && (f.acts() || f.keep != allEvents) {
-		a := s.capture(v, body, f.keep)
-		if f.instead != nil {
-			return f.instead(true)
-		}
-		return a
+	var a answer
+	if f.acts() || f.keep != allEvents && v.route.protocol != noProtocol {
+		a = v.service(ctx, body)
 	}
 	if f.instead != nil {
-		return f.instead(capture)
+		a, v.results = f.instead(v.route.protocol), nil
+	}
+	if v.route.protocol == protocolV1 && s.hasV1() {
+		echo(v.call.Header, &a)
+	}
+	return a
+}
+
+// service is what the service itself does and answers.
+func (v *visit) service(ctx context.Context, body []byte) answer {
+	s := v.server
+	switch {
+	case v.route.protocol == protocolBatch:
+		return s.capture(v, body, v.fault.keep)
+	case v.v1 != nil:
+		return s.captureV1(v)
+	case v.route.protocol == protocolV1:
+		return text(http.StatusNotFound, "")
 	}
 	return s.manage(ctx, v, body)
+}
+
+// hasV1 reports whether the server serves capture v1.
+func (s *Server) hasV1() bool { return !s.noV1 && s.era >= E3 }
+
+// shortBody is the longest body that may be a probe.
+const shortBody = 4096
+
+// short reads a body ahead if it is short, and puts it back.
+func short(r *http.Request) []byte {
+	if r.Body == nil || r.ContentLength <= 0 || r.ContentLength > shortBody || !strings.Contains(r.URL.Path, "/i/v1/") {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	return body
+}
+
+// failing is a reader that ends as another did.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
 }
 
 // arriving is how many bytes of an answer's body arrive.

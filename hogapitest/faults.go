@@ -13,9 +13,12 @@ type Fault struct {
 
 	delay   time.Duration // before anything else
 	cut     cut           // where the connection is lost
-	instead func(capture bool) answer
+	instead func(protocol) answer
+	acted   bool // the service acts before instead
 	handler http.HandlerFunc
-	keep    int // capture: how many events are stored before instead is answered; all is -1
+	results func(i int, e StoredEvent) Result // v1: for each event
+	alter   func([]EventResult) []EventResult // v1: the results as they are answered
+	keep    int                               // capture: how many events are stored before instead is answered; all is -1
 
 	header     http.Header   // added to the answer
 	lateAnswer time.Duration // after the act, before the answer
@@ -56,17 +59,17 @@ func fault(name string) Fault {
 // that is sent as JSON; without one the body is the service's own for that status.
 func Status(code int, body ...any) Fault {
 	f := fault(fmt.Sprintf("Status(%d)", code))
-	f.instead = func(capture bool) answer {
+	f.instead = func(p protocol) answer {
 		if len(body) == 0 {
-			return usual(code, capture)
+			return usual(code, p)
 		}
-		return custom(code, body[0], capture)
+		return custom(code, body[0], p)
 	}
 	return f
 }
 
 // custom is a scripted body under the content type that it looks like.
-func custom(code int, body any, capture bool) answer {
+func custom(code int, body any, p protocol) answer {
 	var raw []byte
 	switch b := body.(type) {
 	case string:
@@ -78,7 +81,7 @@ func custom(code int, body any, capture bool) answer {
 	default:
 		return reply(code, body)
 	}
-	if json.Valid(raw) && !(capture && code >= 400) {
+	if json.Valid(raw) && !(p == protocolBatch && code >= 400) {
 		return answer{code, http.Header{"Content-Type": {"application/json"}}, raw}
 	}
 	return text(code, string(raw))
@@ -97,11 +100,11 @@ func (f Fault) WithHeader(name, value string) Fault {
 // RateLimit answers 429 "throttled" with a Retry-After header, and without one where it is empty. The service does nothing.
 func RateLimit(retryAfter string) Fault {
 	f := fault(fmt.Sprintf("RateLimit(%s)", retryAfter))
-	f.instead = func(capture bool) answer {
-		if !capture {
+	f.instead = func(p protocol) answer {
+		if p == noProtocol {
 			return throttled(retryAfter)
 		}
-		a := usual(http.StatusTooManyRequests, true)
+		a := usual(http.StatusTooManyRequests, p)
 		if retryAfter != "" {
 			a.header.Set("Retry-After", retryAfter)
 		}
@@ -113,7 +116,7 @@ func RateLimit(retryAfter string) Fault {
 // HTML answers with a gateway's page. The service does nothing.
 func HTML(code int) Fault {
 	f := fault(fmt.Sprintf("HTML(%d)", code))
-	f.instead = func(bool) answer { return htmlPage(code) }
+	f.instead = func(protocol) answer { return htmlPage(code) }
 	return f
 }
 
@@ -195,6 +198,13 @@ func PartialCommit(n, status int) Fault {
 	return f
 }
 
+// Acted lets the service act, then answers as the inner fault says: Acted(HTML(200)), Acted(Status(503)).
+func Acted(inner Fault) Fault {
+	inner.name = fmt.Sprintf("Acted(%s)", inner.name)
+	inner.acted = true
+	return inner
+}
+
 // Then lets a handler of the test's own answer in place of the service. It gets the request with its body.
 func Then(handler func(http.ResponseWriter, *http.Request)) Fault {
 	f := fault("Then")
@@ -216,5 +226,5 @@ func Always(f Fault) Fault {
 
 // acts reports whether the service itself serves the request.
 func (f Fault) acts() bool {
-	return f.instead == nil && f.handler == nil && (f.cut == cutNever || f.cut >= cutAfter)
+	return (f.instead == nil || f.acted) && f.handler == nil && (f.cut == cutNever || f.cut >= cutAfter)
 }

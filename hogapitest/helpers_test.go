@@ -27,7 +27,7 @@ func fixedClock() time.Time { return now }
 // wire is one server over one of its transports, driven with plain net/http.
 type wire struct {
 	*hogapitest.Server
-	t      *testing.T
+	t      testing.TB
 	origin string
 	http   *http.Client
 	key    string
@@ -50,7 +50,11 @@ func over(t *testing.T, options []hogapitest.Option, test func(t *testing.T, w *
 }
 
 func inProcess(t *testing.T, options ...hogapitest.Option) *wire {
-	s := hogapitest.New(append([]hogapitest.Option{hogapitest.WithClock(fixedClock)}, options...)...)
+	return driven(t, hogapitest.New(append([]hogapitest.Option{hogapitest.WithClock(fixedClock)}, options...)...))
+}
+
+// driven drives a server in process.
+func driven(t testing.TB, s *hogapitest.Server) *wire {
 	return &wire{
 		Server: s, t: t, origin: "https://fake.example", http: &http.Client{Transport: s.Transport()},
 		key: hogapitest.DefaultPersonalKey, prefix: "/api/projects/" + hogapitest.DefaultProject,

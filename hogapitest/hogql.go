@@ -1,11 +1,13 @@
 package hogapitest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // This is as much of HogQL as counting events takes: one SELECT over events, with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.
@@ -37,31 +39,6 @@ func (f hogFunction) arity(name string, e Era) (least, most int) {
 	return f.least, f.most
 }
 
-// hogNode is an expression: a call, an operator (whose text is its sign), a column or a constant.
-type hogNode struct {
-	text  string
-	args  []hogNode
-	call  bool
-	value any // of a constant
-}
-
-func (n hogNode) isColumn() bool { return !n.call && n.value == nil }
-
-// aggregates reports whether the expression holds an aggregate function.
-func (n hogNode) aggregates() bool {
-	return n.call && hogFunctions[n.text].aggregate || slices.ContainsFunc(n.args, hogNode.aggregates)
-}
-
-type hogQuery struct {
-	columns []hogNode
-	names   []string
-	where   []hogNode
-	groups  []hogNode
-	having  []hogNode
-	order   []hogNode
-	limit   int // 0: none was given
-}
-
 // hogError is why a query is refused.
 type hogError struct{ code, detail string }
 
@@ -71,76 +48,168 @@ func hogFail(code, format string, args ...any) { panic(&hogError{code, fmt.Sprin
 
 // hogParser reads a query token by token. It panics with a hogError.
 type hogParser struct {
-	tokens  []string
+	tokens  []hogToken
 	era     Era
 	values  map[string]any
 	aliases map[string]hogNode
+	table   string         // the name that events has in the query
+	zone    *time.Location // the project's
 }
 
 // parseHogQL reads a query.
-func parseHogQL(text string, values map[string]any, era Era) *hogQuery {
-	p := &hogParser{tokens: hogTokens(text), era: era, values: values, aliases: map[string]hogNode{}}
+func parseHogQL(text string, values map[string]any, era Era, zone *time.Location) *hogQuery {
+	p := &hogParser{tokens: hogTokens(text), era: era, values: values, aliases: map[string]hogNode{}, zone: zone}
+	p.table = tableName(p.tokens)
 	q := &hogQuery{}
 	p.expect("SELECT")
 	for more := true; more; more = p.accept(",") {
-		node := p.expression()
-		name := node.text
-		if p.accept("AS") {
-			name = p.next()
-			p.aliases[name] = node
-		}
+		node, name := p.column()
 		q.columns, q.names = append(q.columns, node), append(q.names, name)
 	}
 	p.expect("FROM")
-	if table := p.next(); table != "events" {
+	if table := p.next().text; table != "events" {
 		hogFail("hogql_query_error", "Unknown table %q.", table)
 	}
+	p.alias()
 	if p.accept("WHERE") {
-		q.where = p.conditions()
+		q.where = conjuncts(p.condition())
 	}
 	if p.accept("GROUP") {
 		p.expect("BY")
-		q.groups = p.list()
+		for more := true; more; more = p.accept(",") {
+			q.groups = append(q.groups, p.expression())
+		}
 	}
 	if p.accept("HAVING") {
-		q.having = p.conditions()
+		q.having = conjuncts(p.condition())
 	}
 	if p.accept("ORDER") {
 		p.expect("BY")
-		q.order = p.list()
+		for more := true; more; more = p.accept(",") {
+			by := hogOrder{by: p.expression()}
+			by.down = p.accept("DESC")
+			_ = by.down || p.accept("ASC")
+			q.order = append(q.order, by)
+		}
 	}
 	if p.accept("LIMIT") {
-		n, err := strconv.Atoi(p.next())
+		n, err := strconv.Atoi(p.next().text)
 		if err != nil || n < 1 {
 			hogFail("hogql_syntax_error", "LIMIT takes a number.")
 		}
 		q.limit = n
 	}
-	if p.accept("OFFSET") {
+	if p.is("OFFSET") || p.is(",") && q.limit > 0 {
 		hogFail("hogql_query_error", "OFFSET is not supported for personal API keys: page by a key.")
 	}
 	if len(p.tokens) > 0 {
-		hogFail("hogql_syntax_error", "mismatched input %q", p.tokens[0])
+		hogFail("hogql_syntax_error", "mismatched input %q", p.tokens[0].text)
 	}
+	q.check()
 	return q
 }
 
-// list reads the expressions of GROUP BY and ORDER BY.
-func (p *hogParser) list() (list []hogNode) {
-	for more := true; more; more = p.accept(",") {
-		list = append(list, p.expression())
-	}
-	return list
+// reserved are the words that end an expression, and so are no alias.
+var reserved = []string{"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "AS", "AND", "OR", "NOT", "IN", "BETWEEN", "ASC", "DESC", "BY"}
+
+func isReserved(t hogToken) bool {
+	return t.kind == hogWord && slices.Contains(reserved, strings.ToUpper(t.text))
 }
 
-func (p *hogParser) conditions() (list []hogNode) {
-	for more := true; more; more = p.accept("AND") {
-		left := p.expression()
-		sign := p.next()
-		if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, sign) {
-			hogFail("hogql_syntax_error", "mismatched input %q", sign)
+// tableName finds the alias of events, which columns before it may use.
+func tableName(tokens []hogToken) string {
+	for i, t := range tokens {
+		if t.kind != hogWord || !strings.EqualFold(t.text, "FROM") {
+			continue
 		}
-		list = append(list, hogNode{text: sign, args: []hogNode{left, p.expression()}})
+		p := &hogParser{tokens: tokens[min(i+2, len(tokens)):]}
+		return cmp.Or(p.alias(), "events")
+	}
+	return "events"
+}
+
+// alias reads a name with AS or without, or none.
+func (p *hogParser) alias() string {
+	as := p.accept("AS")
+	t := p.peek()
+	if !as && (isReserved(t) || t.kind != hogWord && t.kind != hogName) {
+		return ""
+	}
+	if t.kind != hogWord && t.kind != hogName {
+		hogFail("hogql_syntax_error", "mismatched input %q", t.text)
+	}
+	return p.next().text
+}
+
+// column reads one column of the result.
+func (p *hogParser) column() (hogNode, string) {
+	from := p.peek()
+	node := p.expression()
+	name := p.alias()
+	if name == "" {
+		return node, cmp.Or(node.text, from.text)
+	}
+	p.aliases[name] = node
+	return node, name
+}
+
+// condition reads OR, and below it AND, NOT and comparisons.
+func (p *hogParser) condition() hogNode {
+	left := p.both()
+	for p.accept("OR") {
+		left = operator("OR", left, p.both())
+	}
+	return left
+}
+
+func (p *hogParser) both() hogNode {
+	left := p.comparison()
+	for p.accept("AND") {
+		left = operator("AND", left, p.comparison())
+	}
+	return left
+}
+
+func operator(text string, args ...hogNode) hogNode {
+	return hogNode{kind: hogOperator, text: text, args: args}
+}
+
+func (p *hogParser) comparison() hogNode {
+	if p.accept("NOT") {
+		return operator("NOT", p.comparison())
+	}
+	if p.accept("(") {
+		inner := p.condition()
+		p.expect(")")
+		return inner
+	}
+	left := p.expression()
+	switch {
+	case p.accept("BETWEEN"):
+		low := p.expression()
+		p.expect("AND")
+		return operator("AND", operator(">=", left, low), operator("<=", left, p.expression()))
+	case p.accept("IN"):
+		return operator("IN", append([]hogNode{left}, p.arguments()...)...)
+	case p.accept("NOT"):
+		p.expect("IN")
+		return operator("NOT", operator("IN", append([]hogNode{left}, p.arguments()...)...))
+	}
+	sign := p.next()
+	if sign.kind != hogSign || !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, sign.text) {
+		hogFail("hogql_syntax_error", "mismatched input %q", sign.text)
+	}
+	return operator(sign.text, left, p.expression())
+}
+
+// arguments reads expressions in parentheses.
+func (p *hogParser) arguments() (list []hogNode) {
+	p.expect("(")
+	for !p.accept(")") {
+		if len(list) > 0 {
+			p.expect(",")
+		}
+		list = append(list, p.expression())
 	}
 	return list
 }
@@ -148,49 +217,69 @@ func (p *hogParser) conditions() (list []hogNode) {
 func (p *hogParser) expression() hogNode {
 	token := p.next()
 	switch {
-	case token == "{":
-		name := p.next()
+	case token.kind == hogText:
+		return hogNode{kind: hogConstant, value: token.text}
+	case token.kind == hogNumber:
+		n, err := strconv.ParseFloat(token.text, 64)
+		if err != nil {
+			hogFail("hogql_syntax_error", "mismatched input %q", token.text)
+		}
+		return hogNode{kind: hogConstant, value: n}
+	case token == hogToken{hogSign, "{"}:
+		name := p.path(p.next().text)
 		p.expect("}")
 		value, ok := p.values[name]
 		if !ok || value == nil {
 			hogFail("hogql_query_error", "Unresolved placeholder: {%s}", name)
 		}
-		return hogNode{text: name, value: value}
-	case token[0] == '\'':
-		return hogNode{text: token, value: strings.NewReplacer(`\\`, `\`, `\'`, `'`, `''`, `'`).Replace(token[1 : len(token)-1])}
-	case '0' <= token[0] && token[0] <= '9':
-		n, err := strconv.ParseFloat(token, 64)
-		if err != nil {
-			hogFail("hogql_syntax_error", "mismatched input %q", token)
-		}
-		return hogNode{text: token, value: n}
-	case !isHogLetter(token[0]):
-		hogFail("hogql_syntax_error", "mismatched input %q", token)
+		return hogNode{kind: hogConstant, value: value}
+	case token.kind == hogSign, isReserved(token):
+		hogFail("hogql_syntax_error", "mismatched input %q", token.text)
+	case token.kind == hogWord && p.is("("):
+		return p.call(token.text)
 	}
-	node := hogNode{text: token}
-	if !p.accept("(") {
-		for p.accept(".") {
-			node.text += "." + p.next()
-		}
-		if aliased, ok := p.aliases[token]; ok { // which hides a column of its name, as in ClickHouse
-			return aliased
-		}
-		if !slices.Contains(hogColumns, node.text) && !strings.HasPrefix(node.text, "properties.") {
-			hogFail("hogql_query_error", "Unable to resolve field: %s", node.text)
-		}
-		return node
+	return p.field(token.text)
+}
+
+// field reads a column, with the table's name or without, or an alias.
+func (p *hogParser) field(name string) hogNode {
+	if name == p.table && p.accept(".") {
+		name = p.next().text
+	} else if aliased, ok := p.aliases[name]; ok && !p.is(".") { // which hides a column of its name, as in ClickHouse
+		return aliased
 	}
-	if p.accept("DISTINCT") && token == "count" {
+	name = p.path(name)
+	if !slices.Contains(hogColumns, name) && !strings.HasPrefix(name, "properties.") {
+		hogFail("hogql_query_error", "Unable to resolve field: %s", name)
+	}
+	return hogNode{text: name}
+}
+
+// path reads what follows a name: .name or ['name'], any number of times.
+func (p *hogParser) path(name string) string {
+	parts := []string{name}
+	for p.is(".") || p.is("[") {
+		bracket := p.next().text == "["
+		parts = append(parts, p.next().text)
+		if bracket {
+			p.expect("]")
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// call reads a call. One of constants is a constant.
+func (p *hogParser) call(name string) hogNode {
+	node := hogNode{kind: hogCall, text: name}
+	if name == "count" && len(p.tokens) > 1 && strings.EqualFold(p.tokens[1].text, "DISTINCT") {
+		p.tokens = slices.Concat(p.tokens[:1], p.tokens[2:])
 		node.text = "uniqExact"
 	}
-	node.call = true
-	for !p.accept(")") {
-		if len(node.args) > 0 {
-			p.expect(",")
-		}
-		node.args = append(node.args, p.expression())
-	}
+	node.args = p.arguments()
 	p.checkCall(node)
+	if !hogFunctions[node.text].aggregate && len(node.columns()) == 0 {
+		return hogNode{kind: hogConstant, text: name, value: node.eval(hogGroup{zone: p.zone})}
+	}
 	return node
 }
 
@@ -213,25 +302,30 @@ func (p *hogParser) checkCall(node hogNode) {
 	hogFail("hogql_query_error", "Function '%s' expects %s arguments, found %d", node.text, want, n)
 }
 
-func (p *hogParser) peek() string {
+func (p *hogParser) peek() hogToken {
 	if len(p.tokens) == 0 {
-		return ""
+		return hogToken{}
 	}
 	return p.tokens[0]
 }
 
-func (p *hogParser) next() string {
+func (p *hogParser) next() hogToken {
 	token := p.peek()
-	if token == "" {
+	if token.kind == hogEnd {
 		hogFail("hogql_syntax_error", "mismatched input '<EOF>'")
 	}
 	p.tokens = p.tokens[1:]
 	return token
 }
 
-// accept passes a sign, or a word in any case.
+// is reports whether a sign, or a keyword in any case, is next.
+func (p *hogParser) is(token string) bool {
+	t := p.peek()
+	return (t.kind == hogSign || t.kind == hogWord) && strings.EqualFold(t.text, token)
+}
+
 func (p *hogParser) accept(token string) bool {
-	if !strings.EqualFold(p.peek(), token) {
+	if !p.is(token) {
 		return false
 	}
 	p.tokens = p.tokens[1:]
@@ -240,44 +334,6 @@ func (p *hogParser) accept(token string) bool {
 
 func (p *hogParser) expect(token string) {
 	if !p.accept(token) {
-		hogFail("hogql_syntax_error", "mismatched input %q expecting %s", p.peek(), token)
+		hogFail("hogql_syntax_error", "mismatched input %q expecting %s", p.peek().text, token)
 	}
-}
-
-func isHogLetter(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$'
-}
-
-// hogTokens cuts a query into words, numbers, texts and signs.
-func hogTokens(text string) (list []string) {
-	for i := 0; i < len(text); {
-		from, c := i, text[i]
-		switch {
-		case strings.IndexByte(" \t\r\n", c) >= 0:
-			i++
-			continue
-		case c == '\'':
-			for i++; i < len(text) && (text[i] != '\'' || i+1 < len(text) && text[i+1] == '\''); i++ {
-				if text[i] == '\\' || text[i] == '\'' {
-					i++
-				}
-			}
-			if i >= len(text) {
-				hogFail("hogql_syntax_error", "unterminated text")
-			}
-			i++
-		case isHogLetter(c) || '0' <= c && c <= '9':
-			for i < len(text) && (isHogLetter(text[i]) || '0' <= text[i] && text[i] <= '9') {
-				i++
-			}
-		case strings.IndexByte("<>!", c) >= 0 && i+1 < len(text) && text[i+1] == '=':
-			i += 2
-		case strings.IndexByte("(){},.=<>", c) >= 0:
-			i++
-		default:
-			hogFail("hogql_syntax_error", "token recognition error at: '%c'", c)
-		}
-		list = append(list, text[from:i])
-	}
-	return list
 }

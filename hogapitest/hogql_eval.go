@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,102 +14,49 @@ import (
 	"github.com/google/uuid"
 )
 
-// The service's limits of a result.
-const (
-	hogRows        = 50_000 // a larger LIMIT is cut to it silently
-	hogDefaultRows = 100    // without a LIMIT
-)
-
 // hogDate is a day, as text.
 type hogDate string
 
-// run answers the query over the events of a project. The rows are in the columns' order.
-func (q *hogQuery) run(events []StoredEvent) (rows [][]any, hasMore bool) {
-	kept := slices.DeleteFunc(events, func(e StoredEvent) bool { return !holds(q.where, []StoredEvent{e}) })
-	var keys []string
-	groups := map[string][]StoredEvent{}
-	for i, e := range kept {
-		key := strconv.Itoa(i)
-		switch {
-		case len(q.groups) > 0:
-			key = hogKey(q.groups, e)
-		case slices.ContainsFunc(q.columns, hogNode.aggregates):
-			key = ""
-		}
-		if _, ok := groups[key]; !ok {
-			keys = append(keys, key)
-		}
-		groups[key] = append(groups[key], e)
-	}
-	if len(q.groups) == 0 && len(keys) == 0 && slices.ContainsFunc(q.columns, hogNode.aggregates) {
-		keys = []string{""} // one row, also of nothing
-	}
-	keys = slices.DeleteFunc(keys, func(key string) bool { return !holds(q.having, groups[key]) })
-	slices.SortStableFunc(keys, func(a, b string) int {
-		for _, by := range q.order {
-			if c := compareHog(by.eval(groups[a]), by.eval(groups[b])); c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
-	limit := min(cmp.Or(q.limit, hogDefaultRows), hogRows)
-	for _, key := range keys[:min(limit, len(keys))] {
-		row := make([]any, len(q.columns))
-		for i, column := range q.columns {
-			row[i] = shownHog(column.eval(groups[key]))
-		}
-		rows = append(rows, row)
-	}
-	return rows, len(keys) > limit
+// hogGroup is some rows of the table, which an expression is about.
+type hogGroup struct {
+	table *eventTable
+	rows  []int32
+	zone  *time.Location // the project's
 }
 
-func hogKey(nodes []hogNode, e StoredEvent) string {
-	var b strings.Builder
-	for _, node := range nodes {
-		fmt.Fprintf(&b, "%q,", fmt.Sprint(node.eval([]StoredEvent{e})))
-	}
-	return b.String()
+func (g hogGroup) one(i int32) hogGroup {
+	g.rows = []int32{i}
+	return g
 }
 
-func holds(conditions []hogNode, group []StoredEvent) bool {
+// holds reports whether all conditions hold. One with NULL does not.
+func holds(conditions []hogNode, group hogGroup) bool {
 	for _, c := range conditions {
-		left, right := c.args[0].eval(group), c.args[1].eval(group)
-		if left == nil || right == nil {
-			return false
-		}
-		order := compareHog(left, right)
-		if ok := map[string]bool{"=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}; !ok[c.text] {
+		if c.eval(group) != true {
 			return false
 		}
 	}
 	return true
 }
 
-// eval is the value of an expression for the events of a group, nil where it has none.
-func (n hogNode) eval(group []StoredEvent) any {
-	switch {
-	case n.value != nil:
+// eval is the value of an expression for a group, nil where it has none.
+func (n hogNode) eval(group hogGroup) any {
+	switch n.kind {
+	case hogConstant:
 		return n.value
-	case n.isColumn():
-		return hogColumn(n.text, group)
-	case n.text == "count":
-		return float64(len(group))
-	case n.text == "uniqExact" || n.text == "countDistinct":
-		different := map[string]bool{}
-		for _, e := range group {
-			different[hogKey(n.args, e)] = true
-		}
-		return float64(len(different))
-	case n.text == "min" || n.text == "max":
-		var best any = time.Unix(0, 0).UTC()
-		for i, e := range group {
-			v := n.args[0].eval([]StoredEvent{e})
-			if c := compareHog(v, best); i == 0 || n.text == "min" && c < 0 || n.text == "max" && c > 0 {
-				best = v
-			}
-		}
-		return best
+	case hogColumn:
+		return group.column(n.text)
+	case hogOperator:
+		return n.operate(group)
+	case hogCall:
+	}
+	switch n.text {
+	case "count":
+		return float64(len(group.rows))
+	case "uniqExact", "countDistinct":
+		return n.different(group)
+	case "min", "max":
+		return n.extreme(group)
 	}
 	args := make([]any, len(n.args))
 	for i, arg := range n.args {
@@ -116,26 +64,145 @@ func (n hogNode) eval(group []StoredEvent) any {
 			return nil
 		}
 	}
-	return hogCall(n.text, args)
+	return hogApply(n.text, args, group.zone)
 }
 
-func hogColumn(name string, group []StoredEvent) any {
-	if len(group) == 0 {
+// operate is a condition: true, false or NULL.
+func (n hogNode) operate(group hogGroup) any {
+	left := n.args[0].eval(group)
+	switch n.text {
+	case "AND":
+		return left == true && n.args[1].eval(group) == true
+	case "OR":
+		return left == true || n.args[1].eval(group) == true
+	case "NOT":
+		if left == nil {
+			return nil
+		}
+		return left != true
+	case "IN":
+		for _, arg := range n.args[1:] {
+			if operator("=", n.args[0], arg).eval(group) == true {
+				return true
+			}
+		}
+		return false
+	}
+	right := n.args[1].eval(group)
+	if left == nil || right == nil {
 		return nil
 	}
-	e := group[0]
+	order := compareHog(left, right)
+	switch n.text {
+	case "=":
+		return order == 0 && !outOfBounds(n, group, left)
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// outOfBounds is the service's rule for look-ups by a uuid of version 7: it searches 3 days around the time in the uuid only.
+func outOfBounds(n hogNode, group hogGroup, left any) bool {
+	id, ok := left.(uuid.UUID)
+	if !ok || id.Version() != 7 || n.args[0].kind != hogColumn || n.args[1].kind != hogConstant {
+		return false
+	}
+	made := time.UnixMilli(int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]))
+	return group.table.rows[group.rows[0]].at.Sub(made).Abs() > 72*time.Hour
+}
+
+func (n hogNode) different(group hogGroup) any {
+	seen := map[string]struct{}{}
+	ids := map[uuid.UUID]struct{}{}
+	var key []byte
+	for _, i := range group.rows {
+		if len(n.args) == 1 && n.args[0].kind == hogColumn && n.args[0].text == "uuid" {
+			ids[group.table.rows[i].id] = struct{}{}
+			continue
+		}
+		key = hogKey(key[:0], n.args, group.one(i))
+		seen[string(key)] = struct{}{}
+	}
+	return float64(len(seen) + len(ids))
+}
+
+// extreme is the least or greatest value; of no rows it is the beginning of time.
+func (n hogNode) extreme(group hogGroup) any {
+	var best any = time.Unix(0, 0).UTC()
+	first := true
+	for _, i := range group.rows {
+		v := n.args[0].eval(group.one(i))
+		if v == nil {
+			continue
+		}
+		if first {
+			best, first = v, false
+		}
+		if c := compareHog(v, best); n.text == "min" && c < 0 || n.text == "max" && c > 0 {
+			best = v
+		}
+	}
+	return best
+}
+
+// hogKey appends the values of some expressions, so that different values differ.
+func hogKey(key []byte, nodes []hogNode, group hogGroup) []byte {
+	for _, node := range nodes {
+		switch v := node.eval(group).(type) {
+		case nil:
+			key = append(key, 0)
+		case string:
+			key = append(strconv.AppendInt(key, int64(len(v)), 10), ':')
+			key = append(key, v...)
+		case hogDate:
+			key = append(key, v...)
+		case uuid.UUID:
+			key = append(key, v[:]...)
+		case time.Time:
+			key = strconv.AppendInt(key, v.UnixMicro(), 10)
+		case float64:
+			key = strconv.AppendUint(key, math.Float64bits(v), 16)
+		default:
+			key = fmt.Append(key, v)
+		}
+		key = append(key, ';')
+	}
+	return key
+}
+
+// column is the value of the group's first row.
+func (g hogGroup) column(name string) any {
+	if len(g.rows) == 0 {
+		return nil
+	}
+	r := &g.table.rows[g.rows[0]]
 	switch name {
 	case "event":
-		return e.Event
+		return g.table.texts[r.key.name]
 	case "uuid":
-		return e.UUID
+		return r.id
 	case "distinct_id":
-		return e.DistinctID
+		return g.table.texts[r.who]
 	case "timestamp":
-		return e.Time
+		return r.at.In(g.zone)
+	case "properties." + importID:
+		if job := g.table.texts[r.key.job]; job != "" {
+			return job
+		}
+		return nil
+	}
+	if r.properties == nil {
+		return nil
 	}
 	key := strings.TrimPrefix(name, "properties.")
-	list, _ := members(e.Properties) // checked when it came; none for events without
+	list, _ := members(r.properties) // checked when it came
 	for _, m := range slices.Backward(list) {
 		if m.key == key && !isNull(m.value) {
 			return asText(m.value)
@@ -144,14 +211,11 @@ func hogColumn(name string, group []StoredEvent) any {
 	return nil
 }
 
-func hogCall(name string, args []any) any {
+func hogApply(name string, args []any, zone *time.Location) any {
 	at, isTime := args[0].(time.Time)
 	text, isText := args[0].(string)
 	if len(args) == 2 {
-		zone, err := time.LoadLocation(fmt.Sprint(args[1]))
-		if err != nil {
-			hogFail("hogql_query_error", "Unknown time zone %v", args[1])
-		}
+		zone = hogZone(fmt.Sprint(args[1]))
 		at = at.In(zone)
 	}
 	switch {
@@ -169,9 +233,9 @@ func hogCall(name string, args []any) any {
 	case name == "toDateTime" && isTime:
 		return at
 	case name == "toDateTime" && isText:
-		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} { // the project's zone is UTC
-			if t, err := time.Parse(layout, text); err == nil {
-				return t.UTC()
+		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
+			if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+				return t
 			}
 		}
 	case name == "toString":
@@ -185,21 +249,30 @@ func hogCall(name string, args []any) any {
 	return nil
 }
 
+func hogZone(name string) *time.Location {
+	if name == "UTC" {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		hogFail("hogql_query_error", "Unknown time zone %v", name)
+	}
+	return zone
+}
+
 // compareHog orders two values of one type. UUIDs have an order of their own, which is not that of their texts.
 func compareHog(a, b any) int {
-	if id, ok := a.(uuid.UUID); ok {
-		if text, ok := b.(string); ok {
-			return cmp.Compare(id.String(), text)
-		}
-	}
 	switch a := a.(type) {
 	case string:
 		if b, ok := b.(string); ok {
 			return cmp.Compare(a, b)
 		}
 	case hogDate:
-		if b, ok := b.(hogDate); ok {
+		switch b := b.(type) {
+		case hogDate:
 			return cmp.Compare(a, b)
+		case string:
+			return cmp.Compare(string(a), b)
 		}
 	case float64:
 		if b, ok := b.(float64); ok {
@@ -210,8 +283,15 @@ func compareHog(a, b any) int {
 			return a.Compare(b)
 		}
 	case uuid.UUID:
-		if b, ok := b.(uuid.UUID); ok {
+		switch b := b.(type) {
+		case uuid.UUID:
 			return cmp.Or(bytes.Compare(a[8:], b[8:]), bytes.Compare(a[:8], b[:8]))
+		case string: // a text beside a UUID is read as one
+			id, err := uuid.Parse(b)
+			if err != nil {
+				hogFail("type_mismatch", "Cannot parse UUID from %q", b)
+			}
+			return compareHog(a, id)
 		}
 	}
 	hogFail("type_mismatch", "There is no supertype for %T, %T", a, b)

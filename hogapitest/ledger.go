@@ -31,15 +31,15 @@ type StoredEvent struct {
 	UUID       uuid.UUID
 	Event      string
 	DistinctID string
-	Timestamp  string    // as it was sent
-	Time       time.Time // as the service took it
-	Properties json.RawMessage
+	Timestamp  string          // as it was sent
+	Time       time.Time       // as the service took it
+	Properties json.RawMessage // on v1 with those that the service adds
 	Raw        json.RawMessage // the event's own bytes, as they were sent
 	Historical bool            // as stored: younger than 48 hours clears it
 	Notes      Note
 	Request    int // number of the capture request, from 1
 
-	Reason string // of a dropped event: "unknown key" or "over quota"
+	Reason string // of a dropped event: "unknown key" or "over quota"; on v1 also the details of the result
 }
 
 // Note says what the service changed in silence.
@@ -47,11 +47,13 @@ type Note uint8
 
 // The notes.
 const (
-	TimeReplaced  Note = 1 << iota // no timestamp that it reads, or one in the future: it became now
-	TimeShifted                    // by sent_at
-	FlagCleared                    // the event is younger than 48 hours: no historical import
-	DistinctIDCut                  // to 200 characters
-	UUIDMinted                     // none was sent: a new one with every request
+	TimeReplaced   Note = 1 << iota // no timestamp that it reads, or one in the future: it became now
+	TimeShifted                     // by sent_at; on v1 by the request's timestamp, unless the event says disable_skew_correction
+	FlagCleared                     // the event is younger than 48 hours: no historical import
+	DistinctIDCut                   // to 200 characters
+	UUIDMinted                      // none was sent: a new one with every request
+	LibReplaced                     // v1: the event had a $lib of its own, and the header's took its place
+	PersonDisabled                  // v1: an illegal distinct id; the answer says person_processing_disabled
 )
 
 // CaptureRequest is one request to capture whose batch was good. It prints without its key.
@@ -66,6 +68,26 @@ type CaptureRequest struct {
 	Status     int // of the answer; 0 where there was none
 	Delivered  bool
 	At         time.Time
+	Protocol   string // "batch" or "v1"
+
+	V1 *V1Request // nil on batch
+}
+
+// V1Request is what a request to capture v1 says about itself, as sent.
+type V1Request struct {
+	ID        uuid.UUID
+	Attempt   int
+	Timestamp string // PostHog-Request-Timestamp
+	CreatedAt string
+	Encoding  string        // Content-Encoding; empty is none
+	SDK       string        // PostHog-Sdk-Info
+	Results   []EventResult // as answered, in order; nil where a script answered instead
+}
+
+// EventResult is the result of one event.
+type EventResult struct {
+	UUID uuid.UUID
+	Result
 }
 
 // String names the request without its key.
@@ -261,4 +283,5 @@ func (l *Ledger) Counts() map[EventDay]int {
 func (l *Ledger) Requests() []CaptureRequest { return l.requests }
 
 // Dropped are the events that were answered with 200 and thrown away: sent with a key that nobody has, or over the quota.
+// Those that v1 answered "drop" are here too.
 func (l *Ledger) Dropped() []StoredEvent { return l.dropped }

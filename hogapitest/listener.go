@@ -91,7 +91,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		u.Scheme = "https"
 	}
-	v := s.arrive(r.Method, &u, r.Header)
+	v := s.arrive(r.Method, &u, r.Header, short(r))
 	if v.fault.cut == cutDial || v.fault.cut == cutSend {
 		_ = pause(r.Context(), v.fault.delay)
 		v.leave(0, false)

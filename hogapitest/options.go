@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"io"
 	"slices"
 	"time"
 )
@@ -72,6 +73,10 @@ func WithFileDownloadLimit(n int) Option { return func(s *Server) { s.fileDownlo
 // WithHogQLExports turns on the flag of the model hogql for file downloads, without which they are refused (403).
 func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true } }
 
+// WithDataDeletions enables requests to delete events, which are answered 403 without it, as in most projects. Their rates (10 an hour, 5
+// previews a minute) are not limited: [RateLimit] scripts that.
+func WithDataDeletions() Option { return func(s *Server) { s.dataDeletions = true } }
+
 // WithIgnoredRanges makes the storage of files ignore Range: each answer is the whole file.
 func WithIgnoredRanges() Option { return func(s *Server) { s.ignoreRanges = true } }
 
@@ -98,8 +103,20 @@ func WithRepeatedCursors() Option { return func(s *Server) { s.repeatCursors = t
 func WithQuota(q Quota) Option { return func(s *Server) { s.quota = q } }
 
 // WithMaxBody sets the greatest body of a capture request in bytes as received; decompressed it may be 5 times that.
-// The default is the service's 20 MiB.
+// The default is the service's 20 MiB for /batch/ and 10 MiB for v1.
 func WithMaxBody(n int) Option { return func(s *Server) { s.maxBody = n } }
+
+// WithTimezone sets the time zone of every project, in which a query sees a timestamp and reads a text without a zone. The default is UTC.
+func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }
+
+// WithoutV1 leaves capture v1 out, as on a self-hosted server: 404, and no JSON. The eras before E3 have none.
+func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
+
+// WithDecoder gives capture v1 a decoder for a Content-Encoding. It has gzip, deflate and zstd; without a decoder it refuses br (415),
+// since this module depends on no brotli library. [github.com/andybalholm/brotli] has one.
+func WithDecoder(encoding string, decode func(packed io.Reader) (io.Reader, error)) Option {
+	return func(s *Server) { s.decoders[encoding] = decode }
+}
 
 // WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.
 func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvents = n } }
@@ -108,6 +125,7 @@ func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvent
 func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n } }
 
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
+// Queries then know no property but $import_job_id.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
 
 // WithThrottle allows each personal key n management calls within any such time, as the service does with 480 a minute; one more is

@@ -2,9 +2,30 @@ package hogapitest
 
 import (
 	"encoding/json"
-	"errors"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
 )
+
+// opQuery is the operation of queries.
+const opQuery hogapi.Op = "query.run"
+
+// queryBody is the request's body.
+type queryBody struct {
+	Query struct {
+		Kind      string         `json:"kind"`
+		Query     string         `json:"query"`
+		Values    map[string]any `json:"values"`
+		Modifiers struct {
+			Convert *bool `json:"convertToProjectTimezone"`
+		} `json:"modifiers"`
+	} `json:"query"`
+	Refresh any `json:"refresh"`
+}
 
 // query serves POST /query/ for queries over events, from what capture has stored for the project.
 func (s *Server) query(r *request) (a answer) {
@@ -17,50 +38,75 @@ func (s *Server) query(r *request) (a answer) {
 			panic(refused)
 		}
 	}()
-	f, refusal := readFields(r.body)
+	if _, refusal := readFields(r.body); refusal != nil {
+		return *refusal
+	}
+	var body queryBody
+	if err := json.Unmarshal(r.body, &body); err != nil || body.Query.Kind != "HogQLQuery" {
+		return invalid("query", "invalid_input", "The fake answers queries of the kind HogQLQuery.")
+	}
+	forced, ok := refreshes(body.Refresh)
+	if !ok {
+		return invalid("refresh", "invalid_input", "The fake answers at once: refresh is blocking, force_blocking or a mode of the cache.")
+	}
+	key := r.project.id + string(toJSON(body.Query))
+	if kept, ok := s.answers[key]; ok && !forced && r.now.Sub(kept.at) < 24*time.Hour {
+		again := maps.Clone(kept.body)
+		again["is_cached"] = true
+		return reply(http.StatusOK, again)
+	}
+	result, refusal := s.runQuery(r, &body)
 	if refusal != nil {
 		return *refusal
 	}
-	var query struct {
-		Kind   string         `json:"kind"`
-		Query  string         `json:"query"`
-		Values map[string]any `json:"values"`
+	if !s.ledger.compact {
+		s.answers[key] = cachedAnswer{r.now, result}
 	}
-	if err := json.Unmarshal(f["query"], &query); err != nil || query.Kind != "HogQLQuery" {
-		return invalid("query", "invalid_input", "The fake answers queries of the kind HogQLQuery.")
+	return reply(http.StatusOK, result)
+}
+
+// cachedAnswer is what a query answered once.
+type cachedAnswer struct {
+	at   time.Time
+	body object
+}
+
+// refreshes reports whether a mode always runs the query.
+func refreshes(mode any) (forced, ok bool) {
+	if mode == nil {
+		mode = "blocking"
 	}
-	parsed := parseHogQL(query.Query, query.Values, s.era)
-	events, err := s.eventsOf(r.project)
-	if err != nil {
-		return invalid("query", "invalid_input", err.Error())
+	switch mode {
+	case true, "force_blocking":
+		return true, true
+	case false, "blocking", "force_cache", "lazy_async", "async_except_on_cache_miss":
+		return false, true
 	}
-	rows, hasMore := parsed.run(events)
-	if rows == nil {
-		rows = [][]any{}
+	return false, false
+}
+
+// runQuery reads the query and answers it from the table.
+func (s *Server) runQuery(r *request, body *queryBody) (object, *answer) {
+	zone := s.zone
+	if convert := body.Query.Modifiers.Convert; convert != nil && !*convert {
+		zone = time.UTC
 	}
-	body := object{
-		"results": rows, "columns": parsed.names, "types": parsed.types(), "hogql": query.Query, "clickhouse": "", "is_cached": false,
+	parsed := parseHogQL(body.Query.Query, body.Query.Values, s.era, s.zone)
+	if s.ledger.compact && slices.ContainsFunc(parsed.reads(), func(name string) bool {
+		return strings.HasPrefix(name, "properties.") && name != "properties."+importID
+	}) {
+		a := invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID)
+		return nil, &a
+	}
+	rows, hasMore := parsed.run(r.project.id, hogGroup{table: &s.table, zone: zone})
+	result := object{
+		"results": rows, "columns": parsed.names, "types": parsed.types(), "hogql": body.Query.Query, "clickhouse": "", "is_cached": false,
 		"last_refresh": r.now.UTC(), "timings": []any{}, "error": nil,
 	}
 	if parsed.limit == 0 {
-		body["hasMore"], body["limit"], body["offset"] = hasMore, hogDefaultRows, 0
+		result["hasMore"], result["limit"], result["offset"] = hasMore, hogDefaultRows, 0
 	}
-	return reply(http.StatusOK, body)
-}
-
-// eventsOf are the commits of a project. Duplicates are not merged.
-func (s *Server) eventsOf(p *Project) (list []StoredEvent, err error) {
-	b := &s.ledger
-	if b.compact {
-		return nil, errors.New("the fake has a compact ledger, which keeps no properties")
-	}
-	l := &Ledger{rows: b.rows, full: b.full, names: b.names}
-	for i := range b.rows {
-		if b.requests[b.rows[i].request-1].Project == p.id {
-			list = append(list, l.Event(i))
-		}
-	}
-	return list, nil
+	return result, nil
 }
 
 // queryRefused is a 400. The codes are newer than most servers.

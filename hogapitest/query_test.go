@@ -134,9 +134,10 @@ func TestQueryLimits(t *testing.T) {
 	require.Equal(t, 200, w.batch(historical(list...)).StatusCode)
 	w.key = hogapitest.DefaultPersonalKey
 	for query, want := range map[string][2]any{
-		"SELECT uuid FROM events":           {100, true},
-		"SELECT uuid FROM events LIMIT 99":  {99, nil},
-		"SELECT uuid FROM events LIMIT 200": {101, nil},
+		"SELECT uuid FROM events":                         {100, true},
+		"SELECT uuid FROM events ORDER BY toString(uuid)": {100, true},
+		"SELECT uuid FROM events LIMIT 99":                {99, nil},
+		"SELECT uuid FROM events LIMIT 200":               {101, nil},
 	} {
 		status, out := w.call("POST", "/query/", hogQL(query, nil))
 		require.Equal(t, 200, status)
@@ -149,5 +150,7 @@ func TestQueryLimits(t *testing.T) {
 	assert.Equal(t, "API key missing required scope 'query:read'", w.refused(403, "permission_denied", "POST", "/query/", hogQL("SELECT uuid FROM events", nil)))
 
 	compact := inProcess(t, hogapitest.WithCompactLedger())
-	assert.Contains(t, fmt.Sprint(compact.refused(400, "invalid_input", "POST", "/query/", hogQL("SELECT uuid FROM events", nil))), "compact")
+	assert.Contains(t, fmt.Sprint(compact.refused(400, "invalid_input", "POST", "/query/", hogQL("SELECT uuid FROM events WHERE properties.n = '1'", nil))), "compact")
+	status, _ := compact.call("POST", "/query/", hogQL("SELECT uuid FROM events WHERE properties.$import_job_id = 'a'", nil))
+	assert.Equal(t, 200, status)
 }

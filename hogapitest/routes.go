@@ -19,6 +19,8 @@ type route struct {
 	serve   func(*Server, *request) answer
 	handler http.Handler // instead of serve
 	root    bool         // not below a project
+
+	protocol protocol // of capture
 }
 
 var routes = []route{
@@ -69,9 +71,15 @@ var routes = []route{
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
-	{op: ops.Do, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+	{op: opDeletionsList, method: "GET", pattern: split("/data_deletion_requests"), scope: "data_deletion:read", since: E4, serve: (*Server).listDeletions},
+	{op: opDeletionsCreate, method: "POST", pattern: split("/data_deletion_requests"), scope: "data_deletion:write", since: E4, serve: (*Server).createDeletion},
+	{op: opDeletionsPreview, method: "POST", pattern: split("/data_deletion_requests/preview"), scope: "data_deletion:write", since: E4, serve: (*Server).previewDeletion},
+	{op: opDeletionsGet, method: "GET", pattern: split("/data_deletion_requests/{id}"), scope: "data_deletion:read", since: E4, serve: (*Server).getDeletion},
 
-	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true},
+	{op: opQuery, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+
+	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true, protocol: protocolBatch},
+	{op: ops.Capture, method: "POST", pattern: split("/i/v1/analytics/events"), root: true, protocol: protocolV1, since: E3},
 	{op: ops.Preflight, method: "POST", pattern: split("/flags"), root: true, serve: (*Server).flags},
 	{op: OpStorage, method: "GET", pattern: split("/" + storageSegment + "/{file}"), root: true, serve: (*Server).serveFile},
 }

@@ -24,6 +24,7 @@ type Project struct {
 	metrics    map[string]AppMetrics
 	downloads  []*fileDownload
 	warnings   []Warning
+	deletions  []*DataDeletion
 	outcomes   []Outcome
 
 	integrations    []*Integration

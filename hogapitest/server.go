@@ -39,6 +39,9 @@ type Server struct {
 	ledger     ledgerBook
 	quota      Quota
 	reject     func(raw json.RawMessage) int
+	duties     duties
+	table      eventTable
+	answers    map[string]cachedAnswer // of queries
 	down       bool
 
 	listener listener
@@ -67,7 +70,11 @@ type settings struct {
 	ignoreOffsets     bool
 	repeatCursors     bool
 	rewriteLink       func(link string) string
-	maxBody           int
+	maxBody           int // 0: each protocol's own
+	noV1              bool
+	dataDeletions     bool
+	zone              *time.Location // of every project
+	decoders          map[string]decoder
 	maxBatchEvents    int
 	maxEventBytes     int
 	throttle          int
@@ -78,7 +85,7 @@ type settings struct {
 // It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
-		settings:   settings{era: E4, now: time.Now, polls: 3, maxBody: maxBody, maxEventBytes: maxEventBytes},
+		settings:   settings{era: E4, now: time.Now, polls: 3, maxEventBytes: maxEventBytes},
 		projects:   map[string]*Project{},
 		keys:       map[string]personalKey{},
 		hosts:      map[string]bool{},
@@ -88,6 +95,7 @@ func New(options ...Option) *Server {
 		recent:     map[string][]time.Time{},
 		signatures: map[string]signed{},
 	}
+	s.decoders, s.answers, s.zone = map[string]decoder{}, map[string]cachedAnswer{}, time.UTC
 	for _, option := range options {
 		option(s)
 	}
@@ -146,7 +154,8 @@ func (s *Server) SetQuota(q Quota) {
 }
 
 // RejectEvents makes events culprits: where status returns a code other than 0 for the raw bytes of an event, its whole batch is
-// answered with that code, 400 for example. With 413 the other events of the batch are stored, as the service does.
+// answered with that code, 400 for example. With 413 the other events of the batch are stored, as the service does; v1 answers 200 then
+// and drops the event (event_too_big).
 // The function must be safe for concurrent use. Nil ends it.
 func (s *Server) RejectEvents(status func(raw json.RawMessage) int) {
 	s.mu.Lock()
@@ -183,8 +192,25 @@ type Quota int
 const (
 	QuotaFree   Quota = iota // all events are stored
 	QuotaSilent              // all are dropped behind a plain 200 "Ok", as the service does
-	QuotaListed              // all are dropped and the answer has a quota_limited list
+	QuotaListed              // all are dropped and the answer has a quota_limited list; v1 answers 402 to both
+
+	QuotaExceptions // of $exception only; on /batch/ they are dropped in silence, and v1 says so for each event
+	QuotaSurveys    // of "survey sent" only
+	QuotaAI         // of $ai_… only
 )
+
+// covers is the result's details for an event that is over a scoped quota, or empty.
+func (q Quota) covers(name string) (details string) {
+	switch {
+	case q == QuotaExceptions && name == "$exception":
+		return "exceptions_over_quota"
+	case q == QuotaSurveys && name == "survey sent":
+		return "survey_responses_over_quota"
+	case q == QuotaAI && strings.HasPrefix(name, "$ai_"):
+		return "llm_events_over_quota"
+	}
+	return ""
+}
 
 // split cuts a path into its segments; one trailing slash makes no difference.
 func split(path string) []string {

@@ -34,8 +34,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	v := t.server.arrive(r.Method, r.URL, r.Header)
-	a, err := t.exchange(v, r)
+	ahead := *r
+	v := t.server.arrive(r.Method, r.URL, r.Header, short(&ahead))
+	a, err := t.exchange(v, &ahead)
 	if err != nil {
 		v.leave(a.status, false)
 		return nil, err

@@ -55,6 +55,7 @@ const (
 
 	Capture   Op = "capture.batch"
 	Preflight Op = "capture.preflight"
-	Import    Op = "import" // options and sources of an import or a Capture: no request of its own
+	Protocol  Op = "capture.protocol" // which protocol the server takes, asked once before the first event
+	Import    Op = "import"           // options and sources of an import or a Capture: no request of its own
 	Do        Op = "do"
 )

@@ -7,6 +7,7 @@ type batch struct {
 	body   []byte // the items, joined by commas
 	ends   []int  // where each item ends in body
 	seqs   []uint64
+	ids    map[[16]byte]bool
 	held   int       // bytes of its items
 	since  time.Time // when its first item came
 	oldest time.Time
@@ -35,13 +36,22 @@ func (b *batch) add(i Item) (backwards bool) {
 	b.ends = append(b.ends, len(b.body))
 	b.seqs = append(b.seqs, i.Seq)
 	b.held += len(i.Wire)
+	if i.ID != [16]byte{} {
+		if b.ids == nil {
+			b.ids = map[[16]byte]bool{}
+		}
+		b.ids[i.ID] = true
+	}
 	return backwards
 }
 
 func (b *batch) isWide() bool { return b.newest.Sub(b.oldest) > day }
 
 // reset empties the batch and keeps its small slices.
-func (b *batch) reset() { *b = batch{ends: b.ends[:0], seqs: b.seqs[:0]} }
+func (b *batch) reset() {
+	clear(b.ids)
+	*b = batch{ends: b.ends[:0], seqs: b.seqs[:0], ids: b.ids}
+}
 
 // part is the items from..to of a batch.
 type part struct{ from, to int }

@@ -9,15 +9,13 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // Body is the body of a request, the same for every try.
 type Body struct {
-	Plain int // bytes before compression
-	Size  int // bytes as sent
-	Gzip  bool
+	Plain   int  // bytes before compression
+	Size    int  // bytes as sent
+	Encoded bool // compressed
 
 	chunks [][]byte
 	unread atomic.Int32 // readers that a transport has not closed yet; below zero once the body is over
@@ -64,26 +62,27 @@ func (r *bodyReader) Close() error {
 	return nil
 }
 
-const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
-
-// zippers compress, each on a processor.
-type zippers chan *gzip.Writer
-
-func newZippers() zippers {
-	n := runtime.GOMAXPROCS(0)
-	z := make(zippers, n)
-	for range n {
-		z <- nil // made when it is first needed
-	}
-	return z
+// encoders compress, each on a processor.
+type encoders struct {
+	free   chan Encoder
+	create func() Encoder
 }
 
-func (z zippers) compress(out io.Writer, body [][]byte) error {
-	w := <-z
-	if w == nil {
-		w, _ = gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+func newEncoders(create func() Encoder) encoders {
+	n := runtime.GOMAXPROCS(0)
+	e := encoders{make(chan Encoder, n), create}
+	for range n {
+		e.free <- nil // made when it is first needed
 	}
-	defer func() { z <- w }()
+	return e
+}
+
+func (e encoders) encode(out io.Writer, body [][]byte) error {
+	w := <-e.free
+	if w == nil {
+		w = e.create()
+	}
+	defer func() { e.free <- w }()
 	w.Reset(out)
 	for _, piece := range body {
 		if _, err := w.Write(piece); err != nil {

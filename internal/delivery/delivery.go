@@ -6,12 +6,14 @@
 package delivery
 
 import (
+	"io"
 	"time"
 )
 
 // Item is one event as bytes.
 type Item struct {
 	Seq  uint64    // the caller's number
+	ID   [16]byte  // no two of an id share a request; zero: it may share one with any
 	Wire []byte    // a JSON object; copied
 	Time time.Time // of the event
 	Key  uint64    // items of one key share a lane
@@ -39,6 +41,7 @@ type Config struct {
 
 	Around func(begun time.Time) (prefix, suffix []byte) // the items of a request that began then
 	Extra  int                                           // bytes of prefix and suffix, at most
+	Encode func() Encoder                                // a new encoder of bodies; asked once an item is sent
 
 	Budget *Budget           // that the items' bytes are held in
 	Ready  <-chan struct{}   // closed when the first request may go out
@@ -48,10 +51,17 @@ type Config struct {
 	GaveUp  func(a Answer, since time.Time) error // the cause of a stop after failures that lasted too long
 	Sent    func(seqs []uint64)                   // the service may have these; called unless they are settled at once
 	Settled func(seqs []uint64)
+	Remark  func(seq uint64, reason string)               // what the service says of an item that it has accepted; before Settled
 	Refused func(seq uint64, wire []byte, a Answer) error // of an item sent alone, or by its own fate; an error stops
 	Unsure  func(seq uint64, wire []byte, a Answer) error // of an item whose fate nobody knows; an error stops
 	Tried   func(Try)
 	Wide    func() // a batch spans more than a day
+}
+
+// Encoder compresses one body after another.
+type Encoder interface {
+	io.WriteCloser
+	Reset(to io.Writer)
 }
 
 // Verdict is what an answer means for the items of its request.

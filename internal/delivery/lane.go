@@ -49,7 +49,7 @@ func (l *lane) fits(i Item) bool {
 		return true
 	}
 	items, bytes := l.s.throttle.batchLimits()
-	if len(b.ends) >= items || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
+	if len(b.ends) >= items || b.ids[i.ID] || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
 		return false
 	}
 	span := l.s.cfg.BatchSpan
@@ -106,6 +106,9 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 	waiting := s.cfg.Budget.Waiting()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.barrier > 0 && l.number > 0 {
+		return nil, time.Hour, false
+	}
 	if len(l.queue) == 0 {
 		n := len(l.open.ends)
 		if n == 0 {
@@ -153,7 +156,7 @@ func (l *lane) deliver(b *batch) {
 
 // done releases what a batch held.
 func (l *lane) done(b *batch) {
-	held := b.held
+	held, items := b.held, len(b.ends)
 	if !b.lent {
 		l.s.bodies.put(b.body)
 	}
@@ -161,10 +164,15 @@ func (l *lane) done(b *batch) {
 	l.s.mu.Lock()
 	l.spare = append(l.spare, b)
 	l.s.underWay--
-	last := l.s.underWay == 0
+	l.s.items -= items
+	wake := l.s.underWay == 0 && l.s.cfg.Budget.Waiting()
+	if l.s.barrier > 0 && l.number == 0 {
+		l.s.barrier--
+		wake = wake || l.s.barrier == 0
+	}
 	l.s.mu.Unlock()
 	l.s.cfg.Budget.Release(Held{Bytes: held})
-	if last && l.s.cfg.Budget.Waiting() {
+	if wake {
 		l.s.wakeLanes()
 	}
 }
@@ -252,11 +260,11 @@ func (l *lane) pack(r *Request) error {
 		return nil
 	}
 	out := chunks{spares: s.zips}
-	if err := s.zippers.compress(&out, pieces); err != nil {
+	if err := s.encoders.encode(&out, pieces); err != nil {
 		return err
 	}
 	s.cfg.Budget.Hold(out.size)
-	r.Body = &Body{Plain: plain, Size: out.size, Gzip: true, chunks: out.list}
+	r.Body = &Body{Plain: plain, Size: out.size, Encoded: true, chunks: out.list}
 	return nil
 }
 
@@ -269,7 +277,7 @@ func (l *lane) unpack(r *Request) {
 	}
 	r.Body = nil
 	over := body.end()
-	if !body.Gzip {
+	if !body.Encoded {
 		r.batch.lent = r.batch.lent || !over
 		return
 	}

@@ -49,13 +49,15 @@ func around(prefix, suffix string) func(time.Time) ([]byte, []byte) {
 	return func(time.Time) ([]byte, []byte) { return []byte(prefix), []byte(suffix) }
 }
 
+func newGzip() Encoder { return gzip.NewWriter(nil) }
+
 // idle is a Sender whose lanes do not run.
 func idle(l Limits, prefix string) *Sender {
 	s := &Sender{
 		cfg: Config{
 			Limits: l, Around: around(prefix, "]}"), Extra: len(prefix) + len("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
 		},
-		ctx: context.Background(), throttle: newThrottle(l, nil), zippers: newZippers(), bodies: &spares{}, zips: &spares{most: 1 << 20},
+		ctx: context.Background(), throttle: newThrottle(l, nil), encoders: newEncoders(newGzip), bodies: &spares{}, zips: &spares{most: 1 << 20},
 	}
 	for i := range l.Lanes {
 		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
@@ -100,11 +102,11 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 // their batches.
 func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
 	s := idle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 1 << 20, Linger: time.Hour}, "[")
-	full, lingers := s.lanes[1], s.lanes[0]
+	full, lingers := s.lanes[0], s.lanes[1]
 	for i := range uint64(10) {
 		s.Add(Item{Seq: i, Wire: []byte("x"), Key: 1})
 	}
-	s.Add(Item{Seq: 10, Wire: []byte("x"), Key: 0})
+	s.Add(Item{Seq: 10, Wire: []byte("x"), Key: 1})
 	due := func(l *lane) *batch {
 		b, _, _ := l.take()
 		return b
@@ -137,7 +139,7 @@ func TestLanesEndWhenStopped(t *testing.T) {
 	posted := 0
 	s := New(ctx, Config{
 		Limits: Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, BatchBytes: 1 << 20, NoCompression: true}, Budget: NewBudget(Held{10, 100}),
-		Around: around("[", ""), Ready: closed(), Stop: stop, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
+		Around: around("[", ""), Ready: closed(), Stop: stop, Encode: newGzip, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
 		Post: func(*Request) Answer {
 			posted++
 			return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
@@ -185,7 +187,7 @@ func (m *model) post(t *testing.T, body *Body) Answer {
 	r := body.Open()
 	defer r.Close()
 	var plain io.Reader = r
-	if body.Gzip {
+	if body.Encoded {
 		var err error
 		plain, err = gzip.NewReader(r)
 		assert.NoError(t, err)
@@ -239,7 +241,7 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, NoProgress: time.Hour,
 					NoCompression: seed%2 == 0,
 				},
-				Budget: budget, Around: around("[", "]}"), Ready: closed(), Stop: stop,
+				Budget: budget, Around: around("[", "]}"), Ready: closed(), Stop: stop, Encode: newGzip,
 				Post: func(r *Request) Answer { return m.post(t, r.Body) }, GaveUp: func(Answer, time.Time) error { return errGaveUp },
 				Sent: func([]uint64) {}, Wide: func() {}, Tried: func(Try) {},
 				Settled: func(seqs []uint64) {

@@ -116,7 +116,7 @@ func (r *Request) keep(places []int) {
 // Fate is what became of one item of a request that was answered for each item.
 type Fate struct {
 	Outcome Outcome
-	Reason  string // why it was refused, or is unsure
+	Reason  string // why it was refused or is unsure, or what the service says of one that it has accepted
 }
 
 // Outcome is the kind of a fate.
@@ -135,9 +135,10 @@ const (
 type fates struct {
 	accepted, again []int
 	turned          []turned
+	remarked        []turned // of the accepted ones
 }
 
-// turned is an item that is refused, or unsure.
+// turned is an item with a reason.
 type turned struct {
 	at int
 	Fate
@@ -165,6 +166,9 @@ func (r *Request) fates(a Answer) (f fates) {
 		switch fate.Outcome {
 		case Accepted:
 			f.accepted = append(f.accepted, at)
+			if fate.Reason != "" {
+				f.remarked = append(f.remarked, turned{at, fate})
+			}
 		case Again:
 			f.again = append(f.again, at)
 		default:
@@ -196,6 +200,9 @@ func (s *Sender) settle(r *Request, a Answer, f fates) error {
 }
 
 func (s *Sender) settleEach(r *Request, a Answer, f fates) error {
+	for _, i := range f.remarked {
+		s.cfg.Remark(r.batch.seqs[i.at], i.Reason)
+	}
 	if len(f.accepted) > 0 {
 		r.keep(f.accepted)
 		s.cfg.Settled(r.seqs())

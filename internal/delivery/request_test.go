@@ -60,7 +60,7 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 	}
 	limits.NoProgress, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
 	return Config{
-		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {},
+		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {}, Encode: newGzip, Remark: func(uint64, string) {},
 		GaveUp: func(Answer, time.Time) error { return errGaveUp },
 		Post: func(r *Request) Answer {
 			l.note(r)

@@ -1,16 +1,20 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
 
 // Sender sends items over its lanes. It is safe for concurrent use.
+//
+// Few items go out together, whatever their keys: as long as one batch holds all of them, the first
+// lane has it. Only what does not fit spreads over the lanes, until nothing is left.
 type Sender struct {
 	cfg      Config
 	ctx      context.Context //nolint:containedctx // requests may begin
 	throttle *throttle
-	zippers  zippers
+	encoders encoders
 	bodies   *spares // of batches
 	zips     *spares // of compressed bodies
 	running  sync.WaitGroup
@@ -18,6 +22,9 @@ type Sender struct {
 	mu       sync.Mutex
 	lanes    []*lane
 	underWay int    // batches that are full or being sent
+	items    int    // added and not settled
+	isSpread bool   // items go to the lanes of their keys
+	barrier  int    // batches of the first lane that were there before: the other lanes wait for them
 	flushTo  uint64 // items before it do not wait for company
 	closing  bool
 }
@@ -26,7 +33,7 @@ type Sender struct {
 func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
-		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), zippers: newZippers(),
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode),
 		bodies: &spares{most: most / 2}, zips: &spares{most: most / 4},
 	}
 	for i := range c.Lanes {
@@ -45,6 +52,19 @@ func New(ctx context.Context, c Config) *Sender {
 func (s *Sender) Add(i Item) (backwards bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	first := s.lanes[0]
+	switch {
+	case s.items == 0:
+		s.isSpread = false
+	case !s.isSpread && !first.fits(i):
+		first.seal()
+		first.signal()
+		s.isSpread, s.barrier = true, s.underWay
+	}
+	s.items++
+	if !s.isSpread {
+		return first.add(i)
+	}
 	return s.lanes[i.Key%uint64(len(s.lanes))].add(i)
 }
 
@@ -71,6 +91,24 @@ func (s *Sender) Failing(err error) {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
 	s.throttle.note(err)
+}
+
+// Ask makes one request of its own kind until it is answered, as requests with items are: what can
+// pass is waited out. The error is why the sending has to stop.
+func (s *Sender) Ask(post func(try int) Answer) error {
+	for try := 1; ; try++ {
+		if err := s.throttle.enter(s.ctx, 0, 0); err != nil {
+			return err
+		}
+		a := post(try)
+		wait, err := s.nextTry(a, try)
+		if err != nil || a.Verdict != Wait {
+			return cmp.Or(err, a.Stop)
+		}
+		if err := pause(s.ctx, nil, wait); err != nil {
+			return err
+		}
+	}
 }
 
 // State is what the throttle does at the moment.

@@ -8,22 +8,30 @@ import (
 	"time"
 )
 
-// Totals are what a ledger has counted, over all runs: Read = Acknowledged + Rejected + Skipped for
+// Totals are what a ledger has counted, over all runs: Read = Acknowledged + Rejected + Unconfirmed
+// + Skipped for
 // what is committed.
 type Totals[P comparable] struct {
-	Read         int64            `json:"read"`
-	Acknowledged int64            `json:"acknowledged"`
-	Rejected     int64            `json:"rejected"`
-	Skipped      int64            `json:"skipped"`
-	Resent       int64            `json:"resent"`
-	First        P                `json:"first"`  // place of a committed record
-	Last         P                `json:"last"`   // place of a committed record
-	Oldest       time.Time        `json:"oldest"` // of the acknowledged events
-	Newest       time.Time        `json:"newest"` // of the acknowledged events
-	Digest       Digest           `json:"digest"` // of the acknowledged uuids
-	Rejects      map[string]int64 `json:"rejects"`
-	Skips        map[string]int64 `json:"skips"`
-	Warnings     map[string]int64 `json:"warnings"`
+	Read             int64            `json:"read"`
+	Acknowledged     int64            `json:"acknowledged"`
+	Rejected         int64            `json:"rejected"`
+	Unconfirmed      int64            `json:"unconfirmed,omitempty"`
+	Skipped          int64            `json:"skipped"`
+	Resent           int64            `json:"resent"`
+	First            P                `json:"first"`                      // place of a committed record
+	Last             P                `json:"last"`                       // place of a committed record
+	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
+	Newest           time.Time        `json:"newest"`                     // of the acknowledged events
+	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // that acknowledged something
+	Digest           Digest           `json:"digest"`                     // of the acknowledged uuids
+	Rejects          map[string]int64 `json:"rejects"`
+	Skips            map[string]int64 `json:"skips"`
+	Warnings         map[string]int64 `json:"warnings"`
+}
+
+// Counts are the totals that limits are about.
+func (t *Totals[P]) Counts() Counts {
+	return Counts{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped}
 }
 
 // State is what a checkpoint keeps of a ledger.
@@ -54,7 +62,8 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	t := read.Totals
-	if t.Acknowledged < 0 || t.Rejected < 0 || t.Skipped < 0 || t.Resent < 0 || t.Read != t.Acknowledged+t.Rejected+t.Skipped {
+	if min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped, t.Resent) < 0 ||
+		t.Read != t.Acknowledged+t.Rejected+t.Unconfirmed+t.Skipped {
 		return errors.New("the totals do not add up")
 	}
 	if _, err := table.restore(mostRows); err != nil {
@@ -112,14 +121,20 @@ func (k *books[P]) count(e *event[P], reason string) {
 	case rejected, doubtful:
 		t.Rejected++
 		AddTo(t.Rejects, reason, 1)
-		e.row.current().rejected++
+		e.row.current().Rejected++
+	case unconfirmed:
+		t.Unconfirmed++
+		e.row.current().Unconfirmed++
 	case skipped:
 		t.Skipped++
 		AddTo(t.Skips, reason, 1)
 	default:
 		t.Acknowledged++
+		if reason != "" {
+			AddTo(t.Warnings, reason, 1)
+		}
 		t.Digest.add(e.id)
-		e.row.current().acknowledged++
+		e.row.current().Acknowledged++
 		if t.Oldest.IsZero() || e.time.Before(t.Oldest) {
 			t.Oldest = e.time
 		}

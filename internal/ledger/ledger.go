@@ -16,7 +16,7 @@ import (
 type Ledger[P comparable, R any] struct {
 	mu     sync.Mutex
 	window window[event[P]]
-	asides map[uint64]*aside[R] // of the events that are not sent, or were refused
+	asides map[uint64]*aside[R] // of the events that have one
 	books  *books[P]
 	place  P // of the newest committed record that has one
 
@@ -45,11 +45,16 @@ const (
 	pending state = iota
 	acknowledged
 	rejected
-	doubtful // rejected before the service has accepted anything
+	doubtful // refused by the service
+	unconfirmed
 	skipped
 )
 
-// aside is what else there is to know of an event that is rejected or skipped.
+// isDoubted reports whether the service did not accept the event.
+func (e *event[P]) isDoubted() bool { return e.state == doubtful || e.state == unconfirmed }
+
+// aside is what else there is to know of an event that is rejected, unconfirmed or skipped, or that
+// the service has warned of.
 type aside[R any] struct {
 	reason string
 	reject R
@@ -161,14 +166,22 @@ func (l *Ledger[P, R]) Sent(seqs []uint64) {
 	}
 }
 
-// Acknowledge settles events that the service has accepted.
-func (l *Ledger[P, R]) Acknowledge(seqs []uint64) {
+// Remark adds the service's own warning about an event that it is about to acknowledge.
+func (l *Ledger[P, R]) Remark(seq uint64, warning string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asides[seq] = &aside[R]{reason: warning}
+}
+
+// Acknowledge settles events that the service has accepted, at some time.
+func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, seq := range seqs {
 		l.window.at(seq).state = acknowledged
 	}
 	l.acknowledged += int64(len(seqs))
+	l.books.totals.LastAcknowledged = at.UTC()
 	l.settle(len(seqs))
 	l.accepted = true
 }
@@ -176,11 +189,22 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64) {
 // Refuse settles an event that the service has refused. held is what is held for its reject in
 // addition, until it is committed.
 func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(place P, id [16]byte) R) {
+	l.turnDown(seq, doubtful, &aside[R]{reason: reason, held: held}, reject)
+}
+
+// Unconfirm settles an event whose fate nobody knows. It is handed over as a reject, and held is as
+// for Refuse.
+func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(place P, id [16]byte) R) {
+	l.turnDown(seq, unconfirmed, &aside[R]{held: held}, reject)
+}
+
+func (l *Ledger[P, R]) turnDown(seq uint64, to state, a *aside[R], reject func(place P, id [16]byte) R) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.window.at(seq)
-	e.state, e.sent = doubtful, true
-	l.asides[seq] = &aside[R]{reason, reject(e.place, e.id), held}
+	e.state, e.sent = to, true
+	a.reject = reject(e.place, e.id)
+	l.asides[seq] = a
 	l.settle(1)
 }
 
@@ -197,15 +221,15 @@ type Rejected[R any] struct {
 
 // Front returns how many events at the front can be committed, and the rejected ones among them. These
 // are events of whole records that are settled. Before the service has
-// accepted anything, what it refuses is in doubt and waits, as long as there are events that it may
-// accept: a server that refuses everything is not the service.
+// accepted anything, what it refuses or does not name is in doubt and waits, as long as there are
+// events that it may accept: a server that accepts nothing is not the service.
 func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := 0; i < l.window.len(); i++ {
 		seq := l.window.first + uint64(i)
 		e := l.window.at(seq)
-		if e.state == pending || e.state == doubtful && !l.accepted && l.pending > 0 {
+		if e.state == pending || e.isDoubted() && !l.accepted && l.pending > 0 {
 			break
 		}
 		if e.ends {
@@ -217,7 +241,7 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	}
 	for i := range n {
 		seq := l.window.first + uint64(i)
-		if e := l.window.at(seq); e.state == rejected || e.state == doubtful {
+		if e := l.window.at(seq); e.state == rejected || e.isDoubted() {
 			rejects = append(rejects, Rejected[R]{i, l.asides[seq].reject})
 		}
 	}
@@ -256,9 +280,8 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 		seq := l.window.first
 		e := l.window.pop()
 		held += e.held
-		reason := ""
+		reason := l.reason(seq)
 		if a := l.asides[seq]; a != nil {
-			reason = a.reason
 			held += a.held
 			delete(l.asides, seq)
 		}
@@ -269,6 +292,13 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 	}
 	l.settled -= n
 	return held
+}
+
+func (l *Ledger[P, R]) reason(seq uint64) string {
+	if a := l.asides[seq]; a != nil {
+		return a.reason
+	}
+	return ""
 }
 
 // Next is the sequence number that the next event gets. Events before First are committed.
@@ -300,14 +330,16 @@ func (l *Ledger[P, R]) State() State[P] {
 }
 
 // Counts are what is committed, over all runs.
-type Counts struct{ Acknowledged, Rejected, Skipped int64 }
+type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
+
+// Refused is what was rejected or is unconfirmed.
+func (c Counts) Refused() int64 { return c.Rejected + c.Unconfirmed }
 
 // Counts returns what is committed.
 func (l *Ledger[P, R]) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := &l.books.totals
-	return Counts{t.Acknowledged, t.Rejected, t.Skipped}
+	return l.books.totals.Counts()
 }
 
 // Place is the place of the newest committed record that has one.
@@ -319,8 +351,8 @@ func (l *Ledger[P, R]) Place() P {
 
 // Live are the counts of now. What is settled and not committed is among them.
 type Live struct {
-	Read, Acknowledged, Rejected, Skipped, Resent int64
-	InFlight                                      int // not committed
+	Read, Acknowledged, Rejected, Unconfirmed, Skipped, Resent int64
+	InFlight                                                   int // not committed
 }
 
 // Live returns the counts of now.
@@ -329,7 +361,8 @@ func (l *Ledger[P, R]) Live() Live {
 	defer l.mu.Unlock()
 	t := &l.books.totals
 	return Live{
-		Read: l.read, Acknowledged: l.acknowledged, Rejected: t.Rejected, Skipped: t.Skipped, Resent: t.Resent, InFlight: l.window.len(),
+		Read: l.read, Acknowledged: l.acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed,
+		Skipped: t.Skipped, Resent: t.Resent, InFlight: l.window.len(),
 	}
 }
 
@@ -348,10 +381,8 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	var open []Unsettled[P]
 	for seq := l.window.first; seq < l.window.next; seq++ {
 		switch e := l.window.at(seq); e.state {
-		case acknowledged:
-			l.books.count(e, "")
-		case skipped:
-			l.books.count(e, l.asides[seq].reason)
+		case acknowledged, skipped:
+			l.books.count(e, l.reason(seq))
 		default:
 			open = append(open, Unsettled[P]{e.id, e.place, e.sent})
 		}

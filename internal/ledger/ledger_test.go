@@ -42,13 +42,13 @@ func TestNothingIsCommittedAcrossAGap(t *testing.T) {
 	for place := range 4 {
 		l.Take(one(place + 1))
 	}
-	l.Acknowledge([]uint64{1, 3})
+	l.Acknowledge([]uint64{1, 3}, time.Unix(1, 0))
 	n, _ := front(l)
 	require.Zero(t, n)
-	l.Acknowledge([]uint64{0})
+	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
 	n, _ = front(l)
 	require.Equal(t, 2, n)
-	l.Acknowledge([]uint64{2})
+	l.Acknowledge([]uint64{2}, time.Unix(1, 0))
 	n, _ = front(l)
 	require.Equal(t, 4, n)
 	require.Equal(t, 3, l.Commit(3))
@@ -63,7 +63,7 @@ func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	l := New[int, string]()
 	l.Take(Event[int]{Place: 1, Begins: true})
 	l.Reject(Event[int]{Place: 1}, "bad", "second of 1")
-	l.Acknowledge([]uint64{0})
+	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
 	n, rejects := front(l)
 	require.Zero(t, n, "more of the record may come")
 	require.Empty(t, rejects)
@@ -75,7 +75,7 @@ func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	l.Commit(2)
 	require.Equal(t, 1, l.Place())
 	l.End()
-	l.Acknowledge([]uint64{2})
+	l.Acknowledge([]uint64{2}, time.Unix(1, 0))
 	n, _ = front(l)
 	require.Equal(t, 1, n)
 }
@@ -89,7 +89,7 @@ func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
 	l.Refuse(0, "answer_400", 5, rejectAt("at "))
 	n, _ := front(l)
 	require.Zero(t, n)
-	l.Acknowledge([]uint64{1})
+	l.Acknowledge([]uint64{1}, time.Unix(1, 0))
 	n, rejects := front(l)
 	require.Equal(t, 2, n)
 	require.Equal(t, []string{"0 at 1"}, rejects)
@@ -111,7 +111,7 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 		l.Take(e)
 	}
 	l.Skip(one(6), "on purpose")
-	l.Acknowledge([]uint64{0, 3})
+	l.Acknowledge([]uint64{0, 3}, time.Unix(1, 0))
 	l.Commit(1)
 	l.Sent([]uint64{2})
 	l.Refuse(4, "answer_400", 0, rejectAt("at "))
@@ -181,7 +181,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 						l.Refuse(uint64(i-base), "answer_400", 0, func(int, [16]byte) string { return fmt.Sprint(i) })
 					} else {
 						e.state = acknowledged
-						l.Acknowledge([]uint64{uint64(i - base)})
+						l.Acknowledge([]uint64{uint64(i - base)}, time.Unix(1, 0))
 					}
 				}
 			case k == 8:
@@ -257,11 +257,12 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 		}
 		rows[key] = r
 	}
+	want.LastAcknowledged = s.Totals.LastAcknowledged
 	require.Equal(t, want, s.Totals)
 	require.Equal(t, want.Last, s.Place)
 	got := map[Row]Row{}
 	for _, r := range s.Rows() {
-		got[Row{Period: r.Period, Name: r.Name}] = Row{Acknowledged: r.Acknowledged, Rejected: r.Rejected}
+		got[Row{Period: r.Period, Name: r.Name}] = Row{Tally: r.Tally}
 	}
 	require.Equal(t, rows, got)
 }
@@ -270,7 +271,7 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()
 	l.Take(one(1))
-	l.Acknowledge([]uint64{0})
+	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
 	l.Commit(1)
 	text, err := json.Marshal(l.State())
 	require.NoError(t, err)
@@ -306,7 +307,7 @@ func TestRejectedAndSkippedAreSettled(t *testing.T) {
 	l.Reject(one(4), "bad", "4")
 	l.Skip(one(5), "internal")
 	require.Equal(t, 2, l.Settled())
-	l.Acknowledge([]uint64{0, 1, 2})
+	l.Acknowledge([]uint64{0, 1, 2}, time.Unix(1, 0))
 	require.Equal(t, 5, l.Settled())
 	l.Commit(2)
 	require.Equal(t, 3, l.Settled())

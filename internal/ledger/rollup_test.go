@@ -38,23 +38,23 @@ func TestTableRollsUp(t *testing.T) {
 	c := &Counter{newTable(100)}
 	c.fill(50, "a", "b")
 	require.Len(t, c.Rows(), 100)
-	assert.Equal(t, Row{Period: "2024-01-01", Name: "a", Acknowledged: 1}, c.Rows()[0])
+	assert.Equal(t, Row{"2024-01-01", "a", Tally{1, 0, 0}}, c.Rows()[0])
 
 	c.fill(60, "a", "b")
-	assert.Equal(t, []Row{{"2024-01", "a", 62, 0}, {"2024-01", "b", 62, 0}, {"2024-02", "a", 48, 0}, {"2024-02", "b", 48, 0}}, c.Rows())
+	assert.Equal(t, []Row{{"2024-01", "a", Tally{62, 0, 0}}, {"2024-01", "b", Tally{62, 0, 0}}, {"2024-02", "a", Tally{48, 0, 0}}, {"2024-02", "b", Tally{48, 0, 0}}}, c.Rows())
 
 	for month := range 60 {
 		c.Count("a", firstOf2024.AddDate(0, month, 0))
 		c.Count("b", firstOf2024.AddDate(0, month, 0))
 	}
-	assert.Equal(t, []Row{{"", "a", 170, 0}, {"", "b", 170, 0}}, c.Rows())
+	assert.Equal(t, []Row{{"", "a", Tally{170, 0, 0}}, {"", "b", Tally{170, 0, 0}}}, c.Rows())
 
 	for i := range 200 {
 		c.Count(fmt.Sprint("name ", i), afterDays(i))
 	}
 	rows := c.Rows()
 	require.Len(t, rows, 101)
-	assert.Equal(t, Row{Other, Other, 102, 0}, rows[100])
+	assert.Equal(t, Row{Other, Other, Tally{102, 0, 0}}, rows[100])
 	assert.EqualValues(t, 540, total(rows))
 }
 
@@ -66,7 +66,7 @@ func TestTableOfManyNames(t *testing.T) {
 	}
 	rows := c.Rows()
 	require.Len(t, rows, 11)
-	assert.Equal(t, Row{Other, Other, 5, 0}, rows[10])
+	assert.Equal(t, Row{Other, Other, Tally{5, 0, 0}}, rows[10])
 }
 
 // Times that no day has are counted without a period.
@@ -78,7 +78,7 @@ func TestTableOfStrangeTimes(t *testing.T) {
 	c.Count("old", time.Date(1899, 12, 31, 23, 59, 59, 0, time.UTC))
 	c.Count("last", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 	c.Count("zone", time.Date(2024, 1, 1, 1, 0, 0, 0, time.FixedZone("", 2*3600)))
-	assert.Equal(t, []Row{{"", "strange", 3, 0}, {"1899-12-31", "old", 1, 0}, {"2023-12-31", "zone", 1, 0}, {"9999-12-31", "last", 1, 0}}, c.Rows())
+	assert.Equal(t, []Row{{"", "strange", Tally{3, 0, 0}}, {"1899-12-31", "old", Tally{1, 0, 0}}, {"2023-12-31", "zone", Tally{1, 0, 0}}, {"9999-12-31", "last", Tally{1, 0, 0}}}, c.Rows())
 }
 
 // What is saved is what was counted, also after a roll-up, and counting continues from it.
@@ -120,7 +120,7 @@ func TestEventsInFlightDuringARollUp(t *testing.T) {
 			seqs = append(seqs, l.Take(e))
 		}
 	}
-	l.Acknowledge(seqs)
+	l.Acknowledge(seqs, time.Unix(1, 0))
 	front, _ := l.Front()
 	require.Equal(t, n, front)
 	l.Commit(front)
@@ -139,7 +139,7 @@ func TestStateIsBounded(t *testing.T) {
 	for day := range mostRows / names {
 		for name := range names {
 			seq := l.Take(Event[int]{Place: 1, Name: fmt.Sprintf("an event of the product %02d", name), Time: afterDays(day), Ends: true})
-			l.Acknowledge([]uint64{seq})
+			l.Acknowledge([]uint64{seq}, time.Unix(1, 0))
 			l.Commit(1)
 		}
 	}

@@ -11,11 +11,24 @@ import (
 
 // Row counts the settled events of one name in one period.
 type Row struct {
-	Period       string // a day "2006-01-02", a month "2006-01", or "" where neither is known
-	Name         string // "" where the event has none
-	Acknowledged int64
-	Rejected     int64
+	Period string // a day "2006-01-02", a month "2006-01", or "" where neither is known
+	Name   string // "" where the event has none
+	Tally
 }
+
+// Tally counts what became of events.
+type Tally struct{ Acknowledged, Rejected, Unconfirmed int64 }
+
+// Sum is the number of the events.
+func (t Tally) Sum() int64 { return t.Acknowledged + t.Rejected + t.Unconfirmed }
+
+func (t *Tally) add(more Tally) {
+	t.Acknowledged += more.Acknowledged
+	t.Rejected += more.Rejected
+	t.Unconfirmed += more.Unconfirmed
+}
+
+func (t Tally) isCount() bool { return min(t.Acknowledged, t.Rejected, t.Unconfirmed) >= 0 }
 
 // table counts events by day and name. A table that is full rolls up: days become months, then
 // months become one row a name. Beyond that, further names share one row.
@@ -34,7 +47,7 @@ type Counter struct{ table *table }
 func NewCounter() *Counter { return &Counter{newTable(mostRows)} }
 
 // Count counts an event.
-func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).acknowledged++ }
+func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).Acknowledged++ }
 
 // Rows are the counts, sorted.
 func (c *Counter) Rows() []Row { return c.table.list() }
@@ -63,7 +76,7 @@ const noPeriod = -1
 type row struct {
 	rowKey
 
-	acknowledged, rejected int64
+	Tally
 
 	into *row // the row that has taken this one over
 }
@@ -116,8 +129,7 @@ func (t *table) rollUp() {
 		if to == nil {
 			to = t.add(key)
 		}
-		to.acknowledged += r.acknowledged
-		to.rejected += r.rejected
+		to.add(r.Tally)
 		r.into = to
 	}
 }
@@ -199,8 +211,8 @@ func (r *row) period(g grain) string {
 func (t *table) list() []Row {
 	rows := make([]Row, 0, len(t.rows))
 	for _, r := range t.rows {
-		if r.acknowledged+r.rejected > 0 {
-			rows = append(rows, Row{r.period(t.grain), r.name, r.acknowledged, r.rejected})
+		if r.Sum() > 0 {
+			rows = append(rows, Row{r.period(t.grain), r.name, r.Tally})
 		}
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
@@ -210,7 +222,7 @@ func (t *table) list() []Row {
 		return strings.Compare(a.Name, b.Name)
 	})
 	if t.other != nil {
-		rows = append(rows, Row{Other, Other, t.other.acknowledged, t.other.rejected})
+		rows = append(rows, Row{Other, Other, t.other.Tally})
 	}
 	return rows
 }
@@ -224,20 +236,21 @@ type savedTable struct {
 }
 
 type savedRow struct {
-	name                           string
-	period, acknowledged, rejected int64
+	name   string
+	period int64
+	Tally
 }
 
 // save copies the counts, so that they can be encoded without the ledger's lock.
 func (t *table) save() savedTable {
 	s := savedTable{grain: t.grain, rows: make([]savedRow, 0, len(t.rows))}
 	for key, r := range t.rows {
-		if r.acknowledged+r.rejected > 0 {
-			s.rows = append(s.rows, savedRow{key.name, int64(key.period), r.acknowledged, r.rejected})
+		if r.Sum() > 0 {
+			s.rows = append(s.rows, savedRow{key.name, int64(key.period), r.Tally})
 		}
 	}
 	if t.other != nil {
-		s.other = &savedRow{Other, noPeriod, t.other.acknowledged, t.other.rejected}
+		s.other = &savedRow{Other, noPeriod, t.other.Tally}
 	}
 	return s
 }
@@ -256,14 +269,14 @@ func (s savedTable) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendNumbers(b, number, r.period, r.acknowledged, r.rejected)
+		b = appendNumbers(b, number, r.period, r.Acknowledged, r.Rejected, r.Unconfirmed)
 	}
 	b = append(b, `],"names":`...)
 	list, err := json.Marshal(names)
 	b = append(b, list...)
 	if s.other != nil {
 		b = append(b, `,"other":`...)
-		b = appendNumbers(b, s.other.acknowledged, s.other.rejected)
+		b = appendNumbers(b, s.other.Acknowledged, s.other.Rejected, s.other.Unconfirmed)
 	}
 	return append(b, '}'), err
 }
@@ -281,13 +294,13 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 
 var errBadTable = errors.New("the table is not one that this package has saved")
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes, and older rows, which end before the last count.
 func (s *savedTable) UnmarshalJSON(text []byte) error {
 	var saved struct {
 		Grain grain      `json:"grain"`
 		Names []string   `json:"names"`
-		Rows  [][4]int64 `json:"rows"`
-		Other *[2]int64  `json:"other"`
+		Rows  [][5]int64 `json:"rows"`
+		Other *[3]int64  `json:"other"`
 	}
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return err
@@ -297,10 +310,10 @@ func (s *savedTable) UnmarshalJSON(text []byte) error {
 		if r[0] < 0 || r[0] >= int64(len(saved.Names)) {
 			return errBadTable
 		}
-		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], r[2], r[3]})
+		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], Tally{r[2], r[3], r[4]}})
 	}
 	if saved.Other != nil {
-		s.other = &savedRow{Other, noPeriod, saved.Other[0], saved.Other[1]}
+		s.other = &savedRow{Other, noPeriod, Tally{saved.Other[0], saved.Other[1], saved.Other[2]}}
 	}
 	return nil
 }
@@ -315,17 +328,16 @@ func (s savedTable) restore(most int) (*table, error) {
 	latest := int64(t.grain.period(dayOf(lastTime)))
 	for _, r := range s.rows {
 		key := rowKey{r.name, int32(r.period)}
-		if r.period < noPeriod || r.period > latest || r.acknowledged < 0 || r.rejected < 0 || t.rows[key] != nil {
+		if r.period < noPeriod || r.period > latest || !r.isCount() || t.rows[key] != nil {
 			return nil, errBadTable
 		}
-		added := t.add(key)
-		added.acknowledged, added.rejected = r.acknowledged, r.rejected
+		t.add(key).Tally = r.Tally
 	}
 	if o := s.other; o != nil {
-		if o.acknowledged < 0 || o.rejected < 0 {
+		if !o.isCount() {
 			return nil, errBadTable
 		}
-		t.other = &row{rowKey: rowKey{Other, noPeriod}, acknowledged: o.acknowledged, rejected: o.rejected}
+		t.other = &row{rowKey: rowKey{Other, noPeriod}, Tally: o.Tally}
 	}
 	return t, nil
 }

@@ -28,8 +28,8 @@ func TestRowsAreByDayAndName(t *testing.T) {
 	c.Count("late", date("9999-12-31T23:59:59Z"))
 	c.Count("beyond", date("9999-12-31T23:59:59Z").Add(time.Second))
 	require.Equal(t, []Row{
-		{"", "", 1, 0}, {"", "beyond", 1, 0}, {"0001-01-02", "old", 1, 0},
-		{"2024-02-29", "b", 2, 0}, {"2024-03-01", "a", 1, 0}, {"9999-12-31", "late", 1, 0},
+		{"", "", Tally{1, 0, 0}}, {"", "beyond", Tally{1, 0, 0}}, {"0001-01-02", "old", Tally{1, 0, 0}},
+		{"2024-02-29", "b", Tally{2, 0, 0}}, {"2024-03-01", "a", Tally{1, 0, 0}}, {"9999-12-31", "late", Tally{1, 0, 0}},
 	}, c.Rows())
 }
 
@@ -38,25 +38,25 @@ func TestAFullTableRollsUp(t *testing.T) {
 	t.Parallel()
 	table := newTable(4)
 	first := table.find("a", date("2024-01-01T00:00:00Z"))
-	first.acknowledged++
+	first.Acknowledged++
 	for i, day := range []string{"2024-01-02", "2024-01-03", "2024-02-01"} {
-		table.find("a", date(day+"T00:00:00Z")).rejected += int64(i)
+		table.find("a", date(day+"T00:00:00Z")).Rejected += int64(i)
 	}
-	require.Equal(t, []Row{{"2024-01-01", "a", 1, 0}, {"2024-01-03", "a", 0, 1}, {"2024-02-01", "a", 0, 2}}, table.list())
+	require.Equal(t, []Row{{"2024-01-01", "a", Tally{1, 0, 0}}, {"2024-01-03", "a", Tally{0, 1, 0}}, {"2024-02-01", "a", Tally{0, 2, 0}}}, table.list())
 
-	table.find("b", date("2024-02-02T00:00:00Z")).acknowledged++
-	require.Equal(t, []Row{{"2024-01", "a", 1, 1}, {"2024-02", "a", 0, 2}, {"2024-02", "b", 1, 0}}, table.list())
-	first.current().acknowledged++
+	table.find("b", date("2024-02-02T00:00:00Z")).Acknowledged++
+	require.Equal(t, []Row{{"2024-01", "a", Tally{1, 1, 0}}, {"2024-02", "a", Tally{0, 2, 0}}, {"2024-02", "b", Tally{1, 0, 0}}}, table.list())
+	first.current().Acknowledged++
 
-	table.find("b", date("2024-03-02T00:00:00Z")).acknowledged++
-	table.find("b", date("2024-04-02T00:00:00Z")).acknowledged++
-	require.Equal(t, []Row{{"", "a", 2, 3}, {"", "b", 3, 0}}, table.list())
-	first.current().acknowledged++
+	table.find("b", date("2024-03-02T00:00:00Z")).Acknowledged++
+	table.find("b", date("2024-04-02T00:00:00Z")).Acknowledged++
+	require.Equal(t, []Row{{"", "a", Tally{2, 3, 0}}, {"", "b", Tally{3, 0, 0}}}, table.list())
+	first.current().Acknowledged++
 
 	for i := range 4 {
-		table.find(fmt.Sprint("c", i), noon).acknowledged++
+		table.find(fmt.Sprint("c", i), noon).Acknowledged++
 	}
-	require.Equal(t, []Row{{"", "a", 3, 3}, {"", "b", 3, 0}, {"", "c0", 1, 0}, {"", "c1", 1, 0}, {Other, Other, 2, 0}}, table.list())
+	require.Equal(t, []Row{{"", "a", Tally{3, 3, 0}}, {"", "b", Tally{3, 0, 0}}, {"", "c0", Tally{1, 0, 0}}, {"", "c1", Tally{1, 0, 0}}, {Other, Other, Tally{2, 0, 0}}}, table.list())
 }
 
 func TestAFullTableIsSavedWhole(t *testing.T) {
@@ -64,8 +64,8 @@ func TestAFullTableIsSavedWhole(t *testing.T) {
 	table := newTable(mostRows)
 	for i := range 3 * mostRows {
 		r := table.find(fmt.Sprintf("name %d", i%(mostRows+50)), noon.AddDate(0, 0, i))
-		r.acknowledged++
-		r.rejected += int64(i % 3)
+		r.Acknowledged++
+		r.Rejected += int64(i % 3)
 	}
 	text, err := json.Marshal(table.save())
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func BenchmarkSaveFullTable(b *testing.B) {
 	for i := range mostRows {
 		e := one(i + 1)
 		e.Name, e.Time = fmt.Sprintf("event number %d", i%20), noon.AddDate(0, 0, i/20)
-		l.Acknowledge([]uint64{l.Take(e)})
+		l.Acknowledge([]uint64{l.Take(e)}, time.Unix(1, 0))
 	}
 	l.Commit(mostRows)
 	for b.Loop() {

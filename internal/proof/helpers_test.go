@@ -39,7 +39,7 @@ type task struct {
 	URL   string // of the capture origin
 	File  string // to import
 	State string // folder of checkpoint and reject file
-	Kind  string // of events
+	Kind  string // of events, or of the file
 	N     int
 	For   time.Duration
 
@@ -132,13 +132,21 @@ func importFile(w task) (report childReport) {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())
 	}
-	receipt, err := childClient(w.URL).Import(ctx, hogapi.JSONLinesFile(w.File), &o)
+	receipt, err := childClient(w.URL).Import(ctx, w.source(), &o)
 	report.Receipt = receipt
 	if err != nil {
 		report.Error = err.Error()
 		report.Canceled = errors.Is(err, context.Canceled)
 	}
 	return report
+}
+
+// source is the file, read as its kind says.
+func (w task) source() hogapi.Source {
+	if w.Kind == "" {
+		return hogapi.JSONLinesFile(w.File)
+	}
+	return hogapi.FileSource(rowFormat, w.File)
 }
 
 func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }

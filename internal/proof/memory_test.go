@@ -214,23 +214,42 @@ func wideEvent(i int) hogapi.Event {
 	}
 }
 
-// One GiB of lines comes through a pipe, plain and zipped, with checkpoints: the process stays small.
+// One GiB of lines, or of rows, comes through a pipe, plain and zipped, with checkpoints: the process stays small.
 func TestMemoryOfALargeFile(t *testing.T) {
 	t.Parallel()
 	size := sized(int64(64<<20), 1<<30)
 	if raceDetector {
 		size = 8 << 20
 	}
-	for _, zip := range []bool{false, true} {
-		t.Run(fmt.Sprintf("zipped %t", zip), func(t *testing.T) {
+	for name, form := range map[string]struct {
+		kind string
+		zip  bool
+		line string
+	}{
+		"zipped false":     {"", false, aLine},
+		"zipped true":      {"", true, aLine},
+		"lines of records": {"records", true, aLine},
+		"array":            {"records", false, aLine},
+		"CSV":              {"records", false, aRow},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var pipe string
 			var n int
 			_, r := leastResident(t, func() *child {
 				pipe = filepath.Join(t.TempDir(), "e.jsonl")
 				require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-				return startChild(t, task{Do: "large file", URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
-			}, func() { n = writeLines(t, pipe, size, zip) })
+				return startChild(t, task{Do: "large file", Kind: form.kind, URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
+			}, func() {
+				switch name {
+				case "array":
+					n = writeLines(t, pipe, "[", form.line+",", "]", size, form.zip)
+				case "CSV":
+					n = writeLines(t, pipe, "event,distinct_id,timestamp,n,path\n", form.line, "", size, form.zip)
+				default:
+					n = writeLines(t, pipe, "", form.line, "", size, form.zip)
+				}
+			})
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
 			require.EqualValues(t, n, r.Receipt.Acknowledged)
@@ -246,8 +265,13 @@ func importLargeFile(w task) childReport {
 	return report
 }
 
-// writeLines writes lines into a pipe until their plain text has a size.
-func writeLines(t *testing.T, pipe string, size int64, zip bool) (n int) {
+const (
+	aLine = `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)","referrer":"https://search.example/?q=historical+import","tags":["one","two","three"],"price":12.75}}` + "\n"
+	aRow  = "page viewed,person-%d,2001-02-03T04:05:06.789Z,%d,\"/some/page/%d, of which there are many, and with a long path\"\n"
+)
+
+// writeLines writes lines into a pipe until their plain text has a size, between what begins and what ends it.
+func writeLines(t *testing.T, pipe, begin, line, end string, size int64, zip bool) (n int) {
 	t.Helper()
 	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -259,17 +283,21 @@ func writeLines(t *testing.T, pipe string, size int64, zip bool) (n int) {
 		defer func() { require.NoError(t, z.Close()) }()
 		w = z
 	}
+	_, err = io.WriteString(w, begin)
+	require.NoError(t, err)
 	var b bytes.Buffer
 	for written := int64(0); written < size; {
 		b.Reset()
 		for b.Len() < 1<<18 {
-			fmt.Fprintf(&b, `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)","referrer":"https://search.example/?q=historical+import","tags":["one","two","three"],"price":12.75}}`+"\n", n%50_000, n, n)
+			fmt.Fprintf(&b, line, n%50_000, n, n)
 			n++
 		}
 		_, err := w.Write(b.Bytes())
 		require.NoError(t, err)
 		written += int64(b.Len())
 	}
+	_, err = io.WriteString(w, end)
+	require.NoError(t, err)
 	return n
 }
 

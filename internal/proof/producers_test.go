@@ -140,7 +140,7 @@ func TestFlushBesideABrokenClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(true)
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour, Protocol: hogapi.ProtocolBatch}})
 			require.NoError(t, err)
 			for i := range 50 {
 				require.NoError(t, capture.Enqueue(t.Context(), testevents.Event(i+1)))

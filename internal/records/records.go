@@ -44,7 +44,7 @@ type second struct {
 }
 
 // most is how many different records a second may have until further ones are taken for new.
-const most = 1 << 17
+const most = 1 << 16
 
 // Pass notes the time of the next record, which may be zero: then it belongs to the second before.
 func (e *Equals) Pass(at time.Time) {

@@ -33,6 +33,7 @@ type Note struct {
 	Position  wire.Origin `json:"position,omitzero"`
 	Origin    wire.Origin `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
 	Number    uint64      `json:"number,omitempty"` // of the event among those of its record
+	Format    string      `json:"format,omitempty"` // that reads the record; empty: it is a line
 	Where     string      `json:"where,omitempty"`
 	Raw       string      `json:"raw,omitempty"`
 	RawBase64 []byte      `json:"raw_base64,omitempty"`
@@ -108,17 +109,17 @@ func (n *Note) From() wire.Origin {
 	return n.Position
 }
 
-// UUIDOf is the uuid of the i-th event of the record: the one that the reject has, or else the event's
-// own, or else the one that the import of the note would have derived.
-func (n *Note) UUIDOf(reject, own uuid.UUID, i int) uuid.UUID {
+// UUIDOf is the uuid of the event of the record that has a number: the one that the reject has, or else
+// the event's own, or else the one that the import of the note would have derived.
+func (n *Note) UUIDOf(reject, own uuid.UUID, number uint64) uuid.UUID {
 	from := n.From()
 	switch {
-	case reject != uuid.Nil && (uint64(i) == n.Number || i == 0 && n.Record() == nil): //nolint:gosec // an index
+	case reject != uuid.Nil && (number == n.Number || number == 0 && n.Record() == nil):
 		return reject
 	case own != uuid.Nil && own != reject:
 		return own
 	case n.Import != "" && from != (wire.Origin{}):
-		return wire.NewIdentity(n.Import, 0).At(from, uint64(i))
+		return wire.NewIdentity(n.Import, 0).At(from, number)
 	}
 	return uuid.Nil
 }

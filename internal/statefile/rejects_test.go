@@ -79,7 +79,7 @@ func TestNoteOfAnEvent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		note        statefile.Note
 		reject, own uuid.UUID
-		i           int
+		i           uint64
 		want        uuid.UUID
 	}{
 		"the reject's":        {statefile.Note{}, oneID, otherID, 0, oneID},

@@ -14,13 +14,14 @@ import (
 func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	var s struct {
 		Import, Source string
+		Protocol       hogapi.Protocol
 		State          ledger.State[hogapi.Position]
 	}
 	err := json.Unmarshal(state, &s)
 	t := s.State.Totals
 	r := hogapi.Receipt{
-		ID: s.Import, Source: s.Source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Skipped: t.Skipped, Resent: t.Resent,
-		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, Digest: t.Digest.String(), Days: []hogapi.DayCount{},
+		ID: s.Import, Source: s.Source, Protocol: s.Protocol, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
+		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []hogapi.DayCount{},
 		Rejects: map[hogapi.Reason]int64{}, Skips: t.Skips, Warnings: map[hogapi.Warning]int64{},
 	}
 	for reason, n := range t.Rejects {
@@ -30,7 +31,9 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 		r.Warnings[hogapi.Warning(w)] = n
 	}
 	for _, row := range s.State.Rows() {
-		r.Days = append(r.Days, hogapi.DayCount{Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected})
+		r.Days = append(r.Days, hogapi.DayCount{
+			Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected, Unsure: row.Unconfirmed,
+		})
 	}
 	return r, s.State.Place, err
 }

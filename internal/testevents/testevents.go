@@ -169,12 +169,15 @@ func RequireWhole(t T, server *hogapitest.Server, n int) {
 // RequireBalanced demands that the counts of a receipt add up.
 func RequireBalanced(t T, r hogapi.Receipt) {
 	t.Helper()
-	require.Equal(t, r.Read, r.Acknowledged+r.Rejected+r.Skipped+r.Pending, "read = acknowledged + rejected + skipped + pending")
-	var acknowledged, rejected int64
+	require.Equal(t, r.Read, r.Acknowledged+r.Rejected+r.Unconfirmed+r.Skipped+r.Pending,
+		"read = acknowledged + rejected + unconfirmed + skipped + pending")
+	var acknowledged, rejected, unsure int64
 	for _, d := range r.Days {
 		acknowledged += d.Acknowledged
 		rejected += d.Rejected
+		unsure += d.Unsure
 	}
 	require.Equal(t, r.Acknowledged, acknowledged, "the days add up")
+	require.Equal(t, r.Unconfirmed, unsure, "the days add up")
 	require.LessOrEqual(t, rejected, r.Rejected)
 }

@@ -247,6 +247,9 @@ func (e *Encoder) appendStamps(b []byte) []byte {
 	return b
 }
 
+// ID is the text of the uuid in an event's bytes.
+func ID(wire []byte) []byte { return wire[uuidOffset : uuidOffset+uuidLength] }
+
 // putUUID writes the uuid into an event's bytes.
 func putUUID(wire []byte, id uuid.UUID) {
 	text := wire[uuidOffset : uuidOffset+uuidLength]

@@ -85,15 +85,18 @@ type Numbering struct {
 	n             uint64 // of the next event there
 }
 
-// Next is the number of an event of the record at a place. Two records may have one origin.
-func (x *Numbering) Next(place, origin Origin) (n uint64) {
+// Next is the number of an event of the record at a place. One that has a number above 0 keeps it. Two
+// records may have one origin.
+func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
 	if origin.isZero() {
 		return 0
 	}
 	if origin != x.origin || place != x.place {
 		*x = Numbering{place: place, origin: origin}
 	}
-	x.n++
+	if x.n++; known > 0 {
+		return known
+	}
 	return x.n - 1
 }
 

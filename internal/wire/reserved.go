@@ -82,7 +82,7 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 		s.facts |= hasCurrentURL
 	case "$unset":
 		s.facts |= hasUnset
-	case "$import_lib":
+	case "$import_lib", "$import_lib_version":
 		s.facts |= hasImportLib
 	case "$session_id":
 		s.facts |= sessionFacts(value) | isLifted

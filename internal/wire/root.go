@@ -7,15 +7,15 @@ type root struct {
 	session, window []byte // JSON texts; empty: none
 	options         []byte // members of the options, each after a comma
 	members         []byte // the properties that stay
-	lib             bool   // $lib is kept as $import_lib
+	lib             bool   // $lib and $lib_version are kept as $import_lib and $import_lib_version
 }
 
 // lift moves properties to the root. A value that capture v1 would refuse there stays a property.
 func (e *Encoder) lift(members []byte) ([]byte, error) {
 	r, s := &e.root, e.seen
 	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
-	r.lib = len(s.lib) > 0 && s.facts&hasImportLib == 0
-	if s.facts&isLifted == 0 && len(s.processProfile)+len(s.cookieless)+len(s.distinctID)+len(s.lib) == 0 {
+	r.lib = len(s.lib)+len(s.version) > 0 && s.facts&hasImportLib == 0
+	if s.facts&isLifted == 0 && len(s.processProfile)+len(s.cookieless)+len(s.distinctID)+len(s.lib)+len(s.version) == 0 {
 		return members, nil
 	}
 	e.object = append(append(append(e.object[:0], '{'), members...), '}')
@@ -40,6 +40,8 @@ func (r *root) take(key, value []byte) {
 		r.option("cookieless_mode", value)
 	case text == "$lib" && r.lib: // capture v1 overwrites $lib
 		r.members = appendRawMember(r.members, []byte("$import_lib"), value)
+	case text == "$lib_version" && r.lib:
+		r.members = appendRawMember(r.members, []byte("$import_lib_version"), value)
 	default:
 		r.members = appendRawMember(r.members, key, value)
 	}
@@ -62,4 +64,34 @@ func (r *root) append(b []byte) []byte {
 	}
 	b = append(b, `,"options":{"disable_skew_correction":true`...)
 	return append(append(b, r.options...), '}')
+}
+
+// Lower is an event in the form of capture v1 as a line of a file: what the root has in place of
+// properties is a property again, so that it is the same event by either protocol.
+func Lower(event []byte) []byte {
+	out := make([]byte, 0, len(event)+len(`"$process_person_profile":`))
+	var lowered, properties []byte
+	err := jsonb.Object(event, func(key, value []byte) {
+		switch string(key) {
+		case "session_id", "window_id":
+			lowered = appendRawMember(lowered, append([]byte("$"), key...), value)
+		case "options":
+			_ = jsonb.Object(value, func(key, value []byte) {
+				if string(key) != "disable_skew_correction" {
+					lowered = appendRawMember(lowered, append([]byte("$"), key...), value)
+				}
+			})
+		case "properties":
+			properties = append(properties, inner(value)...)
+		default:
+			out = appendRawMember(out, key, value)
+		}
+	})
+	if err != nil { // not made by an encoder
+		return append([]byte(nil), event...)
+	}
+	if len(lowered) > 0 && len(properties) > 0 {
+		lowered = append(lowered, ',')
+	}
+	return append(append(append(append(append([]byte{'{'}, out...), `,"properties":{`...), lowered...), properties...), "}}"...)
 }

@@ -3,7 +3,9 @@ package wire_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +32,7 @@ func TestEventsOfCaptureV1(t *testing.T) {
 			`"options":{"disable_skew_correction":true,"product_tour_id":"t","process_person_profile":false,"cookieless_mode":false}`, stamps,
 		},
 		"an option of another type": {`{"$product_tour_id":7}`, `"options":{"disable_skew_correction":true}`, `"$product_tour_id":7,` + stamps},
-		"a library":                 {`{"$lib":"web","$lib_version":"1"}`, `"options":{"disable_skew_correction":true}`, `"$import_lib":"web","$lib_version":"1",` + stamps},
+		"a library":                 {`{"$lib":"web","$lib_version":"1"}`, `"options":{"disable_skew_correction":true}`, `"$import_lib":"web","$import_lib_version":"1",` + stamps},
 		"two libraries":             {`{"$lib":"web","$import_lib":"ios"}`, `"options":{"disable_skew_correction":true}`, `"$lib":"web","$import_lib":"ios",` + stamps},
 		"stamps of its own":         {`{"$geoip_disable":false,"$import_job_id":"golden"}`, `"options":{"disable_skew_correction":true}`, `"$geoip_disable":false,"$import_job_id":"golden"`},
 	} {
@@ -44,6 +46,17 @@ func TestEventsOfCaptureV1(t *testing.T) {
 			fields.RawProperties, fields.Properties = nil, map[string]any{}
 			require.NoError(t, json.Unmarshal([]byte(c.properties), &fields.Properties))
 			assert.JSONEq(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), "from a map")
+
+			var ev struct {
+				Event      string
+				DistinctID string `json:"distinct_id"`
+				Timestamp  time.Time
+				UUID       uuid.UUID
+				Properties json.RawMessage
+			}
+			require.NoError(t, json.Unmarshal(wire.Lower([]byte(want)), &ev))
+			again := wire.Fields{Name: ev.Event, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID, RawProperties: ev.Properties}
+			assert.JSONEq(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, again), "as a line of a file, and sent again")
 		})
 	}
 	fields := wiretest.Event(func(f *wire.Fields) { f.Properties, f.Set = nil, map[string]any{"plan": "pro"} })

@@ -41,6 +41,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	flags.SetOutput(out)
 	addr := flags.String("addr", "127.0.0.1:8010", "the address to listen on; port 0 takes a free one")
 	age := flags.String("age", "E4", "the age of the service: E1 (early 2025), E2, E3 (mid 2026) or E4 (late 2026)")
+	noV1 := flags.Bool("no-v1", false, "leave out capture v1, as on a self-hosted server: events come by /batch/ only")
+	compact := flags.Bool("compact", false, "keep of an event what counts need, and no other properties: for imports of a million events")
 	empty := flags.Bool("empty", false, "begin without data")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,7 +51,14 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if !ok || flags.NArg() > 0 {
 		return fmt.Errorf("want -age E1, E2, E3 or E4 (not %q), and no other arguments (not %q)", *age, flags.Args())
 	}
-	fake := hogapitest.New(hogapitest.WithEra(era))
+	options := []hogapitest.Option{hogapitest.WithEra(era)}
+	if *noV1 {
+		options = append(options, hogapitest.WithoutV1())
+	}
+	if *compact {
+		options = append(options, hogapitest.WithCompactLedger())
+	}
+	fake := hogapitest.New(options...)
 	if !*empty {
 		seed(fake.Project(hogapitest.DefaultProject), era)
 	}
@@ -85,10 +94,11 @@ export POSTHOG_PERSONAL_API_KEY=%[4]s
 export POSTHOG_PROJECT_API_KEY=%[5]s
 `
 
-// handler serves the page at the root, and the fake everywhere else.
+// handler serves the page at the root, control below /hogfake/, and the fake everywhere else.
 func handler(fake *hogapitest.Server, url string, era hogapitest.Era) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", page{fake, url, era})
+	mux.Handle("POST /hogfake/{action}", control{fake})
 	mux.Handle("/", fake)
 	return mux
 }

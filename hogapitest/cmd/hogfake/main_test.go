@@ -170,3 +170,17 @@ func TestManyDaysAndNames(t *testing.T) {
 	assert.Equal(t, "1,234,567", number(1234567))
 	assert.Equal(t, "999", number(999))
 }
+
+func TestV1CanBeLeftOut(t *testing.T) {
+	for _, test := range []struct {
+		args   []string
+		status int
+	}{{nil, http.StatusUnauthorized}, {[]string{"-no-v1"}, http.StatusNotFound}} {
+		url, end := start(t, test.args...)
+		resp, err := http.Post(url+"/i/v1/analytics/events", "application/json", strings.NewReader("{}"))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, test.status, resp.StatusCode)
+		end()
+	}
+}

@@ -16,6 +16,7 @@ var packages = []struct{ dir, file string }{
 	{".", "api/hogapi.txt"},
 	{"hogapitest", "api/hogapitest.txt"},
 	{"ops", "api/ops.txt"},
+	{"formats", "api/formats.txt"},
 	{"formats/generic", "api/formats-generic.txt"},
 }
 

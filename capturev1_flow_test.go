@@ -1,0 +1,246 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// Each result does what it says: what is dropped, or of unknown fate, goes to the handler with the
+// service's word; only what is asked for again is sent again.
+func TestEachResultOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		words := []hogapitest.Result{
+			{}, {Result: "ok", Details: "person_processing_disabled"}, {Result: "warning", Details: "person_processing_disabled"}, {Result: "warning"},
+			{Result: "drop", Details: "event_restriction_drop"}, {Result: "drop"}, {Result: "limited"}, {Absent: true}, {Result: "retry", Details: "not_persisted"},
+		}
+		calls := 0
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result {
+			calls++
+			r := words[e.Time.Second()%len(words)]
+			if r.Result == "retry" && calls > len(words) {
+				return hogapitest.Result{}
+			}
+			return r
+		})))
+		var rejects []hogapi.Reject
+		start := time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC)
+		var events []hogapi.Event
+		for i := range words {
+			events = append(events, hogapi.Event{Name: "opened", DistinctID: "ann", Timestamp: start.Add(time.Duration(i) * time.Second)})
+		}
+		receipt, err := client.Import(t.Context(), eventsOf(events...), &hogapi.ImportOptions{
+			ID: "each", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				rejects = append(rejects, r)
+				return nil
+			}),
+		})
+		require.NoError(t, err)
+		testevents.RequireBalanced(t, receipt)
+		assert.EqualValues(t, 5, receipt.Acknowledged)
+		assert.EqualValues(t, 2, receipt.Rejected)
+		assert.EqualValues(t, 2, receipt.Unconfirmed)
+		assert.Equal(t, map[hogapi.Warning]int64{"person_processing_disabled": 2, "warning": 1}, receipt.Warnings)
+		assert.Equal(t, map[hogapi.Reason]int64{"drop_event_restriction_drop": 1, "drop_no_reason": 1}, receipt.Rejects)
+		assert.EqualValues(t, 2, receipt.Resent, "the absent one and the one that was asked for")
+		assert.False(t, receipt.LastAcknowledged.IsZero())
+		var reasons []string
+		for _, r := range rejects {
+			reasons = append(reasons, string(r.Err.Reason))
+			assert.Equal(t, 200, r.Status)
+			assert.NotContains(t, string(r.Event), `"options"`, "a line of a file")
+			assert.True(t, json.Valid(r.Event))
+		}
+		assert.Equal(t, []string{"drop_event_restriction_drop", "drop_no_reason", "unconfirmed", "unconfirmed"}, reasons)
+		assert.ErrorContains(t, rejects[2].Err, "a word that this release does not know: limited")
+		assert.ErrorContains(t, rejects[3].Err, "two answers did not name the event")
+		assert.Empty(t, server.Breaches())
+		assert.Equal(t, 5, server.Ledger().Unique())
+		assert.Contains(t, receipt.String(), "rejected 2 + unconfirmed 2 + pending 0")
+		require.Len(t, receipt.Days, 1)
+		assert.EqualValues(t, 2, receipt.Days[0].Unsure)
+	})
+}
+
+// An answer that cannot be trusted acknowledges nothing, and stops the import; what was sent is
+// pending, and the next run sends it as it was.
+func TestWrongAnswersOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]hogapitest.Fault{
+		"an event that was not sent": hogapitest.ForeignResult(),
+		"keys twice":                 hogapitest.DoubledResults(),
+		"50 MB of results":           hogapitest.HugeResults(50 << 20),
+		"a page":                     hogapitest.Acted(hogapitest.HTML(200)),
+		"a word of /batch/":          hogapitest.Acted(hogapitest.Status(200, `{"status":"Ok"}`)),
+		"a list of results":          hogapitest.Acted(hogapitest.Status(200, `{"results":[]}`)),
+		"nothing":                    hogapitest.Acted(hogapitest.Status(200, "")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.Script(ops.Capture, fault)
+			folder := t.TempDir()
+			options := &hogapi.ImportOptions{
+				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")),
+				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Lanes: 1},
+			}
+			receipt, err := client.Import(t.Context(), numbered(100), options)
+			stop := stopOf(t, err)
+			assert.Equal(t, hogapi.StopNotService, stop.Reason, "%v", err)
+			assert.Zero(t, receipt.Acknowledged)
+			assert.Zero(t, receipt.Rejected+receipt.Unconfirmed)
+			receipt, err = client.Import(t.Context(), numbered(100), options)
+			require.NoError(t, err)
+			assert.EqualValues(t, 100, receipt.Acknowledged)
+			assert.Empty(t, server.Ledger().Changed())
+			requireEach(t, server, 100)
+		})
+	}
+}
+
+// requireEach demands that the fake has n different events.
+func requireEach(t *testing.T, server *hogapitest.Server, n int) {
+	t.Helper()
+	require.Equal(t, n, server.Ledger().Unique())
+}
+
+// An answer that names no event at all is asked for once more. Then nothing is known of the events:
+// an import of which nothing else is accepted stops, and saves no place.
+func TestAnswersWithoutResults(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(int, hogapitest.StoredEvent) hogapitest.Result {
+			return hogapitest.Result{Absent: true, Stored: true}
+		})))
+		options := &hogapi.ImportOptions{ID: "absent", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects}
+		receipt, err := client.Import(t.Context(), numbered(300), options)
+		stop := tooMany(t, err)
+		assert.ErrorContains(t, stop, "unconfirmed")
+		assert.Zero(t, receipt.Acknowledged)
+		for _, calls := range callsOfEach(server) {
+			assert.Equal(t, 2, calls, "sent once, and once more")
+		}
+		server.ClearScript(ops.Capture)
+		receipt, err = client.Import(t.Context(), numbered(300), options)
+		require.NoError(t, err)
+		assert.EqualValues(t, 300, receipt.Acknowledged)
+		assert.Zero(t, receipt.Unconfirmed)
+		assert.Empty(t, server.Ledger().Changed())
+	})
+}
+
+// callsOfEach is how often each event was stored.
+func callsOfEach(server *hogapitest.Server) map[string]int {
+	n := map[string]int{}
+	for e := range server.Ledger().Events() {
+		n[e.UUID.String()]++
+	}
+	return n
+}
+
+// What stops a v1 import stops it at once, and it resumes.
+func TestAnswersOfCaptureV1ThatStop(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault  hogapitest.Fault
+		reason hogapi.StopReason
+		is     error
+	}{
+		"401":            {hogapitest.Status(401), hogapi.StopUnauthorized, hogapi.ErrUnauthorized},
+		"402":            {hogapitest.Status(402), hogapi.StopQuota, hogapi.ErrQuota},
+		"403":            {hogapitest.Status(403), hogapi.StopForbidden, hogapi.ErrForbidden},
+		"404":            {hogapitest.Status(404), hogapi.StopNotFound, hogapi.ErrNotFound},
+		"415":            {hogapitest.Status(415), hogapi.StopRefused, nil},
+		"invalid_batch":  {hogapitest.Status(400, `{"error":"invalid_batch"}`), hogapi.StopRefused, nil},
+		"429 of a quota": {hogapitest.Status(429, `{"error":"billing_limit_exceeded"}`), hogapi.StopQuota, hogapi.ErrQuota},
+		"418":            {hogapitest.Status(418), hogapi.StopRefused, nil},
+		"a redirect":     {redirect("https://elsewhere.example/"), hogapi.StopRedirect, nil},
+		"413 of a proxy": {hogapitest.HTML(413), hogapi.StopNotService, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New()
+				client := server.Client(t)
+				server.Script(ops.Capture, test.fault)
+				options := &hogapi.ImportOptions{ID: "stops", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1}}
+				_, err := client.Import(t.Context(), numbered(10), options)
+				assert.Equal(t, test.reason, stopOf(t, err).Reason, "%v", err)
+				if test.is != nil {
+					require.ErrorIs(t, err, test.is)
+				}
+				assert.Len(t, server.Calls(ops.Capture), 1)
+				receipt, err := client.Import(t.Context(), numbered(10), options)
+				require.NoError(t, err)
+				assert.EqualValues(t, 10, receipt.Acknowledged)
+			})
+		})
+	}
+}
+
+// What is refused as a whole is halved to the culprit, under other request ids.
+func TestCulpritOfCaptureV1IsFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.RejectEvents(func(raw json.RawMessage) int {
+			if strings.Contains(string(raw), `"n":37,`) {
+				return 400
+			}
+			return 0
+		})
+		var rejects []hogapi.Reject
+		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{
+			ID: "culprit", MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				rejects = append(rejects, r)
+				return nil
+			}),
+		})
+		require.NoError(t, err)
+		assert.EqualValues(t, int64(100-len(rejects)), receipt.Acknowledged)
+		require.NotEmpty(t, rejects)
+		for _, r := range rejects {
+			assert.Equal(t, hogapi.ReasonAnswer400, r.Err.Reason)
+		}
+		assert.Empty(t, server.Breaches())
+	})
+}
+
+// A small flush is one request, however many persons it is of.
+func TestSmallFlushIsOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
+		server := hogapitest.New()
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Linger: time.Hour}})
+		require.NoError(t, err)
+		for round := range 3 {
+			for i := range 5 {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))
+			}
+			require.NoError(t, capture.Flush(t.Context()))
+			assert.Len(t, server.Calls(ops.Capture), round+1)
+		}
+		_, err = capture.Close(t.Context())
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,225 @@
+package formats
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/extsort"
+)
+
+// SkipSharedDevice is why a link is left out: more than one person used the anonymous id, and a link
+// would make them one person, for good.
+const SkipSharedDevice = "a device with two users"
+
+// Links is a source of the $identify events that join the ids of a person, oldest first. Import it
+// before the events that need them, since merges act in the order of arrival:
+//
+//	hogapi.Concat(formats.Links(source), source)
+//
+// A link is a pair of Event.AnonymousID and Event.DistinctID: formats set both where a record shows
+// both. Each pair is one event, with a uuid derived from the pair and the time of the pair's oldest
+// event. An anonymous id with two persons is not linked to either: it is skipped, with the reason
+// [SkipSharedDevice].
+//
+// It reads the whole source once before it gives the first event, and again when an import is resumed
+// among the links. Pairs are sorted on disk, in the folder for temporary files, and take at most 32 MiB
+// of memory. Records that make no event are left to the source itself.
+func Links(source hogapi.Source) hogapi.Source { return links{source} }
+
+type links struct{ source hogapi.Source }
+
+// Name implements hogapi.Source.
+func (l links) Name() string { return "links of " + l.source.Name() }
+
+// Unwrap returns the source that is read.
+func (l links) Unwrap() hogapi.Source { return l.source }
+
+// linksKey is the key of the positions of links: the offset is the number of the link, from 1.
+const linksKey = "links"
+
+// linksMemory is how many bytes of pairs are sorted in memory at once.
+const linksMemory = 8 << 20
+
+// Events implements hogapi.Source.
+func (l links) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		if err := l.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) }); err != nil {
+			yield(hogapi.Event{}, err)
+		}
+	}
+}
+
+func (l links) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) (err error) {
+	if !after.IsZero() && after.Key != linksKey {
+		return fmt.Errorf("there is no position %s among links", after)
+	}
+	dir, err := os.MkdirTemp("", "hogapi-links-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	byTime, err := l.byTime(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, byTime.Close()) }()
+	n, damaged := int64(0), error(nil)
+	err = byTime.Read(0, func(text []byte, _ int64) bool {
+		if n++; n <= after.Offset {
+			return true
+		}
+		if ctx.Err() != nil {
+			damaged = context.Cause(ctx)
+			return false
+		}
+		var p pair
+		if damaged = json.Unmarshal(text, &p); damaged != nil {
+			return false
+		}
+		return yield(p.event(hogapi.Position{Key: linksKey, Offset: n}))
+	})
+	return errors.Join(err, damaged)
+}
+
+// pair is an anonymous id and the person that used it, as they are kept.
+type pair struct {
+	Anonymous string `json:"a"`
+	User      string `json:"u"`
+	Unix      int64  `json:"t"` // of the oldest event
+	Nanos     int32  `json:"n,omitempty"`
+	IsShared  bool   `json:"s,omitempty"`
+}
+
+// key sorts by time.
+func (p pair) key() extsort.Key { return extsort.Key{Major: p.Unix, Minor: p.Nanos} }
+
+// linkSpace is the namespace of the uuids of links.
+var linkSpace = uuid.MustParse("8c1f4f0e-2a2b-5a55-9a35-0b8e2f8f7f01")
+
+func (p pair) event(at hogapi.Position) hogapi.Event {
+	if p.IsShared {
+		return hogapi.SkippedEvent(at, SkipSharedDevice)
+	}
+	ev := hogapi.Identify(p.User, time.Unix(p.Unix, int64(p.Nanos)).UTC(), nil)
+	ev.Properties = map[string]any{"$anon_distinct_id": p.Anonymous}
+	key := binary.BigEndian.AppendUint64(nil, uint64(len(p.Anonymous)))
+	ev.UUID = uuid.NewSHA1(linkSpace, append(append(key, p.Anonymous...), p.User...))
+	ev.Position = at
+	return ev
+}
+
+// byTime reads the source, and gives the pairs by their times.
+func (l links) byTime(ctx context.Context, dir string) (sorted *extsort.Sorter, err error) {
+	byDevice, err := extsort.Open(dir+"/devices", l.Name(), linksMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, byDevice.Close()) }()
+	if err := l.read(ctx, byDevice); err != nil {
+		return nil, err
+	}
+	byTime, err := extsort.Open(dir+"/times", l.Name(), linksMemory)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(oneForEach(byDevice, byTime), byTime.Finish(ctx, nil)); err != nil {
+		return nil, errors.Join(err, byTime.Close())
+	}
+	return byTime, nil
+}
+
+// read sorts the pairs of the source by their anonymous ids.
+func (l links) read(ctx context.Context, byDevice *extsort.Sorter) error {
+	oldest := map[[16]byte]time.Time{} // of the pairs seen lately, which are written once
+	const lately = 1 << 16
+	for ev, err := range l.source.Events(ctx, hogapi.Position{}) {
+		if err != nil {
+			return err
+		}
+		if ev.AnonymousID == "" || ev.DistinctID == "" || ev.AnonymousID == ev.DistinctID || ev.Timestamp.IsZero() {
+			continue
+		}
+		mark := digest(ev.AnonymousID + "\x00" + ev.DistinctID)
+		if at, known := oldest[mark]; known && !ev.Timestamp.Before(at) {
+			continue
+		}
+		if len(oldest) >= lately {
+			clear(oldest)
+		}
+		oldest[mark] = ev.Timestamp
+		device := digest(ev.AnonymousID)
+		key := extsort.Key{
+			Major: int64(binary.BigEndian.Uint64(device[:8])), //nolint:gosec // its bits
+			Minor: int32(binary.BigEndian.Uint32(device[8:])), //nolint:gosec // its bits
+		}
+		p := pair{Anonymous: ev.AnonymousID, User: ev.DistinctID, Unix: ev.Timestamp.Unix(), Nanos: int32(ev.Timestamp.Nanosecond())} //nolint:gosec // below a second
+		if err := put(byDevice, key, p); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return byDevice.Finish(ctx, nil)
+}
+
+func digest(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:])
+}
+
+// put adds a pair.
+func put(sorter *extsort.Sorter, key extsort.Key, p pair) error {
+	if sorter.IsFull() {
+		if err := sorter.EndRun(nil); err != nil {
+			return err
+		}
+	}
+	return sorter.Add(key, func(room []byte) ([]byte, error) {
+		text, err := json.Marshal(p)
+		return append(room, text...), err
+	})
+}
+
+// oneForEach sorts by time: of each anonymous id the oldest pair, and whether there are others.
+func oneForEach(byDevice, byTime *extsort.Sorter) (err error) {
+	var oldest pair
+	read := byDevice.Read(0, func(text []byte, _ int64) bool {
+		var p pair
+		if err = json.Unmarshal(text, &p); err != nil {
+			return false
+		}
+		if p.Anonymous != oldest.Anonymous {
+			err = putOldest(byTime, oldest)
+			oldest = p
+			return err == nil
+		}
+		isShared := oldest.IsShared || p.User != oldest.User
+		if p.key().Compare(oldest.key()) < 0 {
+			oldest = p
+		}
+		oldest.IsShared = isShared
+		return true
+	})
+	if err = errors.Join(read, err); err != nil {
+		return err
+	}
+	return putOldest(byTime, oldest)
+}
+
+func putOldest(byTime *extsort.Sorter, p pair) error {
+	if p.Anonymous == "" {
+		return nil
+	}
+	return put(byTime, p.key(), p)
+}

@@ -1,0 +1,103 @@
+package formats_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Each pair of ids is linked once, at the time of its oldest event and oldest first, but for devices with two users, which are counted.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	var b strings.Builder
+	oldest, users := map[string]time.Time{}, map[string]map[string]bool{}
+	for range 3000 {
+		device := fmt.Sprint("d", random.IntN(200))
+		user := "u of " + device
+		if device == "d7" || device == "d8" {
+			user = fmt.Sprint("u", random.IntN(3))
+		}
+		at := longAgo.Add(time.Duration(random.IntN(1e6)) * time.Millisecond)
+		switch random.IntN(3) {
+		case 0: // anonymous
+			fmt.Fprintf(&b, `{"who":%q,"device":%q,"at":%q}`+"\n", device, device, at.Format(time.RFC3339Nano))
+			continue
+		case 1:
+			fmt.Fprintf(&b, `{"who":%q,"at":%q}`+"\n", user, at.Format(time.RFC3339Nano))
+			continue
+		}
+		fmt.Fprintf(&b, `{"who":%q,"device":%q,"at":%q}`+"\n", user, device, at.Format(time.RFC3339Nano))
+		if first, known := oldest[device]; !known || at.Before(first) {
+			oldest[device] = at
+		}
+		if users[device] == nil {
+			users[device] = map[string]bool{}
+		}
+		users[device][user] = true
+	}
+	source := hogapi.FileSource(orders, write(t, "orders.jsonl", b.String()+`{"who":"x","at":"never"}`+"\n"))
+	links := formats.Links(source)
+	var seen []string
+	var places []hogapi.Position
+	ids := map[uuid.UUID]bool{}
+	last := time.Time{}
+	for ev, err := range links.Events(t.Context(), hogapi.Position{}) {
+		require.NoError(t, err)
+		seen, places = append(seen, fmt.Sprint(ev.Name, ev.DistinctID, ev.UUID)), append(places, ev.Position)
+		if ev.Name == "" {
+			continue // skipped
+		}
+		device, _ := ev.Properties["$anon_distinct_id"].(string)
+		require.Equal(t, "$identify", ev.Name)
+		require.Len(t, users[device], 1)
+		require.True(t, users[device][ev.DistinctID])
+		require.Equal(t, oldest[device], ev.Timestamp)
+		require.False(t, ev.Timestamp.Before(last))
+		last = ev.Timestamp
+		ids[ev.UUID] = true
+	}
+	shared := 0
+	for _, of := range users {
+		if len(of) > 1 {
+			shared++
+		}
+	}
+	require.Positive(t, shared)
+	assert.Len(t, ids, len(users)-shared)
+	assert.Len(t, seen, len(users))
+	for i, p := range places {
+		if i%20 == 0 {
+			var rest []string
+			for ev, err := range links.Events(t.Context(), p) {
+				require.NoError(t, err)
+				rest = append(rest, fmt.Sprint(ev.Name, ev.DistinctID, ev.UUID))
+			}
+			require.Equal(t, seen[i+1:], append([]string{}, rest...))
+		}
+	}
+
+	// With the source it is one import, and the links come first.
+	server := hogapitest.New()
+	receipt, err := server.Client(t).Import(t.Context(), hogapi.Concat(links, source), &hogapi.ImportOptions{
+		ID: "orders", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "checkpoint")), Rejects: hogapi.RejectFile(filepath.Join(t.TempDir(), "rejects")),
+	})
+	require.NoError(t, err)
+	assert.EqualValues(t, len(users)-shared+3000, receipt.Acknowledged)
+	assert.EqualValues(t, 1, receipt.Rejected)
+	assert.Equal(t, map[string]int64{formats.SkipSharedDevice: int64(shared)}, receipt.Skips)
+	for _, err := range links.Events(t.Context(), hogapi.Position{Key: "x"}) {
+		require.ErrorContains(t, err, "no position")
+	}
+}

@@ -1,0 +1,177 @@
+package formats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/extsort"
+)
+
+// SortedSource is a source whose events come oldest first: see [Sorted].
+type SortedSource struct {
+	// OnProgress, if not nil, is called now and then while the events are sorted, by one goroutine.
+	OnProgress func(SortProgress)
+
+	source hogapi.Source
+	dir    string
+}
+
+// SortProgress is how far a sorting is.
+type SortProgress struct {
+	Read   int64 // events read from the source
+	Merged int64 // of them, written in their final order by the merge at hand; 0 while reading
+}
+
+// Sorted is a source of all events of another one, oldest first; events of equal times keep their order.
+// Use it where files are not in the order of their events, such as those of Amplitude, which are by the
+// hour of the upload: merges of persons act in the order of arrival.
+//
+// It reads the whole source before it gives the first event, and keeps the events in the folder dir,
+// which it makes: about twice their size on disk, and at most 64 MiB in memory. Stopped while it sorts,
+// it continues where the last of its files ended, and once it is done it sorts no more: [hogapi.Check]
+// and every run of an import use the same folder. So the files of the source must not change; remove the
+// folder to sort anew, and after the import. One import at a time uses a folder.
+//
+// Events have the uuids that they have unsorted. Records that made no event come where they were read.
+func Sorted(source hogapi.Source, dir string) *SortedSource {
+	return &SortedSource{source: source, dir: dir}
+}
+
+// Name implements hogapi.Source.
+func (s *SortedSource) Name() string { return "sorted " + s.source.Name() }
+
+// Unwrap returns the source that is sorted.
+func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
+
+// sortMemory is how many bytes are sorted in memory at once.
+const sortMemory = 20 << 20
+
+// sortedKey is the key of the positions of a sorted source.
+const sortedKey = "sorted"
+
+// Events implements hogapi.Source.
+func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		err := s.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) })
+		if err != nil {
+			yield(hogapi.Event{}, err)
+		}
+	}
+}
+
+func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) (err error) {
+	if !after.IsZero() && after.Key != sortedKey {
+		return fmt.Errorf("there is no position %s in a sorted source", after)
+	}
+	sorter, err := extsort.Open(s.dir, s.source.Name(), sortMemory)
+	if err != nil {
+		return fmt.Errorf("sorting in %s: %w", s.dir, err)
+	}
+	defer func() { err = errors.Join(err, sorter.Close()) }()
+	if !sorter.State().Done {
+		if !after.IsZero() {
+			return fmt.Errorf("the folder %s does not have what was sorted for the position %s: bring it back, "+
+				"or import with another checkpoint from the start: events keep their uuids", s.dir, after)
+		}
+		if err := s.sort(ctx, sorter); err != nil {
+			return err
+		}
+	}
+	damaged := error(nil)
+	err = sorter.Read(after.Offset, func(text []byte, end int64) bool {
+		if ctx.Err() != nil {
+			damaged = context.Cause(ctx)
+			return false
+		}
+		var ev hogapi.Event
+		if damaged = ev.UnmarshalBinary(text); damaged != nil {
+			return false
+		}
+		if ev.Origin.IsZero() {
+			ev.Origin = ev.Position
+		}
+		ev.Position = hogapi.Position{Key: sortedKey, Offset: end}
+		return yield(ev)
+	})
+	return errors.Join(err, damaged)
+}
+
+// sort brings the events of the source into their order.
+func (s *SortedSource) sort(ctx context.Context, sorter *extsort.Sorter) error {
+	var after hogapi.Position
+	if text := sorter.State().After; text != nil {
+		if err := json.Unmarshal(text, &after); err != nil {
+			return fmt.Errorf("sorting in %s: %w: remove the folder to sort anew", s.dir, err)
+		}
+	}
+	read := sorter.State().Read
+	sorter.Merged = func(items int64) { s.progress(SortProgress{read, items}) }
+	if !sorter.State().Ended {
+		last := after
+		var at time.Time
+		for ev, err := range hogapi.Concat(s.source).Events(ctx, after) { // which numbers the events of each record
+			if err != nil {
+				return err
+			}
+			if ev.Position != last && sorter.IsFull() {
+				if err := endRun(sorter, last); err != nil {
+					return err
+				}
+			}
+			last = ev.Position
+			if !ev.Timestamp.IsZero() {
+				at = ev.Timestamp
+			}
+			if err := add(sorter, ev, at); err != nil {
+				return err
+			}
+			if read++; read%progressStep == 0 {
+				s.progress(SortProgress{Read: read})
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := endRun(sorter, last); err != nil {
+			return err
+		}
+	}
+	if err := sorter.Finish(ctx, sorter.State().After); err != nil {
+		return fmt.Errorf("sorting in %s: %w", s.dir, err)
+	}
+	s.progress(SortProgress{read, read})
+	return nil
+}
+
+const progressStep = 1 << 16
+
+func (s *SortedSource) progress(p SortProgress) {
+	if s.OnProgress != nil {
+		s.OnProgress(p)
+	}
+}
+
+func endRun(sorter *extsort.Sorter, after hogapi.Position) error {
+	text, err := json.Marshal(after)
+	if err != nil {
+		return err
+	}
+	return sorter.EndRun(text)
+}
+
+// add adds an event, or why it cannot be kept. at is its time, or that of the event before.
+func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
+	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())} //nolint:gosec // below a second
+	err := sorter.Add(key, ev.AppendBinary)
+	if err == nil {
+		return nil
+	}
+	bad := hogapi.BadEvent(ev.Position, nil, err)
+	bad.UUID, bad.Origin = ev.UUID, ev.Origin
+	return sorter.Add(key, bad.AppendBinary)
+}

@@ -1,0 +1,90 @@
+package hogapitest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// HoldEvents makes events that capture stores from now on stay out of queries until [Server.ReleaseEvents]: the service shows them
+// minutes or hours after it has acknowledged them. The [Ledger] has them at once.
+func (s *Server) HoldEvents() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.hold = true
+}
+
+// ReleaseEvents shows the n oldest of the events that are held to queries. A negative n shows all, and holds no more.
+func (s *Server) ReleaseEvents(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.release(n)
+	if n < 0 {
+		s.table.hold = false
+	}
+}
+
+// MergeEvents merges the copies of each event that queries see, as the service does at some time: one uuid with the same name, distinct
+// id and UTC day. Until then count() counts each copy.
+func (s *Server) MergeEvents() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.merge()
+}
+
+// LoseEvents takes n events of an import out of what queries see, spread over all of it, and returns their uuids. The [Ledger]
+// still has them: they were acknowledged.
+func (p *Project) LoseEvents(importID string, n int) []uuid.UUID {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	return p.server.table.ids(p.server.table.pick(p.id, importID, n))
+}
+
+// MoveEvents shifts the time of n events of an import for queries, spread over all of it, and returns their uuids.
+func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UUID {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	t := &p.server.table
+	rows := t.pick(p.id, importID, n)
+	for _, i := range rows {
+		r := &t.rows[i]
+		r.setTime(r.at.Add(by))
+		t.show(i)
+	}
+	return t.ids(rows)
+}
+
+// AddEvent adds an event to what queries see, which no request to capture brought: UUID, Event, DistinctID, Time and Properties count.
+func (p *Project) AddEvent(e StoredEvent) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	if e.UUID == uuid.Nil {
+		e.UUID = uuid.New()
+	}
+	added := &event{uuid: e.UUID, name: e.Event, distinctID: e.DistinctID, at: or(e.Time, p.server.now()), properties: e.Properties}
+	added.job = jobOf(e.Properties)
+	p.server.table.add(p.id, added, false)
+}
+
+// jobOf is the import that an event belongs to.
+func jobOf(properties json.RawMessage) string {
+	list, _ := members(properties)
+	for _, m := range slices.Backward(list) {
+		if m.key == importID {
+			return asText(m.value)
+		}
+	}
+	return ""
+}
+
+// ids are the uuids of some rows, each once.
+func (t *eventTable) ids(rows []int32) (list []uuid.UUID) {
+	for _, i := range rows {
+		if id := t.rows[i].id; !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}

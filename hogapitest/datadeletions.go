@@ -1,0 +1,251 @@
+package hogapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+)
+
+// The operations of data deletions.
+const (
+	opDeletionsList    hogapi.Op = "data_deletions.list"
+	opDeletionsCreate  hogapi.Op = "data_deletions.create"
+	opDeletionsGet     hogapi.Op = "data_deletions.get"
+	opDeletionsPreview hogapi.Op = "data_deletions.preview"
+)
+
+const (
+	maxDeletionBytes = 100_000 // of a query, and of its variables
+	maxOpenDeletions = 5
+)
+
+// openDeletion are the statuses of which a project may have 5 at one time.
+var openDeletion = []string{"pending", "approved", "in_progress", "queued"}
+
+// DataDeletion shows a request to delete events.
+type DataDeletion struct {
+	ID           uuid.UUID
+	Status       string // "pending" at first; also draft, approved, in_progress, queued, completed and failed
+	Query        string
+	Variables    json.RawMessage
+	SubmissionID uuid.UUID
+	Count        int // of events, once it is approved; -1 before
+	Created      time.Time
+	Updated      time.Time
+	Approved     time.Time // zero where it is not
+}
+
+// DataDeletions shows the project's requests to delete events, oldest first.
+func (p *Project) DataDeletions() []DataDeletion {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	var list []DataDeletion
+	for _, d := range p.deletions {
+		list = append(list, *d)
+	}
+	return list
+}
+
+// SetDataDeletion moves a request to another status, as PostHog's staff and its jobs do. Approved counts the events; completed takes them
+// out of what queries see. It panics for a request that the project does not have.
+func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
+	s := p.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := p.deletion(id.String())
+	if d == nil {
+		panic("hogapitest: no such data deletion: " + id.String())
+	}
+	d.Status, d.Updated = status, s.now()
+	switch status {
+	case "approved":
+		d.Approved, d.Count = d.Updated, len(s.selected(p, d.Query, d.Variables))
+	case "completed":
+		s.table.remove(s.selected(p, d.Query, d.Variables))
+	}
+}
+
+func (p *Project) deletion(id string) *DataDeletion {
+	for _, d := range p.deletions {
+		if d.ID.String() == id {
+			return d
+		}
+	}
+	return nil
+}
+
+func (d *DataDeletion) json() object {
+	o := object{
+		"id": d.ID, "status": d.Status, "query": d.Query, "variables": d.Variables, "submission_id": d.SubmissionID, "count": nil,
+		"created_by_id": defaultUser()["id"], "created_by_staff": false, "created_at": stamp(d.Created), "updated_at": stamp(d.Updated),
+		"approved_at": nil, "stats_calculated_at": nil,
+	}
+	if !d.Approved.IsZero() {
+		o["approved_at"], o["stats_calculated_at"], o["count"] = stamp(d.Approved), stamp(d.Approved), d.Count
+	}
+	return o
+}
+
+// deletable refuses where deletion is not enabled.
+func (s *Server) deletable() *answer {
+	if s.dataDeletions {
+		return nil
+	}
+	a := forbidden("Self-service data deletion is not enabled for this project.")
+	return &a
+}
+
+func (s *Server) listDeletions(r *request) answer {
+	if refusal := s.deletable(); refusal != nil {
+		return *refusal
+	}
+	list := r.project.deletions
+	return s.offsetPage(r, len(list), func(i int) any { return list[i].json() })
+}
+
+func (s *Server) getDeletion(r *request) answer {
+	if refusal := s.deletable(); refusal != nil {
+		return *refusal
+	}
+	d := r.project.deletion(r.params["id"])
+	if d == nil {
+		return notFound("No DataDeletionRequest matches the given query.")
+	}
+	return reply(http.StatusOK, d.json())
+}
+
+func (s *Server) previewDeletion(r *request) answer {
+	if refusal := s.deletable(); refusal != nil {
+		return *refusal
+	}
+	_, d, refusal := readDeletion(r.body)
+	if refusal != nil {
+		return *refusal
+	}
+	rows, refusal := s.selectedOr(r.project, d)
+	if refusal != nil {
+		return *refusal
+	}
+	return reply(http.StatusOK, object{"count": len(rows)})
+}
+
+// createDeletion takes a request once: the same submission again is answered 200.
+func (s *Server) createDeletion(r *request) answer {
+	if refusal := s.deletable(); refusal != nil {
+		return *refusal
+	}
+	f, d, refusal := readDeletion(r.body)
+	if refusal != nil {
+		return *refusal
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if !slices.Contains([]string{"query", "variables", "submission_id"}, name) {
+			return invalid(name, "invalid_input", "This field is not accepted.")
+		}
+	}
+	text, there := asString(f["submission_id"])
+	var ok bool
+	switch d.SubmissionID, ok = parseUUID(text); {
+	case absent(f["submission_id"]):
+		return invalid("submission_id", "required", "This field is required.")
+	case !there || !ok:
+		return invalid("submission_id", "invalid", "Must be a valid UUID.")
+	}
+	if _, refusal := s.selectedOr(r.project, d); refusal != nil {
+		return *refusal
+	}
+	open := 0
+	for _, before := range r.project.deletions {
+		if before.SubmissionID == d.SubmissionID {
+			if before.Query != d.Query || !bytes.Equal(canonical(before.Variables), canonical(d.Variables)) {
+				return reply(http.StatusConflict, object{"detail": "This submission ID is already used by a different deletion request."})
+			}
+			return reply(http.StatusOK, before.json())
+		}
+		if slices.Contains(openDeletion, before.Status) {
+			open++
+		}
+	}
+	if open >= maxOpenDeletions {
+		return reply(http.StatusConflict, object{"detail": "This project already has the maximum number of active deletion requests."})
+	}
+	d.ID, d.Status, d.Count, d.Created, d.Updated = uuid.New(), "pending", -1, r.now, r.now
+	r.project.deletions = append(r.project.deletions, d)
+	return reply(http.StatusCreated, d.json())
+}
+
+// readDeletion reads the query and its variables.
+func readDeletion(body []byte) (fields, *DataDeletion, *answer) {
+	f, refusal := readFields(body)
+	if refusal != nil {
+		return nil, nil, refusal
+	}
+	c := &checker{fields: f}
+	c.require("query")
+	d := &DataDeletion{Variables: json.RawMessage(`{}`)}
+	c.text("query", &d.Query)
+	c.raw("variables", &d.Variables)
+	if len(d.Query) > maxDeletionBytes {
+		c.fail("query", "invalid_input", "The query must be smaller than 100000 bytes.")
+	}
+	if d.Variables = bytes.TrimSpace(d.Variables); d.Variables[0] != '{' {
+		c.fail("variables", "invalid_input", "Query variables must be a JSON object.")
+	}
+	if len(d.Variables) > maxDeletionBytes {
+		c.fail("variables", "invalid_input", "The query variables must be smaller than 100000 bytes.")
+	}
+	return f, d, c.problem
+}
+
+// selectedOr are the rows that a request selects, or why it is refused.
+func (s *Server) selectedOr(p *Project, d *DataDeletion) (rows []int32, refusal *answer) {
+	defer func() {
+		switch refused := recover().(type) {
+		case nil:
+		case *hogError:
+			attr := "query"
+			if refused.code == "variables" {
+				attr = refused.code
+			}
+			a := invalid(attr, "invalid_input", refused.detail)
+			refusal = &a
+		default:
+			panic(refused)
+		}
+	}()
+	return s.selected(p, d.Query, d.Variables), nil
+}
+
+// selected are the rows of the events that a query selects, copies included. It panics with a hogError.
+func (s *Server) selected(p *Project, query string, variables json.RawMessage) []int32 {
+	var named map[string]struct {
+		CodeName   string `json:"code_name"`
+		VariableID string `json:"variableId"`
+		Value      any    `json:"value"`
+	}
+	if json.Unmarshal(variables, &named) != nil {
+		hogFail("variables", "The query variables are invalid.")
+	}
+	values := map[string]any{}
+	for _, v := range named {
+		if v.CodeName == "" || v.VariableID == "" {
+			hogFail("variables", "The query variables are invalid.")
+		}
+		values["variables."+v.CodeName] = v.Value
+	}
+	q := parseHogQL(query, values, s.era, s.zone)
+	if len(q.columns) != 1 {
+		hogFail("query", "The HogQL query must select exactly one event UUID column.")
+	}
+	if q.types()[0][1] != "UUID" {
+		hogFail("query", "The selected column must contain event UUIDs.")
+	}
+	return q.kept(p.id, hogGroup{table: &s.table, zone: s.zone}, len(s.table.rows))
+}

@@ -1,0 +1,208 @@
+package hogapitest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Breach is a duty of a client that a request did not keep.
+type Breach struct {
+	Duty    Duty
+	Request uuid.UUID // the request's id; nil on /batch/
+	Event   uuid.UUID // nil where the whole request is meant
+	Detail  string
+
+	// AfterRestart says that a client may do this in a new run, which knows of the answers only what
+	// was saved. [Server.Verify] does not fail for it.
+	AfterRestart bool
+}
+
+// String is one line.
+func (b Breach) String() string {
+	s := string(b.Duty) + ": " + b.Detail
+	if b.Request != uuid.Nil {
+		s += ", request " + b.Request.String()
+	}
+	if b.Event != uuid.Nil {
+		s += ", event " + b.Event.String()
+	}
+	return s
+}
+
+// Duty is what capture v1 asks of a client that imports.
+type Duty string
+
+// The duties.
+const (
+	DutyAttempt    Duty = "attempt"              // is raised with each retry
+	DutyTimestamp  Duty = "request timestamp"    // is new with each retry
+	DutyCreatedAt  Duty = "created_at"           // stays the same over retries
+	DutyBatch      Duty = "batch"                // a retry holds events of its first try only
+	DutyRequestID  Duty = "request id"           // stays the same over retries
+	DutyFinal      Duty = "final answer"         // is not asked for once more; a missing result only once
+	DutyHistorical Duty = "historical_migration" // is true in every batch
+	DutySkew       Duty = "skew correction"      // is switched off for every event
+	DutyRoot       Duty = "root field"           // is not repeated in the properties
+	DutyProtocol   Duty = "protocol"             // is one for all events of an import id
+)
+
+const maxBreaches = 1000
+
+// duties judges the requests to capture by those before them.
+type duties struct {
+	chains   map[uuid.UUID]*chain // by request id
+	events   map[uuid.UUID]*told  // by event
+	jobs     map[string]protocol  // by import id
+	breaches []Breach
+}
+
+// chain is what is known of a request and its retries.
+type chain struct {
+	attempt int
+	stamp   string
+	created string
+	arrived time.Time // on the server's clock
+	events  map[uuid.UUID]bool
+}
+
+// told is what a client knows of an event.
+type told struct {
+	request uuid.UUID
+	state   toldState
+}
+
+type toldState uint8
+
+const (
+	toldNothing toldState = iota // what a client does next is its own affair
+	toldRetry
+	toldFinal
+	toldAbsent // from the results, once
+)
+
+func (d *duties) add(b Breach) {
+	if len(d.breaches) < maxBreaches {
+		d.breaches = append(d.breaches, b)
+	}
+}
+
+// arrived judges a request to v1 that the service can read, whatever it answers. In a compact ledger only whole requests are judged.
+func (d *duties) arrived(r *v1Request, now time.Time, compact bool) {
+	if r.refusal != nil {
+		return
+	}
+	breach := func(duty Duty, format string, args ...any) {
+		d.add(Breach{Duty: duty, Request: r.id, Detail: fmt.Sprintf(format, args...)})
+	}
+	if !r.historical {
+		breach(DutyHistorical, "the batch is no import")
+	}
+	if d.chains == nil {
+		d.chains, d.events = map[uuid.UUID]*chain{}, map[uuid.UUID]*told{}
+	}
+	c := d.chains[r.id]
+	first := c == nil
+	if first {
+		c = &chain{created: r.created, events: map[uuid.UUID]bool{}}
+		d.chains[r.id] = c
+	} else {
+		if r.attempt <= c.attempt {
+			breach(DutyAttempt, "%d after %d", r.attempt, c.attempt)
+		}
+		if r.stamp == c.stamp && now.After(c.arrived) {
+			breach(DutyTimestamp, "%s once more", r.stamp)
+		}
+		if r.created != c.created {
+			breach(DutyCreatedAt, "%s after %s", r.created, c.created)
+		}
+	}
+	c.attempt, c.stamp, c.arrived = r.attempt, r.stamp, now
+	for i := range r.events {
+		d.arrivedEvent(r, c, &r.events[i], first, compact)
+	}
+}
+
+func (d *duties) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact bool) {
+	breach := func(duty Duty, restart bool, format string, args ...any) {
+		d.add(Breach{Duty: duty, Request: r.id, Event: e.uuid, Detail: fmt.Sprintf(format, args...), AfterRestart: restart})
+	}
+	if e.notes&TimeShifted != 0 {
+		breach(DutySkew, false, "the event's time depends on when it is sent")
+	}
+	for _, m := range e.doubled {
+		breach(DutyRoot, false, "%s is in the properties", m)
+	}
+	if compact {
+		return
+	}
+	if first {
+		c.events[e.uuid] = true
+	} else if !c.events[e.uuid] {
+		breach(DutyBatch, false, "the event was not in the first try")
+	}
+	before := d.events[e.uuid]
+	switch {
+	case before == nil:
+	case before.state == toldFinal:
+		breach(DutyFinal, true, "the event was answered before")
+	case before.state == toldRetry && before.request != r.id:
+		breach(DutyRequestID, true, "a retry of request %s", before.request)
+	}
+}
+
+// answered notes what the client knows now.
+func (d *duties) answered(v *visit, status int, delivered bool) {
+	r := v.v1
+	if r == nil || r.refusal != nil || v.server.ledger.compact {
+		return
+	}
+	results := map[uuid.UUID]string{}
+	for _, one := range v.results {
+		results[one.UUID] = one.Result.Result
+	}
+	whole := delivered && status == 200 && v.fault.bodyBytes == wholeBody && v.results != nil
+	for i := range r.events {
+		id := r.events[i].uuid
+		word, there := results[id]
+		before, state := d.events[id], toldNothing
+		switch {
+		case whole && word == "retry":
+			state = toldRetry
+		case whole && there:
+			state = toldFinal
+		case whole && before != nil && before.state == toldAbsent:
+			state = toldFinal
+		case whole:
+			state = toldAbsent
+		case !delivered || slices.Contains([]int{408, 500, 502, 503, 504}, status):
+			state = toldRetry
+		}
+		d.events[id] = &told{r.id, state}
+	}
+}
+
+// stored notes the protocol of an import id.
+func (d *duties) stored(v *visit, job string) {
+	if job == "" {
+		return
+	}
+	if d.jobs == nil {
+		d.jobs = map[string]protocol{}
+	}
+	before, ok := d.jobs[job]
+	if ok && before != v.route.protocol {
+		d.add(Breach{Duty: DutyProtocol, Detail: fmt.Sprintf("import %q came on %s and on %s", job, before, v.route.protocol)})
+	}
+	d.jobs[job] = v.route.protocol
+}
+
+// Breaches are the duties of a client of capture v1 that the requests so far did not keep, up to 1000. Each is judged whatever the
+// service, or a script, answered. What is said of /batch/ is that an import came on both.
+func (s *Server) Breaches() []Breach {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.duties.breaches)
+}

@@ -1,0 +1,100 @@
+package hogapitest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// decoder unpacks a body.
+type decoder func(packed io.Reader) (io.Reader, error)
+
+// decoders are the encodings of capture v1 that need no option. The fourth, br, is given by
+// [WithDecoder].
+var decoders = map[string]decoder{
+	"gzip":    func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) },
+	"deflate": inflate,
+	"zstd": func(packed io.Reader) (io.Reader, error) {
+		d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return closing{d, d.Close}, nil
+	},
+}
+
+// closing is a reader that holds something until its end.
+type closing struct {
+	io.Reader
+	end func()
+}
+
+func (c closing) Close() error {
+	c.end()
+	return nil
+}
+
+// inflate reads zlib where the first byte says so, and raw deflate elsewhere.
+func inflate(packed io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(packed)
+	if first, err := b.Peek(1); err == nil && first[0] == 0x78 {
+		return zlib.NewReader(b)
+	}
+	return flate.NewReader(b), nil
+}
+
+// unpackV1 decompresses as the header says, without looking at the bytes.
+func (s *Server) unpackV1(h http.Header, body []byte) (plain []byte, refusal *answer) {
+	most := cmp.Or(s.maxBody, maxBodyV1)
+	name, there := header(h, "Content-Encoding")
+	name = strings.ToLower(name)
+	decode := decoders[name]
+	if own := s.decoders[name]; own != nil {
+		decode = own
+	}
+	switch {
+	case there && decode == nil && name == "br":
+		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "the fake has no decoder for br: see hogapitest.WithDecoder")
+	case there && decode == nil:
+		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding must be one of gzip, deflate, br, zstd")
+	case len(body) > most:
+		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the request body is too large")
+	case len(body) == 0:
+		return nil, refuseV1(http.StatusBadRequest, "empty_body", "the request body is empty")
+	case !there:
+		return body, nil
+	}
+	plain, err := decoded(decode, body, most*inflation)
+	if errors.Is(err, errTooLarge) {
+		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the decompressed request body is too large")
+	}
+	if err != nil {
+		return nil, refuseV1(http.StatusBadRequest, "request_decoding_error", "the request body cannot be decompressed")
+	}
+	return plain, nil
+}
+
+// decoded unpacks less than limit bytes: the service stops when the limit is reached.
+func decoded(decode decoder, body []byte, limit int) ([]byte, error) {
+	r, err := decode(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := r.(io.Closer); ok {
+		defer c.Close()
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, int64(limit)))
+	if len(plain) >= limit {
+		return nil, errTooLarge
+	}
+	return plain, err
+}

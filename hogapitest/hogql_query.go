@@ -1,0 +1,127 @@
+package hogapitest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// hogNode is an expression: a column, a constant, a call, or an operator, whose text is its sign or word.
+type hogNode struct {
+	kind  hogNodeKind
+	text  string
+	args  []hogNode
+	value any // of a constant
+}
+
+type hogNodeKind uint8
+
+const (
+	hogColumn hogNodeKind = iota
+	hogConstant
+	hogCall
+	hogOperator
+)
+
+// key is one text for equal expressions.
+func (n hogNode) key() string {
+	if n.kind == hogConstant {
+		return fmt.Sprintf("%T %v", n.value, n.value)
+	}
+	parts := make([]string, len(n.args))
+	for i, arg := range n.args {
+		parts[i] = arg.key()
+	}
+	return n.text + "(" + strings.Join(parts, ",") + ")"
+}
+
+// aggregates reports whether the expression holds an aggregate function.
+func (n hogNode) aggregates() bool {
+	return n.kind == hogCall && hogFunctions[n.text].aggregate || slices.ContainsFunc(n.args, hogNode.aggregates)
+}
+
+// columns are the columns that the expression reads.
+func (n hogNode) columns() []string {
+	if n.kind == hogColumn {
+		return []string{n.text}
+	}
+	var list []string
+	for _, arg := range n.args {
+		list = append(list, arg.columns()...)
+	}
+	return list
+}
+
+// hogQuery is a query that has been read.
+type hogQuery struct {
+	columns []hogNode
+	names   []string
+	where   []hogNode // all of them hold
+	groups  []hogNode
+	having  []hogNode
+	order   []hogOrder
+	limit   int // 0: none was given
+}
+
+type hogOrder struct {
+	by   hogNode
+	down bool
+}
+
+// conjuncts are the parts of a condition that all have to hold.
+func conjuncts(n hogNode) []hogNode {
+	if n.kind == hogOperator && n.text == "AND" {
+		return append(conjuncts(n.args[0]), conjuncts(n.args[1])...)
+	}
+	return []hogNode{n}
+}
+
+// check refuses what ClickHouse would: aggregates in the wrong place, and columns that are no group's.
+func (q *hogQuery) check() {
+	for _, n := range slices.Concat(q.where, q.groups) {
+		if n.aggregates() {
+			hogFail("hogql_query_error", "Aggregate function is found in WHERE or GROUP BY.")
+		}
+	}
+	if !q.grouped() {
+		if len(q.having) > 0 {
+			hogFail("hogql_query_error", "HAVING takes aggregate functions.")
+		}
+		return
+	}
+	for _, n := range slices.Concat(q.columns, q.having) {
+		q.checkGrouped(n)
+	}
+	for _, o := range q.order {
+		q.checkGrouped(o.by)
+	}
+}
+
+// grouped reports whether a row of the result stands for several events.
+func (q *hogQuery) grouped() bool {
+	return len(q.groups) > 0 || slices.ContainsFunc(q.columns, hogNode.aggregates)
+}
+
+func (q *hogQuery) checkGrouped(n hogNode) {
+	switch {
+	case n.kind == hogConstant, n.kind == hogCall && hogFunctions[n.text].aggregate:
+	case slices.ContainsFunc(q.groups, func(g hogNode) bool { return g.key() == n.key() }):
+	case n.kind == hogColumn:
+		hogFail("hogql_query_error", "Column %s is not under aggregate function and not in GROUP BY keys.", n.text)
+	default:
+		for _, arg := range n.args {
+			q.checkGrouped(arg)
+		}
+	}
+}
+
+// reads are the columns that the query reads anywhere.
+func (q *hogQuery) reads() (list []string) {
+	for _, n := range slices.Concat(q.columns, q.where, q.groups, q.having) {
+		list = append(list, n.columns()...)
+	}
+	for _, o := range q.order {
+		list = append(list, o.by.columns()...)
+	}
+	return list
+}

@@ -1,0 +1,253 @@
+package hogapitest
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// protocol is a way into capture.
+type protocol uint8
+
+const (
+	noProtocol protocol = iota // not capture
+	protocolBatch
+	protocolV1
+)
+
+// String is "batch" or "v1".
+func (p protocol) String() string { return [...]string{"", "batch", "v1"}[p] }
+
+const maxBodyV1 = 10 << 20
+
+// v1Request is a request to capture v1 as the service reads it, up to what refuses it.
+type v1Request struct {
+	token           string
+	historical      bool
+	events          []v1Event
+	id              uuid.UUID
+	attempt         int
+	stamp           string // PostHog-Request-Timestamp as sent
+	at              time.Time
+	created         string // created_at as sent
+	lib, libVersion string // empty where the header does not give them
+	encoding        string
+
+	refusal *answer
+}
+
+// v1Event is one event with what the service makes of it.
+type v1Event struct {
+	event
+	fields   fields
+	sentUUID string
+	dropped  string   // why, where it is
+	doubled  []string // properties that belong to the root or to the options
+}
+
+// readV1 reads a request in the service's order: header, encoding, size, body, ids, then each event.
+func (s *Server) readV1(h http.Header, body []byte) *v1Request {
+	r := &v1Request{}
+	steps := []func() *answer{
+		func() *answer { return r.authorize(h) },
+		func() *answer { return r.readHeader(h) },
+		func() *answer {
+			plain, refusal := s.unpackV1(h, body)
+			if refusal != nil {
+				return refusal
+			}
+			return r.readBody(plain)
+		},
+		func() *answer { return r.checkIDs() },
+	}
+	for _, step := range steps {
+		if r.refusal = step(); r.refusal != nil {
+			return r
+		}
+	}
+	now := s.now()
+	for i := range r.events {
+		r.judge(&r.events[i], now)
+	}
+	return r
+}
+
+// authorize reads the project key.
+func (r *v1Request) authorize(h http.Header) *answer {
+	value, there := header(h, "Authorization")
+	if !there {
+		return refuseV1(http.StatusUnauthorized, "missing_authorization", "Authorization header is missing")
+	}
+	if !visible(value) {
+		return badHeader("Authorization")
+	}
+	scheme, token, _ := strings.Cut(value, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return badHeader("Authorization")
+	}
+	r.token = strings.TrimSpace(token)
+	if r.token == "" || len(r.token) > maxTokenBytes || strings.HasPrefix(r.token, "phx_") {
+		return refuseV1(http.StatusUnauthorized, "invalid_api_token", "the project key is not valid")
+	}
+	return nil
+}
+
+// v1Headers must all be there.
+var v1Headers = []string{
+	"PostHog-Sdk-Info", "PostHog-Attempt", "PostHog-Request-Id", "PostHog-Request-Timestamp", "Content-Type", "User-Agent",
+}
+
+// readHeader reads what every request has to say about itself.
+func (r *v1Request) readHeader(h http.Header) *answer {
+	value := map[string]string{}
+	var missing []string
+	for _, name := range v1Headers {
+		text, there := header(h, name)
+		if !there {
+			missing = append(missing, name)
+		}
+		value[name] = text
+	}
+	if missing != nil {
+		return refuseV1(http.StatusBadRequest, "missing_required_headers", "missing required headers: "+strings.Join(missing, ", "))
+	}
+	for _, name := range v1Headers {
+		if !visible(value[name]) {
+			return badHeader(name)
+		}
+	}
+	r.lib, r.libVersion = sdkInfo(value["PostHog-Sdk-Info"])
+	var err error
+	if r.attempt, err = strconv.Atoi(value["PostHog-Attempt"]); err != nil || r.attempt < 1 {
+		return badHeader("PostHog-Attempt")
+	}
+	var ok bool
+	if r.id, ok = parseUUID(value["PostHog-Request-Id"]); !ok {
+		return badHeader("PostHog-Request-Id")
+	}
+	r.stamp = value["PostHog-Request-Timestamp"]
+	if r.at, ok = readRFC3339(r.stamp); !ok {
+		return badHeader("PostHog-Request-Timestamp")
+	}
+	if kind, _, err := mime.ParseMediaType(value["Content-Type"]); err != nil || kind != "application/json" {
+		return refuseV1(http.StatusUnsupportedMediaType, "unsupported_content_type", "Content-Type must be application/json")
+	}
+	r.encoding, _ = header(h, "Content-Encoding")
+	return nil
+}
+
+// header is the first value of a header, which may be there and empty.
+func header(h http.Header, name string) (value string, there bool) {
+	values := h.Values(name)
+	if len(values) == 0 {
+		return "", false
+	}
+	return strings.TrimSpace(values[0]), true
+}
+
+func visible(value string) bool {
+	return !strings.ContainsFunc(value, func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') })
+}
+
+// sdkInfo splits name/version at the last slash. What cannot be used is no reason to refuse.
+func sdkInfo(value string) (lib, version string) {
+	at := strings.LastIndexByte(value, '/')
+	if len(value) > 200 || at < 1 || at == len(value)-1 {
+		return "", ""
+	}
+	return value[:at], value[at+1:]
+}
+
+// parseUUID takes the forms that the service takes: with and without hyphens, in braces, as an URN.
+func parseUUID(text string) (uuid.UUID, bool) {
+	if uuid.Validate(text) != nil {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(text)
+	return id, err == nil
+}
+
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
+// readRFC3339 is stricter than [time.Parse].
+func readRFC3339(text string) (time.Time, bool) {
+	text = strings.ToUpper(text)
+	if !rfc3339.MatchString(text) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	return t.UTC(), err == nil
+}
+
+// refuseV1 is an answer of capture v1 to a request that failed as a whole.
+func refuseV1(status int, tag, description string) *answer {
+	a := reply(status, object{
+		"error": tag, "error_description": description, "error_uri": "https://posthog.com/docs/api/capture#" + tag,
+	})
+	switch status {
+	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		a.header.Set("Retry-After", "1")
+	}
+	return &a
+}
+
+func badHeader(name string) *answer {
+	return refuseV1(http.StatusBadRequest, "invalid_header_value", "invalid value of header "+name)
+}
+
+// usualV1 is what capture v1 says for a status that a script gives without a body.
+func usualV1(status int) answer {
+	tag, known := map[int]string{
+		http.StatusBadRequest:            "request_parsing_error",
+		http.StatusUnauthorized:          "invalid_api_token",
+		http.StatusPaymentRequired:       "billing_limit_exceeded",
+		http.StatusRequestTimeout:        "request_timeout",
+		http.StatusRequestEntityTooLarge: "payload_too_large",
+		http.StatusUnsupportedMediaType:  "unsupported_encoding",
+		http.StatusInternalServerError:   "internal_error",
+		http.StatusServiceUnavailable:    "service_unavailable",
+		http.StatusGatewayTimeout:        "gateway_timeout",
+	}[status]
+	switch {
+	case known:
+		return *refuseV1(status, tag, http.StatusText(status))
+	case status == http.StatusOK:
+		return reply(status, object{"results": object{}})
+	case status == http.StatusBadGateway:
+		return htmlPage(status)
+	}
+	return text(status, http.StatusText(status)) // a gateway's: the service has none of its own
+}
+
+// echo returns the request's id in the answer, as the service does for every answer of its own.
+func echo(h http.Header, a *answer) {
+	id, there := header(h, "PostHog-Request-Id")
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	if there && a.header.Get("Content-Type") == "application/json" {
+		a.header.Set("PostHog-Request-Id", id)
+	}
+}
+
+// isProbe reports whether a small body holds an empty batch.
+func (s *Server) isProbe(h http.Header, body []byte) bool {
+	plain, refusal := s.unpackV1(h, body)
+	if refusal != nil {
+		return false
+	}
+	list, err := members(bytes.TrimSpace(plain))
+	for _, m := range list {
+		if m.key == "batch" {
+			raws, bad := elements(m.value)
+			return err == nil && bad == nil && len(raws) == 0
+		}
+	}
+	return false
+}

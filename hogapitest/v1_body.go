@@ -1,0 +1,296 @@
+package hogapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const maxV1Bytes = 200 // of a name and of a distinct id
+
+// parsing is what fails a whole request without saying which event it was.
+func parsing(what string) *answer {
+	return refuseV1(http.StatusBadRequest, "request_parsing_error", "failed to parse request: "+what)
+}
+
+// named are the fields of an object that the service knows. One that comes twice is an error.
+func named(raw json.RawMessage, names ...string) (fields, *answer) {
+	list, err := members(raw)
+	if err != nil {
+		return nil, parsing("expected an object")
+	}
+	f := fields{}
+	for _, m := range list {
+		if !slices.Contains(names, m.key) {
+			continue
+		}
+		if _, twice := f[m.key]; twice {
+			return nil, parsing("duplicate field `" + m.key + "`")
+		}
+		f[m.key] = m.value
+	}
+	return f, nil
+}
+
+// readBody reads envelope and events. Types are checked here for all of them; what they say is not.
+func (r *v1Request) readBody(plain []byte) *answer {
+	f, refusal := named(bytes.TrimSpace(plain), "created_at", "historical_migration", "capture_internal", "batch")
+	if refusal != nil {
+		return refusal
+	}
+	var ok bool
+	if r.created, ok = asString(f["created_at"]); !ok {
+		return parsing("`created_at` must be a text")
+	}
+	for _, name := range []string{"historical_migration", "capture_internal"} {
+		if value := string(f[name]); value != "" && value != "true" && value != "false" {
+			return parsing("`" + name + "` must be true or false")
+		}
+	}
+	r.historical = string(f["historical_migration"]) == "true"
+	raws, err := elements(f["batch"])
+	if err != nil {
+		return parsing("`batch` must be an array")
+	}
+	r.events = make([]v1Event, len(raws))
+	for i, raw := range raws {
+		if refusal := r.events[i].read(raw); refusal != nil {
+			return refusal
+		}
+	}
+	if _, ok := readRFC3339(r.created); !ok {
+		return refuseV1(http.StatusBadRequest, "invalid_batch", "created_at is not an RFC 3339 time")
+	}
+	if len(raws) == 0 {
+		return refuseV1(http.StatusBadRequest, "empty_batch", "the batch holds no event")
+	}
+	return nil
+}
+
+// read takes an event apart.
+func (e *v1Event) read(raw json.RawMessage) *answer {
+	f, refusal := named(raw, "event", "distinct_id", "uuid", "timestamp", "session_id", "window_id", "properties", "options")
+	if refusal != nil {
+		return refusal
+	}
+	texts := map[string]string{}
+	for _, name := range []string{"event", "distinct_id", "uuid", "timestamp"} {
+		value, ok := asString(f[name])
+		if !ok {
+			return parsing("`" + name + "` must be a text")
+		}
+		texts[name] = value
+	}
+	for _, name := range []string{"session_id", "window_id"} {
+		if _, ok := asString(f[name]); !ok && !absent(f[name]) {
+			return parsing("`" + name + "` must be a text")
+		}
+	}
+	e.raw, e.fields = raw, f
+	e.name, e.timestamp = texts["event"], texts["timestamp"]
+	e.distinctID = strings.TrimSpace(texts["distinct_id"])
+	e.sentUUID = strings.TrimSpace(texts["uuid"])
+	return nil
+}
+
+// checkIDs refuses a batch for one uuid that is missing, no uuid, or there twice.
+func (r *v1Request) checkIDs() *answer {
+	seen := make(map[uuid.UUID]bool, len(r.events))
+	for i := range r.events {
+		e := &r.events[i]
+		var ok bool
+		e.uuid, ok = parseUUID(e.sentUUID)
+		switch {
+		case e.sentUUID == "":
+			return refuseV1(http.StatusBadRequest, "missing_event_uuid", "an event has no uuid")
+		case !ok:
+			return refuseV1(http.StatusBadRequest, "invalid_event_uuid", "an event's uuid is none")
+		case seen[e.uuid]:
+			return refuseV1(http.StatusBadRequest, "duplicate_event_uuid", "a uuid is in the batch twice")
+		}
+		seen[e.uuid] = true
+	}
+	return nil
+}
+
+// judge decides about one event, and makes of it what is stored.
+func (r *v1Request) judge(e *v1Event, now time.Time) {
+	options, ok := readV1Options(e.fields["options"])
+	at, timed := readRFC3339(e.timestamp)
+	properties := e.fields["properties"]
+	switch {
+	case e.name == "":
+		e.dropped = "missing_event_name"
+	case len(e.name) > maxV1Bytes:
+		e.dropped = "event_name_too_long"
+	case e.distinctID == "":
+		e.dropped = "missing_distinct_id"
+	case len(e.distinctID) > maxV1Bytes:
+		e.dropped = "distinct_id_too_large"
+	case !timed:
+		e.dropped = "invalid_event_timestamp"
+	case properties != nil && properties[0] != '{':
+		e.dropped = "malformed_event_properties"
+	case !ok:
+		e.dropped = "invalid_options"
+	case e.distinctID == "$posthog_cookieless" && options["$cookieless_mode"] != "true":
+		e.dropped = "cookieless_mode_required"
+	case e.name == "$performance_event":
+		e.dropped = "dropped_performance_event"
+	}
+	if e.dropped != "" {
+		return
+	}
+	if illegalIDs[strings.ToLower(e.distinctID)] {
+		e.notes |= PersonDisabled
+	}
+	e.at = at
+	if options["$ignore_sent_at"] != "true" {
+		e.at = at.Add(now.Sub(r.at))
+		e.notes |= TimeShifted
+		if e.at.After(now.Add(23 * time.Hour)) {
+			e.at = now.UTC()
+			e.notes |= TimeReplaced
+		}
+	}
+	e.historical = r.historical
+	if r.historical && e.at.After(now.Add(-48*time.Hour)) {
+		e.historical = false
+		e.notes |= FlagCleared
+	}
+	r.inject(e, options)
+	e.content = hashed(string(canonical(e.properties)))
+}
+
+// illegalIDs make events without a person, in lower case.
+var illegalIDs = map[string]bool{
+	"0": true, uuid.Nil.String(): true, "[object object]": true, "anonymous": true, "anonymous-user": true, "backend": true,
+	"distinct_id": true, "distinctid": true, "email": true, "false": true, "guest": true, "id": true, "nan": true, "none": true,
+	"not_authenticated": true, "null": true, "system": true, "true": true, "undefined": true, "user": true,
+}
+
+// v1Options are the options, and the property that each becomes.
+var v1Options = []struct{ option, property string }{
+	{"cookieless_mode", "$cookieless_mode"}, {"disable_skew_correction", "$ignore_sent_at"},
+	{"process_person_profile", "$process_person_profile"}, {"product_tour_id", "$product_tour_id"},
+}
+
+// readV1Options are the properties that an event's options become, as JSON.
+func readV1Options(raw json.RawMessage) (properties map[string]string, ok bool) {
+	if absent(raw) {
+		return nil, true
+	}
+	list, err := members(raw)
+	if err != nil {
+		return nil, false
+	}
+	properties = map[string]string{}
+	for _, m := range list {
+		for _, o := range v1Options {
+			if m.key != o.option {
+				continue
+			}
+			value, ok := optionValue(o.option, m.value)
+			if !ok {
+				return nil, false
+			}
+			if delete(properties, o.property); value != "" {
+				properties[o.property] = value
+			}
+		}
+	}
+	return properties, true
+}
+
+// optionValue reads an option. No value is one that is not set.
+func optionValue(option string, raw json.RawMessage) (value string, ok bool) {
+	text, isText := asString(raw)
+	switch {
+	case isNull(raw):
+		return "", true
+	case option == "product_tour_id":
+		return string(raw), isText
+	case !isText:
+		text = string(raw)
+	}
+	switch text = strings.ToLower(strings.TrimSpace(text)); text {
+	case "":
+		return "", isText
+	case "true", "t", "yes", "y", "on":
+		return "true", isText || text == "true"
+	case "false", "f", "no", "n", "off":
+		return "false", isText || text == "false"
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return strconv.FormatBool(n != 0), err == nil
+}
+
+// inject adds what the service adds. Its keys win over the event's own.
+func (r *v1Request) inject(e *v1Event, options map[string]string) {
+	added := []member{}
+	for _, o := range v1Options {
+		if value := options[o.property]; value != "" {
+			added = append(added, member{o.property, json.RawMessage(value)})
+		}
+	}
+	for _, name := range []string{"session_id", "window_id"} {
+		if !absent(e.fields[name]) {
+			added = append(added, member{"$" + name, e.fields[name]})
+		}
+	}
+	if r.lib != "" {
+		added = append(added, member{"$lib", toJSON(r.lib)}, member{"$lib_version", toJSON(r.libVersion)})
+	}
+	own, _ := members(e.fields["properties"]) // checked with the event; none is none
+	for _, m := range own {
+		e.note(m)
+		if m.key == "$lib" && r.lib != "" && string(m.value) != string(toJSON(r.lib)) {
+			e.notes |= LibReplaced
+		}
+	}
+	e.properties = joined(own, added)
+}
+
+// note looks at a property that a client should have sent elsewhere, if it could.
+func (e *v1Event) note(m member) {
+	_, isText := asString(m.value)
+	isBool := string(m.value) == "true" || string(m.value) == "false"
+	switch m.key {
+	case importID:
+		e.job = asText(m.value)
+		return
+	case "$session_id", "$window_id", "$product_tour_id":
+		if !isText {
+			return
+		}
+	case "$cookieless_mode", "$ignore_sent_at", "$process_person_profile":
+		if !isBool {
+			return
+		}
+	case "distinct_id":
+	default:
+		return
+	}
+	e.doubled = append(e.doubled, m.key)
+}
+
+// joined is an object of both lists; of equal keys the second list's wins.
+func joined(own, added []member) json.RawMessage {
+	own = slices.DeleteFunc(own, func(m member) bool {
+		return slices.ContainsFunc(added, func(a member) bool { return a.key == m.key })
+	})
+	b := []byte{'{'}
+	for i, m := range append(own, added...) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, toJSON(m.key)...), ':'), m.value...)
+	}
+	return append(b, '}')
+}

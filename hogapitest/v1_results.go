@@ -1,0 +1,218 @@
+package hogapitest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+)
+
+// Result is what capture v1 answers for one event. The zero value is the service's own judgement.
+type Result struct {
+	Result  string // "ok", "warning", "drop", "retry", or any other word
+	Details string
+	Absent  bool // left out of the answer
+	Stored  bool // although Result or Absent says otherwise: only ok and warning are stored anyway
+}
+
+// Results answers each event of a request to capture v1 by a script: i is its place in the batch. What the service drops by its own
+// rules stays dropped. The function runs while others wait, so it must not call the server; it sees the event before it is stored, so
+// Commit and Request are 0. Other operations, and /batch/, are served as usual.
+func Results(of func(i int, e StoredEvent) Result) Fault {
+	f := fault("Results")
+	f.results = of
+	return f
+}
+
+// ForeignResult lets the service act, and adds the result of a uuid that was not sent.
+func ForeignResult() Fault {
+	return altered("ForeignResult", func(list []EventResult) []EventResult {
+		return append(list, EventResult{uuid.New(), Result{Result: "ok"}})
+	})
+}
+
+// DoubledResults lets the service act, and answers with every key twice: its result first, then "drop".
+func DoubledResults() Fault {
+	return altered("DoubledResults", func(list []EventResult) []EventResult {
+		for _, r := range list {
+			list = append(list, EventResult{r.UUID, Result{Result: "drop", Details: "rejected"}})
+		}
+		return list
+	})
+}
+
+// HugeResults lets the service act, and answers with at least n bytes, the most of them results of uuids that were not sent.
+func HugeResults(n int) Fault {
+	return altered(fmt.Sprintf("HugeResults(%d)", n), func(list []EventResult) []EventResult {
+		const line = len(`"00000000-0000-4000-8000-000000000001":{"result":"ok"},`)
+		for range n/line + 1 {
+			list = append(list, EventResult{uuid.New(), Result{Result: "ok"}})
+		}
+		return list
+	})
+}
+
+func altered(name string, alter func([]EventResult) []EventResult) Fault {
+	f := fault(name)
+	f.alter = alter
+	return f
+}
+
+// captureV1 serves a request that has been read.
+func (s *Server) captureV1(v *visit) answer {
+	r := v.v1
+	if r.refusal != nil {
+		return *r.refusal
+	}
+	if s.maxBatchEvents > 0 && len(r.events) > s.maxBatchEvents {
+		return *refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the batch holds too many events")
+	}
+	if refusal := s.culpritsV1(r); refusal != nil {
+		return *refusal
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.overQuota(r) {
+		return *refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
+	}
+	list := s.storeV1(v, r)
+	if v.fault.alter != nil {
+		list = v.fault.alter(list)
+	} else {
+		v.results = list
+	}
+	return answerResults(list)
+}
+
+// culpritsV1 applies [Server.RejectEvents].
+func (s *Server) culpritsV1(r *v1Request) *answer {
+	s.mu.Lock()
+	reject := s.reject
+	s.mu.Unlock()
+	for i := range r.events {
+		e := &r.events[i]
+		status := 0
+		if reject != nil {
+			status = reject(e.raw)
+		}
+		switch {
+		case status == http.StatusRequestEntityTooLarge, e.over(s.maxEventBytes):
+			e.tooBig = true
+		case status != 0:
+			a := usualV1(status)
+			return &a
+		}
+	}
+	return nil
+}
+
+// overQuota applies the quotas: a batch that has no event left is refused as a whole.
+func (s *Server) overQuota(r *v1Request) bool {
+	if s.quota == QuotaSilent || s.quota == QuotaListed {
+		return true
+	}
+	left, over := 0, 0
+	for i := range r.events {
+		e := &r.events[i]
+		if details := s.quota.covers(e.name); details != "" && e.dropped == "" {
+			e.dropped = details
+			over++
+		}
+		if e.dropped == "" {
+			left++
+		}
+	}
+	return over > 0 && left == 0
+}
+
+// storeV1 commits the events of a good batch.
+func (s *Server) storeV1(v *visit, r *v1Request) []EventResult {
+	project, unknown := s.projectOf(r.token), ""
+	if project == nil {
+		unknown = "unknown key"
+	}
+	sdk, _ := header(v.call.Header, "PostHog-Sdk-Info")
+	number := s.ledger.begin(v, CaptureRequest{
+		APIKey: r.token, Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events),
+		V1: &V1Request{ID: r.id, Attempt: r.attempt, Timestamp: r.stamp, CreatedAt: r.created, Encoding: r.encoding, SDK: sdk},
+	}, project)
+	keep := len(r.events)
+	switch {
+	case v.fault.keep == halfBody:
+		keep /= 2
+	case v.fault.keep != allEvents:
+		keep = min(keep, v.fault.keep)
+	}
+	list := make([]EventResult, 0, len(r.events))
+	for i := range r.events {
+		e := &r.events[i]
+		result := v.resultOf(i, e)
+		switch {
+		case result.Result != "ok" && result.Result != "warning" && !result.Stored || result.Absent && !result.Stored:
+			if result.Result == "drop" {
+				s.ledger.commit(number, &e.event, or(result.Details, "drop"))
+			}
+		case i >= keep, e.name == "$$heatmap", e.name == "$$client_ingestion_warning": // not stored, or not as events
+		default:
+			s.ledger.commit(number, &e.event, unknown)
+			if unknown == "" {
+				s.duties.stored(v, e.job)
+				s.table.add(project.id, &e.event, s.ledger.compact)
+			}
+		}
+		if !result.Absent {
+			list = append(list, EventResult{e.uuid, result})
+		}
+	}
+	if v.fault.instead == nil && v.fault.alter == nil && !s.ledger.compact {
+		s.ledger.requests[number-1].V1.Results = list
+	}
+	return list
+}
+
+// resultOf is the service's judgement of an event, or the script's.
+func (v *visit) resultOf(i int, e *v1Event) Result {
+	own := Result{Result: "ok"}
+	switch {
+	case e.dropped != "":
+		return Result{Result: "drop", Details: e.dropped}
+	case e.tooBig:
+		return Result{Result: "drop", Details: "event_too_big"}
+	case e.notes&PersonDisabled != 0:
+		own.Details = "person_processing_disabled"
+	}
+	if v.fault.results == nil {
+		return own
+	}
+	scripted := v.fault.results(i, StoredEvent{
+		UUID: e.uuid, Event: e.name, DistinctID: e.distinctID, Timestamp: e.timestamp, Time: e.at,
+		Properties: e.properties, Raw: e.raw, Historical: e.historical, Notes: e.notes,
+	})
+	if scripted.Result == "" {
+		scripted.Result, scripted.Details = own.Result, own.Details
+	}
+	return scripted
+}
+
+// answerResults writes the results in their order. Retry-After is there only where one says retry.
+func answerResults(list []EventResult) answer {
+	var b bytes.Buffer
+	header := http.Header{"Content-Type": {"application/json"}}
+	b.WriteString(`{"results":{`)
+	for i, r := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"%s":{"result":%s`, r.UUID, toJSON(r.Result.Result))
+		if r.Details != "" {
+			fmt.Fprintf(&b, `,"details":%s`, toJSON(r.Details))
+		}
+		b.WriteByte('}')
+		if r.Result.Result == "retry" {
+			header.Set("Retry-After", "1")
+		}
+	}
+	b.WriteString(`}}`)
+	return answer{http.StatusOK, header, b.Bytes()}
+}

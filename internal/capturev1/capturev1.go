@@ -1,0 +1,155 @@
+// Package capturev1 reads what the endpoint capture v1 answers: the fate of each event of a request,
+// or the tag of an error. It does no I/O.
+package capturev1
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// Path is that of the endpoint.
+const Path = "/i/v1/analytics/events"
+
+// MostBytes is the most bytes of an answer about so many events. The service's own have about 60 for
+// one, and 150 where there is something to say.
+func MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
+
+// Around is what stands before and after the events of a request that was made at some time.
+func Around(begun time.Time) (prefix, suffix []byte) {
+	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
+	return append(prefix, `","historical_migration":true,"batch":[`...), []byte("]}")
+}
+
+// Errors of an answer that cannot be trusted.
+var (
+	ErrNoResults = errors.New("the answer has no results")
+	ErrForeign   = errors.New("the answer names an event that was not sent")
+)
+
+// Fates reads a success: what became of each event. The ids are those of the events, in the order in
+// which they were sent, as canonical text in lower case.
+func Fates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
+	r := results{ids: ids, fates: make([]delivery.Fate, len(ids))}
+	found := false
+	within, err := jsonb.ObjectWithin(body, func(key, value []byte) {
+		found = found || string(key) == "results" && value[0] == '{'
+	}, "results", r.take)
+	switch {
+	case err != nil:
+		return nil, err
+	case within != nil:
+		return nil, within
+	case !found:
+		return nil, ErrNoResults
+	case r.isForeign:
+		return nil, ErrForeign
+	}
+	return r.fates, nil
+}
+
+type results struct {
+	ids       [][]byte
+	fates     []delivery.Fate
+	next      int            // the service answers in the order of the request
+	places    map[string]int // made for an answer in another order
+	isForeign bool
+}
+
+// take reads the result of one event.
+func (r *results) take(id, value []byte) {
+	i := r.next
+	if i >= len(r.ids) || !bytes.Equal(r.ids[i], id) {
+		if r.places == nil {
+			r.places = make(map[string]int, len(r.ids))
+			for place, id := range r.ids {
+				r.places[string(id)] = place
+			}
+		}
+		var sent bool
+		if i, sent = r.places[string(id)]; !sent {
+			r.isForeign = true
+			return
+		}
+	}
+	r.next = i + 1
+	r.fates[i] = fate(value)
+}
+
+var plainOK = []byte(`{"result":"ok"}`)
+
+// fate reads one result. A word that is not known says nothing.
+func fate(value []byte) delivery.Fate {
+	if bytes.Equal(value, plainOK) {
+		return delivery.Fate{Outcome: delivery.Accepted}
+	}
+	var said struct{ Result, Details string }
+	err := jsonb.Object(value, func(key, value []byte) {
+		switch string(key) {
+		case "result":
+			said.Result = text(value)
+		case "details":
+			said.Details = text(value)
+		}
+	})
+	switch {
+	case err != nil || said.Result == "":
+		return delivery.Fate{Outcome: delivery.Unsure, Reason: "a result without a word"}
+	case said.Result == "ok":
+		return delivery.Fate{Outcome: delivery.Accepted, Reason: said.Details}
+	case said.Result == "warning":
+		return delivery.Fate{Outcome: delivery.Accepted, Reason: or(said.Details, "warning")}
+	case said.Result == "drop":
+		return delivery.Fate{Outcome: delivery.Refused, Reason: or(said.Details, "no_reason")}
+	case said.Result == "retry":
+		return delivery.Fate{Outcome: delivery.Again, Reason: said.Details}
+	}
+	return delivery.Fate{Outcome: delivery.Unsure, Reason: said.Result}
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func text(value []byte) (s string) {
+	_ = json.Unmarshal(value, &s) // another type is no word
+	return s
+}
+
+// Error is what the endpoint says of a request that it refuses as a whole.
+type Error struct {
+	Tag         string `json:"error"` // empty: the answer is not of this endpoint
+	Description string `json:"error_description"`
+}
+
+// ParseError reads an error.
+func ParseError(body []byte) (e Error) {
+	if json.Unmarshal(body, &e) != nil {
+		return Error{}
+	}
+	return e
+}
+
+// IsEmptyBatch reports whether the endpoint has answered a request without events, as only it does.
+func (e Error) IsEmptyBatch() bool { return e.Tag == "empty_batch" }
+
+// IsAboutRequest reports whether the service refuses a request whatever its events are. Other
+// refusals can be about one event.
+func (e Error) IsAboutRequest() bool {
+	switch e.Tag {
+	case "missing_required_headers", "invalid_header_value", "invalid_query_param", "missing_query_params",
+		"empty_body", "empty_batch", "invalid_batch", "request_decoding_error":
+		return true
+	}
+	return false
+}
+
+// IsQuota reports whether the plan's limit is reached.
+func (e Error) IsQuota() bool { return e.Tag == "billing_limit_exceeded" }

@@ -1,0 +1,93 @@
+package capturev1
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+)
+
+func sent(n int) (ids [][]byte) {
+	for i := range n {
+		ids = append(ids, fmt.Appendf(nil, "0191c0de-0000-5000-8000-%012d", i))
+	}
+	return ids
+}
+
+func TestFates(t *testing.T) {
+	ids := sent(9)
+	said := []string{
+		`{"result":"ok"}`, `{"result":"ok","details":"person_processing_disabled"}`, `{"result":"warning"}`,
+		`{"result":"warning","details":"person_processing_disabled"}`, `{"result":"drop","details":"event_name_too_long"}`, `{"result":"drop"}`,
+		`{"result":"retry","details":"not_persisted"}`, `{"result":"limited"}`, `{"details":"x"}`,
+	}
+	want := []delivery.Fate{
+		{Outcome: delivery.Accepted}, {Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Accepted, Reason: "warning"},
+		{Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Refused, Reason: "event_name_too_long"},
+		{Outcome: delivery.Refused, Reason: "no_reason"}, {Outcome: delivery.Again, Reason: "not_persisted"},
+		{Outcome: delivery.Unsure, Reason: "limited"}, {Outcome: delivery.Unsure, Reason: "a result without a word"},
+	}
+	inOrder, backwards := []string{}, []string{}
+	for i, id := range ids {
+		member := fmt.Sprintf("%q:%s", id, said[i])
+		inOrder, backwards = append(inOrder, member), append([]string{member}, backwards...)
+	}
+	for _, members := range [][]string{inOrder, backwards} {
+		got, err := Fates([]byte(`{"results": {`+strings.Join(members, ", ")+`}, "more": 1}`), ids)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
+func TestEventsThatAreNotNamedAreMissing(t *testing.T) {
+	ids := sent(3)
+	got, err := Fates(fmt.Appendf(nil, `{"results":{%q:{"result":"ok"}}}`, ids[1]), ids)
+	require.NoError(t, err)
+	assert.Equal(t, []delivery.Fate{{}, {Outcome: delivery.Accepted}, {}}, got)
+	assert.Equal(t, delivery.Missing, got[0].Outcome)
+}
+
+func TestAnswersThatCannotBeTrusted(t *testing.T) {
+	ids := sent(2)
+	ok := `{"result":"ok"}`
+	for name, body := range map[string]string{
+		"empty":               ``,
+		"HTML":                `<html>`,
+		"a word of /batch/":   `{"status":"Ok"}`,
+		"results of a list":   `{"results":[]}`,
+		"results of null":     `{"results":null}`,
+		"cut":                 fmt.Sprintf(`{"results":{%q:%s`, ids[0], ok),
+		"foreign":             fmt.Sprintf(`{"results":{%q:%s,%q:%s,"0191c0de-0000-5000-8000-00000000ffff":%s}}`, ids[0], ok, ids[1], ok, ok),
+		"an event twice":      fmt.Sprintf(`{"results":{%q:%s,%q:{"result":"drop"}}}`, ids[0], ok, ids[0]),
+		"results twice":       fmt.Sprintf(`{"results":{%q:%s},"results":{%q:%s}}`, ids[0], ok, ids[1], ok),
+		"another text behind": fmt.Sprintf(`{"results":{%q:%s}} x`, ids[0], ok),
+	} {
+		_, err := Fates([]byte(body), ids)
+		assert.Error(t, err, name)
+	}
+}
+
+func TestAnswerWithManyResultsFits(t *testing.T) {
+	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
+	assert.Greater(t, MostBytes(10_000), int64(10_000*len(longest)))
+}
+
+func TestErrors(t *testing.T) {
+	assert.True(t, ParseError([]byte(`{"error":"empty_batch","error_description":"…"}`)).IsEmptyBatch())
+	assert.False(t, ParseError([]byte(`{"error":"duplicate_event_uuid"}`)).IsAboutRequest())
+	assert.True(t, ParseError([]byte(`{"error":"invalid_batch"}`)).IsAboutRequest())
+	assert.True(t, ParseError([]byte(`{"error":"billing_limit_exceeded"}`)).IsQuota())
+	for _, other := range []string{``, `<html>`, `[]`, `{"error":1}`, `{"type":"x"}`} {
+		assert.Zero(t, ParseError([]byte(other)), other)
+	}
+}
+
+func TestAround(t *testing.T) {
+	prefix, suffix := Around(time.Date(2026, 11, 22, 15, 0, 0, 5e6, time.FixedZone("", 7200)))
+	assert.JSONEq(t, `{"created_at":"2026-11-22T13:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
+}

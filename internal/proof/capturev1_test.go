@@ -1,0 +1,155 @@
+package proof_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// mixedAnswers are those of a server that answers 30 % of the events with something else than ok.
+type mixedAnswers struct {
+	mu      sync.Mutex
+	visited map[uuid.UUID]bool
+}
+
+// kindOf is what becomes of an event, whenever it is sent: a number from 0 to 99.
+func kindOf(id uuid.UUID) int { return int(id[3]) * 100 / 256 }
+
+const (
+	mixedDrop    = 8  // below: dropped
+	mixedUnknown = 14 // below: an unknown word
+	mixedSilent  = 16 // below: never named
+	mixedAbsent  = 23 // below: not named at first
+	mixedRetry   = 30 // below: asked for again at first
+)
+
+func (m *mixedAnswers) of(_ int, e hogapitest.StoredEvent) hogapitest.Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	again, stored := m.visited[e.UUID], e.UUID[4]%2 == 0
+	m.visited[e.UUID] = true
+	switch kind := kindOf(e.UUID); {
+	case kind < mixedDrop:
+		return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
+	case kind < mixedUnknown:
+		return hogapitest.Result{Result: "limited", Stored: stored}
+	case kind < mixedSilent:
+		return hogapitest.Result{Absent: true, Stored: stored}
+	case kind < mixedAbsent && !again:
+		return hogapitest.Result{Absent: true, Stored: stored}
+	case kind < mixedRetry && !again:
+		return hogapitest.Result{Result: "retry", Details: "not_persisted"}
+	}
+	return hogapitest.Result{}
+}
+
+// requireMixed demands that ledger, receipt and reject file agree exactly on n events of a mixed server.
+func requireMixed(t *testing.T, server *hogapitest.Server, r hogapi.Receipt, rejectFile string, n int) {
+	t.Helper()
+	var acknowledged []uuid.UUID
+	reasons, mayBeThere := map[uuid.UUID]string{}, map[uuid.UUID]bool{}
+	dropped, unconfirmed := 0, 0
+	for _, id := range testevents.IDs(n) {
+		switch kind := kindOf(id); {
+		case kind < mixedDrop:
+			dropped++
+			reasons[id] = "drop_event_restriction_drop"
+		case kind < mixedSilent:
+			unconfirmed++
+			reasons[id] = "unconfirmed"
+			mayBeThere[id] = true
+		default:
+			acknowledged = append(acknowledged, id)
+		}
+	}
+	testevents.RequireBalanced(t, r)
+	require.Equal(t, hogapi.ProtocolV1, r.Protocol)
+	require.EqualValues(t, n, r.Read)
+	require.EqualValues(t, len(acknowledged), r.Acknowledged)
+	require.EqualValues(t, dropped, r.Rejected)
+	require.EqualValues(t, unconfirmed, r.Unconfirmed)
+	require.EqualValues(t, dropped, r.Rejects["drop_event_restriction_drop"])
+	require.Zero(t, r.Pending)
+	require.Equal(t, digestOf(acknowledged), r.Digest)
+
+	ledger := server.Ledger()
+	require.Empty(t, ledger.Missing(acknowledged), "lost")
+	require.Empty(t, ledger.Changed(), "duplicates that are not the same")
+	for e := range ledger.Events() {
+		require.True(t, mayBeThere[e.UUID] || reasons[e.UUID] == "", "an event that is rejected was stored")
+	}
+
+	file, err := os.Open(rejectFile)
+	require.NoError(t, err)
+	defer file.Close()
+	found := map[uuid.UUID]string{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			UUID   uuid.UUID
+			Reject struct{ Reason string } `json:"$reject"`
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+		found[line.UUID] = line.Reject.Reason
+	}
+	require.Equal(t, reasons, found, "the reject file")
+}
+
+// Answers in which 30 % of the events are dropped, asked for again, not named, or given an unknown word: ledger, receipt and rejects
+// agree exactly, and nothing final is asked for again.
+func TestMixedAnswersOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	server, folder := hogapitest.New(), t.TempDir()
+	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
+	server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
+	receipt, err := server.Client(t).Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+		ID: "proof", Rate: hogapi.Unpaced, MaxRejectShare: -1,
+		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")),
+	})
+	require.NoError(t, err)
+	requireMixed(t, server, receipt, filepath.Join(folder, "rejects"), n)
+	assert.Empty(t, server.Breaches())
+	server.ClearScript(ops.Capture)
+
+	// What is unconfirmed is imported again, as it was.
+	again, err := server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), nil), &hogapi.ImportOptions{ID: "proof", Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+	assert.Equal(t, receipt.Rejected+receipt.Unconfirmed, again.Acknowledged)
+	assert.Equal(t, n, server.Ledger().Unique())
+	assert.Empty(t, server.Ledger().Changed())
+}
+
+// The same while the import is killed again and again.
+func TestKilledDuringMixedAnswers(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	kills := sized(20, 200)
+	bench := &killBench{server: hogapitest.New()}
+	bench.open(t, goodLines(n), n)
+	bench.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16} // each batch waits a second for its rest
+	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
+	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
+	random := randomMoments(t)
+	for k := range kills {
+		bench.killAt(t, random, int(float64(n)*(float64(k)+random.Float64())/float64(kills+1)))
+	}
+	report := runChild(t, bench.task)
+	require.Empty(t, report.Error)
+	requireMixed(t, bench.server, report.Receipt, bench.task.rejects(), n)
+	for _, b := range bench.server.Breaches() {
+		require.NotEqual(t, hogapitest.DutyProtocol, b.Duty, strings.TrimSpace(b.String()))
+	}
+}

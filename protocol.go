@@ -1,0 +1,158 @@
+package hogapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/capturev1"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Protocol is how events are sent. One import never mixes two: its checkpoint remembers.
+type Protocol string
+
+// Protocols.
+const (
+	ProtocolAuto  Protocol = ""      // capture v1 where the server has it, otherwise /batch/; asked once before the first event
+	ProtocolV1    Protocol = "v1"    // POST /i/v1/analytics/events: the answer names the fate of each event
+	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
+)
+
+// protocol is one way to send events: what a request is made of, and what its answer says of the
+// events.
+type protocol interface {
+	name() Protocol
+	rules() wire.Protocol // for the gate and the form of events
+	operation() operation
+	around(begun time.Time) (prefix, suffix []byte) // of the events in a body
+	header(h http.Header, of *delivery.Request)     // adds what the request needs
+	mostBytes(events int) int64                     // of an answer
+	// success judges a 2xx. With a reason, the import stops.
+	success(r captureAnswer, of *delivery.Request) (delivery.Answer, StopReason)
+	// refusal judges a 400 or 413 of the service. Without a reason, the request is halved.
+	refusal(r captureAnswer) StopReason
+}
+
+func (c *core) protocol(p Protocol) protocol {
+	switch p {
+	case ProtocolV1:
+		return captureV1{c}
+	case ProtocolBatch:
+		return batchEndpoint{c}
+	default:
+		return nil
+	}
+}
+
+// rulesOf are the gate's rules where nobody is asked: a check does not know how events will be sent.
+var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
+
+// isDecided reports whether it is known how events are sent.
+func (p *pipeline) isDecided() bool {
+	select {
+	case <-p.decided:
+		return true
+	default:
+		return false
+	}
+}
+
+// decide settles how events are sent.
+func (p *pipeline) decide(how protocol) {
+	p.protocol = how
+	gate := wire.NewGate(p.set.gate.rules(how.rules(), p.core.now))
+	p.encoders.New = func() any { return &encoder{Encoder: wire.NewEncoder(gate, p.stamps, p.seed)} }
+	close(p.decided)
+}
+
+// encoder returns one once it is known how events are sent. The first call asks for it.
+func (p *pipeline) encoder(ctx context.Context, wait bool) (*encoder, error) {
+	p.asking.Do(func() {
+		if !p.isDecided() {
+			go p.negotiate()
+		}
+	})
+	if !wait && !p.isDecided() {
+		if err := p.whyClosed(); err != nil {
+			return nil, err
+		}
+		return nil, ErrFull
+	}
+	select {
+	case <-p.decided:
+	case <-p.accepting.Done():
+		return nil, p.whyClosed()
+	case <-ctx.Done():
+		return nil, notTaken(ctx)
+	}
+	enc, _ := p.encoders.Get().(*encoder)
+	return enc, nil
+}
+
+// negotiate asks the server how it takes events, and makes the answer durable: one import never mixes
+// two protocols.
+func (p *pipeline) negotiate() {
+	request := &delivery.Request{ID: uuid.New(), Begun: time.Now()}
+	var how protocol
+	err := p.sender.Ask(func(try int) (a delivery.Answer) {
+		request.Try = try
+		a, how = p.ask(request)
+		return a
+	})
+	if err == nil && p.committer.saver != nil {
+		keep := func() error { return p.committer.saver.decide(context.WithoutCancel(p.sending), how.name()) }
+		if failed := p.core.guard(keep); failed != nil {
+			err = &StopError{Reason: StopCheckpoint, Err: failed}
+		}
+	}
+	if err != nil {
+		p.stop(err)
+		return
+	}
+	p.decide(how)
+}
+
+// ask sends a request without events to capture v1, which refuses it with words of its own. A server
+// without that endpoint knows no such path.
+func (p *pipeline) ask(request *delivery.Request) (delivery.Answer, protocol) {
+	v1 := captureV1{p.core}
+	prefix, suffix := v1.around(request.Begun)
+	body := string(prefix) + string(suffix)
+	header := http.Header{}
+	v1.header(header, request)
+	start := time.Now()
+	r := p.core.capturePost(p.posting, protocolOperation, textBody(body), header, v1.mostBytes(0))
+	a := p.judge(r, v1, request, time.Since(start))
+	settled := delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}
+	switch {
+	case r.Err != nil, a.Verdict == delivery.Wait, r.Status == http.StatusUnauthorized:
+		return a, nil
+	case r.Status == http.StatusBadRequest && capturev1.ParseError(r.Body).IsEmptyBatch():
+		return settled, v1
+	case r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed:
+		p.ledger.Count(string(WarnProtocol), 1)
+		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"
+		p.core.logger.WarnContext(p.sending, text, "status", r.Status)
+	}
+	return settled, batchEndpoint{p.core}
+}
+
+// judge is an answer in the terms of delivery.
+func (p *pipeline) judge(r captureAnswer, how protocol, of *delivery.Request, took time.Duration) delivery.Answer {
+	answered := p.answered.Load()
+	if r.Status != 0 {
+		p.answered.Store(true)
+	}
+	a := r.judge(how, of, answered)
+	a.Unreached = a.Unsent && !answered
+	a.Duration = took
+	if r.Err == nil {
+		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.core.now())
+	}
+	return a
+}

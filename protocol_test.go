@@ -1,0 +1,270 @@
+package hogapi_test
+
+import (
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// One question before the first event decides. Only the words of capture v1 mean capture v1.
+func TestProtocolIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options []hogapitest.Option
+		faults  []hogapitest.Fault
+		want    hogapi.Protocol
+		warned  int64
+		stop    hogapi.StopReason
+		asked   int
+	}{
+		"a server that has it":      {want: hogapi.ProtocolV1, asked: 1},
+		"one that has not":          {options: []hogapitest.Option{hogapitest.WithoutV1()}, want: hogapi.ProtocolBatch, asked: 1},
+		"405":                       {faults: []hogapitest.Fault{hogapitest.Status(405)}, want: hogapi.ProtocolBatch, asked: 1},
+		"a page":                    {faults: []hogapitest.Fault{hogapitest.HTML(200)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"an Ok":                     {faults: []hogapitest.Fault{hogapitest.Status(200, `{"status":"Ok"}`)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"another 400":               {faults: []hogapitest.Fault{hogapitest.Status(400, `{"error":"invalid_batch"}`)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"403":                       {faults: []hogapitest.Fault{hogapitest.Status(403)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"a redirect":                {faults: []hogapitest.Fault{redirect("https://elsewhere.example/")}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"401":                       {faults: []hogapitest.Fault{hogapitest.Status(401)}, stop: hogapi.StopUnauthorized, asked: 1},
+		"an outage":                 {faults: []hogapitest.Fault{hogapitest.Repeat(5, hogapitest.Status(503))}, want: hogapi.ProtocolV1, asked: 6},
+		"no connection at first":    {faults: []hogapitest.Fault{hogapitest.Refuse(), hogapitest.CutBefore(), hogapitest.CutAfter()}, want: hogapi.ProtocolV1, asked: 4},
+		"429":                       {faults: []hogapitest.Fault{hogapitest.RateLimit("7")}, want: hogapi.ProtocolV1, asked: 2},
+		"a long outage":             {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Status(503))}, stop: hogapi.StopNoProgress},
+		"a host that never answers": {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Refuse())}, stop: hogapi.StopUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := hogapitest.New(test.options...)
+				client := server.Client(t)
+				server.Script(ops.Protocol, test.faults...)
+				receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "ask", Rate: hogapi.Unpaced})
+				if test.asked > 0 {
+					assert.Len(t, server.Calls(ops.Protocol), test.asked)
+				}
+				if test.stop != "" {
+					assert.Equal(t, test.stop, stopOf(t, err).Reason, "%v", err)
+					assert.Zero(t, receipt.Read)
+					assert.Zero(t, server.Ledger().Len())
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, test.want, receipt.Protocol)
+				assert.Equal(t, test.warned, receipt.Warnings[hogapi.WarnProtocol])
+				assert.EqualValues(t, 100, receipt.Acknowledged)
+				requireWhole(t, server, 100)
+				for _, r := range server.Ledger().Requests() {
+					assert.Equal(t, test.want == hogapi.ProtocolV1, r.V1 != nil)
+				}
+				assert.Empty(t, server.Breaches())
+			})
+		})
+	}
+}
+
+// Nobody asks where the options or the checkpoint say it.
+func TestProtocolThatIsKnownIsNotAsked(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
+		server := hogapitest.New()
+		options := hogapi.ImportOptions{ID: "known", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
+		for n := range 2 {
+			receipt, err := server.Client(t).Import(t.Context(), numbered(10*(n+1)), &options)
+			require.NoError(t, err)
+			assert.Equal(t, protocol, receipt.Protocol)
+			options.Delivery.Protocol = hogapi.ProtocolAuto
+		}
+		assert.Empty(t, server.Calls(ops.Protocol))
+		assert.Empty(t, server.Breaches())
+	}
+}
+
+// One import never mixes two protocols, whatever becomes of the server.
+func TestImportKeepsItsProtocol(t *testing.T) {
+	t.Parallel()
+	checkpoint := &memoryCheckpoint{}
+	options := func(p hogapi.Protocol) *hogapi.ImportOptions {
+		return &hogapi.ImportOptions{ID: "keeps", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: p}}
+	}
+	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(10), options(hogapi.ProtocolAuto))
+	require.NoError(t, err)
+
+	old := hogapitest.New(hogapitest.WithoutV1())
+	receipt, err := old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
+	assert.Equal(t, hogapi.StopNotFound, stopOf(t, err).Reason, "it does not change to /batch/")
+	assert.Zero(t, old.Ledger().Len())
+	assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
+
+	_, err = old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolBatch))
+	var input *hogapi.InputError
+	require.ErrorAs(t, err, &input)
+	assert.Equal(t, "Delivery.Protocol", input.Field)
+	assert.Contains(t, input.Want, `"v1", which the import began with`)
+
+	newer := hogapitest.New()
+	receipt, err = newer.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
+	require.NoError(t, err)
+	assert.EqualValues(t, 20, receipt.Acknowledged)
+	assert.Equal(t, 10, newer.Ledger().Len())
+}
+
+// A checkpoint of a release that knew /batch/ only continues there.
+func TestOlderCheckpointStaysWithBatch(t *testing.T) {
+	t.Parallel()
+	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
+	options := &hogapi.ImportOptions{ID: "older", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}}
+	_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+	require.NoError(t, err)
+	changeState(t, checkpoint, func(state string) string {
+		return strings.Replace(strings.Replace(state, `"version":3`, `"version":2`, 1), `"protocol":"batch",`, "", 1)
+	})
+	options.Delivery.Protocol = hogapi.ProtocolAuto
+	receipt, err := server.Client(t).Import(t.Context(), numbered(20), options)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ProtocolBatch, receipt.Protocol)
+	assert.Empty(t, server.Calls(ops.Protocol))
+	assert.Empty(t, server.Breaches())
+}
+
+// The protocol is durable before the first event is sent: a run that is killed before its first
+// commit has sent by it too.
+func TestProtocolIsSavedBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
+		server.Script(ops.Capture, hogapitest.CutAfter(), hogapitest.Always(hogapitest.Status(503)))
+		options := &hogapi.ImportOptions{ID: "first", Checkpoint: checkpoint, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxTries: 3}}
+		_, err := server.Client(t).Import(t.Context(), numbered(10), options)
+		require.Error(t, err)
+		require.Positive(t, server.Ledger().Len(), "the service has them, and nothing is committed")
+		server.ClearScript(ops.Capture)
+		server.Script(ops.Protocol, hogapitest.Always(hogapitest.Status(404)))
+		receipt, err := server.Client(t).Import(t.Context(), numbered(10), options)
+		server.ClearScript(ops.Protocol)
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
+		for _, b := range server.Breaches() {
+			assert.NotEqual(t, hogapitest.DutyProtocol, b.Duty, "%s", b)
+		}
+	})
+	failing := &memoryCheckpoint{}
+	server := hogapitest.New()
+	_, err := server.Client(t).Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "first", Checkpoint: failsAt(failing, 2)})
+	assert.Equal(t, hogapi.StopCheckpoint, stopOf(t, err).Reason)
+	assert.Zero(t, server.Ledger().Len())
+}
+
+// failsAt is a checkpoint whose n-th save fails.
+func failsAt(c hogapi.Checkpointer, n int) hogapi.Checkpointer { return &killed{c, n - 1} }
+
+// A TryEnqueue that would have to wait for the answer takes nothing.
+func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
+		require.NoError(t, err)
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrFull)
+		time.Sleep(2 * time.Second) // virtual
+		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, receipt.Acknowledged)
+	})
+}
+
+// Capture v1 refuses a request with an id twice.
+func TestNoEqualUUIDsInARequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+		require.NoError(t, err)
+		ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
+		for i := range 12 {
+			ev := numberedEvent(i + 1)
+			ev.UUID = ids[i%3]
+			require.NoError(t, capture.Enqueue(t.Context(), ev))
+		}
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 12, receipt.Acknowledged)
+		assert.Len(t, server.Calls(ops.Capture), 4)
+		assert.Equal(t, 3, server.Ledger().Unique())
+	})
+}
+
+type plainGzip struct{}
+
+func (plainGzip) Encoding() string             { return "gzip" }
+func (plainGzip) NewWriter() hogapi.BodyWriter { return gzip.NewWriter(nil) }
+
+// Bodies are compressed as the options say, for /batch/ with gzip always.
+func TestEncoders(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		delivery hogapi.DeliveryOptions
+		want     string
+	}{
+		{hogapi.DeliveryOptions{}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Gzip()}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: plainGzip{}}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd()}, "zstd"},
+		{hogapi.DeliveryOptions{NoCompression: true}, ""},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), Protocol: hogapi.ProtocolBatch}, "gzip"},
+	} {
+		var encodings []string
+		server := hogapitest.New()
+		inner := server.Transport()
+		client := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.ContentLength > 300 {
+				encodings = append(encodings, r.Header.Get("Content-Encoding"))
+			}
+			return inner.RoundTrip(r)
+		})}))
+		test.delivery.Lanes = 1
+		receipt, err := client.Import(t.Context(), numbered(500), &hogapi.ImportOptions{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
+		require.NoError(t, err)
+		assert.EqualValues(t, 500, receipt.Acknowledged)
+		requireWhole(t, server, 500)
+		require.NotEmpty(t, encodings)
+		for _, e := range encodings {
+			assert.Equal(t, test.want, e)
+		}
+	}
+}
+
+func TestProtocolOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	client := hogapitest.New().Client(t)
+	for field, d := range map[string]hogapi.DeliveryOptions{
+		"Delivery.Protocol": {Protocol: "v2"},
+		"Delivery.Encoder":  {Encoder: hogapi.Zstd(), NoCompression: true},
+	} {
+		_, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: d})
+		var input *hogapi.InputError
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, field, input.Field)
+	}
+	_, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Encoder: (*brokenEncoder)(nil)}})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+}
+
+type brokenEncoder struct{}
+
+func (*brokenEncoder) Encoding() string             { panic(errors.New("nil")) }
+func (*brokenEncoder) NewWriter() hogapi.BodyWriter { return nil }
