@@ -11,7 +11,7 @@ import (
 type Record struct {
 	Raw      []byte   // a JSON value, valid until the next record is asked for
 	Position Position // the name of its file or table, and its number there, counted from 1
-	Err      error    // why there is none, such as text that is not UTF-8: it becomes a reject
+	Err      error    // why Raw is no record, such as text that is not UTF-8: it becomes a reject
 }
 
 // RecordSource is [FileSource] for records that read gives in a way of its own, such as those of a binary

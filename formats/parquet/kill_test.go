@@ -83,6 +83,7 @@ func TestKilledAtRandom(t *testing.T) {
 	defer web.Close()
 	folder := t.TempDir()
 	args := []string{web.URL, folder, writeParquet(t, "a.parquet", exports(0, n*2/3), 700), writeParquet(t, "b.parquet", exports(n*2/3, n), 900)}
+	killed := 0
 	for k := range kills {
 		child := exec.Command(os.Args[0]) //nolint:gosec // this program
 		child.Env = append(os.Environ(), childVariable+"="+strings.Join(args, "\n"))
@@ -91,14 +92,20 @@ func TestKilledAtRandom(t *testing.T) {
 		require.NoError(t, child.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- child.Wait() }()
-		place := n*k/(kills+1) + rand.IntN(n/(kills+1)) //nolint:gosec // a moment
+		place := n*k/(kills+2) + rand.IntN(n/(kills+2)) //nolint:gosec // a moment
 		for settledIn(t, folder) < place && len(ended) == 0 {
 			time.Sleep(200 * time.Microsecond)
 		}
 		time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond) //nolint:gosec // the same
-		require.NoError(t, child.Process.Kill(), out.String())
-		require.Error(t, <-ended, "killed in time: %s", out.String())
+		_ = child.Process.Kill()
+		if err := <-ended; err != nil {
+			require.ErrorContains(t, err, "signal: killed", out.String())
+			killed++
+		} else { // it was done
+			require.Equal(t, n, settledIn(t, folder))
+		}
 	}
+	require.GreaterOrEqual(t, killed, kills*9/10)
 	receipt, err := importFiles(t.Context(), args)
 	require.NoError(t, err)
 	require.EqualValues(t, n, receipt.Acknowledged)
@@ -111,5 +118,5 @@ func TestKilledAtRandom(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, n, want.Ledger().Unique())
 	require.Equal(t, storedOf(want), storedOf(server))
-	t.Logf("%d kills, %d events sent twice", kills, server.Ledger().Duplicates())
+	t.Logf("%d kills, %d events sent twice", killed, server.Ledger().Duplicates())
 }

@@ -17,7 +17,10 @@ var packages = []struct{ dir, file string }{
 	{"hogapitest", "api/hogapitest.txt"},
 	{"ops", "api/ops.txt"},
 	{"formats", "api/formats.txt"},
+	{"formats/ga4", "api/formats-ga4.txt"},
 	{"formats/generic", "api/formats-generic.txt"},
+	{"formats/posthogexport", "api/formats-posthogexport.txt"},
+	{"formats/segment", "api/formats-segment.txt"},
 }
 
 func main() {
