@@ -63,7 +63,7 @@ func (g *generator) row(name string, at time.Time) object {
 	params := []object{
 		g.param("page_location", "string_value", "https://shop.example/?n="+g.Hex(6)),
 		g.param("ga_session_id", "int_value", g.number(at.Unix())),
-		g.param("firebase_screen_id", "int_value", g.number(int64(g.Uint64()))), //nolint:gosec // any 64 bits
+		g.param("firebase_screen_id", "int_value", g.number(int64(g.Uint64()))),
 		g.param("ratio", "double_value", g.float(float64(g.IntN(100))/8)),
 		g.param("source", "string_value", g.Pick("news", "(direct)", "(not set)", "")),
 	}

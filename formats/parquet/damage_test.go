@@ -59,10 +59,10 @@ func TestDamaged(t *testing.T) {
 	t.Parallel()
 	path := writeParquet(t, "good.parquet", exports(0, 500), 100)
 	want := eventsOf(t, parquet.FileSource(posthogexport.Format(nil), nil, path), hogapi.Position{})
-	good, err := os.ReadFile(path) //nolint:gosec // of the test
+	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	footer := int(binary.LittleEndian.Uint32(good[len(good)-8:]))
-	random := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // of a test
+	random := rand.New(rand.NewPCG(3, 3))
 	stopped := 0
 	for range 300 {
 		content, at := bytes.Clone(good), 4+random.IntN(len(good)-16-footer)
@@ -115,7 +115,7 @@ func TestReplaced(t *testing.T) {
 	require.ErrorContains(t, err, "no position other.parquet#1")
 	_, err = readAll(t, nil, path, hogapi.Position{Key: at.Key, Offset: 51})
 	require.ErrorContains(t, err, "rows.parquet")
-	content, err := os.ReadFile(writeParquet(t, "rows.parquet", exports(1, 51), 100)) //nolint:gosec // of the test
+	content, err := os.ReadFile(writeParquet(t, "rows.parquet", exports(1, 51), 100))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	_, err = readAll(t, nil, path, at)

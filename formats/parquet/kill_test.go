@@ -59,7 +59,7 @@ func importFiles(ctx context.Context, args []string) (hogapi.Receipt, error) {
 // settledIn is how many records a checkpoint covers.
 func settledIn(t *testing.T, folder string) int {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(folder, "checkpoint")) //nolint:gosec // of the test
+	raw, err := os.ReadFile(filepath.Join(folder, "checkpoint"))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}
@@ -85,18 +85,18 @@ func TestKilledAtRandom(t *testing.T) {
 	args := []string{web.URL, folder, writeParquet(t, "a.parquet", exports(0, n*2/3), 700), writeParquet(t, "b.parquet", exports(n*2/3, n), 900)}
 	killed := 0
 	for k := range kills {
-		child := exec.Command(os.Args[0]) //nolint:gosec // this program
+		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childVariable+"="+strings.Join(args, "\n"))
 		var out bytes.Buffer
 		child.Stdout, child.Stderr = &out, &out
 		require.NoError(t, child.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- child.Wait() }()
-		place := n*k/(kills+2) + rand.IntN(n/(kills+2)) //nolint:gosec // a moment
+		place := n*k/(kills+2) + rand.IntN(n/(kills+2))
 		for settledIn(t, folder) < place && len(ended) == 0 {
 			time.Sleep(200 * time.Microsecond)
 		}
-		time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond) //nolint:gosec // the same
+		time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond)
 		_ = child.Process.Kill()
 		if err := <-ended; err != nil {
 			require.ErrorContains(t, err, "signal: killed", out.String())

@@ -70,7 +70,7 @@ func TestMemory(t *testing.T) {
 		rows *= 10
 	}
 	path := filepath.Join(t.TempDir(), "large.parquet")
-	file, err := os.Create(path) //nolint:gosec // of the test
+	file, err := os.Create(path)
 	require.NoError(t, err)
 	w := parquetgo.NewGenericWriter[exported](file, parquetgo.PageBufferSize(1<<20), parquetgo.ColumnPageBuffers(parquetgo.NewFileBufferPool(t.TempDir(), "pages")))
 	text := strings.Repeat("0123456789abcdef", 56)
@@ -85,7 +85,7 @@ func TestMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 
-	child := exec.Command(os.Args[0]) //nolint:gosec // this program
+	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), memoryVariable+"="+path)
 	begun := time.Now()
 	out, err := child.CombinedOutput()

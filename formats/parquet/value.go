@@ -63,6 +63,7 @@ func appenderOf(t parquetgo.Type) appender {
 		}
 	case parquetgo.Double:
 		return func(dst []byte, v parquetgo.Value) ([]byte, error) { return appendFloat(dst, v.Double(), 64), nil }
+	case parquetgo.ByteArray, parquetgo.FixedLenByteArray:
 	}
 	return appendBytes
 }
@@ -111,7 +112,7 @@ func appendDate(dst []byte, v parquetgo.Value) ([]byte, error) {
 func appendInt96(dst []byte, v parquetgo.Value) ([]byte, error) {
 	const day, julian1970 = 24 * 60 * 60, 2_440_588
 	i := v.Int96()
-	nanos := int64(uint64(i[1])<<32 | uint64(i[0])) //nolint:gosec // as it is stored
+	nanos := int64(uint64(i[1])<<32 | uint64(i[0]))
 	return appendTime(dst, time.Unix((int64(i[2])-julian1970)*day, nanos)), nil
 }
 
@@ -128,7 +129,7 @@ func decimals(scale int) appender {
 			raw := v.ByteArray()
 			n.SetBytes(raw)
 			if len(raw) > 0 && raw[0]&0x80 != 0 { // two's complement
-				n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw)))) //nolint:gosec // a length
+				n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw))))
 			}
 		}
 		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)

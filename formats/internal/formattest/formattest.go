@@ -72,7 +72,7 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 // with the flag -update.
 func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", fixture))
+	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
 	require.NoError(t, err)
 	var got []Record
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
@@ -195,7 +195,7 @@ func Size() int {
 // BenchmarkConvert measures a format and json.Unmarshal into a map on the lines of a fixture.
 func BenchmarkConvert(b *testing.B, format hogapi.Format, fixture string) {
 	b.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", fixture))
+	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
 	require.NoError(b, err)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	run := func(name string, do func(line []byte)) {

@@ -16,11 +16,11 @@ func Number(raw []byte) []byte {
 	if IsText(raw) {
 		digits = raw[1 : len(raw)-1]
 	}
-	if len(digits) == 0 || digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') || jsonb.Valid(digits) != nil {
+	if len(digits) == 0 || digits[0] <= ' ' || !isDigit(digits[len(digits)-1]) || jsonb.Valid(digits) != nil {
 		return raw
 	}
 	for i, c := range digits {
-		if (c < '0' || c > '9') && (i > 0 || c != '-') {
+		if !isDigit(c) && (i > 0 || c != '-') {
 			return digits // a fraction or an exponent
 		}
 	}
@@ -32,6 +32,8 @@ func Number(raw []byte) []byte {
 	}
 	return append(append([]byte{'"'}, digits...), '"')
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // Int is a whole number that may be written as a text, or with a fraction of zeros or an exponent.
 func Int(raw []byte) (n int64, ok bool) {
