@@ -62,6 +62,7 @@ type converter struct {
 	setOnce []byte
 
 	distinctID string
+	anonymous  string // the $anon_distinct_id of the properties
 }
 
 func newConverter(o Options) *converter {
@@ -82,6 +83,9 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	}
 	if err := c.properties(ev.DistinctID); err != nil {
 		return nil, fmt.Errorf("properties: %w", err)
+	}
+	if ev.Name == "$identify" && c.anonymous != ev.DistinctID {
+		ev.AnonymousID = c.anonymous
 	}
 	ev.RawProperties = c.out.JSON()
 	return []hogapi.Event{ev}, nil
@@ -131,7 +135,7 @@ func (c *converter) properties(distinctID string) error {
 		raw = []byte(props.Text(raw))
 	}
 	c.out.Begin()
-	c.set, c.setOnce, c.distinctID = nil, nil, distinctID
+	c.set, c.setOnce, c.distinctID, c.anonymous = nil, nil, distinctID, ""
 	if !props.IsNone(raw) {
 		if err := jsonb.Object(raw, c.own); err != nil {
 			return err
@@ -168,6 +172,9 @@ func (c *converter) property(key, value []byte) {
 	}
 	if name == "distinct_id" && props.Text(value) == c.distinctID {
 		return // the import adds it
+	}
+	if name == "$anon_distinct_id" {
+		c.anonymous = props.Text(value)
 	}
 	c.out.Keep(prefix, name, value)
 }

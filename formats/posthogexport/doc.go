@@ -43,7 +43,8 @@
 //
 // The uuid is the row's. Persons are merged again by the $identify, $create_alias and $merge_dangerously
 // events among the rows: import all files from the beginning, oldest first. The gate refuses
-// $merge_dangerously unless GateOptions.AllowMergeDangerously says otherwise.
+// $merge_dangerously unless GateOptions.AllowMergeDangerously says otherwise. Event.AnonymousID is the
+// $anon_distinct_id of a $identify event, for formats.Links.
 //
 // No event is generated. Rows with $prev_pageview_pathname and $current_url, or with $heatmap_data, make the
 // service write further rows: see GateOptions.NoHeatmaps.
