@@ -93,7 +93,7 @@ func nth(i int) uint64 {
 	if i == 0 {
 		return 0
 	}
-	return 1<<32 + uint64(i) //nolint:gosec // an index
+	return 1<<32 + uint64(i)
 }
 
 // numberOfChild is the number of the i-th event that a mapping makes of one, or 0 if it is to be counted.
@@ -102,7 +102,7 @@ func (ev *Event) numberOfChild(i int) uint64 {
 		return ev.number
 	}
 	const mix = 0x9E3779B97F4A7C15
-	return (ev.number*mix + uint64(i)) | 1<<63 //nolint:gosec // an index
+	return (ev.number*mix + uint64(i)) | 1<<63
 }
 
 func (ev *Event) origin() Position {

@@ -162,7 +162,7 @@ func (w *binaryWriter) text(s string) {
 
 func (w *binaryWriter) time(at time.Time) {
 	w.b = binary.AppendVarint(w.b, at.Unix())
-	w.b = binary.AppendUvarint(w.b, uint64(at.Nanosecond())) //nolint:gosec // never below 0
+	w.b = binary.AppendUvarint(w.b, uint64(at.Nanosecond()))
 }
 
 func (w *binaryWriter) position(p Position) {
@@ -239,12 +239,12 @@ func (r *binaryReader) bytes() []byte {
 		}
 		return nil
 	}
-	return r.take(int(n - 1)) //nolint:gosec // within the data
+	return r.take(int(n - 1))
 }
 
 func (r *binaryReader) time() time.Time {
 	seconds, nanoseconds := r.varint(), r.uvarint()
-	return time.Unix(seconds, int64(nanoseconds%1e9)).UTC() //nolint:gosec // below a second
+	return time.Unix(seconds, int64(nanoseconds%1e9)).UTC()
 }
 
 func (r *binaryReader) position() Position {

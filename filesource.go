@@ -93,9 +93,10 @@ func (s *formatSource) check() error {
 
 // formatWalk makes the events of records.
 type formatWalk struct {
-	format Format
-	file   *lines.File // that equals is about
-	equals records.Equals
+	format  Format
+	file    *lines.File // that equals is about
+	equals  records.Equals
+	digests records.Digester
 }
 
 // begin forgets what was read before.
@@ -128,7 +129,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 	w.equals.Pass(at)
 	origin := Position{Key: made[0].UUID.String()} // of what a mapping makes of it
 	if isDerived {
-		digest := records.DigestOf(l.Text)
+		digest := w.digests.Of(l.Text)
 		origin = Position{Key: digest.String(), Offset: w.equals.Before(digest)}
 	}
 	for i := range made {

@@ -71,8 +71,7 @@ func rowsOf(n int) [][]string {
 
 func jsonRows(rows [][]string) (texts []string) {
 	for _, r := range rows {
-		text, _ := json.Marshal(map[string]string{"id": r[0], "who": r[1], "what": r[2], "at": r[3]})
-		texts = append(texts, string(text))
+		texts = append(texts, fmt.Sprintf(`{"at":%q,"id":%q,"what":%q,"who":%q}`, r[3], r[0], r[2], r[1]))
 	}
 	return texts
 }
@@ -171,6 +170,19 @@ func zipOf(t testing.TB, members map[string]string) string {
 			_, err = w.Write([]byte(text))
 			require.NoError(t, err)
 		}
+	}
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// twins is a zip file with two members of one name.
+func twins(t testing.TB) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for range 2 {
+		_, err := z.Create("same")
+		require.NoError(t, err)
 	}
 	require.NoError(t, z.Close())
 	return b.String()
@@ -277,6 +289,7 @@ func TestFilesThatStopAnImport(t *testing.T) {
 		"a hole in a line":           {lines + `{"a":"` + strings.Repeat("\x00", 20<<20), []string{"line ", "zeros"}},
 		"array with a hole":          {array[:len(array)-1] + strings.Repeat("\x00", 20), []string{"record ", "zeros"}},
 		"CSV with a hole":            {csv + strings.Repeat("\x00", 20<<20), []string{"zeros"}},
+		"a zip file with twins":      {twins(t), []string{"two members"}},
 		"Parquet":                    {"PAR1....", []string{"Parquet"}},
 		"UTF-16":                     {"\xff\xfe{\x00", []string{"UTF-16"}},
 	} {
@@ -297,6 +310,23 @@ func TestFilesThatStopAnImport(t *testing.T) {
 		onlyJSON.Layout = hogapi.LayoutJSON
 		_, err := hogapi.Check(t.Context(), hogapi.FileSource(onlyJSON, writeFile(t, "x", content)), &hogapi.ImportOptions{ID: "x"})
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// A sparse file of 30 GB costs neither its size in time nor in memory, whatever it begins with.
+func TestSparseFiles(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]string{"nothing": "", "lines": layouts["lines"](rowsOf(5)), "a line": `{"id":"`, "CSV": layouts["CSV"](rowsOf(5)), "array": "[{}", "a quote": "a,b\n\"c"} {
+		path := writeFile(t, "sparse.data", begin)
+		if err := os.Truncate(path, 30<<30); err != nil {
+			t.Skipf("no sparse files here: %v", err)
+		}
+		start := time.Now()
+		_, err := hogapi.Check(t.Context(), hogapi.FileSource(tableFormat, path), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1})
+		require.ErrorContains(t, err, "sparse.data", name)
+		require.ErrorContains(t, err, "zeros", name)
+		assert.Less(t, time.Since(start), 5*time.Second, name)
+		require.NoError(t, os.Remove(path))
 	}
 }
 

@@ -299,7 +299,7 @@ func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 	made := w.made(text, note)
 	for i := range made {
 		made[i].Origin = Position(note.From())
-		number := uint64(i) //nolint:gosec // an index
+		number := uint64(i)
 		if note.Format != "" {
 			number, made[i].number, made[i].format = nth(i), nth(i), note.Format
 		}

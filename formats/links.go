@@ -159,10 +159,10 @@ func (l links) read(ctx context.Context, byDevice *extsort.Sorter) error {
 		oldest[mark] = ev.Timestamp
 		device := digest(ev.AnonymousID)
 		key := extsort.Key{
-			Major: int64(binary.BigEndian.Uint64(device[:8])), //nolint:gosec // its bits
-			Minor: int32(binary.BigEndian.Uint32(device[8:])), //nolint:gosec // its bits
+			Major: int64(binary.BigEndian.Uint64(device[:8])),
+			Minor: int32(binary.BigEndian.Uint32(device[8:])),
 		}
-		p := pair{Anonymous: ev.AnonymousID, User: ev.DistinctID, Unix: ev.Timestamp.Unix(), Nanos: int32(ev.Timestamp.Nanosecond())} //nolint:gosec // below a second
+		p := pair{Anonymous: ev.AnonymousID, User: ev.DistinctID, Unix: ev.Timestamp.Unix(), Nanos: int32(ev.Timestamp.Nanosecond())}
 		if err := put(byDevice, key, p); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (s *SortedSource) Name() string { return "sorted " + s.source.Name() }
 func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
 
 // sortMemory is how many bytes are sorted in memory at once.
-const sortMemory = 20 << 20
+const sortMemory = 12 << 20
 
 // sortedKey is the key of the positions of a sorted source.
 const sortedKey = "sorted"
@@ -166,7 +166,7 @@ func endRun(sorter *extsort.Sorter, after hogapi.Position) error {
 
 // add adds an event, or why it cannot be kept. at is its time, or that of the event before.
 func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
-	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())} //nolint:gosec // below a second
+	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())}
 	err := sorter.Add(key, ev.AppendBinary)
 	if err == nil {
 		return nil

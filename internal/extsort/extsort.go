@@ -27,7 +27,10 @@ type Key struct {
 
 // Compare is below 0 where k comes first.
 func (k Key) Compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Major, other.Major), cmp.Compare(k.Minor, other.Minor))
+	if k.Major != other.Major {
+		return cmp.Compare(k.Major, other.Major)
+	}
+	return cmp.Compare(k.Minor, other.Minor)
 }
 
 const (
@@ -75,8 +78,8 @@ type item struct {
 
 const (
 	stateFile  = "sorted.json"
-	mostRuns   = 128      // that are merged at once
-	readBuffer = 64 << 10 // of each
+	mostRuns   = 256      // that are merged at once
+	readBuffer = 32 << 10 // of each
 	perItem    = 32       // bytes of an item besides its own
 )
 
@@ -174,7 +177,12 @@ func (s *Sorter) EndRun(after json.RawMessage) error {
 	if len(s.items) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(s.items, func(a, b item) int { return a.key.Compare(b.key) })
+	slices.SortFunc(s.items, func(a, b item) int { // of equal keys, the one that came first
+		if order := a.key.Compare(b.key); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.from, b.from)
+	})
 	w, err := s.create()
 	if err != nil {
 		return err
@@ -278,7 +286,7 @@ func (s *Sorter) nextToMerge(n int) (first int) {
 func (s *Sorter) create() (*runWriter, error) {
 	s.state.Made++
 	name := fmt.Sprintf("run-%06d", s.state.Made)
-	file, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // in the caller's folder
+	file, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -316,9 +324,9 @@ func (s *Sorter) Read(offset int64, yield func(text []byte, end int64) bool) err
 
 // appendHeader appends what stands before an item.
 func appendHeader(b []byte, key Key, size int) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(key.Major)) //nolint:gosec // its bits
-	b = binary.BigEndian.AppendUint32(b, uint32(key.Minor)) //nolint:gosec // its bits
-	return binary.BigEndian.AppendUint32(b, uint32(size))   //nolint:gosec // at most mostItem
+	b = binary.BigEndian.AppendUint64(b, uint64(key.Major))
+	b = binary.BigEndian.AppendUint32(b, uint32(key.Minor))
+	return binary.BigEndian.AppendUint32(b, uint32(size))
 }
 
 var errDamaged = errors.New("the sorted file is damaged: remove the folder to sort anew")

@@ -70,8 +70,8 @@ func (r *runReader) next() error {
 		}
 		return err
 	}
-	r.key.Major = int64(binary.BigEndian.Uint64(header[:]))  //nolint:gosec // its bits
-	r.key.Minor = int32(binary.BigEndian.Uint32(header[8:])) //nolint:gosec // its bits
+	r.key.Major = int64(binary.BigEndian.Uint64(header[:]))
+	r.key.Minor = int32(binary.BigEndian.Uint32(header[8:]))
 	size := int(binary.BigEndian.Uint32(header[keySize:]))
 	if size > mostItem {
 		return errDamaged

@@ -15,6 +15,11 @@ import (
 // readMembers gives the records of the members of a zip file after a place, in the order of their names.
 func (f *File) readMembers(ctx context.Context, after place, w Walk, begins map[string]string) (more bool, err error) {
 	members := membersOf(f.archive)
+	for i := range members[:max(0, len(members)-1)] {
+		if members[i].Name == members[i+1].Name {
+			return false, fmt.Errorf("the zip file has two members %q, which positions cannot tell apart: unpack it", members[i].Name)
+		}
+	}
 	first := 0
 	if after.member != "" || after.offset > 0 {
 		if first = slices.IndexFunc(members, func(m *zip.File) bool { return m.Name == after.member }); first < 0 {

@@ -151,7 +151,7 @@ func (f *File) openText() error {
 	if err != nil {
 		return err
 	}
-	return f.unpack(head, int64(f.member.CompressedSize64)) //nolint:gosec // which the archive has
+	return f.unpack(head, int64(f.member.CompressedSize64))
 }
 
 // unpack finds out what is packed, and how its records are divided.

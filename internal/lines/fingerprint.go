@@ -36,7 +36,7 @@ func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	if err != nil {
 		return Fingerprint{}
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // nothing was written
 	at, ok := file.(io.ReaderAt)
 	if !ok {
 		return Fingerprint{}

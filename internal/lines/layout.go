@@ -37,16 +37,14 @@ func (l Layout) of(head []byte, whole bool) (Layout, error) {
 			l = TSV
 		}
 	}
-	switch l {
-	case JSON:
-		if !isJSON {
-			return l, errors.New("the file is not JSON, which begins with { or [" + hintOf(head))
-		}
+	switch {
+	case l == JSON && !isJSON:
+		return l, errors.New("the file is not JSON, which begins with { or [" + hintOf(head))
+	case l == JSON:
 		return jsonLayout(head, whole), nil
-	case CSV:
-		if isJSON && len(head) > 0 {
-			return l, errors.New("the file is not CSV: it begins as JSON does")
-		}
+	case l == CSV && isJSON && len(head) > 0:
+		return l, errors.New("the file is not CSV: it begins as JSON does")
+	case l == CSV:
 		if first, _, _ := bytes.Cut(head, []byte{'\n'}); bytes.Count(first, []byte{';'}) > bytes.Count(first, []byte{','}) {
 			return semicolons, nil
 		}

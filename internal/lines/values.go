@@ -121,7 +121,7 @@ func (v *values) value() (Line, error) {
 // valueScan finds the end of a JSON value, which may come in pieces.
 type valueScan struct {
 	seen             int // bytes of the buffer
-	begun, isScalar  bool
+	isScalar         bool
 	inText, inEscape bool
 	depth            int
 }

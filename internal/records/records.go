@@ -4,6 +4,7 @@ package records
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -12,11 +13,16 @@ import (
 // Digest stands for a record: equal records have equal ones.
 type Digest [16]byte
 
-// DigestOf is the digest of a record in its canonical form. What is not JSON is taken as it is.
-func DigestOf(record []byte) Digest {
-	canonical, err := jsonb.Canonical(nil, record)
+// Digester makes digests. It is not safe for concurrent use. Its zero value is ready to use.
+type Digester struct{ canonical []byte }
+
+// Of is the digest of a record in its canonical form. What is not JSON is taken as it is.
+func (d *Digester) Of(record []byte) Digest {
+	canonical, err := jsonb.Canonical(d.canonical[:0], record)
 	if err != nil {
 		canonical = record
+	} else {
+		d.canonical = canonical
 	}
 	sum := sha256.Sum256(canonical)
 	return Digest(sum[:16])
@@ -37,10 +43,11 @@ type Equals struct {
 	newest  int64
 }
 
-// second has the records of one second.
+// second has the records of one second, by the first half of their digests: two different records that
+// share it are only numbered where they need not be.
 type second struct {
 	unix int64
-	seen map[Digest]int64
+	seen map[uint64]uint32
 }
 
 // most is how many different records a second may have until further ones are taken for new.
@@ -68,12 +75,12 @@ func (e *Equals) IsSettled() bool { return e.newest-e.oldest > 2 }
 
 // Before returns how many equal records were read before the one that was passed last, and counts it.
 func (e *Equals) Before(d Digest) (n int64) {
-	s := e.current()
-	n, isKnown := s.seen[d]
+	s, key := e.current(), binary.BigEndian.Uint64(d[:])
+	before, isKnown := s.seen[key]
 	if isKnown || len(s.seen) < most {
-		s.seen[d] = n + 1
+		s.seen[key] = before + 1
 	}
-	return n
+	return int64(before)
 }
 
 // current has the records of the second that was read last.
@@ -88,7 +95,7 @@ func (e *Equals) current() *second {
 		}
 	}
 	if free.unix = e.last; free.seen == nil {
-		free.seen = map[Digest]int64{}
+		free.seen = map[uint64]uint32{}
 	}
 	return free
 }

@@ -1,0 +1,63 @@
+package formats_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A report says what the format makes of files, what the project has on their days, and where to cut.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	var table strings.Builder
+	table.WriteString("id,distinct_id,timestamp,plan,event\n")
+	ids := []string{"ann@example.com", "4711", "0190a6a5-6f6c-7000-8000-000000000001", "a device"}
+	for i := range 40 {
+		at := longAgo.AddDate(0, 0, i/4)
+		fmt.Fprintf(&table, "%d,%s,%s,team,event %d\n", i%5, ids[i%4], at.Format(time.RFC3339), i%4)
+	}
+	table.WriteString("x,ann,never,team,e\n")
+	path := write(t, "table.csv", table.String())
+	format := generic.Format(&generic.Options{Columns: map[string]string{"id": generic.UUID}})
+	var known strings.Builder // what a live SDK has sent
+	for i := range 30 {
+		fmt.Fprintf(&known, `{"event":"live","distinct_id":"x","timestamp":%q}`+"\n", longAgo.AddDate(0, 0, 5+i/3).Format(time.RFC3339))
+	}
+	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(write(t, "live.jsonl", known.String())), &hogapi.ImportOptions{ID: "live", Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+
+	zone := time.FixedZone("UTC+2", 7200)
+	r, err := formats.Check(t.Context(), format, &formats.CheckOptions{Client: client, Zone: zone, Import: &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1}}, path)
+	require.NoError(t, err)
+	assert.EqualValues(t, []int64{40, 1, 40}, []int64{r.Good, r.Rejected, r.OwnUUIDs})
+	assert.Equal(t, map[string]int64{"e-mail": 10, "number": 10, "uuid": 10, "text": 10}, r.IDs)
+	assert.Equal(t, map[string]int64{"plan": 40}, r.Kept)
+	require.Len(t, r.Examples, 3)
+	assert.Contains(t, r.Examples[0].Before, `"plan":"team"`)
+	assert.Contains(t, r.Examples[0].After[0], `"event":"event 0"`)
+	require.Len(t, r.Held, 5)
+	assert.Equal(t, formats.HeldDay{Day: "2024-05-06", Project: 3, Files: 4}, r.Held[0])
+	assert.Equal(t, "2024-05-06", r.Cut())
+	assert.Positive(t, r.DoubleUUIDs.Count)
+	for _, want := range []string{`"plan" 40`, "2024-05-06", "import only what is before", "40 events", "billing", "format generic", "in UTC+2: from 2024-05-01T14:00:00+02:00"} {
+		assert.Contains(t, r.String(), want)
+	}
+
+	alone, err := formats.Check(t.Context(), format, nil, path)
+	require.NoError(t, err)
+	assert.Empty(t, alone.Held)
+	assert.Empty(t, alone.Cut())
+	_, err = formats.Check(t.Context(), hogapi.Format{}, nil, path)
+	require.Error(t, err)
+}

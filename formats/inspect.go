@@ -1,0 +1,100 @@
+package formats
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// inspector looks at conversions.
+type inspector struct {
+	mu     sync.Mutex
+	result CheckReport
+	names  map[string]bool // of the examples
+}
+
+func newInspector() *inspector {
+	return &inspector{names: map[string]bool{}, result: CheckReport{IDs: map[string]int64{}, Kept: map[string]int64{}}}
+}
+
+const (
+	mostKept     = 1000
+	mostExamples = 3
+	mostBefore   = 2000
+)
+
+// see notes a record and its events.
+func (i *inspector) see(record []byte, events []hogapi.Event) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	keys := keysOf(record)
+	for n := range events {
+		ev := &events[n]
+		i.result.IDs[formOf(ev.DistinctID)]++
+		if ev.UUID != uuid.Nil {
+			i.result.OwnUUIDs++
+		}
+		for name := range propertiesOf(ev) {
+			_, known := i.result.Kept[name]
+			if keys[name] && name[:min(1, len(name))] != "$" && (known || len(i.result.Kept) < mostKept) {
+				i.result.Kept[name]++
+			}
+		}
+	}
+	if len(events) > 0 && len(i.result.Examples) < mostExamples && !i.names[events[0].Name] {
+		i.names[events[0].Name] = true
+		i.result.Examples = append(i.result.Examples, conversion(record, events))
+	}
+}
+
+// report is what was seen, with what an import would do.
+func (i *inspector) report(check hogapi.CheckReport) CheckReport {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r := i.result
+	r.CheckReport = check
+	return r
+}
+
+func conversion(record []byte, events []hogapi.Event) (c Conversion) {
+	before, err := jsonb.Compact(nil, record)
+	if err != nil {
+		before = record
+	}
+	c.Before = string(bytes.ToValidUTF8(before[:min(mostBefore, len(before))], []byte("\uFFFD")))
+	for _, ev := range events {
+		line := wire.Describe(&wire.Fields{
+			Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
+			Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
+		}).Line
+		c.After = append(c.After, string(line))
+	}
+	return c
+}
+
+// keysOf are the keys of a record, and of the objects in it.
+func keysOf(record []byte) map[string]bool {
+	keys := map[string]bool{}
+	_ = jsonb.Object(record, func(key, value []byte) { // of a record that is not one, those before the fault
+		keys[string(key)] = true
+		if value[0] == '{' {
+			_ = jsonb.Object(value, func(key, _ []byte) { keys[string(key)] = true })
+		}
+	})
+	return keys
+}
+
+// propertiesOf are the names of an event's properties.
+func propertiesOf(ev *hogapi.Event) map[string]bool {
+	names := map[string]bool{}
+	for name := range ev.Properties {
+		names[name] = true
+	}
+	_ = jsonb.Object(ev.RawProperties, func(key, _ []byte) { names[string(key)] = true })
+	return names
+}
