@@ -25,6 +25,7 @@ type converter struct {
 	out     props.Object // the properties
 	person  person
 	scratch []byte
+	digests records.Digester
 	event   hogapi.Event
 
 	isPersonless bool
@@ -148,7 +149,7 @@ func (c *converter) personless(record []byte) error {
 	}
 	id := c.event.UUID
 	if id == uuid.Nil {
-		digest := records.DigestOf(record)
+		digest := c.digests.Of(record)
 		id = uuid.NewSHA1(space, digest[:])
 	}
 	c.event.DistinctID, c.isPersonless = "ga4-"+id.String(), true
