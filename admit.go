@@ -57,15 +57,18 @@ type offered struct {
 	size   int
 }
 
-// offer makes o of an event: it is encoded, or the error says why it is not sent. The bytes are valid
-// until the encoder is used again.
-func (p *pipeline) offer(enc *encoder, ev *Event, o *offered) (refusal *EventError) {
+// offer makes o of an event: it is encoded, or the error says why it is not sent, if that is not known
+// already. The bytes are valid until the encoder is used again.
+func (p *pipeline) offer(enc *encoder, ev *Event, o *offered, early *EventError) (refusal *EventError) {
 	o.name, o.place, o.origin, o.number, o.size = ev.Name, ev.Position, ev.origin(), ev.number, len(ev.Position.Key)
 	if why, skipped := ev.skipped(); skipped {
 		o.skip = why
 		return nil
 	}
-	if o.out, refusal = enc.encode(ev); refusal == nil {
+	if refusal = early; refusal == nil {
+		o.out, refusal = enc.encode(ev)
+	}
+	if refusal == nil {
 		refusal = ev.asError(p.identity.Check(ev.UUID, wire.Origin(o.origin)))
 	}
 	if refusal != nil {
@@ -102,14 +105,15 @@ func (p *pipeline) enqueue(ctx context.Context, events []Event, wait bool) error
 	more := delivery.Held{Events: len(events)}
 	for i := range events {
 		ev := events[i]
-		if enc == nil && ev.isReadable() {
+		early := p.early(&ev)
+		if early == nil && enc == nil && ev.isReadable() {
 			if enc, err = p.encoder(ctx, wait); err != nil {
 				return err
 			}
 		}
 		ev.Position = place
 		o := &record[i]
-		refusal := p.offer(enc, &ev, o)
+		refusal := p.offer(enc, &ev, o, early)
 		if refusal != nil && p.rejects == nil {
 			return p.notTaken(refusal)
 		}

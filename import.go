@@ -303,7 +303,8 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 	}
 	p, record := r.line, &r.record
 	begins := record.next(ev)
-	if r.encoder == nil && ev.isReadable() {
+	early := p.early(ev)
+	if early == nil && r.encoder == nil && ev.isReadable() {
 		var err error
 		if r.encoder, err = p.encoder(ctx, true); err != nil {
 			return err
@@ -311,7 +312,7 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 		r.encoder.trust(r.source)
 	}
 	var o offered
-	refusal := p.offer(r.encoder, ev, &o)
+	refusal := p.offer(r.encoder, ev, &o, early)
 	if refusal != nil && p.rejects == nil {
 		return &StopError{Reason: StopRejected, Err: refusal}
 	}

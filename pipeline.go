@@ -24,6 +24,7 @@ type pipeline struct {
 	stamps    wire.Stamps
 	seed      maphash.Seed
 	encoders  sync.Pool
+	judges    sync.Pool // encoders with the rules of every protocol
 	admission sync.Mutex // makes the order of the ledger and that of the lanes the same
 	identity  *wire.Identity
 	numbers   wire.Numbering
@@ -80,6 +81,7 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	p.sending, p.stop = context.WithCancelCause(p.posting)
 	context.AfterFunc(p.sending, func() { time.AfterFunc(patience, p.abort) }) // requests under way may end, for a moment
 	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
+	p.judges.New = p.encodersBy(wire.ProtocolUnknown)
 	if how := c.core.protocol(set.Protocol); how != nil {
 		p.decide(how)
 	}

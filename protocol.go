@@ -65,9 +65,26 @@ func (p *pipeline) isDecided() bool {
 // decide settles how events are sent.
 func (p *pipeline) decide(how protocol) {
 	p.protocol = how
-	gate := wire.NewGate(p.set.gate.rules(how.rules(), p.core.now))
-	p.encoders.New = func() any { return &encoder{Encoder: wire.NewEncoder(gate, p.stamps, p.seed)} }
+	p.encoders.New = p.encodersBy(how.rules())
 	close(p.decided)
+}
+
+// encodersBy makes encoders with the gate's rules for a protocol.
+func (p *pipeline) encodersBy(rules wire.Protocol) func() any {
+	gate := wire.NewGate(p.set.gate.rules(rules, p.core.now))
+	return func() any { return &encoder{Encoder: wire.NewEncoder(gate, p.stamps, p.seed)} }
+}
+
+// early is a refusal by every protocol, as long as it is not known how events are sent: such an event
+// need not wait for that.
+func (p *pipeline) early(ev *Event) *EventError {
+	if p.isDecided() || !ev.isReadable() {
+		return nil
+	}
+	judge, _ := p.judges.Get().(*encoder)
+	defer p.judges.Put(judge)
+	_, refusal := judge.encode(ev)
+	return refusal
 }
 
 // encoder returns one once it is known how events are sent. The first call asks for it.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi"
 )
 
 const (
@@ -19,6 +21,8 @@ const (
 // adapter answers the calls of the harness. It holds one session at a time.
 type adapter struct {
 	transport http.RoundTripper // to the service; nil: the package's own
+	protocol  hogapi.Protocol   // of all sessions
+	encoder   hogapi.Encoder    // for bodies, where a test asks for compression
 
 	mu      sync.Mutex
 	session *session // nil before init and after reset
@@ -28,7 +32,7 @@ var errNoSession = errors.New("call /init first")
 
 func (a *adapter) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", answer(health))
+	mux.HandleFunc("GET /health", answer(a.health))
 	mux.HandleFunc("POST /init", answer(a.init))
 	mux.HandleFunc("POST /capture", answer(a.capture))
 	mux.HandleFunc("POST /flush", answer(a.flush))
@@ -67,10 +71,14 @@ type healthAnswer struct {
 	SupportsParallel bool     `json:"supports_parallel"`
 }
 
-func health(*http.Request) (healthAnswer, error) {
+func (a *adapter) health(*http.Request) (healthAnswer, error) {
+	capture := "capture_v0"
+	if a.protocol == hogapi.ProtocolV1 {
+		capture = "capture_v1"
+	}
 	return healthAnswer{
 		SDKName: sdkName, SDKVersion: sdkVersion(), AdapterVersion: adapterVersion,
-		Capabilities: []string{"capture_v0", "encoding_gzip"},
+		Capabilities: []string{capture, "encoding_" + a.encoder.Encoding()},
 	}, nil
 }
 
@@ -91,7 +99,7 @@ func (a *adapter) init(r *http.Request) (outcome, error) {
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		return outcome{}, err
 	}
-	s, err := newSession(request, a.transport)
+	s, err := newSession(request, a)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -105,6 +113,7 @@ type captureRequest struct {
 	Event      string          `json:"event"`
 	Properties json.RawMessage `json:"properties"`
 	Timestamp  *time.Time      `json:"timestamp"`
+	Options    map[string]any  `json:"options"` // of capture v1
 }
 
 func (a *adapter) capture(r *http.Request) (outcome, error) {

@@ -199,7 +199,7 @@ func TestProgram(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out, ended := newLine(), make(chan error, 1)
-	go func() { ended <- run(ctx, out, "0") }()
+	go func() { ended <- run(ctx, out, "0", newTestAdapter()) }()
 	url, found := strings.CutPrefix(<-out.written, "listening on ")
 	if !found || !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("listens on %q", url)

@@ -2,7 +2,10 @@ module github.com/hogapi/hogapi/conformance
 
 go 1.26.0
 
-require github.com/hogapi/hogapi v0.0.0
+require (
+	github.com/andybalholm/brotli v1.2.8
+	github.com/hogapi/hogapi v0.0.0
+)
 
 require (
 	github.com/google/uuid v1.6.0 // indirect

@@ -14,13 +14,18 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/hogapi/hogapi"
 )
 
 const defaultPort = "8190"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Stdout, cmp.Or(os.Getenv("PORT"), defaultPort))
+	a, err := newAdapter(os.Getenv("CONFORMANCE_PROTOCOL"), os.Getenv("CONFORMANCE_ENCODING"))
+	if err == nil {
+		err = run(ctx, os.Stdout, cmp.Or(os.Getenv("PORT"), defaultPort), a)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -28,8 +33,20 @@ func main() {
 	}
 }
 
+// newAdapter is an adapter for a protocol, "batch" or "v1", that compresses with an encoding. A test of the harness does not say which
+// of them it is about.
+func newAdapter(protocol, encoding string) (*adapter, error) {
+	a := &adapter{protocol: hogapi.Protocol(cmp.Or(protocol, string(hogapi.ProtocolBatch)))}
+	if a.protocol != hogapi.ProtocolBatch && a.protocol != hogapi.ProtocolV1 {
+		return nil, fmt.Errorf("CONFORMANCE_PROTOCOL: want batch or v1, not %q", protocol)
+	}
+	var err error
+	a.encoder, err = encoderOf(cmp.Or(encoding, "gzip"))
+	return a, err
+}
+
 // run serves the protocol on the loopback address until ctx ends.
-func run(ctx context.Context, out io.Writer, port string) error {
+func run(ctx context.Context, out io.Writer, port string, a *adapter) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
@@ -37,7 +54,6 @@ func run(ctx context.Context, out io.Writer, port string) error {
 	}
 	fmt.Fprintf(out, "listening on http://%s\n", listener.Addr())
 
-	a := &adapter{}
 	defer a.replace(nil) //nolint:contextcheck // it must work after ctx has ended
 	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

@@ -24,7 +24,9 @@ type rig struct {
 func inBubble(t *testing.T, test func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		r := &rig{T: t, service: s, adapter: (&adapter{transport: s}).handler()}
+		a := newTestAdapter()
+		a.transport = s
+		r := &rig{T: t, service: s, adapter: a.handler()}
 		test(r)
 		r.call("POST /reset", "")
 		r.importersWord()
@@ -235,4 +237,13 @@ func (r *rig) wantDelay(least, most time.Duration) {
 	if wait := all[1].at.Sub(all[0].at); wait < least || wait > most {
 		r.Errorf("the second request came after %v, want %v to %v", wait, least, most)
 	}
+}
+
+// newTestAdapter is the adapter as it is without settings.
+func newTestAdapter() *adapter {
+	a, err := newAdapter("", "")
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

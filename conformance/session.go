@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -49,12 +50,16 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-func (r initRequest) delivery() hogapi.DeliveryOptions {
+func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{
 		MaxBatchEvents: r.FlushAt,
 		Linger:         time.Duration(r.FlushIntervalMS) * time.Millisecond,
 		NoCompression:  isFalse(r.EnableCompression),
 		NoPreflight:    true,
+		Protocol:       a.protocol,
+	}
+	if a.protocol == hogapi.ProtocolV1 && !d.NoCompression {
+		d.Encoder = a.encoder
 	}
 	if r.MaxRetries != nil {
 		d.MaxTries = max(*r.MaxRetries, 0) + 1
@@ -72,7 +77,7 @@ type session struct {
 	lastErr  string
 }
 
-func newSession(r initRequest, transport http.RoundTripper) (*session, error) {
+func newSession(r initRequest, a *adapter) (*session, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -81,8 +86,8 @@ func newSession(r initRequest, transport http.RoundTripper) (*session, error) {
 		hogapi.WithCaptureURL(r.Host), hogapi.WithProjectAPIKey(r.APIKey),
 		hogapi.WithHooks(hogapi.Hooks{OnBatch: s.answered}),
 	}
-	if transport != nil {
-		options = append(options, hogapi.WithHTTPClient(&http.Client{Transport: transport}))
+	if a.transport != nil {
+		options = append(options, hogapi.WithHTTPClient(&http.Client{Transport: a.transport}))
 	}
 	client, err := hogapi.NewClient(options...)
 	if err != nil {
@@ -92,7 +97,7 @@ func newSession(r initRequest, transport http.RoundTripper) (*session, error) {
 		ID:       "conformance-" + rand.Text(), // with the positions it makes the uuids
 		Rejects:  hogapi.RejectFunc(s.rejected),
 		Gate:     hogapi.GateOptions{MinAge: -1}, // the harness sends live events
-		Delivery: r.delivery(),
+		Delivery: r.delivery(a),
 	})
 	return s, err
 }
@@ -107,6 +112,21 @@ func (s *session) enqueue(ctx context.Context, r captureRequest) error {
 	}
 	if string(r.Properties) != "null" {
 		event.RawProperties = r.Properties
+	}
+	if len(r.Options) > 0 {
+		event.RawProperties, event.Properties = nil, map[string]any{}
+		if err := json.Unmarshal(r.Properties, &event.Properties); err != nil {
+			return err
+		}
+		if event.Properties == nil {
+			event.Properties = map[string]any{}
+		}
+		for name, value := range r.Options { // a user gives them as properties
+			if name == "disable_skew_correction" {
+				name = "ignore_sent_at"
+			}
+			event.Properties["$"+name] = value
+		}
 	}
 	return s.sink.Enqueue(ctx, event)
 }

@@ -90,7 +90,7 @@ func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
 	}
 	person, other := e.person(f.DistinctID)
 	if other == nil {
-		other = e.checkReserved(f.Name, person)
+		other = e.checkReserved(f, person)
 	}
 	if refusal = joinRefusals(refusal, other); refusal != nil {
 		return Encoded{}, refusal

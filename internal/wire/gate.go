@@ -140,6 +140,11 @@ func (g *Gate) timestamp(t time.Time) *Refusal {
 	return nil
 }
 
+// isLive reports whether an event is from the last day, in a gate that is open for such events.
+func (g *Gate) isLive(t time.Time) bool {
+	return g.rules.MinAge < 0 && g.rules.Now().Sub(t) < 24*time.Hour
+}
+
 // size checks an encoded event as the service counts it: as text inside another JSON text.
 func (g *Gate) size(wire []byte) *Refusal {
 	if 2*len(wire)+eventEnvelope <= MaxEventBytes {

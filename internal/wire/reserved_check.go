@@ -10,14 +10,14 @@ const maxGroupKey = 400 // UTF-16 units
 
 // checkReserved refuses values of reserved properties for which the service drops the event or the
 // whole batch, or stores the event without its effect.
-func (e *Encoder) checkReserved(name, person string) *Refusal {
-	s := e.seen
+func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
+	s, name := e.seen, f.Name
 	switch {
 	case len(s.processProfile) > 0 && !isBool(s.processProfile):
 		return badReserved("$process_person_profile", "true or false")
 	case string(s.processProfile) == "false" && isMerge(name):
 		return badReserved("$process_person_profile", "no false on an event that changes persons: the service drops it")
-	case len(s.cookieless) > 0 && string(s.cookieless) != "false":
+	case len(s.cookieless) > 0 && string(s.cookieless) != "false" && !(string(s.cookieless) == "true" && e.gate.isLive(f.Timestamp)):
 		return badReserved("$cookieless_mode", "none, or false: the service drops cookieless events that are some days old")
 	case len(s.set) > 0 && s.set[0] != '{':
 		return badReserved("$set", "an object")
