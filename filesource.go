@@ -57,12 +57,7 @@ type formatSource struct {
 }
 
 // Name implements Source.
-func (s *formatSource) Name() string {
-	if s.format.Options == "" {
-		return s.format.Name + ": " + s.read.Name()
-	}
-	return fmt.Sprintf("%s (%s): %s", s.format.Name, s.format.Options, s.read.Name())
-}
+func (s *formatSource) Name() string { return s.format.nameOf(s.read.Name()) }
 
 // files implements fileSource. Files of another file system cannot be those that an import writes.
 func (s *formatSource) files() []string {

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -64,6 +65,14 @@ func (l Layout) internal() lines.Layout {
 		return lines.Any
 	}
 	return lines.Layout(l)
+}
+
+// nameOf is the name of a source of files, or of what else has records, in the format.
+func (f Format) nameOf(files string) string {
+	if f.Options == "" {
+		return f.Name + ": " + files
+	}
+	return fmt.Sprintf("%s (%s): %s", f.Name, f.Options, files)
 }
 
 // check refuses a format that cannot be read.

@@ -20,6 +20,9 @@ var packages = []struct{ dir, file string }{
 	{"formats/amplitude", "api/formats-amplitude.txt"},
 	{"formats/generic", "api/formats-generic.txt"},
 	{"formats/mixpanel", "api/formats-mixpanel.txt"},
+	{"formats/ga4", "api/formats-ga4.txt"},
+	{"formats/posthogexport", "api/formats-posthogexport.txt"},
+	{"formats/segment", "api/formats-segment.txt"},
 }
 
 func main() {

@@ -3,8 +3,11 @@ package main
 import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/formats/segment"
 )
 
 // formats are those of the files that match a pattern; the first one counts.
@@ -16,6 +19,10 @@ var formats = []struct {
 	{"mixpanel/internal*", mixpanel.Format(nil)},
 	{"amplitude/export*", amplitude.Format(nil)},
 	{"amplitude/*.csv", asTable(amplitude.Format(nil))},
+	{"segment/*.jsonl", segment.Format(nil)},
+	{"rudderstack/calls.jsonl", segment.Format(nil)},
+	{"ga4/*.jsonl", ga4.Format(nil)},
+	{"posthog/batch-export-*.jsonl", posthogexport.Format(nil)},
 	{"umami/*.csv", generic.Format(&generic.Options{
 		Name: "umami", Columns: map[string]string{
 			"event_id": generic.UUID, "session_id": generic.DistinctID, "created_at": generic.Timestamp, "event_name": generic.Event,

@@ -1,0 +1,26 @@
+package ga4_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func ExampleFormat() {
+	client, err := hogapi.NewClient(hogapitest.New().ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
+	if err != nil {
+		panic(err)
+	}
+
+	source := hogapi.FileSource(ga4.Format(&ga4.Options{Skip: []string{"session_start", "user_engagement"}}), "testdata/export.jsonl")
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "ga4-2024"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(receipt.Acknowledged, "events, skipped:", receipt.Skips)
+	// Output:
+	// 4 events, skipped: map[no id:1 skipped name:1]
+}

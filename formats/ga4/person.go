@@ -1,0 +1,85 @@
+package ga4
+
+import (
+	"fmt"
+
+	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// person gathers the properties of the visitor.
+type person struct {
+	initial, user, both props.Object
+}
+
+// initialNames are the properties of a visitor's first traffic source.
+var initialNames = map[string]string{
+	"source": "$initial_utm_source", "medium": "$initial_utm_medium", "name": "$initial_utm_campaign",
+}
+
+func (p *person) begin() {
+	p.initial.Begin()
+	p.user.Begin()
+}
+
+// first adds a property of the first visit.
+func (p *person) first(key string, raw []byte) {
+	if !isReal(raw) {
+		return
+	}
+	p.initial.Add(key, raw)
+	if host := props.Host(raw); key == "$initial_referrer" && host != "" {
+		p.initial.AddText("$initial_referring_domain", host)
+	}
+}
+
+// source adds where the visitor first came from.
+func (p *person) source(raw []byte, c *columns) error {
+	if !props.IsObject(raw) {
+		return nil
+	}
+	c.left.Begin()
+	err := jsonb.Object(raw, func(key, value []byte) {
+		if target := initialNames[string(key)]; target != "" && isReal(value) {
+			p.initial.Add(target, value)
+		} else if !isNothing(value) {
+			c.left.Add(string(key), value)
+		}
+	})
+	if c.left.Len() > 0 {
+		c.out.Keep(prefix, "traffic_source", c.left.Raw())
+	}
+	return err
+}
+
+// properties adds the user properties but those that Google counts sessions with.
+func (p *person) properties(read *params, raw []byte) error {
+	err := read.read(raw, func(key string, value []byte) {
+		if key != "ga_session_id" && key != "ga_session_number" && string(value) != "null" {
+			p.user.Keep(prefix, key, value)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("user_properties: %w", err)
+	}
+	return nil
+}
+
+// add adds the visitor's properties to those of the event.
+func (p *person) add(out *props.Object, set bool) {
+	once := &p.initial
+	if set {
+		if p.user.Len() > 0 {
+			out.Keep(prefix, "$set", p.user.Raw())
+		}
+	} else if p.user.Len() > 0 {
+		once = &p.both
+		once.Begin()
+		for _, raw := range [][]byte{p.initial.Raw(), p.user.Raw()} {
+			_ = jsonb.Object(raw, func(key, value []byte) { once.Keep(prefix, string(key), value) }) // valid: it was made here
+		}
+	}
+	if once.Len() > 0 {
+		out.Keep(prefix, "$set_once", once.Raw())
+	}
+}

@@ -1,0 +1,125 @@
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/lines"
+)
+
+// Options say what of the files is read. Nil means the defaults.
+type Options struct {
+	// Columns are the columns to read; the others are passed over unread. A column that a file lacks is
+	// absent from its records. Default: all. Where the vendor gives no ids, uuids are derived from what is
+	// read, so it stays the same for every import of a file.
+	Columns []string
+}
+
+// FileSource reads events from Parquet files of a format, in the order given. It is [hogapi.FileSource]
+// for another form of files: a row is a record, which the package's documentation describes. A path may be
+// a pattern, as path/filepath.Match describes it, for one file or more.
+//
+// A position is the name of the file with a digest of its footer, and the number of the row. An import
+// resumes at that row, in its row group, and refuses a file that is not as it was. A file that cannot be
+// read, or is damaged, stops the import with an error that names the file and the row.
+func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...string) hogapi.Source {
+	s := &source{}
+	if options != nil {
+		s.columns = append(s.columns, options.Columns...)
+	}
+	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
+	files := lines.NewFilesOf(lines.Disk{}, paths)
+	s.paths, s.names, s.unfit = paths, files.Names(), err
+	name := files.Name()
+	if len(s.columns) > 0 {
+		name += " [" + strings.Join(s.columns, ",") + "]"
+	}
+	return hogapi.RecordSource(name, format, s.read)
+}
+
+// source are the files of a source.
+type source struct {
+	paths, names []string
+	columns      []string
+	unfit        error // why there is nothing to read
+}
+
+// read gives the records after a position.
+func (s *source) read(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
+	return func(yield func(hogapi.Record, error) bool) {
+		if err := s.readFiles(ctx, after, yield); err != nil {
+			yield(hogapi.Record{}, err)
+		}
+	}
+}
+
+func (s *source) readFiles(ctx context.Context, after hogapi.Position, yield func(hogapi.Record, error) bool) error {
+	if s.unfit != nil {
+		return fmt.Errorf("parquet: %w", s.unfit)
+	}
+	first, err := s.find(after)
+	if err != nil {
+		return err
+	}
+	for i := first; i < len(s.paths); i++ {
+		done, err := s.readFile(ctx, i, after, yield)
+		if err != nil || done {
+			return err
+		}
+		after = hogapi.Position{}
+	}
+	return nil
+}
+
+// find is the file in which a position is.
+func (s *source) find(after hogapi.Position) (int, error) {
+	if after.IsZero() {
+		return 0, nil
+	}
+	name, _ := cutKey(after.Key)
+	for i := range s.names {
+		if s.names[i] == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("parquet: there is no position %s in these files", after)
+}
+
+// readFile gives the records of a file after a position in it.
+func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {
+	f, err := open(s.paths[i], s.columns)
+	if err != nil {
+		return false, fmt.Errorf("parquet: %s: %w", s.names[i], err)
+	}
+	defer f.close()
+	key := s.names[i] + "#" + f.digest
+	if !after.IsZero() && after.Key != key {
+		return false, fmt.Errorf("parquet: %s is not the file that it was at position %s: "+
+			"import it with an ID and a checkpoint of its own", s.names[i], after)
+	}
+	row := after.Offset
+	err = f.rows(row, func(record []byte, bad error) bool {
+		row++
+		done = ctx.Err() != nil || !yield(hogapi.Record{Raw: record, Position: hogapi.Position{Key: key, Offset: row}, Err: bad}, nil)
+		return !done
+	})
+	switch {
+	case done:
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("parquet: %s, row %d: %w. Compare the file with its original, or leave it out", s.names[i], row+1, err)
+	}
+	return false, nil
+}
+
+// cutKey divides the key of a position.
+func cutKey(key string) (name, digest string) {
+	i := strings.LastIndexByte(key, '#')
+	if i < 0 {
+		return key, ""
+	}
+	return key[:i], key[i+1:]
+}

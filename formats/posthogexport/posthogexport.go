@@ -1,0 +1,70 @@
+package posthogexport
+
+import (
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// Options say how rows become events. Nil means the defaults.
+type Options struct {
+	// Set keeps $set as it is. The default puts it into $set_once, which never overwrites a newer value: $set
+	// acts in the order of arrival. Keep it for a project that has no events yet, if they are imported
+	// oldest first (see formats.Sorted): persons then end as they are.
+	Set bool
+}
+
+// Columns are those of which an event is made: the columns that a Parquet file has to be read for.
+func Columns() []string {
+	return []string{"uuid", "event", "distinct_id", "properties", "elements_chain", "timestamp", "ip"}
+}
+
+// Format reads rows of the events model of a batch export, as JSON objects.
+func Format(options *Options) hogapi.Format {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	pool := sync.Pool{New: func() any { return newConverter(o) }}
+	text := ""
+	if o.Set {
+		text = "person=set"
+	}
+	return hogapi.Format{
+		Name:    "posthogexport",
+		Options: text,
+		Layout:  hogapi.LayoutJSON,
+		Convert: func(record []byte) ([]hogapi.Event, error) {
+			c, _ := pool.Get().(*converter)
+			defer pool.Put(c)
+			return c.convert(record)
+		},
+		ID: rowUUID,
+	}
+}
+
+// rowUUID is the uuid of a row.
+func rowUUID(record []byte) (id uuid.UUID) {
+	_ = jsonb.Object(record, func(key, value []byte) {
+		if string(key) == "uuid" {
+			id, _ = uuidOf(value)
+		}
+	})
+	return id
+}
+
+// uuidOf is the uuid in a raw value, which may say nothing.
+func uuidOf(raw []byte) (uuid.UUID, error) {
+	if props.IsNone(raw) {
+		return uuid.Nil, nil
+	}
+	id, err := uuid.Parse(props.Text(raw))
+	if err != nil {
+		return uuid.Nil, props.Want("uuid", "a UUID", raw)
+	}
+	return id, nil
+}

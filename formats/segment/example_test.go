@@ -1,0 +1,26 @@
+package segment_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func ExampleFormat() {
+	client, err := hogapi.NewClient(hogapitest.New().ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
+	if err != nil {
+		panic(err)
+	}
+
+	source := hogapi.FileSource(segment.Format(&segment.Options{GroupType: "company"}), "testdata/export.jsonl")
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "segment-2024"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(receipt.Acknowledged, "events, skipped:", receipt.Skips)
+	// Output:
+	// 6 events, skipped: map[no time:1]
+}
