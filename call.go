@@ -81,6 +81,8 @@ type request struct {
 
 	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
 	leastTry time.Duration // a try may last so long, whatever the client's limit is
+
+	tooMuchIsFinal bool // a try that took too long is not repeated: the caller asks for less
 }
 
 // endpoint is the request of an operation of the table.
@@ -161,7 +163,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	if out != nil || cfg.reply != nil {
 		x.plan.MostBytes = httptry.MaxAnswer
 	}
-	x.location = r.location
+	x.location, x.tooMuchIsFinal = r.location, r.tooMuchIsFinal
 	x.send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")

@@ -365,6 +365,7 @@ var plainTypes = []any{
 	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, ExtraKeys{}, RawConfig{},
 	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, RedshiftBucketAccess{},
+	VerifyOptions{}, VerifyProgress{}, Verification{}, ArrivalCell{}, DataDeletion{}, DataDeletionRequest{},
 	AwsS3IntegrationRequest{}, S3CompatibleIntegrationRequest{}, SnowflakeIntegrationRequest{}, PostgresIntegrationRequest{}, RedshiftServerIntegrationRequest{},
 	RedshiftIntegrationRequest{}, BigQueryIntegrationRequest{}, DatabricksIntegrationRequest{}, AzureBlobIntegrationRequest{},
 }

@@ -32,6 +32,7 @@ type Client struct {
 
 	FileDownloads     *FileDownloadsService
 	IngestionWarnings *IngestionWarningsService
+	DataDeletions     *DataDeletionsService
 
 	core    *core
 	project string
@@ -105,6 +106,7 @@ func newProjectClient(c *core, project string) *Client {
 	client.Dashboards = &DashboardsService{client}
 	client.FileDownloads = &FileDownloadsService{client}
 	client.IngestionWarnings = &IngestionWarningsService{client}
+	client.DataDeletions = &DataDeletionsService{client}
 	client.Integrations = &IntegrationsService{client}
 	return client
 }

@@ -125,6 +125,8 @@ func (e *APIError) hint() string {
 		return "instead: " + e.Alternative
 	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, httptry.NotEnabled):
 		return "the feature is not enabled for this project: ask PostHog's support"
+	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, httptry.NotEnabledForProject):
+		return "no key can change that; instead: " + askSupport
 	case s == http.StatusForbidden && e.scope != "":
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
 	case s == http.StatusNotFound && e.isForeign:

@@ -38,7 +38,8 @@ type exchange struct {
 	answer  *Reply            // of the newest try; nil where none came
 	problem httptry.ErrorBody // what it says, where it is no success
 
-	location *string // of the call's request
+	location       *string // of the call's request
+	tooMuchIsFinal bool    // of the call's request
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
@@ -85,6 +86,9 @@ func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err erro
 	x.mayHave = x.mayHave || x.verdict.MayHave
 	x.last = x.outcome(ctx, resp, err)
 	x.verdict = x.core.retry.Decide(x.last)
+	if x.tooMuchIsFinal && (x.last.Status == http.StatusGatewayTimeout || x.verdict.Silent) {
+		x.verdict.Retry = false
+	}
 	x.settleBudget()
 	x.observeTry(ctx)
 	return x.verdict.Retry, nil

@@ -89,6 +89,14 @@ var operations = table(
 	operation{ops.FileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", ReplaySafe},
 	operation{ops.IngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", ReplaySafe},
 
+	operation{ops.Query, http.MethodPost, "/query/", "query:read", ReplaySafe},
+
+	// A create is told apart by its submission_id.
+	operation{ops.DataDeletionsList, http.MethodGet, "/data_deletion_requests/", "data_deletion:read", ReplaySafe},
+	operation{ops.DataDeletionsCreate, http.MethodPost, "/data_deletion_requests/", "data_deletion:write", ReplayIdempotent},
+	operation{ops.DataDeletionsGet, http.MethodGet, "/data_deletion_requests/{id}/", "data_deletion:read", ReplaySafe},
+	operation{ops.DataDeletionsPreview, http.MethodPost, "/data_deletion_requests/preview/", "data_deletion:write", ReplaySafe},
+
 	operation{ops.BatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", ReplaySafe},
 	operation{ops.BatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", ReplayNever},
 
@@ -127,8 +135,14 @@ var alternatives = map[Op]string{
 	ops.FileDownloadsCancel:    onlyScheduled,
 	ops.FileDownloadsDownload:  onlyScheduled,
 	ops.FileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	ops.DataDeletionsList:      askSupport,
+	ops.DataDeletionsCreate:    askSupport,
+	ops.DataDeletionsGet:       askSupport,
+	ops.DataDeletionsPreview:   askSupport,
 	ops.IngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
 }
+
+const askSupport = "PostHog's support deletes events on request: name the import's ID, the project and the range of time"
 
 const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
 

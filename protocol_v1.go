@@ -39,13 +39,17 @@ func (v captureV1) header(h http.Header, of *delivery.Request) {
 
 // success reads the fate of each event.
 func (captureV1) success(r captureAnswer, of *delivery.Request) (a delivery.Answer, stop StopReason) {
-	if httptry.IsCut(r.Body) {
-		a.Err = errAnswerCut
-		return a, "" // the same events may be sent again
-	}
 	ids := make([][]byte, 0, of.Len())
 	for _, item := range of.Items {
 		ids = append(ids, wire.ID(item))
+	}
+	if capturev1.AllOK(r.Body, ids) {
+		a.Verdict = delivery.Settled
+		return a, ""
+	}
+	if httptry.IsCut(r.Body) {
+		a.Err = errAnswerCut
+		return a, "" // the same events may be sent again
 	}
 	fates, err := capturev1.Fates(r.Body, ids)
 	if err != nil {

@@ -7,6 +7,10 @@ import (
 	"runtime/pprof"
 	"slices"
 	"time"
+
+	"github.com/posthog/posthog-go"
+
+	"github.com/hogapi/hogapi"
 )
 
 // prepare makes everything ready before the clock starts. The function that it returns sends all events of a job and returns
@@ -19,21 +23,28 @@ type client struct {
 	prepare prepare
 	zipped  bool
 	derived bool // its uuids are its own
+	v1      bool // by capture v1: each event has an answer
 }
 
 var clients = []client{
-	{name: "posthog", prepare: preparePostHog(false, false)},
-	{name: "posthog-gzip", prepare: preparePostHog(false, true), zipped: true},
-	{name: "posthog-tuned", prepare: preparePostHog(true, false)},
-	{name: "posthog-tuned-gzip", prepare: preparePostHog(true, true), zipped: true},
+	{name: "posthog", prepare: preparePostHog(posthog.CaptureModeLegacy, false, false)},
+	{name: "posthog-gzip", prepare: preparePostHog(posthog.CaptureModeLegacy, false, true), zipped: true},
+	{name: "posthog-tuned", prepare: preparePostHog(posthog.CaptureModeLegacy, true, false)},
+	{name: "posthog-tuned-gzip", prepare: preparePostHog(posthog.CaptureModeLegacy, true, true), zipped: true},
 	{name: "naive", prepare: prepareNaive},
 	{name: "limit", prepare: prepareLimit(false)},
 	{name: "limit-gzip", prepare: prepareLimit(true), zipped: true},
-	{name: "capture", prepare: prepareCapture(false, true)},
-	{name: "capture-derived", prepare: prepareCapture(false, false), derived: true},
-	{name: "capture-gzip", prepare: prepareCapture(true, true), zipped: true},
-	{name: "capture-derived-gzip", prepare: prepareCapture(true, false), zipped: true, derived: true},
-	{name: importClient, prepare: prepareImport, zipped: true},
+	{name: "capture", prepare: prepareCapture(hogapi.ProtocolBatch, false, true)},
+	{name: "capture-derived", prepare: prepareCapture(hogapi.ProtocolBatch, false, false), derived: true},
+	{name: "capture-gzip", prepare: prepareCapture(hogapi.ProtocolBatch, true, true), zipped: true},
+	{name: "capture-derived-gzip", prepare: prepareCapture(hogapi.ProtocolBatch, true, false), zipped: true, derived: true},
+	{name: importClient, prepare: prepareImport(hogapi.ProtocolBatch), zipped: true},
+
+	{name: "posthog-v1", prepare: preparePostHog(posthog.CaptureModeAnalyticsV1, true, false), v1: true},
+	{name: "posthog-v1-gzip", prepare: preparePostHog(posthog.CaptureModeAnalyticsV1, true, true), zipped: true, v1: true},
+	{name: "capture-v1", prepare: prepareCapture(hogapi.ProtocolV1, false, true), v1: true},
+	{name: "capture-v1-gzip", prepare: prepareCapture(hogapi.ProtocolV1, true, true), zipped: true, v1: true},
+	{name: "import-v1-gzip", prepare: prepareImport(hogapi.ProtocolV1), zipped: true, v1: true},
 }
 
 const importClient = "import-gzip"
@@ -48,7 +59,12 @@ func findClient(name string) (client, error) {
 
 // peer and bound are what a client is compared with.
 func (c client) peer() string {
-	if c.zipped {
+	switch {
+	case c.v1 && c.zipped:
+		return "posthog-v1-gzip"
+	case c.v1:
+		return "posthog-v1"
+	case c.zipped:
 		return "posthog-tuned-gzip"
 	}
 	return "posthog-tuned"

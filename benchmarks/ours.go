@@ -14,7 +14,7 @@ func newClient(url string) (*hogapi.Client, error) {
 }
 
 // prepareCapture sends by Capture: events with uuids of their own, or with uuids that are derived.
-func prepareCapture(zipped, ownIDs bool) prepare {
+func prepareCapture(protocol hogapi.Protocol, zipped, ownIDs bool) prepare {
 	return func(j job) (func() (string, error), error) {
 		client, err := newClient(j.URL)
 		if err != nil {
@@ -23,7 +23,7 @@ func prepareCapture(zipped, ownIDs bool) prepare {
 		ring := newRing(j.Events)
 		return func() (string, error) {
 			capture, err := client.NewCapture(&hogapi.CaptureOptions{
-				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: !zipped},
+				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, NoCompression: !zipped},
 			})
 			if err != nil {
 				return "", err
@@ -51,19 +51,25 @@ func ourEvent(ev *event, n int, ownID bool) hogapi.Event {
 }
 
 // prepareImport sends a file by Import, with a checkpoint on disk.
-func prepareImport(j job) (func() (string, error), error) {
-	client, err := newClient(j.URL)
-	if err != nil {
-		return nil, err
+func prepareImport(protocol hogapi.Protocol) prepare {
+	return func(j job) (func() (string, error), error) {
+		client, err := newClient(j.URL)
+		if err != nil {
+			return nil, err
+		}
+		return importing(client, protocol, j), nil
 	}
+}
+
+func importing(client *hogapi.Client, protocol hogapi.Protocol, j job) func() (string, error) {
 	return func() (string, error) {
 		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), &hogapi.ImportOptions{
-			ID: "benchmark", Rate: hogapi.Unpaced,
+			ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
 			Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
 			Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
 		})
 		return receipt.Digest, err
-	}, nil
+	}
 }
 
 // writeEvents writes the file for the import: n events in the line format of the service's managed migrations, with uuids.

@@ -14,10 +14,10 @@ import (
 )
 
 // preparePostHog sends by posthog-go: as it is, or tuned by all that its configuration offers for throughput.
-func preparePostHog(tuned, zipped bool) prepare {
+func preparePostHog(mode posthog.CaptureMode, tuned, zipped bool) prepare {
 	return func(j job) (func() (string, error), error) {
 		var failed failures
-		config := posthog.Config{Endpoint: j.URL, HistoricalMigration: true, Callback: &failed, Logger: silent{}}
+		config := posthog.Config{Endpoint: j.URL, HistoricalMigration: true, Callback: &failed, Logger: silent{}, CaptureMode: mode}
 		if tuned {
 			config.BatchSize = 1000
 			config.MaxQueueSize = 100_000

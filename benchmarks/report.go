@@ -97,6 +97,8 @@ var targets = []target{
 	{client: importClient, peer: "posthog-tuned-gzip", faster: 5, bound: "limit-gzip", dearer: 2.2, allocs: 2},
 	{latency: slowSink, client: "capture", peer: "posthog", faster: 1.5},
 	{latency: slowSink, client: "capture-gzip", peer: "posthog", faster: 1.5},
+	{client: "capture-v1", peer: "posthog-v1", faster: 3},
+	{client: "capture-v1-gzip", peer: "posthog-v1-gzip", faster: 3},
 	{latency: slowSink, client: importClient, peer: "posthog", faster: 1.5},
 }
 

@@ -95,7 +95,13 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	if wait := time.Duration(s.latency.Load()); wait > 0 {
 		<-time.After(wait)
 	}
-	s.keep(body, r.Header.Get("Content-Encoding") == "gzip", held, int(active))
+	zipped := r.Header.Get("Content-Encoding") == "gzip"
+	if r.URL.Path == "/i/v1/analytics/events" {
+		answerV1(w, r, body, zipped)
+		s.keep(body, zipped, held, int(active))
+		return
+	}
+	s.keep(body, zipped, held, int(active))
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
@@ -137,14 +143,8 @@ func (s *sink) count(k kept) {
 			return
 		}
 	}
-	mark := []byte(`"uuid":"`)
-	for {
-		i := bytes.Index(text, mark)
-		if i < 0 || i+len(mark)+36 > len(text) {
-			return
-		}
-		text = text[i+len(mark):]
-		if id, err := uuid.ParseBytes(text[:36]); err == nil {
+	for text := range uuids(text) {
+		if id, err := uuid.ParseBytes(text); err == nil {
 			s.got.Events++
 			s.sum.add(id)
 		}

@@ -58,7 +58,7 @@ func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 		NoPreflight:    true,
 		Protocol:       a.protocol,
 	}
-	if a.protocol == hogapi.ProtocolV1 && !d.NoCompression {
+	if a.protocol == hogapi.ProtocolV1 && r.EnableCompression != nil && *r.EnableCompression {
 		d.Encoder = a.encoder
 	}
 	if r.MaxRetries != nil {

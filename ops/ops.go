@@ -53,9 +53,17 @@ const (
 
 	IngestionWarningsList Op = "ingestion_warnings.list"
 
+	Query Op = "query.run"
+
+	DataDeletionsList    Op = "data_deletions.list"
+	DataDeletionsCreate  Op = "data_deletions.create"
+	DataDeletionsGet     Op = "data_deletions.get"
+	DataDeletionsPreview Op = "data_deletions.preview"
+
 	Capture   Op = "capture.batch"
 	Preflight Op = "capture.preflight"
 	Protocol  Op = "capture.protocol" // which protocol the server takes, asked once before the first event
 	Import    Op = "import"           // options and sources of an import or a Capture: no request of its own
+	Verify    Op = "verify"           // options and files of Client.Verify: its requests have their own names
 	Do        Op = "do"
 )

@@ -4,11 +4,13 @@
 //	import -id shop 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them
 //	import -id shop -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
 //	import -id shop-rejects -rejected shop.rejects.jsonl  imports what was rejected, once corrected
+//	import -id shop -verify 2023.jsonl.gz 2024.jsonl.gz   hours later: waits until all of it is there
 //
-// It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl,
-// and the result in shop.receipt.json. The exit code is 0 only if everything was imported
-// and not too much was rejected. Without keys it works with a fake of the service and keeps no
-// place and no receipt. Without files it imports invented events.
+// It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl, the result in
+// shop.receipt.json, and what verifying has found in shop.verify. The exit code is 0 only if
+// everything was imported and not too much was rejected, and with -verify only if all of it is
+// there. Without keys it works with a fake of the service and keeps no place and no receipt.
+// Without files it imports invented events.
 package main
 
 import (
@@ -38,7 +40,7 @@ func main() {
 
 type settings struct {
 	id                           string
-	checkOnly, resume            bool
+	checkOnly, resume, verify    bool
 	rate                         int
 	maxRejectShare               float64
 	rejected                     string // a reject file to import
@@ -52,6 +54,7 @@ func parse(args []string) (s settings, err error) {
 	flags.StringVar(&s.id, "id", "", "the import's `name`, the same for every run: uuids are derived from it")
 	flags.BoolVar(&s.checkOnly, "check", false, "read everything and send nothing")
 	flags.BoolVar(&s.resume, "resume", false, "continue where an earlier run has ended")
+	flags.BoolVar(&s.verify, "verify", false, "send nothing, and compare the receipt with the project")
 	flags.IntVar(&s.rate, "rate", 0, "the most `events` per second; 0 is 1,000, and no limit for the fake; -1 is no limit")
 	flags.Float64Var(&s.maxRejectShare, "max-reject-share", 0.01, "the largest `share` of rejects; -1 is no limit")
 	flags.StringVar(&s.rejected, "rejected", "", "import the records of this reject `file`")
@@ -93,6 +96,10 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	switch {
+	case s.verify && fake != nil:
+		return errors.New("set the keys of the project that the events were imported into")
+	case s.verify:
+		return s.verifyKept(ctx, out, client, source)
 	case fake != nil: // which is gone after this run: what it has taken must not count as imported
 		s.checkpoint, s.receipt, s.rate = "", "", cmp.Or(s.rate, hogapi.Unpaced)
 	case s.rejected == "" && len(s.events) == 0:
@@ -112,8 +119,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	if fake != nil {
 		fmt.Fprintf(out, "\nThe fake holds %d events, and ends now: nothing was sent to PostHog.\n", fake.Ledger().Unique())
-	} else if n := receipt.Acknowledged; n > 0 {
-		fmt.Fprintf(out, "\nIn some hours, this query should find %d uuids:\n\n%s\n", n, receipt.TotalQuery())
+		return compare(ctx, out, client, receipt, &hogapi.VerifyOptions{Source: source})
+	}
+	if receipt.Acknowledged > 0 {
+		const text = "\nIn some hours, the same command with -verify says whether all %d events are there.\n"
+		fmt.Fprintf(out, text, receipt.Acknowledged)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
 	for _, want := range []string{
 		"good 10000 + rejected 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
-		"The fake holds 10000 events, and ends now",
+		"The fake holds 10000 events, and ends now", `import "invented": complete`,
 	} {
 		assert.Contains(t, out, want)
 	}
@@ -77,7 +77,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	assert.Contains(t, out, "read 131 = good 130 + rejected 1")
 	assert.Regexp(t, `(?m)^read \d+ of 131, acknowledged \d+, rejected \d, pending`, out, "progress")
 	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
-	assert.Contains(t, out, "WHERE properties.$import_job_id = 'shop'")
+	assert.Contains(t, out, "the same command with -verify says whether all 130 events are there")
 	assert.Equal(t, 130, server.Ledger().Unique())
 
 	var receipt hogapi.Receipt
@@ -99,6 +99,12 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 131 = acknowledged 130 + rejected 1 + pending 0")
 	assert.Equal(t, 130, server.Ledger().Len(), "nothing is sent again")
+
+	calls := len(server.Calls(ops.Capture))
+	out, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop", "-verify"}, files...)...)
+	require.NoError(t, err)
+	assert.Contains(t, out, `import "shop": complete`)
+	assert.Len(t, server.Calls(ops.Capture), calls, "nothing is sent")
 
 	const line = `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":%q}`
 	corrected := fmt.Sprintf(line, uuidOf(t, rejects))
@@ -194,4 +200,22 @@ func TestWhatIsNotClearIsRefused(t *testing.T) {
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-rejected", "a.jsonl", "b.jsonl")
 	require.ErrorContains(t, err, "not both")
 	assert.Empty(t, server.Calls())
+}
+
+// Only complete is a success.
+func TestVerifyTooMany(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server := hogapitest.New()
+	file := write(t, "a.jsonl", 20)
+	_, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	require.ErrorContains(t, err, "an import has to have ended")
+	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", file)
+	require.NoError(t, err)
+	server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
+		Event: "ordered", DistinctID: "stranger", Time: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC),
+		Properties: json.RawMessage(`{"$import_job_id":"shop"}`),
+	})
+	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	require.ErrorContains(t, err, "the import is not complete")
+	assert.Contains(t, out, "foreign: 1")
 }

@@ -35,6 +35,7 @@ func TestWithoutKeys(t *testing.T) {
 		"4. Import", "✗ killed (SIGKILL) after",
 		"5. Start the same command again", "✓ resumed at the checkpoint: 11,576 acknowledged, 0 rejected",
 		"✓ none lost: 11,576 events in the file, 11,576 acknowledged, 11,576 held", "✓ none doubled: ",
+		"7. Verify", "✓ complete: 11,576 events of ",
 	} {
 		assert.Contains(t, out, want)
 	}

@@ -31,6 +31,22 @@ var (
 	ErrForeign   = errors.New("the answer names an event that was not sent")
 )
 
+// AllOK reports whether an answer is, byte for byte, the service's own that it has taken all events
+// and has nothing to say of them: most answers are.
+func AllOK(body []byte, ids [][]byte) bool {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"results":{`))
+	for i, id := range ids {
+		ok = ok && len(rest) > len(id)+2 && rest[0] == '"' && bytes.Equal(rest[1:1+len(id)], id)
+		if !ok {
+			return false
+		}
+		if rest, ok = bytes.CutPrefix(rest[1+len(id):], []byte(`":{"result":"ok"}`)); ok && i < len(ids)-1 {
+			rest, ok = bytes.CutPrefix(rest, []byte(","))
+		}
+	}
+	return ok && string(rest) == "}}"
+}
+
 // Fates reads a success: what became of each event. The ids are those of the events, in the order in
 // which they were sent, as canonical text in lower case.
 func Fates(body []byte, ids [][]byte) ([]delivery.Fate, error) {

@@ -72,6 +72,22 @@ func TestAnswersThatCannotBeTrusted(t *testing.T) {
 	}
 }
 
+func TestAllOK(t *testing.T) {
+	ids := sent(3)
+	ok := `{"result":"ok"}`
+	all := fmt.Sprintf(`{"results":{%q:%s,%q:%s,%q:%s}}`, ids[0], ok, ids[1], ok, ids[2], ok)
+	assert.True(t, AllOK([]byte(all), ids))
+	assert.False(t, AllOK([]byte(all), ids[:2]), "one that was not sent")
+	assert.False(t, AllOK([]byte(all), sent(4)), "one is missing")
+	assert.False(t, AllOK([]byte(strings.Replace(all, "ok", "no", 1)), ids))
+	assert.False(t, AllOK([]byte(all), [][]byte{ids[1], ids[0], ids[2]}), "in another order it is read")
+	for i := range all {
+		assert.False(t, AllOK([]byte(all[:i]), ids), "cut at %d", i)
+		assert.False(t, AllOK([]byte(all[:i]+"x"+all[i+1:]), ids), "changed at %d", i)
+	}
+	assert.False(t, AllOK([]byte(all+" x"), ids))
+}
+
 func TestAnswerWithManyResultsFits(t *testing.T) {
 	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
 	assert.Greater(t, MostBytes(10_000), int64(10_000*len(longest)))

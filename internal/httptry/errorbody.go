@@ -19,6 +19,8 @@ const (
 const (
 	NoKeyCan   = "does not support personal api key access" // in lower case: servers differ
 	NotEnabled = "not enabled for this team."
+
+	NotEnabledForProject = "not enabled for this project." // of data deletions
 )
 
 // Codes of the service's 429s. The last two say that too much runs at the same time, rather

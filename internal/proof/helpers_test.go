@@ -54,6 +54,7 @@ type childReport struct {
 	Canceled bool
 	Rejects  int
 	Values   map[string]float64
+	Found    *hogapi.Verification
 }
 
 var childTasks = map[string]func(task) childReport{"import": importFile}

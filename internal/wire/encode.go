@@ -34,10 +34,10 @@ type Encoder struct {
 	visitGroup  jsonb.Visitor // of $groups, bound once
 	groupWarn   Warnings      // what it has found
 
-	root      root          // of the event at hand; empty but for capture v1
-	visitRoot jsonb.Visitor // moves a property there, bound once
+	root      root                            // of the event at hand; empty but for capture v1
+	visitRoot func(key, value, member []byte) // moves a property there, bound once
 
-	buf, props, rewritten, object []byte // scratch
+	buf, props, rewritten []byte // scratch
 }
 
 // Stamps are the properties that every event gets unless it has them.
@@ -129,7 +129,7 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 		members, err = e.rewrite(f, members)
 	}
 	if err == nil && e.gate.rules.Protocol == ProtocolV1 {
-		members, err = e.lift(members)
+		members = e.lift(members)
 	}
 	if err != nil {
 		return nil, jsonRefusal("properties", err)

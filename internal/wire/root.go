@@ -11,20 +11,19 @@ type root struct {
 }
 
 // lift moves properties to the root. A value that capture v1 would refuse there stays a property.
-func (e *Encoder) lift(members []byte) ([]byte, error) {
+func (e *Encoder) lift(members []byte) []byte {
 	r, s := &e.root, e.seen
 	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
 	r.lib = len(s.lib)+len(s.version) > 0 && s.facts&hasImportLib == 0
 	if s.facts&isLifted == 0 && len(s.processProfile)+len(s.cookieless)+len(s.distinctID)+len(s.lib)+len(s.version) == 0 {
-		return members, nil
+		return members
 	}
-	e.object = append(append(append(e.object[:0], '{'), members...), '}')
-	err := jsonb.Object(e.object, e.visitRoot)
-	return r.members, err
+	jsonb.Members(members, e.visitRoot)
+	return r.members
 }
 
 // take moves one property, or keeps it.
-func (r *root) take(key, value []byte) {
+func (r *root) take(key, value, member []byte) {
 	isText := value[0] == '"'
 	switch text := string(key); {
 	case text == "distinct_id", text == "$ignore_sent_at": // at the root in any case; always set
@@ -43,7 +42,10 @@ func (r *root) take(key, value []byte) {
 	case text == "$lib_version" && r.lib:
 		r.members = appendRawMember(r.members, []byte("$import_lib_version"), value)
 	default:
-		r.members = appendRawMember(r.members, key, value)
+		if len(r.members) > 0 {
+			r.members = append(r.members, ',')
+		}
+		r.members = append(r.members, member...)
 	}
 }
 

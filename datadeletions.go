@@ -1,0 +1,212 @@
+package hogapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// DataDeletion is a request to delete events of the project.
+type DataDeletion struct {
+	ID                uuid.UUID          `json:"id"`
+	Status            DataDeletionStatus `json:"status"`
+	Query             string             `json:"query"`     // HogQL: selects the events
+	Variables         json.RawMessage    `json:"variables"` // of the query; an object
+	SubmissionID      *uuid.UUID         `json:"submission_id"`
+	Count             *int64             `json:"count"` // events; nil before the service has counted them
+	CreatedByID       *int64             `json:"created_by_id"`
+	CreatedByStaff    bool               `json:"created_by_staff"` // of PostHog
+	CreatedAt         time.Time          `json:"created_at"`
+	UpdatedAt         time.Time          `json:"updated_at"`
+	ApprovedAt        *time.Time         `json:"approved_at"` // nil: PostHog has not approved it
+	StatsCalculatedAt *time.Time         `json:"stats_calculated_at"`
+}
+
+func (d *DataDeletion) complete() error {
+	if err := hasID(d.ID); err != nil {
+		return err
+	}
+	return hasText(string(d.Status), "status")
+}
+
+// DataDeletionStatus is how far a deletion is. The service may send values that this package does not
+// know.
+type DataDeletionStatus string
+
+// The known statuses.
+const (
+	DataDeletionStatusDraft      DataDeletionStatus = "draft"
+	DataDeletionStatusPending    DataDeletionStatus = "pending"     // PostHog has to approve it
+	DataDeletionStatusApproved   DataDeletionStatus = "approved"    // and it will run
+	DataDeletionStatusInProgress DataDeletionStatus = "in_progress" // it runs
+	DataDeletionStatusQueued     DataDeletionStatus = "queued"      // it runs with the next deletions of all projects
+	DataDeletionStatusCompleted  DataDeletionStatus = "completed"
+	DataDeletionStatusFailed     DataDeletionStatus = "failed"
+)
+
+// DataDeletionRequest selects the events of one import for deletion.
+type DataDeletionRequest struct {
+	// ImportID is the ID of the import, by which its events are found: those with an $import_job_id of
+	// their own are not.
+	ImportID string
+	// From and Until bound the time of the events, Until not included. Zero times take all events of the
+	// import, also those that have moved.
+	From, Until time.Time
+	// SubmissionID makes the request the same one however often it is sent. By default it is derived from
+	// the other fields: to delete once more what was imported again, give another one.
+	SubmissionID uuid.UUID
+}
+
+func (r DataDeletionRequest) check(op Op) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: op, Field: field, Value: value, Want: want}
+	}
+	switch want := wire.WantImportID(r.ImportID); {
+	case r.ImportID == "":
+		return bad("ImportID", "", "the ID of an import")
+	case want != "":
+		return bad("ImportID", r.ImportID, want)
+	case isReversed(r.From, r.Until):
+		return bad("Until", r.Until.String(), "later than From")
+	}
+	return nil
+}
+
+// The times that an event can have.
+var (
+	firstEventTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastEventTime  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+const selectImport = "SELECT uuid FROM events WHERE properties.$import_job_id = {job_id}" +
+	" AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
+
+// query selects the events. The endpoint knows no values, so they are written into the text, quoted.
+func (r DataDeletionRequest) query() string {
+	from, until := firstEventTime, lastEventTime
+	if !r.From.IsZero() {
+		from = r.From
+	}
+	if !r.Until.IsZero() {
+		until = r.Until
+	}
+	return Query{selectImport, map[string]any{"job_id": r.ImportID, "start_at": formatTime(from), "end_at": formatTime(until)}}.String()
+}
+
+// submission is the id that makes the request idempotent.
+func (r DataDeletionRequest) submission() uuid.UUID {
+	if r.SubmissionID != uuid.Nil {
+		return r.SubmissionID
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query()))
+}
+
+// DataDeletionsService asks PostHog to delete events: [Client.DataDeletions].
+//
+// This SDK cannot delete events. PostHog can remove them on an approved request, where that is enabled;
+// merged persons and changed properties stay. Try a test project first.
+//
+// A request selects events of the project by the ID of their import. PostHog's staff approve each one,
+// and it runs later; it cannot be cancelled here. What stays: merges of persons, the effects of $set on
+// them, properties of groups, what destinations and webhooks have passed on, and bills. Events that
+// arrive after the deletion stay too, so wait until the import is complete or stands still. Where it is
+// not enabled for a project the error is [ErrForbidden], and older servers answer [ErrUnsupported]:
+// then ask PostHog's support, with the import's ID, the project and the range of time.
+type DataDeletionsService service
+
+// List returns one page of deletions.
+//
+// GET /data_deletion_requests/, scope data_deletion:read.
+func (s *DataDeletionsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[DataDeletion], error) {
+	return s.walk(o, options).One(ctx)
+}
+
+// Pages yields the pages of List.
+func (s *DataDeletionsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[DataDeletion], error] {
+	return s.walk(o, options).Pages(ctx)
+}
+
+// All yields the deletions of all pages. An error comes once, last, as a [*PageError] that says where to
+// resume.
+func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[DataDeletion, error] {
+	return s.walk(o, options).All(ctx)
+}
+
+// walk is what List, Pages and All share.
+func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
+	selected := orDefault(o)
+	r := endpoint(ops.DataDeletionsList).refuse(selected.check(ops.DataDeletionsList))
+	return walkByOffset[DataDeletion](s.client, r, selected, options)
+}
+
+// Get returns one deletion.
+//
+// GET /data_deletion_requests/{id}/, scope data_deletion:read. [ErrNotFound] if it does not exist.
+func (s *DataDeletionsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*DataDeletion, error) {
+	isAsked := func(d *DataDeletion) error { return isAskedFor("id", d.ID, id) }
+	return fetchMatching(ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options, isAsked)
+}
+
+// dataDeletionPreview is the answer of Preview.
+type dataDeletionPreview struct {
+	Count *int64 `json:"count"`
+}
+
+func (p *dataDeletionPreview) complete() error {
+	if p.Count == nil || *p.Count < 0 {
+		return errors.New("it has no count")
+	}
+	return nil
+}
+
+// Preview counts the rows that a request would delete now, and deletes nothing. Copies that are not
+// merged yet are counted each. The service takes 5 a minute and 30 an hour.
+//
+// POST /data_deletion_requests/preview/, scope data_deletion:write.
+func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
+	r := endpoint(ops.DataDeletionsPreview).refuse(of.check(ops.DataDeletionsPreview))
+	r.body = struct {
+		Query     string         `json:"query"`
+		Variables map[string]any `json:"variables"`
+	}{of.query(), map[string]any{}}
+	r.leastTry = queryTry
+	preview, err := fetch[dataDeletionPreview](ctx, s.client, r, options)
+	if err != nil {
+		return 0, err
+	}
+	return *preview.Count, nil
+}
+
+// Create asks PostHog to delete the events of one import for good: look at [DataDeletionsService.Preview]
+// first. The same request is one deletion, however often it is sent: the answer is then the first one,
+// which may be completed. Each project can have 5 open ones, and the service takes 10 an hour. See
+// [DataDeletionsService] for what stays.
+//
+// POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the
+// same SubmissionID belongs to another query or to another user's request.
+func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionRequest, options ...CallOption) (*DataDeletion, error) {
+	r := endpoint(ops.DataDeletionsCreate).refuse(of.check(ops.DataDeletionsCreate))
+	r.body = struct {
+		Query        string         `json:"query"`
+		Variables    map[string]any `json:"variables"`
+		SubmissionID uuid.UUID      `json:"submission_id"`
+	}{of.query(), map[string]any{}, of.submission()}
+	isAsked := func(d *DataDeletion) error {
+		switch {
+		case d.SubmissionID == nil:
+			return errors.New("it has no submission_id")
+		case strings.TrimSpace(d.Query) != of.query():
+			return errors.New("it is of another query than the one that was sent")
+		}
+		return isAskedFor("submission_id", *d.SubmissionID, of.submission())
+	}
+	return fetchMatching(ctx, s.client, r, options, isAsked)
+}

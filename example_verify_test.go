@@ -1,0 +1,111 @@
+package hogapi_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// Some hours after an import, Verify says whether all of it is there. A program exits with 0 only for complete.
+func ExampleClient_Verify() {
+	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	receipt, err := client.Import(ctx, numbered(3), &hogapi.ImportOptions{ID: "orders-1998"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	v, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{
+		Source: numbered(3), // to name the missing events, if there are any
+		Wait:   true,        // until it is complete or stands still
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v)
+	if !v.Complete() {
+		os.Exit(1)
+	}
+	// Output:
+	// import "orders-1998": complete
+	// acknowledged 3, seen 3, after look 1
+}
+
+// What is missing is sent again with the uuids that it had.
+func ExampleVerification_Missing() {
+	now := time.Now()
+	clock := hogapi.WithClock(func() time.Time { return now }) // your program has none
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject), clock)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	receipt, err := client.Import(ctx, numbered(5), &hogapi.ImportOptions{ID: "orders-1998"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server.Project(hogapitest.DefaultProject).LoseEvents("orders-1998", 2)
+	dir, err := os.MkdirTemp("", "verify-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	options := &hogapi.VerifyOptions{Source: numbered(5), Dir: dir} // which remembers the looks of the hours before
+	var v *hogapi.Verification
+	for now = now.Add(24 * time.Hour); v == nil || v.State == hogapi.ArrivalInProgress; now = now.Add(30 * time.Minute) {
+		if v, err = client.Verify(ctx, receipt, options); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(v.State, v.MissingEvents, "after look", v.Looks)
+
+	again, err := client.Import(ctx, v.Missing(numbered(5)), &hogapi.ImportOptions{ID: "orders-1998"}) // with a new checkpoint
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("sent again:", again.Acknowledged)
+	if v, err = client.Verify(ctx, receipt, nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.State)
+	// Output:
+	// missing 2 after look 3
+	// sent again: 2
+	// complete
+}
+
+// PostHog can delete the events of an import on an approved request, where that is enabled.
+func ExampleDataDeletionsService_Create() {
+	server := hogapitest.New(hogapitest.WithDataDeletions()) // your program: a personal key with the scope data_deletion:write
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := client.Import(ctx, numbered(3), &hogapi.ImportOptions{ID: "orders-1998"}); err != nil {
+		log.Fatal(err)
+	}
+	request := hogapi.DataDeletionRequest{ImportID: "orders-1998"}
+	count, err := client.DataDeletions.Preview(ctx, request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("would delete", count)
+	deletion, err := client.DataDeletions.Create(ctx, request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(deletion.Status)
+	// Output:
+	// would delete 3
+	// pending
+}

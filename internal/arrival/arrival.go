@@ -1,0 +1,299 @@
+// Package arrival compares what an import has sent with what the service shows of it: a table of cells,
+// one for each day and name, the windows of time that are asked for, what the counts of a cell mean, and
+// the uuids of a source, sorted on disk. It makes no calls.
+package arrival
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Key names a cell: the events of one name in one period.
+type Key struct {
+	Period string `json:"period"` // a day, a month or ""; Other for the names that a receipt does not list
+	Name   string `json:"name"`
+}
+
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Period, other.Period), cmp.Compare(k.Name, other.Name))
+}
+
+// Other is the period and the name of the row for what does not fit a receipt's table.
+const Other = "other"
+
+// BeforeEpoch is the period of rows of a longer window before 1970.
+const BeforeEpoch = "before 1970"
+
+const (
+	dayLayout   = time.DateOnly
+	monthLayout = "2006-01"
+)
+
+var (
+	beginning = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) // of all that can be imported
+	epoch     = time.Unix(0, 0).UTC()                       // the first day that the service can name
+)
+
+// Row is a row of a receipt.
+type Row struct {
+	Key
+
+	Acknowledged, Unsure int64
+}
+
+// Counts are what the service shows of a cell.
+type Counts struct {
+	Seen   int64 `json:"seen"`   // different uuids
+	Copies int64 `json:"copies"` // rows
+}
+
+// grain is how fine the periods of a table are.
+type grain uint8
+
+const (
+	byDay grain = iota
+	byMonth
+	byName
+)
+
+// Table has the cells of a receipt, and those that the service shows in addition. Days before 1970,
+// which the service cannot name, are months.
+type Table struct {
+	Cells   []Row // in the order of their keys
+	Outside map[Key]Counts
+	Seen    []Counts // of Cells, by index
+	Left    Counts   // outside, beyond what Outside holds
+
+	grain       grain
+	index       map[Key]int
+	from, until time.Time // of all events; whole days
+}
+
+// mostOutside bounds the memory for cells that no receipt has.
+const mostOutside = 10_000
+
+// NewTable makes a table of a receipt's rows. Its events are from oldest to newest. Rows without events
+// that can have arrived are left out.
+func NewTable(rows []Row, oldest, newest time.Time) *Table {
+	t := &Table{index: map[Key]int{}, from: dayOf(oldest), until: dayOf(newest).AddDate(0, 0, 1)}
+	for _, r := range rows {
+		if r.Acknowledged+r.Unsure == 0 {
+			continue
+		}
+		switch len(r.Period) {
+		case len(monthLayout):
+			t.grain = max(t.grain, byMonth)
+			t.widen(r.Key, oldest.IsZero())
+		case len(dayLayout):
+			t.widen(r.Key, oldest.IsZero())
+			if r.Period < epoch.Format(dayLayout) {
+				r.Period = r.Period[:len(monthLayout)]
+			}
+		default:
+			t.grain = byName
+		}
+		if at, ok := t.index[r.Key]; ok {
+			t.Cells[at].Acknowledged += r.Acknowledged
+			t.Cells[at].Unsure += r.Unsure
+			continue
+		}
+		t.index[r.Key] = len(t.Cells)
+		t.Cells = append(t.Cells, r)
+	}
+	slices.SortFunc(t.Cells, func(a, b Row) int { return a.compare(b.Key) })
+	for i, r := range t.Cells {
+		t.index[r.Key] = i
+	}
+	t.Begin()
+	return t
+}
+
+// widen takes in the days of events that may not be acknowledged: the days of a month only where there
+// are no acknowledged ones.
+func (t *Table) widen(k Key, noneAcknowledged bool) {
+	span := t.Span(k)
+	switch {
+	case noneAcknowledged && t.from.IsZero():
+		t.from, t.until = span.From, span.Until
+	case noneAcknowledged || len(k.Period) == len(dayLayout):
+		t.from = earliest(t.from, span.From)
+		if t.until.Before(span.Until) {
+			t.until = span.Until
+		}
+	}
+}
+
+// Begin empties the counts for a new look.
+func (t *Table) Begin() {
+	t.Seen, t.Outside, t.Left = make([]Counts, len(t.Cells)), map[Key]Counts{}, Counts{}
+}
+
+// Find returns the cell of an event, or -1 for one that no row of the receipt counts.
+func (t *Table) Find(at time.Time, name string) (cell int) {
+	_, cell = t.place(at, name)
+	return cell
+}
+
+// place is the cell of an event by the receipt's grain, and its index, or -1.
+func (t *Table) place(day time.Time, name string) (Key, int) {
+	key := Key{day.Format(dayLayout), name}
+	switch {
+	case t.grain == byName && !day.Before(t.from) && day.Before(t.until):
+		key.Period = ""
+	case t.grain == byName:
+		return key, -1
+	case t.grain == byMonth || day.Before(epoch):
+		key.Period = day.Format(monthLayout)
+	}
+	if i, ok := t.index[key]; ok {
+		return key, i
+	}
+	if i, ok := t.index[Key{Other, Other}]; ok && t.grain == byName {
+		return Key{Other, Other}, i
+	}
+	return key, -1
+}
+
+// Add counts a row of an answer for a window.
+func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
+	key, i := Key{BeforeEpoch, name}, -1
+	if w.Until.After(epoch) {
+		key, i = t.place(day, name)
+	} else if w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout) {
+		key, i = t.place(w.From, name)
+	}
+	at := t.Outside[key]
+	if i >= 0 {
+		at = t.Seen[i]
+	}
+	at = Counts{at.Seen + n.Seen, at.Copies + n.Copies}
+	_, known := t.Outside[key]
+	switch {
+	case i >= 0:
+		t.Seen[i] = at
+	case known || len(t.Outside) < mostOutside:
+		t.Outside[key] = at
+	default:
+		t.Left = Counts{t.Left.Seen + n.Seen, t.Left.Copies + n.Copies}
+	}
+}
+
+// Span is the days of a cell, half open.
+func (t *Table) Span(k Key) Window {
+	if day, err := time.Parse(dayLayout, k.Period); err == nil {
+		return Window{day, day.AddDate(0, 0, 1)}
+	}
+	if month, err := time.Parse(monthLayout, k.Period); err == nil {
+		return Window{month, month.AddDate(0, 1, 0)}
+	}
+	if k.Period == BeforeEpoch {
+		return Window{beginning, epoch}
+	}
+	return Window{t.from, t.until}
+}
+
+// Within returns the indexes of the cells that have days in a window.
+func (t *Table) Within(w Window) (cells []int) {
+	for i, r := range t.Cells {
+		if span := t.Span(r.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
+			cells = append(cells, i)
+		}
+	}
+	return cells
+}
+
+// Window is a time of whole days, half open.
+type Window struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+}
+
+func (w Window) String() string {
+	if last := w.Until.AddDate(0, 0, -1); last.After(w.From) {
+		return fmt.Sprintf("%s to %s", w.From.Format(dayLayout), last.Format(dayLayout))
+	}
+	return w.From.Format(dayLayout)
+}
+
+const day = 24 * time.Hour
+
+func dayOf(at time.Time) time.Time { return at.UTC().Truncate(day) }
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Halves are the two halves of a window, or nil for a single day.
+func (w Window) Halves() []Window {
+	days := int(w.Until.Sub(w.From) / day)
+	if days < 2 {
+		return nil
+	}
+	middle := w.From.AddDate(0, 0, days/2)
+	return []Window{{w.From, middle}, {middle, w.Until}}
+}
+
+// Windows are the times to ask for: each month that has events, the time between such months, and a day
+// more on both sides, where events that have moved show.
+func (t *Table) Windows() (list []Window) {
+	if len(t.Cells) == 0 {
+		return nil
+	}
+	months, all := map[string]bool{}, t.grain == byName
+	for _, r := range t.Cells {
+		months[r.Period[:min(len(r.Period), len(monthLayout))]] = true
+	}
+	end := t.until.AddDate(0, 0, 1)
+	gap := false // the last window has no month with events
+	for from := t.from.AddDate(0, 0, -1); from.Before(end); {
+		next := earliest(time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC), end)
+		has := all || months[from.Format(monthLayout)]
+		if !has && gap && from != epoch {
+			list[len(list)-1].Until = next
+		} else {
+			list = append(list, Window{from, next})
+		}
+		gap, from = !has, next
+	}
+	return list
+}
+
+// Beyond are the windows before and after all others, until a time. Nothing is before the year 1900.
+func (t *Table) Beyond(now time.Time) []Window {
+	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
+	var list []Window
+	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, dayOf(now).AddDate(0, 0, 2)}} {
+		if w.From.Before(w.Until) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Wide is all days on which an event of the table can be, if it was moved to a later time.
+func (t *Table) Wide(now time.Time) Window {
+	return Window{t.from.AddDate(0, 0, -31), dayOf(now).AddDate(0, 0, 2)}
+}
+
+// Index returns the number of a cell, or -1 for one that no row of the receipt has.
+func (t *Table) Index(k Key) int {
+	if i, ok := t.index[k]; ok {
+		return i
+	}
+	return -1
+}
+
+// SortedOutside are the keys of the cells that no receipt has, in order.
+func (t *Table) SortedOutside() []Key {
+	keys := make([]Key, 0, len(t.Outside))
+	for k := range t.Outside {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, Key.compare)
+	return keys
+}

@@ -1,0 +1,96 @@
+package arrival
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is what the counts of a cell mean, the better the smaller.
+type State uint8
+
+// The states.
+const (
+	Complete State = iota
+	CompleteUnsure
+	Arriving
+	Unknown
+	Moved
+	TooMany
+	Missing
+)
+
+// Looks at a cell that is short before it is called missing.
+const (
+	EnoughLooks = 3         // with the same count
+	EnoughTime  = time.Hour // between the first and the last of them
+)
+
+// Sight is what is known of a cell after a look.
+type Sight struct {
+	Acknowledged, Unsure int64
+	Seen                 int64
+	Hidden               int64 // of all cells: events that counting cannot find, of which some may be in this one
+
+	Failed      bool          // the look did not count it
+	Uncountable bool          // the service does not keep events of this name as they were
+	Unfinished  bool          // the import is not finished
+	Grew        bool          // since the look before
+	Looks       int           // that have seen the same count
+	Stood       time.Duration // since the first of them
+	Quiet       time.Duration // since the last acknowledgement
+	Patience    time.Duration // how much of that it takes
+}
+
+// Judge says what a cell's counts mean. It never calls missing what may still arrive.
+func Judge(s Sight) State {
+	switch {
+	case s.Failed:
+		return Unknown
+	case s.Seen == s.Acknowledged+s.Unsure:
+		return Complete
+	case s.Seen > s.Acknowledged+s.Unsure && s.Unfinished:
+		return Unknown
+	case s.Seen > s.Acknowledged+s.Unsure:
+		return TooMany
+	case s.Seen >= s.Acknowledged:
+		return CompleteUnsure
+	case s.Uncountable:
+		return Unknown
+	case s.CanArrive():
+		return Arriving
+	case s.Acknowledged-s.Seen <= s.Hidden:
+		return Unknown
+	}
+	return Missing
+}
+
+// CanArrive reports whether what is absent may still come.
+func (s Sight) CanArrive() bool {
+	return s.Grew || s.Quiet < s.Patience || s.Looks < EnoughLooks || s.Stood < EnoughTime
+}
+
+// uncountable are names whose events the service drops, changes or keeps elsewhere.
+var uncountable = []string{"$$client_ingestion_warning", "$$heatmap", "$exception", "$feature_flag_called", "$performance_event"}
+
+// IsUncountable reports whether counting misses events of a name.
+func IsUncountable(name string) bool {
+	_, found := slices.BinarySearch(uncountable, name)
+	return found || strings.HasPrefix(name, "$ai_")
+}
+
+// Standing is how long a cell has had its count.
+type Standing struct {
+	Seen  int64     `json:"seen"`
+	Since time.Time `json:"since"` // of the first look that saw it
+	Looks int       `json:"looks"` // that saw it; 0: none has counted the cell yet
+}
+
+// Next is the standing after a look, and whether the cell grew.
+func (s Standing) Next(seen int64, now time.Time) (next Standing, grew bool) {
+	if s.Looks > 0 && s.Seen == seen {
+		s.Looks++
+		return s, false
+	}
+	return Standing{Seen: seen, Since: now, Looks: 1}, s.Looks > 0 && seen > s.Seen
+}

@@ -1,0 +1,73 @@
+package arrival
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Each state has its conditions, and nothing that can still arrive is missing.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	const hours = time.Hour
+	settled := Sight{Acknowledged: 10, Looks: 3, Stood: hours, Quiet: 24 * hours, Patience: 24 * hours}
+	with := func(change func(*Sight)) Sight {
+		s := settled
+		change(&s)
+		return s
+	}
+	for name, tt := range map[string]struct {
+		sight Sight
+		want  State
+	}{
+		"all":                        {with(func(s *Sight) { s.Seen = 10 }), Complete},
+		"all, at the first look":     {Sight{Acknowledged: 10, Seen: 10}, Complete},
+		"all, the unsure too":        {with(func(s *Sight) { s.Seen, s.Unsure = 12, 2 }), Complete},
+		"some of the unsure":         {with(func(s *Sight) { s.Seen, s.Unsure = 11, 2 }), CompleteUnsure},
+		"none of the unsure, or one": {with(func(s *Sight) { s.Seen, s.Unsure = 10, 2 }), CompleteUnsure},
+		"one too many":               {with(func(s *Sight) { s.Seen, s.Unsure = 13, 2 }), TooMany},
+		"more while it runs":         {with(func(s *Sight) { s.Seen, s.Unfinished = 13, true }), Unknown},
+		"short":                      {with(func(s *Sight) { s.Seen = 9 }), Missing},
+		"nothing there":              {with(func(s *Sight) { s.Seen = 0 }), Missing},
+		"short, and it grew":         {with(func(s *Sight) { s.Seen, s.Grew = 9, true }), Arriving},
+		"short, two looks":           {with(func(s *Sight) { s.Seen, s.Looks = 9, 2 }), Arriving},
+		"short, within the hour":     {with(func(s *Sight) { s.Seen, s.Stood = 9, hours-1 }), Arriving},
+		"short, within the day":      {with(func(s *Sight) { s.Seen, s.Quiet = 9, 24*hours-1 }), Arriving},
+		"short, a name apart":        {with(func(s *Sight) { s.Seen, s.Uncountable = 9, true }), Unknown},
+		"all, a name apart":          {with(func(s *Sight) { s.Seen, s.Uncountable = 10, true }), Complete},
+		"short by what is hidden":    {with(func(s *Sight) { s.Seen, s.Hidden = 8, 2 }), Unknown},
+		"short by more":              {with(func(s *Sight) { s.Seen, s.Hidden = 7, 2 }), Missing},
+		"the look failed":            {with(func(s *Sight) { s.Seen, s.Failed = 9, true }), Unknown},
+		"the look failed, once all":  {with(func(s *Sight) { s.Seen, s.Failed = 10, true }), Unknown},
+	} {
+		assert.Equal(t, tt.want, Judge(tt.sight), name)
+	}
+}
+
+func TestUncountable(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"$exception", "$feature_flag_called", "$performance_event", "$$heatmap", "$$client_ingestion_warning", "$ai_generation"} {
+		assert.True(t, IsUncountable(name), name)
+	}
+	for _, name := range []string{"", "signup", "$pageview", "$aim"} {
+		assert.False(t, IsUncountable(name), name)
+	}
+}
+
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	at := date("2024-01-01")
+	s, grew := Standing{}.Next(5, at)
+	assert.Equal(t, Standing{5, at, 1}, s)
+	assert.False(t, grew, "the first look compares with nothing")
+	s, grew = s.Next(5, at.Add(time.Hour))
+	assert.Equal(t, Standing{5, at, 2}, s)
+	assert.False(t, grew)
+	s, grew = s.Next(6, at.Add(2*time.Hour))
+	assert.Equal(t, Standing{6, at.Add(2 * time.Hour), 1}, s)
+	assert.True(t, grew)
+	s, grew = s.Next(4, at.Add(3*time.Hour))
+	assert.Equal(t, Standing{4, at.Add(3 * time.Hour), 1}, s, "less than before begins anew")
+	assert.False(t, grew)
+}

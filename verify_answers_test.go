@@ -1,0 +1,299 @@
+package hogapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// receiptOfMarch is that of 31 events, one a day.
+func receiptOfMarch() Receipt {
+	at := time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
+	r := Receipt{ID: "hogapi-march", Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
+	for i := range 31 {
+		r.Days = append(r.Days, DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1})
+	}
+	return r
+}
+
+// asked is a query as it was sent.
+type asked struct {
+	Query struct {
+		Kind   string
+		Query  string
+		Values map[string]string
+	}
+	Refresh, Name string
+
+	from, until time.Time
+}
+
+// march answers a count with one event a day, as the service does; the script may answer instead.
+func march(t *testing.T, script func(n int, q asked) (status int, body string)) (*Client, *[]asked) {
+	t.Helper()
+	var all []asked
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/ingestion_warnings_v2/") {
+			return answer(r, 200, `[{"type":"message_size_too_large","severity":"error","count":3,"last_seen":"1999-04-01T00:00:00Z"},{"type":"other","severity":"info","count":1}]`), nil
+		}
+		assert.Equal(t, "/api/projects/12345/query/", r.URL.Path)
+		raw, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		var q asked
+		assert.NoError(t, json.Unmarshal(raw, &q))
+		q.from, _ = time.Parse(time.RFC3339, q.Query.Values["start_at"])
+		q.until, _ = time.Parse(time.RFC3339, q.Query.Values["end_at"])
+		all = append(all, q)
+		if script != nil {
+			if status, body := script(len(all), q); status != 0 {
+				return answer(r, status, body), nil
+			}
+		}
+		return answer(r, 200, answerOf(q)), nil
+	}))
+	return client, &all
+}
+
+func answerOf(q asked) string {
+	var rows []string
+	for at := q.from; at.Before(q.until); at = at.AddDate(0, 0, 1) {
+		if at.Year() == 1999 && at.Month() == 3 {
+			rows = append(rows, fmt.Sprintf(`["%s","e",2,1]`, at.Format(time.DateOnly)))
+		}
+	}
+	return `{"results":[` + strings.Join(rows, ",") + `],"columns":["utc_day","event_name","copies","uuids"],"is_cached":false,"error":null,"new":{"x":[1]}}`
+}
+
+// The request is as the service's documentation has it: values, and no text that was put together.
+func TestVerifyRequest(t *testing.T) {
+	client, all := march(t, nil)
+	v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.EqualValues(t, 31, v.Seen)
+	assert.EqualValues(t, 62, v.Copies)
+	require.Len(t, *all, 3, "a month, and a day on both sides")
+	q := (*all)[1]
+	assert.Equal(t, "HogQLQuery", q.Query.Kind)
+	assert.Equal(t, "force_blocking", q.Refresh)
+	assert.Equal(t, "hogapi verify hogapi-march", q.Name)
+	assert.Equal(t, map[string]string{"job_id": "hogapi-march", "start_at": "1999-03-01T00:00:00Z", "end_at": "1999-04-01T00:00:00Z"}, q.Query.Values)
+	assert.Equal(t, countDays, q.Query.Query)
+	assert.Contains(t, q.Query.Query, "LIMIT 50000")
+	assert.NotContains(t, q.Query.Query, "march")
+}
+
+// What the service finds too much is asked for in smaller parts, down to single days, and once each.
+func TestVerifyHalves(t *testing.T) {
+	full := `{"results":[` + strings.TrimSuffix(strings.Repeat(`["1999-03-01","e",1,1],`, 50_000), ",") + `]}`
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+	}{
+		"504": {504, `{"type":"server_error","code":"query_timeout","detail":"too slow"}`}, "512": {512, `{"type":"server_error","code":"error","detail":"too slow"}`},
+		"a proxy's 504": {504, "<html>"}, "a full page": {200, full}, "50 MB": {200, `{"results":[` + strings.Repeat(" ", 50<<20) + `]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, all := march(t, func(_ int, q asked) (int, string) {
+					if q.until.Sub(q.from) > 5*24*time.Hour {
+						return tt.status, tt.body
+					}
+					return 0, ""
+				})
+				begin := time.Now()
+				v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+				require.NoError(t, err)
+				assert.True(t, v.Complete(), "%v", v)
+				assert.Len(t, *all, 2+7+8, "31 days, halved until there are at most five: no window twice")
+				assert.Zero(t, time.Since(begin), "a query that takes too long is not repeated")
+			})
+		})
+	}
+}
+
+// A look that fails is not a look that saw nothing: nothing is called missing, and the reason is given.
+func TestVerifyWrongAnswers(t *testing.T) {
+	const ok = `"results":[["1999-03-01","e",1,1]]`
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"from a cache":         {200, `{` + ok + `,"is_cached":true}`, "from a cache"},
+		"an error in a 200":    {200, `{` + ok + `,"error":"memory"}`, "an error of its own"},
+		"HTML":                 {200, `<html><body>results</body></html>`, "cannot be understood"},
+		"empty":                {200, ``, "it is empty"},
+		"no results":           {200, `{"is_cached":false}`, "it has no results"},
+		"null":                 {200, `null`, "not a JSON object"},
+		"results null":         {200, `{"results":null}`, "not a list"},
+		"results twice":        {200, `{` + ok + `,` + ok + `}`, "a key twice"},
+		"cut":                  {200, `{` + ok, "no end"},
+		"more after it":        {200, `{` + ok + `}{}`, "more after its end"},
+		"other columns":        {200, `{"results":[["1999-03-01","e",1]]}`, "row 0"},
+		"no day":               {200, `{"results":[["soon","e",1,1]]}`, "row 0"},
+		"null count":           {200, `{"results":[["1999-03-01","e",null,1]]}`, "row 0"},
+		"fewer copies":         {200, `{"results":[["1999-03-01","e",1,2]]}`, "row 0"},
+		"negative":             {200, `{"results":[["1999-03-01","e",-1,-1]]}`, "row 0"},
+		"a row twice":          {200, `{"results":[["1999-03-01","e",1,1],["1999-03-01","e",1,1]]}`, "not asked for, or has one twice"},
+		"another month":        {200, `{"results":[["1999-05-01","e",1,1]]}`, "not asked for"},
+		"async":                {202, `{"query_status":{"id":"1","complete":false}}`, "it has no results"},
+		"refused":              {400, `{"type":"validation_error","code":"hogql_query_error","detail":"Unable to resolve field: toTimeZone"}`, "Unable to resolve field"},
+		"server error":         {500, `{"type":"server_error","code":"error","detail":"ClickHouse error while executing query."}`, "ClickHouse error"},
+		"at capacity, forever": {503, `{"type":"server_error","code":"error","detail":"at capacity"}`, "at capacity"},
+		"throttled, forever":   {429, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled."}`, "throttled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, _ := march(t, func(int, asked) (int, string) { return tt.status, tt.body })
+				v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+				require.NoError(t, err)
+				assert.Equal(t, ArrivalUnknown, v.State, "%v", v)
+				assert.False(t, v.Complete())
+				assert.Zero(t, v.MissingEvents)
+				assert.Contains(t, v.Cells[0].Reason, "the count failed: ")
+				assert.Contains(t, v.Cells[0].Reason, tt.want)
+				assert.NotContains(t, v.String(), testPersonalKey)
+			})
+		})
+	}
+}
+
+// What the caller has to correct is an error, and names what is needed.
+func TestVerifyErrors(t *testing.T) {
+	for status, tt := range map[int]struct {
+		code string
+		is   error
+		want string
+	}{
+		401: {"authentication_failed", ErrUnauthorized, "personal API key"},
+		403: {"permission_denied", ErrForbidden, "query:read"},
+		404: {"not_found", ErrNotFound, "not found"},
+	} {
+		client, _ := march(t, func(int, asked) (int, string) {
+			return status, fmt.Sprintf(`{"type":"x","code":%q,"detail":"it was not found"}`, tt.code)
+		})
+		_, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		require.ErrorIs(t, err, tt.is)
+		assert.ErrorContains(t, err, tt.want)
+	}
+	client, all := march(t, nil)
+	_, err := client.Verify(nil, receiptOfMarch(), nil) //nolint:staticcheck // on purpose
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Empty(t, *all)
+}
+
+// A busy service is waited for, as long as it asks to, and nothing is asked at the same time.
+func TestVerifyWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var times []time.Duration
+		client, all := march(t, func(n int, _ asked) (int, string) {
+			times = append(times, time.Since(begin))
+			if n >= 2 && n <= 12 {
+				return 429, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled. Expected available in 50 seconds."}`
+			}
+			return 0, ""
+		})
+		v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		require.NoError(t, err)
+		assert.True(t, v.Complete(), "%v", v)
+		assert.Len(t, *all, 3+11)
+		assert.Greater(t, times[12], 20*time.Second)
+	})
+}
+
+// Where toDate of another zone is refused, the days are read from times.
+func TestVerifyOlderServer(t *testing.T) {
+	client, all := march(t, func(_ int, q asked) (int, string) {
+		if strings.Contains(q.Query.Query, "toDate(") {
+			return 400, `{"type":"validation_error","code":"illegal_type_of_argument","detail":"Illegal type String of argument of function toDate"}`
+		}
+		return 200, strings.ReplaceAll(answerOf(q), `","e"`, `T00:00:00Z","e"`)
+	})
+	v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.Len(t, *all, 4, "the first one twice")
+}
+
+// A host that is never reached is asked once, not for each month.
+func TestVerifyUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		client := newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			tries++
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errCut}
+		}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
+		v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		require.NoError(t, err)
+		assert.Equal(t, ArrivalUnknown, v.State)
+		assert.Equal(t, 1, tries, "of 3 windows")
+		for _, c := range v.Cells {
+			assert.Equal(t, ArrivalUnknown, c.State)
+		}
+	})
+}
+
+// Some cells that cannot be counted do not hide what the others show, and warnings that explain it are added.
+func TestVerifyStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		receipt := receiptOfMarch()
+		receipt.Days[4].Acknowledged++
+		receipt.Days = append(receipt.Days, DayCount{Day: "1999-03-05", Event: "$exception", Acknowledged: 2}, DayCount{Day: "1999-03-06", Event: "r", Rejected: 9})
+		receipt.Acknowledged += 3
+		client, _ := march(t, nil)
+		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
+		require.NoError(t, err)
+		assert.Equal(t, ArrivalMissing, v.State)
+		assert.EqualValues(t, 1, v.MissingEvents)
+		assert.Equal(t, []string{"$exception"}, v.Uncountable)
+		require.Len(t, v.Warnings, 1)
+		assert.Equal(t, "message_size_too_large", v.Warnings[0].Type)
+		states := map[ArrivalState]int{}
+		for _, c := range v.Cells {
+			states[c.State]++
+		}
+		assert.Equal(t, map[ArrivalState]int{ArrivalComplete: 30, ArrivalMissing: 1, ArrivalUnknown: 1}, states)
+		assert.Equal(t, 7, v.Looks, "the import ended long ago: an hour is enough, after 0, 1, 3, 7, 15, 31 and 61 minutes")
+	})
+}
+
+// Of events that counting cannot find, none is called missing.
+func TestVerifyOwnJobIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		receipt := receiptOfMarch()
+		receipt.Days[4].Acknowledged += 2
+		receipt.Acknowledged += 2
+		receipt.Warnings = map[Warning]int64{WarnOwnJobID: 2}
+		client, _ := march(t, nil)
+		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
+		require.NoError(t, err)
+		assert.Equal(t, ArrivalUnknown, v.State)
+		assert.Contains(t, v.String(), "2 events of the import have an $import_job_id of their own")
+	})
+}
+
+// A stored Verification is read again as it was; another text is refused.
+func TestVerificationJSON(t *testing.T) {
+	client, _ := march(t, nil)
+	v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+	require.NoError(t, err)
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	var again Verification
+	require.NoError(t, json.Unmarshal(raw, &again))
+	assert.Equal(t, v, &again)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{}`), &again), ErrInvalid, "an empty object is not complete")
+	var none *Verification
+	assert.False(t, none.Complete())
+}

@@ -1,0 +1,251 @@
+package hogapi_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// Late arrival and late merges, as the service has them: still arriving, then complete, and never missing.
+func TestVerifyLag(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	server := hogapitest.New()
+	client := server.Client(t)
+	server.HoldEvents()
+	server.Script(ops.Capture, hogapitest.CutAfter())
+	receipt := importInto(t, client, spread(n))
+	for seen := range 4 {
+		v, err := client.Verify(t.Context(), receipt, nil)
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.ArrivalInProgress, v.State)
+		assert.EqualValues(t, 10*seen, v.Copies)
+		assert.Zero(t, v.MissingEvents)
+		server.ReleaseEvents(10)
+	}
+	server.ReleaseEvents(-1)
+	v, err := client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.Greater(t, v.Copies, int64(n), "before they are merged")
+	server.MergeEvents()
+	v, err = client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.EqualValues(t, n, v.Copies)
+}
+
+// The unconfirmed events of an import are unsure: counting cannot say which of them are there, and Source and Rejects settle it.
+func TestVerifyUnconfirmed(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	for name, tt := range map[string]struct {
+		stored  func(i int) bool
+		arrived int64
+	}{
+		"some arrived": {func(i int) bool { return i%4 == 0 }, 4},
+		"none arrived": {func(int) bool { return false }, 0},
+		"all arrived":  {func(int) bool { return true }, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+			server.Script(ops.Capture, hogapitest.Results(func(i int, _ hogapitest.StoredEvent) hogapitest.Result {
+				if i%2 == 0 && i < 16 {
+					return hogapitest.Result{Result: "word of a newer service", Stored: tt.stored(i)}
+				}
+				return hogapitest.Result{}
+			}))
+			source := altered(spread(n), func(ev *hogapi.Event) {
+				ev.Name, ev.Timestamp = "one name", time.Date(1999, 1, 1, 0, int(ev.Position.Offset), 0, 0, time.UTC)
+				if ev.Position.Offset == 20 {
+					ev.DistinctID = "" // the gate refuses it
+				}
+			})
+			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
+				ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1,
+				Delivery: hogapi.DeliveryOptions{Lanes: 1},
+			})
+			require.NoError(t, err)
+			require.EqualValues(t, 8, receipt.Unconfirmed)
+			require.EqualValues(t, 21, receipt.Acknowledged)
+
+			v, err := client.Verify(t.Context(), receipt, nil)
+			require.NoError(t, err)
+			assert.Equal(t, 21+tt.arrived, v.Seen)
+			wantState := hogapi.ArrivalCompleteUnsure
+			if tt.arrived == 8 {
+				wantState = hogapi.ArrivalComplete
+			}
+			assert.Equal(t, wantState, v.State, "%v", v)
+			v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+			require.NoError(t, err)
+			assert.True(t, v.Complete(), "all that were acknowledged are there: %v", v)
+			assert.Empty(t, v.MissingIDs)
+			assert.Empty(t, v.ForeignIDs)
+
+			v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+			assert.Equal(t, wantState, v.State, "without Rejects it is not known which are which: %v", v)
+			assert.Empty(t, v.MissingIDs)
+
+			lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
+			v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}, EveryUUID: true})
+			if v.State == hogapi.ArrivalComplete {
+				assert.Positive(t, tt.arrived, "an unconfirmed event was lost, which is a reject")
+				return
+			}
+			assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
+			assert.Equal(t, lost, v.MissingIDs)
+		})
+	}
+}
+
+// Without the reject file, the source has more events than the receipt counts: then none is named.
+func TestVerifyWithoutRejects(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+	server.Script(ops.Capture, hogapitest.Results(func(i int, _ hogapitest.StoredEvent) hogapitest.Result {
+		if i == 3 {
+			return hogapitest.Result{Result: "drop", Details: "quota"}
+		}
+		return hogapitest.Result{}
+	}))
+	source := altered(spread(10), func(ev *hogapi.Event) {
+		ev.Name, ev.Timestamp = "one name", time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+	})
+	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, receipt.Rejected)
+	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.EqualValues(t, 1, v.MissingEvents)
+	assert.Empty(t, v.MissingIDs)
+	assert.Contains(t, v.String(), "a reject file is not in Rejects")
+	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+	assert.Equal(t, lost, v.MissingIDs)
+
+	importInto(t, client, v.Missing(source))
+	_, err = client.Import(t.Context(), hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
+	require.NoError(t, err)
+	v, err = client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "the reject has kept the ID of its first import")
+	v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")
+	_, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+}
+
+// A foreign event in a cell hides a lost one from the counts. Another one that shows makes Verify compare all uuids; and what can still
+// arrive is not missing there either.
+func TestVerifyUncoversWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client, project := server.Client(t), server.Project(hogapitest.DefaultProject)
+	source := altered(spread(20), func(ev *hogapi.Event) { ev.Name = "one name" })
+	receipt := importInto(t, client, source)
+	lost := project.LoseEvents(verifiedID, 1)
+	v, err := client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	hidden, other := "", ""
+	for _, c := range v.Cells {
+		if c.Seen == 0 {
+			hidden = c.Day
+		} else {
+			other = c.Day
+		}
+	}
+	add := func(day string) {
+		at, err := time.Parse(time.DateOnly, day)
+		require.NoError(t, err)
+		project.AddEvent(hogapitest.StoredEvent{Event: "one name", DistinctID: "x", Time: at, Properties: []byte(`{"$import_job_id":"` + verifiedID + `"}`)})
+	}
+	add(hidden)
+	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.Equal(t, hogapi.ArrivalComplete, v.State, "the counts are right")
+	add(other)
+	v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source})
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalTooMany, v.State)
+	assert.Empty(t, v.MissingIDs, "it may still arrive")
+	assert.EqualValues(t, 2, v.ForeignEvents)
+	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Equal(t, lost, v.MissingIDs)
+	assert.Len(t, v.ForeignIDs, 2)
+}
+
+// Two events of the source with one uuid are stored once, and neither is missing.
+func TestVerifyDoubledUUIDs(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	source := altered(numbered(10), func(ev *hogapi.Event) { ev.UUID = numberedUUID(int(ev.Position.Offset+1) / 2) })
+	receipt := importInto(t, client, source)
+	server.MergeEvents()
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.True(t, v.Complete(), "%v", v)
+	require.Len(t, v.Cells, 1)
+	assert.EqualValues(t, 5, v.Cells[0].Doubled)
+	assert.EqualValues(t, 5, v.Cells[0].Seen)
+	assert.Contains(t, v.Cells[0].Reason, "share the uuid")
+}
+
+// From an import to its end and back: previewed, requested once, approved and gone.
+func TestDataDeletionFlow(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New(hogapitest.WithDataDeletions())
+	client, ctx := server.Client(t), t.Context()
+	importInto(t, client, spread(20))
+	_, err := client.Import(ctx, numbered(5), &hogapi.ImportOptions{ID: "hogapi-kept"})
+	require.NoError(t, err)
+	request := hogapi.DataDeletionRequest{ImportID: verifiedID}
+	count, err := client.DataDeletions.Preview(ctx, request)
+	require.NoError(t, err)
+	assert.EqualValues(t, 20, count)
+
+	server.Script(ops.DataDeletionsCreate, hogapitest.CutAfter())
+	first, err := client.DataDeletions.Create(ctx, request)
+	require.NoError(t, err)
+	again, err := client.DataDeletions.Create(ctx, request)
+	require.NoError(t, err)
+	assert.Equal(t, first.ID, again.ID, "one deletion, however often it is asked for")
+	project := server.Project(hogapitest.DefaultProject)
+	assert.Len(t, project.DataDeletions(), 1)
+
+	project.SetDataDeletion(first.ID, "approved")
+	got, err := client.DataDeletions.Get(ctx, first.ID)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.DataDeletionStatusApproved, got.Status)
+	assert.EqualValues(t, 20, *got.Count)
+	project.SetDataDeletion(first.ID, "completed")
+	for d, err := range client.DataDeletions.All(ctx, nil) {
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.DataDeletionStatusCompleted, d.Status)
+	}
+	count, err = client.DataDeletions.Preview(ctx, request)
+	require.NoError(t, err)
+	assert.Zero(t, count)
+	count, err = client.DataDeletions.Preview(ctx, hogapi.DataDeletionRequest{ImportID: "hogapi-kept"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, count, "other imports stay")
+
+	closed := hogapitest.New().Client(t)
+	_, err = closed.DataDeletions.Create(ctx, request)
+	require.ErrorIs(t, err, hogapi.ErrForbidden)
+	require.ErrorContains(t, err, "PostHog's support deletes events on request")
+}

@@ -1,0 +1,394 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+const verifiedID = "hogapi-verified"
+
+// spread are n events of three names on days that are 19 hours apart, without uuids of their own.
+func spread(n int) hogapi.Source {
+	return altered(numbered(n), func(ev *hogapi.Event) {
+		i := int(ev.Position.Offset)
+		ev.UUID = uuid.Nil
+		ev.Name = []string{"signup", "it's {one_event}", "order"}[i%3]
+		ev.Timestamp = time.Date(1997, 11, 28, 22, 30, 0, 0, time.UTC).Add(time.Duration(i) * 19 * time.Hour)
+	})
+}
+
+// with changes some events of a source on their way to a service that does not treat all as it promised.
+func with(source hogapi.Source, change func(n int64, ev *hogapi.Event) error) hogapi.Source {
+	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+		if err := change(ev.Position.Offset, &ev); err != nil {
+			return nil, err
+		}
+		return []hogapi.Event{ev}, nil
+	})
+}
+
+// importInto imports a source and returns the receipt.
+func importInto(t *testing.T, client *hogapi.Client, source hogapi.Source) hogapi.Receipt {
+	t.Helper()
+	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced})
+	require.NoError(t, err)
+	return receipt
+}
+
+// receiptOf is that of an import of all events of a source.
+func receiptOf(t *testing.T, source hogapi.Source) hogapi.Receipt {
+	t.Helper()
+	return importInto(t, hogapitest.New().Client(t), source)
+}
+
+// uuidOf is the uuid of the n-th event of a source of numbers.
+func uuidOf(n int64) uuid.UUID { return hogapi.UUIDAt(hogapi.Position{Offset: n}, verifiedID) }
+
+// later is a clock that is ahead of the time of the test.
+func later(d time.Duration) hogapi.Option {
+	return hogapi.WithClock(func() time.Time { return time.Now().Add(d) })
+}
+
+// What was imported is complete after one look, whoever imported it and however often a request was sent.
+func TestVerifyComplete(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3, hogapitest.E4} {
+		server := hogapitest.New(hogapitest.WithEra(era))
+		client := server.Client(t)
+		importInto(t, client, spread(n))
+		v, err := client.Verify(t.Context(), importInto(t, client, spread(n)), nil)
+		require.NoError(t, err)
+		assert.True(t, v.Complete(), "%v: %v", era, v)
+		assert.EqualValues(t, n, v.Seen)
+		assert.EqualValues(t, 2*n, v.Copies, "they are not merged yet")
+		assert.Len(t, v.Cells, n)
+		assert.Empty(t, v.Outside)
+		assert.Equal(t, 2*n, server.Ledger().Len(), "nothing was sent")
+	}
+}
+
+// In virtual time, with Wait: what comes late is complete, and what never comes is missing, but not before a day has passed.
+func TestVerifyWaits(t *testing.T) {
+	const n = 40
+	lose := map[int64]bool{3: true, 17: true, 18: true}
+	for name, comes := range map[string]time.Duration{"never": 0, "after hours": 7 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				receipt := receiptOf(t, spread(n))
+				server := hogapitest.New()
+				client := server.Client(t)
+				importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
+					if lose[i] {
+						return hogapi.Skip("lost")
+					}
+					return nil
+				}))
+				if comes > 0 {
+					time.AfterFunc(comes, func() { importInto(t, client, spread(n)) })
+				}
+				begin, looks := time.Now(), []time.Time{}
+				v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Wait: true, Source: spread(n), OnProgress: func(p hogapi.VerifyProgress) {
+					if p.Step == "wait" {
+						looks = append(looks, time.Now())
+					}
+				}})
+				require.NoError(t, err)
+				for i := range looks[1:] {
+					pause := looks[i+1].Sub(looks[i])
+					assert.GreaterOrEqual(t, pause, time.Minute)
+					assert.LessOrEqual(t, pause, 30*time.Minute)
+				}
+				assert.Equal(t, time.Minute, looks[1].Sub(looks[0]))
+				if comes > 0 {
+					assert.True(t, v.Complete(), "%v", v)
+					assert.Empty(t, v.MissingIDs)
+					assert.Less(t, time.Since(begin), comes+time.Hour)
+					return
+				}
+				assert.Equal(t, hogapi.ArrivalMissing, v.State)
+				assert.False(t, v.Complete())
+				assert.Equal(t, sortedIDs(uuidOf(3), uuidOf(17), uuidOf(18)), v.MissingIDs)
+				assert.EqualValues(t, 3, v.MissingEvents)
+				assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour, "not before a day has passed")
+				assert.Less(t, time.Since(begin), 25*time.Hour)
+			})
+		})
+	}
+}
+
+func sortedIDs(ids ...uuid.UUID) []uuid.UUID {
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return ids
+}
+
+// One look right after the import never says that something is missing, and says how to get to know.
+func TestOneLookIsNotEnough(t *testing.T) {
+	t.Parallel()
+	receipt := receiptOf(t, spread(5))
+	server := hogapitest.New()
+	v, err := server.Client(t).Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalInProgress, v.State)
+	assert.Contains(t, v.String(), "events may take 24h0m0s")
+	v, err = server.Client(t, later(25*time.Hour)).Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalInProgress, v.State, "an import that has not been looked at before may be slow")
+	assert.Contains(t, v.String(), "it takes 3 looks over 1h0m0s")
+}
+
+// looksOver makes three looks over an hour with one folder, a day after the import.
+func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, o hogapi.VerifyOptions) *hogapi.Verification {
+	t.Helper()
+	o.Dir = t.TempDir()
+	var v *hogapi.Verification
+	for i := range 3 {
+		var err error
+		v, err = server.Client(t, later(25*time.Hour+time.Duration(i)*30*time.Minute)).Verify(t.Context(), receipt, &o)
+		require.NoError(t, err)
+		require.Equal(t, i+1, v.Looks)
+	}
+	return v
+}
+
+// Lost, moved and foreign events are found by name, and what is lost can be sent again.
+func TestVerifyNamesEvents(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	lost, foreign := map[int64]bool{4: true, 5: true, 250: true}, uuid.MustParse("01234567-89ab-4def-8123-456789abcdef")
+	moved := map[int64]func(*hogapi.Event){
+		10: func(ev *hogapi.Event) { ev.Name = "renamed" },
+		20: func(ev *hogapi.Event) { ev.Timestamp = ev.Timestamp.AddDate(0, 0, -1) },
+		30: func(ev *hogapi.Event) { ev.Timestamp = time.Date(2023, 1, 2, 0, 0, 0, 0, time.UTC) },
+		40: func(ev *hogapi.Event) { ev.Properties["$import_job_id"] = "hogapi-other" },
+		50: func(ev *hogapi.Event) { ev.Name, ev.Timestamp = "signup", ev.Timestamp.Add(19*time.Hour) }, // into a cell of the receipt
+	}
+	receipt := receiptOf(t, spread(n))
+	server := hogapitest.New()
+	client := server.Client(t)
+	importInto(t, client, with(spread(n), func(i int64, ev *hogapi.Event) error {
+		switch {
+		case lost[i]:
+			return hogapi.Skip("lost")
+		case moved[i] != nil:
+			ev.Properties = map[string]any{"n": i}
+			moved[i](ev)
+		case i == 60:
+			ev.UUID = foreign // in place of the event, whose cell then has as many as it should
+		}
+		return nil
+	}))
+	importInto(t, client, altered(numbered(1), func(ev *hogapi.Event) { ev.Name = "never sent" }))
+
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n), EveryUUID: true})
+	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	wantMissing := sortedIDs(uuidOf(4), uuidOf(5), uuidOf(250), uuidOf(60))
+	assert.Equal(t, wantMissing, v.MissingIDs, "%v", v)
+	assert.EqualValues(t, len(wantMissing), v.MissingEvents)
+	assert.Equal(t, sortedIDs(uuidOf(10), uuidOf(20), uuidOf(30), uuidOf(40), uuidOf(50)), v.MovedIDs)
+	assert.EqualValues(t, 5, v.MovedEvents)
+	assert.Equal(t, sortedIDs(foreign, numberedUUID(1)), v.ForeignIDs)
+	assert.EqualValues(t, 2, v.ForeignEvents)
+	assert.Contains(t, v.String(), uuidOf(40).String()+" is there without the import's ID, on 1997-12-30")
+
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	var kept hogapi.Verification
+	require.NoError(t, json.Unmarshal(raw, &kept))
+	receipt2 := importInto(t, client, kept.Missing(spread(n)))
+	assert.EqualValues(t, len(wantMissing), receipt2.Acknowledged)
+	assert.Empty(t, server.Ledger().Missing(wantMissing))
+	assert.NotEqual(t, receipt2.Digest, receipt.Digest)
+	v, err = client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.Zero(t, v.MissingEvents)
+}
+
+// Sent again, what was lost makes the import complete.
+func TestVerifySendAgain(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	receipt := receiptOf(t, spread(n))
+	server := hogapitest.New()
+	client := server.Client(t)
+	importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
+		if i%25 == 7 {
+			return hogapi.Skip("lost")
+		}
+		return nil
+	}))
+	unnamed := looksOver(t, server, receipt, hogapi.VerifyOptions{})
+	assert.Equal(t, hogapi.ArrivalMissing, unnamed.State)
+	assert.EqualValues(t, 4, unnamed.MissingEvents)
+	assert.Empty(t, unnamed.MissingIDs)
+	assert.Contains(t, unnamed.String(), "without VerifyOptions.Source the missing events cannot be named")
+
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n)})
+	assert.Equal(t, sortedIDs(uuidOf(7), uuidOf(32), uuidOf(57), uuidOf(82)), v.MissingIDs)
+	importInto(t, client, v.Missing(spread(n)))
+	v, err := client.Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "%v", v)
+}
+
+// An ID that was used for more than the receipt counts is seen, with and without the source.
+func TestVerifyTooMany(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, spread(30))
+	importInto(t, client, altered(numbered(1), func(ev *hogapi.Event) {
+		ev.Name, ev.Timestamp = "order", time.Date(1997, 11, 30, 7, 30, 0, 0, time.UTC)
+	}))
+	for _, o := range []hogapi.VerifyOptions{{}, {Source: spread(30)}} {
+		v, err := client.Verify(t.Context(), receipt, &o)
+		require.NoError(t, err)
+		assert.Equal(t, hogapi.ArrivalTooMany, v.State)
+		assert.EqualValues(t, 1, v.ForeignEvents)
+		if o.Source != nil {
+			assert.Equal(t, []uuid.UUID{numberedUUID(1)}, v.ForeignIDs)
+		}
+	}
+}
+
+// Another source than the one that was imported names nothing.
+func TestVerifyAnotherSource(t *testing.T) {
+	t.Parallel()
+	receipt := receiptOf(t, spread(30))
+	server := hogapitest.New()
+	importInto(t, server.Client(t), with(spread(30), func(i int64, _ *hogapi.Event) error {
+		if i == 9 {
+			return hogapi.Skip("lost")
+		}
+		return nil
+	}))
+	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: with(spread(30), func(i int64, _ *hogapi.Event) error {
+		if i == 9 {
+			return hogapi.Skip("not here either")
+		}
+		return nil
+	})})
+	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.EqualValues(t, 1, v.MissingEvents)
+	assert.Empty(t, v.MissingIDs)
+	assert.Contains(t, v.String(), "the source gives 0 events for it and not 1")
+}
+
+// A Verify that is ended continues: what it has counted is not counted again.
+func TestVerifyContinues(t *testing.T) {
+	t.Parallel()
+	const n = 400 // 11 months
+	receipt := receiptOf(t, spread(n))
+	server := hogapitest.New()
+	importInto(t, server.Client(t), with(spread(n), func(i int64, ev *hogapi.Event) error {
+		if i%50 == 0 {
+			return hogapi.Skip("lost")
+		}
+		if i == 77 {
+			ev.Timestamp = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		return nil
+	}))
+	o := hogapi.VerifyOptions{Source: spread(n), Dir: t.TempDir()}
+	var v *hogapi.Verification
+	ends := 0
+	for look := 0; look < 3; {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		o.OnProgress = func(hogapi.VerifyProgress) {
+			if calls++; calls == 4+ends/5 {
+				cancel()
+			}
+		}
+		var err error
+		v, err = server.Client(t, later(25*time.Hour+time.Duration(look)*30*time.Minute)).Verify(ctx, receipt, &o)
+		cancel()
+		if err == nil {
+			look++
+			continue
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "continues with the same Dir")
+		require.Nil(t, v)
+		ends++
+		require.Less(t, ends, 500, "it gets on")
+	}
+	assert.Equal(t, 3, v.Looks)
+	assert.Greater(t, ends, 10)
+	want := []uuid.UUID{}
+	for i := int64(50); i <= n; i += 50 {
+		want = append(want, uuidOf(i))
+	}
+	assert.Equal(t, sortedIDs(want...), v.MissingIDs, "%v", v)
+	assert.Equal(t, []uuid.UUID{uuidOf(77)}, v.MovedIDs)
+	require.Len(t, v.Outside, 1)
+	assert.EqualValues(t, 1, v.Outside[0].Seen, "what was counted is not counted twice")
+	left, err := os.ReadDir(o.Dir)
+	require.NoError(t, err)
+	var names []string
+	for _, file := range left {
+		names = append(names, file.Name())
+	}
+	assert.Equal(t, []string{"verify.json", "verify.lock"}, names)
+}
+
+// A folder has one owner and one import.
+func TestVerifyDir(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, spread(5))
+	dir := t.TempDir()
+	_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir, OnProgress: func(hogapi.VerifyProgress) {
+		_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir})
+		assert.ErrorIs(t, err, hogapi.ErrHeld)
+	}})
+	require.NoError(t, err)
+	other := receipt
+	other.ID = "hogapi-another"
+	_, err = client.Verify(t.Context(), other, &hogapi.VerifyOptions{Dir: dir})
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+	require.ErrorContains(t, err, verifiedID)
+}
+
+// What cannot be verified is refused before anything is asked.
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	good := importInto(t, client, spread(5))
+	calls := len(server.Calls())
+	for want, change := range map[string]func(*hogapi.Receipt, *hogapi.VerifyOptions){
+		"receipt.ID":              func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.ID = "" },
+		"receipt.Days":            func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Days = nil },
+		"receipt.Oldest":          func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Oldest = time.Time{} },
+		"VerifyOptions.EveryUUID": func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.EveryUUID = true },
+		"VerifyOptions.Patience":  func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Patience = -1 },
+		"VerifyOptions.Source":    func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Source = hogapi.SourceFunc("none", nil) },
+	} {
+		r, o := good, hogapi.VerifyOptions{}
+		change(&r, &o)
+		_, err := client.Verify(t.Context(), r, &o)
+		input := new(hogapi.InputError)
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, want, input.Field)
+	}
+	assert.Len(t, server.Calls(), calls)
+	v, err := client.Verify(t.Context(), hogapi.Receipt{ID: "hogapi-none"}, nil)
+	require.NoError(t, err)
+	assert.True(t, v.Complete(), "nothing was sent, and nothing is asked")
+	assert.Contains(t, fmt.Sprint(v), "complete")
+}
