@@ -31,10 +31,11 @@ type SortProgress struct {
 // Use it where files are not in the order of their events, such as those of Amplitude, which are by the
 // hour of the upload: merges of persons act in the order of arrival.
 //
-// It reads the whole source before it gives the first event, and keeps the events in the folder dir,
-// which it makes: about twice their size on disk, and at most 64 MiB in memory. Stopped while it sorts,
-// it continues where the last of its files ended, and once it is done it sorts no more: [hogapi.Check]
-// and every run of an import use the same folder. So the files of the source must not change; remove the
+// It reads the whole source before it gives the first event, and keeps the events with their
+// records in the folder dir, which it makes: about twice the size of the unpacked files, and while
+// it merges twice of that. In memory it takes at most 64 MiB. Stopped while it sorts, it continues
+// where the last of its files ended, and once it is done it sorts no more: [hogapi.Check] and every
+// run of an import use the same folder. So the files of the source must not change; remove the
 // folder to sort anew, and after the import. One import at a time uses a folder.
 //
 // Events have the uuids that they have unsorted. Records that made no event come where they were read.
