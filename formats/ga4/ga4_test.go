@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/internal/eventtest"
 )
@@ -15,14 +16,14 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	eventtest.Golden(t, ga4.Format(nil), "rows.jsonl", "rows.golden.json")
-	eventtest.Golden(t, ga4.Format(&ga4.Options{Personless: true, Set: true, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
+	eventtest.Golden(t, ga4.Format(&ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, ga4.Format(nil).Options)
 	assert.Empty(t, ga4.Format(&ga4.Options{}).Options)
-	all := &ga4.Options{Personless: true, Set: true, Skip: []string{"scroll", "click", "scroll"}}
+	all := &ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"scroll", "click", "scroll"}}
 	assert.Equal(t, `personless,person=set,skip="click",skip="scroll"`, ga4.Format(all).Options)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/eventtest"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
@@ -12,13 +13,13 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	eventtest.Golden(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
-	eventtest.Golden(t, posthogexport.Format(&posthogexport.Options{Set: true}), "rows.jsonl", "rows-set.golden.json")
+	eventtest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, posthogexport.Format(nil).Options)
-	assert.Equal(t, "person=set", posthogexport.Format(&posthogexport.Options{Set: true}).Options)
+	assert.Equal(t, "person=set", posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}).Options)
 }
 
 func FuzzConvert(f *testing.F) {

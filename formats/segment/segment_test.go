@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/eventtest"
 	"github.com/hogapi/hogapi/formats/segment"
 )
@@ -12,14 +13,14 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	eventtest.Golden(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
-	eventtest.Golden(t, segment.Format(&segment.Options{GroupType: "company", Set: true}), "calls.jsonl", "calls-options.golden.json")
+	eventtest.Golden(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, segment.Format(nil).Options)
 	assert.Empty(t, segment.Format(&segment.Options{}).Options)
-	assert.Equal(t, `group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, Set: true}).Options)
+	assert.Equal(t, `group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
 	assert.Equal(t, `segment`, segment.Format(nil).Name)
 	skipped := eventtest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
 	assert.Equal(t, segment.SkipGroup, skipped.Skip)
