@@ -42,7 +42,7 @@ func lines(from, to int) []byte {
 			n--
 		}
 		at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * 100 * time.Millisecond)
-		fmt.Fprintf(&b, `{"who":"person %d","n":%d,"at":%q}`+"\n", n%97, n, at.Format(time.RFC3339Nano))
+		fmt.Fprintf(&b, `{"who":"person %d","n":%d,"at":%q,"note":"%0200d"}`+"\n", n%97, n, at.Format(time.RFC3339Nano), n)
 	}
 	return b.Bytes()
 }
@@ -80,7 +80,7 @@ func storedOf(server *hogapitest.Server) map[uuid.UUID]string {
 func options(checkpoint string) *hogapi.ImportOptions {
 	o := &hogapi.ImportOptions{
 		ID: "orders", Rate: hogapi.Unpaced,
-		Delivery: hogapi.DeliveryOptions{MaxInFlight: 400, MaxBatchEvents: 40, Lanes: 2},
+		Delivery: hogapi.DeliveryOptions{MaxInFlight: 600, MaxBatchEvents: 100, Lanes: 2},
 	}
 	if checkpoint != "" {
 		o.Checkpoint = hogapi.FileCheckpoint(checkpoint)
@@ -115,7 +115,7 @@ func endingAfter(t *testing.T, server *hogapitest.Server, n int64, end func()) *
 func TestImportIsThatOfFiles(t *testing.T) {
 	t.Parallel()
 	s, folder := newStorage(t), t.TempDir()
-	const n = 2000
+	const n = 1500
 	content := map[string][]byte{
 		"1.json": lines(0, n), "2.json.gz": zipped(t, lines(n, 2*n)), "3.zip": archived(t, lines(2*n, 3*n)), "10.json": lines(3*n, 4*n),
 	}
@@ -136,7 +136,7 @@ func TestImportIsThatOfFiles(t *testing.T) {
 		require.Less(t, runs, 200)
 		ctx, cancel := context.WithCancel(t.Context())
 		source := hogapi.FileSourceFS(s.files("exports"), orders, "2024/*")
-		receipt, err = endingAfter(t, server, 30, cancel).Import(ctx, source, options(checkpoint))
+		receipt, err = endingAfter(t, server, 8, cancel).Import(ctx, source, options(checkpoint))
 		stopped = ctx.Err() != nil && err != nil
 		if !stopped {
 			require.NoError(t, err)
@@ -154,18 +154,18 @@ func TestImportIsThatOfFiles(t *testing.T) {
 func TestReplacedBetweenRuns(t *testing.T) {
 	t.Parallel()
 	s := newStorage(t)
-	content := lines(0, 15_000)
+	content := lines(0, 6000)
 	s.put("a.json", content)
 	server, checkpoint := hogapitest.New(), filepath.Join(t.TempDir(), "checkpoint")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	first := endingAfter(t, server, 20, cancel)
+	first := endingAfter(t, server, 8, cancel)
 	_, err := first.Import(ctx, hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
 	require.ErrorIs(t, err, context.Canceled)
 	sent := server.Ledger().Len()
 
 	other := bytes.Clone(content)
-	copy(other[len(other)-200:], bytes.ReplaceAll(other[len(other)-200:], []byte("person"), []byte("PERSON"))) // behind all that a run compares
+	copy(other[len(other)-300:], bytes.ReplaceAll(other[len(other)-300:], []byte("person"), []byte("PERSON"))) // behind all that a run compares
 	s.put("a.json", other)
 	_, err = server.Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
 	require.ErrorContains(t, err, "it is another one, or was changed")
@@ -174,18 +174,18 @@ func TestReplacedBetweenRuns(t *testing.T) {
 	s.put("a.json", content)
 	receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
 	require.NoError(t, err)
-	require.EqualValues(t, 15_000, receipt.Acknowledged)
+	require.EqualValues(t, 6000, receipt.Acknowledged)
 }
 
 // An object that is replaced while it is imported stops the import, and the rest of the new one is not sent.
 func TestReplacedDuringARun(t *testing.T) {
 	t.Parallel()
 	s := newStorage(t)
-	s.put("a.json", lines(0, 15_000))
+	s.put("a.json", lines(0, 6000))
 	var reads atomic.Int64
 	s.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isRead(r) && reads.Add(1) == 3 {
-			s.put("a.json", bytes.ReplaceAll(lines(0, 15_000), []byte("person"), []byte("PERSON")))
+			s.put("a.json", bytes.ReplaceAll(lines(0, 6000), []byte("person"), []byte("PERSON")))
 		}
 		return false
 	})
