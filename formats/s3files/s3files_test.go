@@ -24,7 +24,7 @@ func TestFileSystem(t *testing.T) {
 	s := newStorage(t)
 	s.put("exports/a.txt", text(1000))
 	s.put("exports/empty.txt", nil)
-	s.put("exports/2024/01.txt", text(300_000))
+	s.put("exports/2024/01.txt", text(3000))
 	s.put("exports/2024/deep/02.txt", text(20))
 	s.put("exports/2024/", nil) // the mark of a folder
 	s.put("exports2/other.txt", nil)
@@ -52,7 +52,7 @@ func TestFileSystem(t *testing.T) {
 // Any part of an object can be read, in any order, and what is read on comes in few requests.
 func TestRanges(t *testing.T) {
 	t.Parallel()
-	s, content := newStorage(t), text(9<<20)
+	s, content := newStorage(t), text(6<<20)
 	s.put("big", content)
 	file, err := s.files("").Open("big")
 	require.NoError(t, err)
