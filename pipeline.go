@@ -24,7 +24,7 @@ type pipeline struct {
 	stamps    wire.Stamps
 	seed      maphash.Seed
 	encoders  sync.Pool
-	judges    sync.Pool // encoders with the rules of every protocol
+	judges    sync.Pool  // encoders with the rules of every protocol
 	admission sync.Mutex // makes the order of the ledger and that of the lanes the same
 	identity  *wire.Identity
 	numbers   wire.Numbering

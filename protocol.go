@@ -89,7 +89,7 @@ func (p *pipeline) early(ev *Event) *EventError {
 
 // encoder returns one once it is known how events are sent. The first call asks for it.
 func (p *pipeline) encoder(ctx context.Context, wait bool) (*encoder, error) {
-	p.asking.Do(func() {
+	p.asking.Do(func() { //nolint:contextcheck // of another life time
 		if !p.isDecided() {
 			go p.negotiate()
 		}

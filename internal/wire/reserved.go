@@ -7,6 +7,10 @@ type Reserved struct {
 	processProfile, cookieless, groupType, groupKey, groupSet []byte
 	groups, alias, anonID                                     []byte
 
+	// values of properties that capture v1 may take at the root of an event, in their order, as parts of
+	// the object that they were read from.
+	lifts [][]byte
+
 	facts facts // of those whose value need not be kept
 	noted bool  // a value was; most events have none to note, and none to forget
 	fault error // of the properties, where a source has read them
@@ -23,7 +27,6 @@ const (
 	hasImportLib
 	badSessionType
 	badSessionID
-	isLifted // by capture v1, to the root of the event
 )
 
 // hasHeatmap reports whether the service makes heatmap rows of the event.
@@ -46,14 +49,17 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	switch string(key) {
 	case "distinct_id":
 		s.keep(&s.distinctID, value)
+		s.lifts = append(s.lifts, value)
 	case "alias":
 		s.keep(&s.alias, value)
 	case "$anon_distinct_id":
 		s.keep(&s.anonID, value)
 	case "$lib":
 		s.keep(&s.lib, value)
+		s.lifts = append(s.lifts, value)
 	case "$lib_version":
 		s.keep(&s.version, value)
+		s.lifts = append(s.lifts, value)
 	case "$geoip_disable":
 		s.keep(&s.geoip, value)
 	case "$import_job_id":
@@ -64,8 +70,10 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 		s.keep(&s.setOnce, value)
 	case "$process_person_profile":
 		s.keep(&s.processProfile, value)
+		s.lifts = append(s.lifts, value)
 	case "$cookieless_mode":
 		s.keep(&s.cookieless, value)
+		s.lifts = append(s.lifts, value)
 	case "$groups":
 		s.keep(&s.groups, value)
 	case "$group_type":
@@ -85,11 +93,13 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	case "$import_lib", "$import_lib_version":
 		s.facts |= hasImportLib
 	case "$session_id":
-		s.facts |= sessionFacts(value) | isLifted
+		s.facts |= sessionFacts(value)
+		s.lifts = append(s.lifts, value)
 	case "$window_id":
-		s.facts |= sessionFacts(value)&badSessionType | isLifted
+		s.facts |= sessionFacts(value) & badSessionType
+		s.lifts = append(s.lifts, value)
 	case "$product_tour_id", "$ignore_sent_at":
-		s.facts |= isLifted
+		s.lifts = append(s.lifts, value)
 	}
 }
 
@@ -115,7 +125,7 @@ func sessionFacts(value []byte) facts {
 
 // reset forgets the values and keeps their room.
 func (s *Reserved) reset() {
-	s.fault, s.facts = nil, 0
+	s.fault, s.facts, s.lifts = nil, 0, s.lifts[:0]
 	if !s.noted {
 		return
 	}

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/hogapi/hogapi/internal/jsonb"
+import (
+	"bytes"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
 
 // root is what capture v1 takes at the root of an event in place of reserved properties.
 type root struct {
@@ -13,13 +17,54 @@ type root struct {
 // lift moves properties to the root. A value that capture v1 would refuse there stays a property.
 func (e *Encoder) lift(members []byte) []byte {
 	r, s := &e.root, e.seen
-	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
+	r.reset()
 	r.lib = len(s.lib)+len(s.version) > 0 && s.facts&hasImportLib == 0
-	if s.facts&isLifted == 0 && len(s.processProfile)+len(s.cookieless)+len(s.distinctID)+len(s.lib)+len(s.version) == 0 {
+	if len(s.lifts) == 0 {
 		return members
 	}
-	jsonb.Members(members, e.visitRoot)
+	if !r.cut(members, s.lifts) {
+		r.reset()
+		jsonb.Members(members, e.visitRoot)
+	}
 	return r.members
+}
+
+func (r *root) reset() {
+	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
+}
+
+// cut moves the properties of some values, which are parts of the members, and reports whether they
+// are. Of an object that was written anew, or with blanks, they are not.
+func (r *root) cut(members []byte, values [][]byte) bool {
+	from := 0
+	for _, value := range values {
+		at := cap(members) - cap(value)
+		if at < from || at+len(value) > len(members) || &members[at] != &value[0] {
+			return false
+		}
+		before, isTight := bytes.CutSuffix(members[from:at], []byte(`":`))
+		begin := bytes.LastIndexByte(before, '"')
+		if !isTight || begin < 0 || bytes.IndexByte(before[begin:], '\\') >= 0 {
+			return false
+		}
+		r.keep(before[:begin])
+		r.take(before[begin+1:], value, members[from+begin:at+len(value)])
+		from = at + len(value)
+	}
+	r.keep(members[from:])
+	return true
+}
+
+// keep keeps some members, with the comma before or after them.
+func (r *root) keep(members []byte) {
+	members = bytes.Trim(members, ", \n\t\r")
+	if len(members) == 0 {
+		return
+	}
+	if len(r.members) > 0 {
+		r.members = append(r.members, ',')
+	}
+	r.members = append(r.members, members...)
 }
 
 // take moves one property, or keeps it.
@@ -42,10 +87,7 @@ func (r *root) take(key, value, member []byte) {
 	case text == "$lib_version" && r.lib:
 		r.members = appendRawMember(r.members, []byte("$import_lib_version"), value)
 	default:
-		if len(r.members) > 0 {
-			r.members = append(r.members, ',')
-		}
-		r.members = append(r.members, member...)
+		r.keep(member)
 	}
 }
 

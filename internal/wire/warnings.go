@@ -81,7 +81,7 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	if e.gate.rules.Protocol == ProtocolUnknown && len(person) > MaxName {
 		w |= longID
 	}
-	if e.seen.noted || e.seen.facts&^(hasCurrentURL|isLifted) != 0 {
+	if e.seen.noted || e.seen.facts&^hasCurrentURL != 0 {
 		w |= e.propertyWarnings(f.Name)
 	}
 	return w

@@ -26,7 +26,7 @@ var linked = []string{
 }
 
 // fakeImports is what hogapitest may import itself, beside the standard library and this module.
-var fakeImports = []string{"github.com/google/uuid"}
+var fakeImports = []string{"github.com/google/uuid", "github.com/klauspost/compress/zstd"}
 
 var platforms = []string{"linux", "darwin", "windows"}
 
