@@ -37,7 +37,7 @@ func (t *transfer) compare(ctx context.Context) error {
 			fmt.Fprintln(t.out, line)
 		}
 		if time.Now().Add(pause).After(until) {
-			const advice = "the projects differ on %d days and names; hours later the same command compares them again"
+			const advice = "the projects differ on %d days and names; hours later the same command compares again"
 			return fmt.Errorf(advice, len(different))
 		}
 		select {
@@ -49,7 +49,8 @@ func (t *transfer) compare(ctx context.Context) error {
 	}
 }
 
-const countEvents = `SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, event AS event_name, uniqExact(uuid) AS uuids
+const countEvents = `SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day,
+  event AS event_name, uniqExact(uuid) AS uuids
 FROM events
 WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})
 GROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000`
@@ -98,7 +99,8 @@ func differences(from, to map[cell]int64) (list []string) {
 	}
 	for c := range cells {
 		if from[c] != to[c] {
-			list = append(list, fmt.Sprintf("  %s %s: %d in the first, %d in the second", c.day, strings.ToValidUTF8(c.name, "?"), from[c], to[c]))
+			name := strings.ToValidUTF8(c.name, "?")
+			list = append(list, fmt.Sprintf("  %s %s: %d in the first, %d in the second", c.day, name, from[c], to[c]))
 		}
 	}
 	slices.Sort(list)

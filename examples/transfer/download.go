@@ -49,10 +49,12 @@ func (t *transfer) download(ctx context.Context, begin, end time.Time) (paths []
 	if !s.Done {
 		last, err := t.from.FileDownloads.Wait(ctx, s.ID, t.watch)
 		if err == nil {
-			paths, err = t.from.FileDownloads.DownloadAll(ctx, s.ID, t.folder, &hogapi.FolderOptions{Extension: request.File.Extension()})
+			options := &hogapi.FolderOptions{Extension: request.File.Extension()}
+			paths, err = t.from.FileDownloads.DownloadAll(ctx, s.ID, t.folder, options)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the export of %s: %w; the same command continues; to export these days again, remove %s first", span, err, keep)
+			const advice = "the same command continues; to export these days again, remove"
+			return nil, fmt.Errorf("the export of %s: %w; %s %s first", span, err, advice, keep)
 		}
 		for _, path := range paths {
 			s.Files = append(s.Files, filepath.Base(path))

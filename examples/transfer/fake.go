@@ -12,9 +12,11 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// connect makes a client for each of the two projects with the keys of the environment. Without keys
-// they are fakes of the service, the first one with some events of these days.
-func connect(ctx context.Context, out io.Writer, begin, end time.Time) (from, to *hogapi.Client, isFake bool, err error) {
+// connect makes a client for each of the two projects with the keys of the environment. Without
+// keys they are fakes of the service, the first one with some events of these days.
+func connect(ctx context.Context, out io.Writer, begin, end time.Time) (
+	from, to *hogapi.Client, isFake bool, err error,
+) {
 	if os.Getenv("POSTHOG_FROM_PERSONAL_API_KEY") != "" || os.Getenv("POSTHOG_TO_PERSONAL_API_KEY") != "" {
 		from, errFrom := fromEnv("POSTHOG_FROM_")
 		to, errTo := fromEnv("POSTHOG_TO_")
@@ -44,7 +46,8 @@ func connect(ctx context.Context, out io.Writer, begin, end time.Time) (from, to
 // fromEnv is a client for the project that variables with a prefix name.
 func fromEnv(prefix string) (*hogapi.Client, error) {
 	options := []hogapi.Option{
-		hogapi.WithProject(os.Getenv(prefix + "PROJECT_ID")), hogapi.WithPersonalAPIKey(os.Getenv(prefix + "PERSONAL_API_KEY")),
+		hogapi.WithProject(os.Getenv(prefix + "PROJECT_ID")),
+		hogapi.WithPersonalAPIKey(os.Getenv(prefix + "PERSONAL_API_KEY")),
 	}
 	if key := os.Getenv(prefix + "PROJECT_API_KEY"); key != "" {
 		options = append(options, hogapi.WithProjectAPIKey(key))
@@ -75,6 +78,7 @@ func fill(ctx context.Context, client *hogapi.Client, begin, end time.Time) erro
 		}
 		return list, hogapi.Position{Offset: page.Offset + int64(len(list))}, nil
 	}
-	_, err := client.Import(ctx, hogapi.PagedSource("invented", read), &hogapi.ImportOptions{ID: "invented", Rate: hogapi.Unpaced})
+	options := &hogapi.ImportOptions{ID: "invented", Rate: hogapi.Unpaced}
+	_, err := client.Import(ctx, hogapi.PagedSource("invented", read), options)
 	return err
 }

@@ -4,15 +4,22 @@
 //
 //	transfer -from 2024-01-01 -to 2024-02-01 -folder us-to-eu
 //
-// The projects are those of POSTHOG_FROM_REGION (us, eu) or POSTHOG_FROM_HOST, POSTHOG_FROM_PROJECT_ID
-// and POSTHOG_FROM_PERSONAL_API_KEY (scopes batch_export:write, query:read), and of the same with
-// POSTHOG_TO_ (query:read) and POSTHOG_TO_PROJECT_API_KEY. The second project must have no other
-// events of these days. Without keys both are fakes of the service.
+// The projects are those of these variables; the personal key of the first one has the scopes
+// batch_export:write and query:read, that of the second one query:read:
 //
-// The folder keeps the files, the place and the rejects: the same command continues after a stop or a
-// kill. The exit code is 0 only if both projects have the same number of events of each name on each
-// day. Events may be visible hours after they were taken: -wait says how long to look again. An event
-// that arrived in the first project during the transfer is a difference: start again in a new folder.
+//	POSTHOG_FROM_REGION, POSTHOG_TO_REGION                      us or eu, or …_HOST
+//	POSTHOG_FROM_PROJECT_ID, POSTHOG_TO_PROJECT_ID
+//	POSTHOG_FROM_PERSONAL_API_KEY, POSTHOG_TO_PERSONAL_API_KEY  phx_…
+//	POSTHOG_TO_PROJECT_API_KEY                                  phc_…
+//
+// The second project must have no other events of these days. Without keys both are fakes of the
+// service.
+//
+// The folder keeps the files, the place and the rejects: the same command continues after a stop or
+// a kill. The exit code is 0 only if both projects have the same number of events of each name on
+// each day. Events may be visible hours after they were taken: -wait says how long to look again.
+// An event that arrived in the first project during the transfer is a difference: start again in a
+// new folder.
 package main
 
 import (
@@ -66,7 +73,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	latest := time.Now().UTC().Add(-48 * time.Hour).Truncate(day) // younger events are refused: the service would bill them
+	// Younger events are refused: the service would bill them.
+	latest := time.Now().UTC().Add(-48 * time.Hour).Truncate(day)
 	var errFrom, errTo error
 	t.begin, errFrom = time.Parse(time.DateOnly, cmp.Or(*from, latest.AddDate(0, 0, -10).Format(time.DateOnly)))
 	t.end, errTo = time.Parse(time.DateOnly, cmp.Or(*to, latest.Format(time.DateOnly)))
@@ -86,7 +94,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		if t.folder, err = os.MkdirTemp("", "hogapi-transfer-*"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(t.folder)
+		defer func() { _ = os.RemoveAll(t.folder) }()
 		t.watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
 		t.rate, t.wait = hogapi.Unpaced, 0
 	case *from == "" || *to == "" || t.folder == "":

@@ -38,7 +38,10 @@ func TestWithoutKeys(t *testing.T) {
 func keys(t *testing.T, from, to *hogapitest.Server) {
 	t.Helper()
 	for prefix, server := range map[string]*hogapitest.Server{"POSTHOG_FROM_": from, "POSTHOG_TO_": to} {
-		values := map[string]string{"POSTHOG_HOST": "", "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": "", "POSTHOG_PERSONAL_API_KEY": "", "POSTHOG_PROJECT_API_KEY": ""}
+		values := map[string]string{
+			"POSTHOG_HOST": "", "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": "", "POSTHOG_PERSONAL_API_KEY": "",
+			"POSTHOG_PROJECT_API_KEY": "",
+		}
 		if server != nil {
 			values = demotest.Service(t, server)
 		}
@@ -91,7 +94,9 @@ func TestFromProjectToProject(t *testing.T) {
 	assert.Len(t, from.Calls(ops.FileDownloadsCreate), 2, "nothing is exported twice")
 	assert.Equal(t, 3000, to.Ledger().Len(), "and nothing is sent twice")
 
-	to.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{Event: "$pageview", DistinctID: "stranger", Time: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)})
+	to.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
+		Event: "$pageview", DistinctID: "stranger", Time: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC),
+	})
 	require.ErrorContains(t, work.run(t.Context()), "the projects differ on 1 days and names")
 	assert.Contains(t, work.printed(), "  2024-03-01 $pageview: 150 in the first, 151 in the second\n")
 }
@@ -128,7 +133,8 @@ func TestAnInterruptedTransferContinues(t *testing.T) {
 }
 
 func TestWhatIsRefused(t *testing.T) {
-	from, to, args := hogapitest.New(), hogapitest.New(), []string{"-from", "2024-02-25", "-to", "2024-03-06", "-folder", t.TempDir()}
+	from, to := hogapitest.New(), hogapitest.New()
+	args := []string{"-from", "2024-02-25", "-to", "2024-03-06", "-folder", t.TempDir()}
 	keys(t, from, to)
 	out := &strings.Builder{}
 	tomorrow := time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -124,9 +125,7 @@ func (s *storage) cutEach(n int) func(w http.ResponseWriter, r *http.Request) bo
 func (s *storage) answerPart(w http.ResponseWriter, r *http.Request, of int) {
 	whole := httptest.NewRecorder()
 	s.fake.ServeHTTP(whole, r)
-	for name, values := range whole.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), whole.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
 	w.WriteHeader(whole.Code)
 	_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/of])
