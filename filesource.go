@@ -42,7 +42,10 @@ func FileSource(format Format, pathsOrPatterns ...string) Source {
 }
 
 // FileSourceFS is [FileSource] for the files of a file system. Where its files are not io.ReaderAt, a
-// resume reads a file from its start, and zip files cannot be read.
+// resume reads a file from its start, and zip files cannot be read. Where the fs.FileInfo of a file has a
+// method Version() string, which names its content, a resume needs the same version of the file that the
+// checkpoint is in. A file system with a method Glob ends the import with the error of Glob; those
+// of other file systems are ignored, as fs.Glob describes.
 func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(fsys, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
