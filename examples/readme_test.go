@@ -124,10 +124,13 @@ func TestTheFragmentsOfTheREADMECompile(t *testing.T) {
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -136,6 +139,9 @@ import (
 )
 
 var _ = errors.New
+var _ = json.Unmarshal
+var _ = time.Unix
+var _ uuid.UUID
 var _ = fmt.Sprint
 var _ = hogapitest.New
 var _ = require.NoError
