@@ -29,10 +29,10 @@ type findings struct {
 type cellFinds struct {
 	missing, arriving, moved, foreign int64
 
-	come      int64  // since they were listed
-	again     int64  // rejects that were imported since
-	unsettled bool   // the absent events may all be unconfirmed ones
-	why       string // not all of it was compared
+	come   int64  // since they were listed
+	again  int64  // rejects that were imported since
+	unsure int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
+	why    string // not all of it was compared
 }
 
 // isSuspect reports whether a cell's uuids are to be compared.
@@ -56,10 +56,12 @@ func (v *verifier) explain(ctx context.Context) error {
 		cells: make([]cellFinds, len(v.table.Cells)), outside: map[arrival.Key]cellFinds{},
 		strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{},
 	}
+	v.found = map[int]arrival.Found{}
 	suspect, short := len(v.table.Outside) > 0, false
-	for i := range v.table.Cells {
-		suspect = suspect || v.isSuspect(i)
-		short = short || v.state[i] == arrival.Missing
+	for i, row := range v.table.Cells {
+		isSuspect := v.isSuspect(i)
+		suspect = suspect || isSuspect
+		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unsure && !v.sight(i).CanArrive()
 	}
 	if !suspect {
 		return nil
@@ -183,8 +185,10 @@ func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i in
 	case err == nil:
 		v.found[i] = f
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
-	case ctx.Err() != nil || isHopeless(err) || !errors.As(err, new(*windowError)):
+	case ctx.Err() != nil || isHopeless(err):
 		return err
+	case !errors.As(err, new(*windowError)):
+		return v.files.failed(sortedName, err)
 	}
 	finds.why = "its uuids could not be listed: " + mask.Clean(bare(err).Error())
 	return nil
@@ -243,7 +247,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) e
 	}
 	for item, err := range sorted.All() {
 		if err != nil {
-			return err
+			return v.files.failed(sortedName, err)
 		}
 		key, strange := v.finds.strange[item.ID]
 		if !strange || v.finds.ours[item.ID] {
@@ -299,12 +303,14 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		absent := slices.DeleteFunc(slices.Clone(f.Absent), func(id uuid.UUID) bool { return v.finds.ours[id] })
 		elsewhere := int64(len(f.Absent) - len(absent))
 		finds.moved += elsewhere
-		switch lacking := f.Lacking - elsewhere; {
+		lacking, areUnsure := f.Lacking-elsewhere, v.canBeUnsure(i, f.Lacking-elsewhere, absent)
+		isOpen := len(v.options.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
+		switch {
 		case lacking == 0:
+		case areUnsure && (canArrive || isOpen):
+			finds.unsure = lacking
 		case canArrive:
 			finds.arriving = lacking
-		case len(v.options.Rejects) == 0 && lacking <= v.table.Cells[i].Unsure:
-			finds.unsettled = true
 		default:
 			finds.missing = lacking
 			room := mostMissingIDs - len(v.finds.missing)
@@ -312,6 +318,14 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		}
 	}
 	return v.lookUp(ctx)
+}
+
+// canBeUnsure reports whether all events that a cell lacks can be unconfirmed ones.
+func (v *verifier) canBeUnsure(i int, lacking int64, absent []uuid.UUID) bool {
+	if len(v.options.Rejects) == 0 {
+		return lacking <= v.table.Cells[i].Unsure
+	}
+	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnsure(id) })
 }
 
 // lookUp looks for the first missing events in the whole project.
