@@ -62,8 +62,8 @@ type VerifyOptions struct {
 	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time
 	// owns it ([ErrHeld]). Without one, a temporary folder is used where it takes one.
 	Dir string
-	// Wait repeats the look until the import is complete or stands still, unconfirmed events too: after a minute, then after
-	// twice as long each time, up to half an hour. Without it there is one look.
+	// Wait repeats the look until the import is complete or stands still, its unconfirmed events too:
+	// after a minute, then after twice as long each time, up to half an hour. Without it there is one look.
 	Wait bool
 	// Patience is how long after the last acknowledgement events may arrive before they can be called
 	// missing: default 24 h. The service promises no time.
@@ -165,10 +165,11 @@ func (v *Verification) Complete() bool { return v != nil && v.State == ArrivalCo
 // first 20 missing ones are looked for in the whole project, all others by the import's ID only.
 //
 // It needs the scope query:read, and ingestion_warning:read for [Verification.Warnings]. The error is
-// for what makes counting impossible, such as a key without the scope, and for a ctx that has ended; the
-// Verification is then nil. If comparing uuids fails after that, such as for a full disk or a source
-// that fails, the Verification has what the counts show. It is no error if events are missing: see [Verification.Complete]. An
-// *[InputError] refuses a receipt without an ID, since its events cannot be found.
+// for what makes counting impossible, such as a key without the scope, and for a ctx that has ended;
+// the Verification is then nil. If comparing uuids fails after that, such as for a full disk or a
+// source that fails, the Verification has what the counts show. It is no error if events are missing:
+// see [Verification.Complete]. An *[InputError] refuses a receipt without an ID, since its events
+// cannot be found.
 //
 // POST /query/, scope query:read.
 func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {

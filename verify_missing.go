@@ -74,8 +74,8 @@ func (s missingSource) Name() string {
 // Unwrap returns the source that the events are of.
 func (s missingSource) Unwrap() Source { return s.source }
 
-// Events implements Source. It reads the source from its start after any position: so it knows in the end
-// which events the source does not have.
+// Events implements Source. It reads the source from its start after any position: so it knows in the
+// end which events the source does not have.
 func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		d := newDerived(s.importID, s.gate, s.protocol)

@@ -220,7 +220,8 @@ func TestVerifyTooMany(t *testing.T) {
 	assert.Contains(t, out, "foreign: 1")
 }
 
-// Events that no answer has named are no success of -verify while they are not there; the reject file has them.
+// Events that no answer has named are no success of -verify while they are not there; the reject
+// file has them.
 func TestVerifyUnconfirmed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
