@@ -212,7 +212,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, Format{Name: "canary"}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
+	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	for _, kind := range destinationTypes {
 		config := readConfig(kind, json.RawMessage(`{}`))
 		filled := reflect.New(reflect.TypeOf(config)).Elem()

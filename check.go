@@ -103,6 +103,9 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 	if ctx.Err() != nil {
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
+	if c.report.Skipped > 0 && c.report.Good+c.report.Rejected == 0 {
+		note(c.report.Warnings, WarnAllSkipped, Position{}, "every record of the source was skipped")
+	}
 	if c.report.Read == 0 {
 		note(c.report.Warnings, WarnNoRecords, Position{}, noRecords)
 	}

@@ -37,6 +37,7 @@ type savedState struct {
 	Version  int                    `json:"version"`
 	Import   string                 `json:"import"`
 	Protocol Protocol               `json:"protocol,omitempty"` // how events are sent; empty before that is known
+	Finished bool                   `json:"finished,omitempty"` // the source was read to its end, and all is settled
 	Target   string                 `json:"target,omitempty"`   // see importTarget; as Source, and in older states
 	Source   string                 `json:"source,omitempty"`   // empty before the first save that settles something
 	File     lines.Fingerprint      `json:"file,omitzero"`      // of the file that the place is in
@@ -101,7 +102,7 @@ func readState(raw []byte, importID, target, source string) (*savedState, error)
 // receipt is that of the runs before.
 func (s *savedState) receipt() Receipt {
 	r := newReceipt(s.Import, s.Source, s.State)
-	r.Protocol = s.Protocol
+	r.Protocol, r.Finished = s.Protocol, s.Finished
 	return r
 }
 
@@ -167,6 +168,7 @@ type importFiles struct {
 
 	mu       sync.Mutex // of all calls once they are open
 	closed   bool
+	finished bool
 	protocol Protocol               // as far as it is known
 	newest   ledger.State[Position] // that was saved; kept until the protocol is known
 }
@@ -230,6 +232,14 @@ func (f *importFiles) decide(ctx context.Context, p Protocol) error {
 	return err
 }
 
+// finish saves the state of an import whose source was read to its end.
+func (f *importFiles) finish(ctx context.Context, s ledger.State[Position]) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.finished = true
+	return f.write(ctx, s)
+}
+
 // write saves a state. The caller holds the lock.
 func (f *importFiles) write(ctx context.Context, s ledger.State[Position]) error {
 	if f.closed {
@@ -240,7 +250,7 @@ func (f *importFiles) write(ctx context.Context, s ledger.State[Position]) error
 			return err
 		}
 	}
-	saved := savedState{Version: stateVersion, Import: f.id, Protocol: f.protocol, State: s}
+	saved := savedState{Version: stateVersion, Import: f.id, Protocol: f.protocol, Finished: f.finished, State: s}
 	if s.Totals.Read > 0 { // before, another source or project may still be named
 		saved.Source, saved.Target = f.source, f.target
 	}

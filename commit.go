@@ -16,6 +16,7 @@ import (
 type stateSaver interface {
 	save(ctx context.Context, s ledger.State[Position]) error
 	decide(ctx context.Context, p Protocol) error // before the first event is sent
+	finish(ctx context.Context, s ledger.State[Position]) error
 }
 
 // committer releases the settled records at the front, in order: rejects are handed over, the place
@@ -218,7 +219,19 @@ func (c *committer) finish() {
 	if !c.whole.Load() || c.line.sending.Err() != nil || c.line.ledger.Live().InFlight > 0 {
 		return
 	}
-	if err := c.limits.judgeEnd(c.line.ledger.Counts()); err != nil {
+	counts := c.line.ledger.Counts()
+	if counts.Skipped > 0 && counts.Acknowledged+counts.Refused() == 0 {
+		c.line.ledger.Count(string(WarnAllSkipped), 1)
+		c.line.core.logger.WarnContext(c.line.sending, "hogapi: every record of the source was skipped", "records", counts.Skipped)
+	}
+	err := c.limits.judgeEnd(counts)
+	if err == nil && c.saver != nil {
+		keep := func() error { return c.saver.finish(context.WithoutCancel(c.line.sending), c.line.ledger.State()) }
+		if failed := c.line.core.guard(keep); failed != nil {
+			err = &StopError{Reason: StopCheckpoint, Err: failed}
+		}
+	}
+	if err != nil {
 		c.line.stop(err)
 	}
 }

@@ -22,8 +22,8 @@ import (
 // by the format's [Layout]. A record is at most 8 MiB.
 //
 // An event has the same uuid wherever its record is: the id that the vendor gave it (see [Format]), or
-// one that is derived from the import's ID, the record, the number n of equal records before it, and
-// the number of the event in the record. Whitespace between the tokens of a record does not matter, and
+// one that is derived from the import's ID, the record, the number n of equal records before it (0 where
+// the vendor gave the record an id), and the number of the event in the record. Whitespace between the tokens of a record does not matter, and
 // neither does the order of the keys of its objects. So the same file packed or divided otherwise, or
 // at another path, gives the same uuids. n counts within one file, among records whose times are about
 // a second apart; otherwise it is 0. Equal records in different files are one event: [Check] counts
@@ -42,7 +42,10 @@ func FileSource(format Format, pathsOrPatterns ...string) Source {
 }
 
 // FileSourceFS is [FileSource] for the files of a file system. Where its files are not io.ReaderAt, a
-// resume reads a file from its start, and zip files cannot be read.
+// resume reads a file from its start, and zip files cannot be read. Where the fs.FileInfo of a file has a
+// method Version() string, which names its content, a resume needs the same version of the file that the
+// checkpoint is in. A file system with a method Glob ends the import with the error of Glob; those
+// of other file systems are ignored, as fs.Glob describes.
 func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(fsys, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
@@ -115,22 +118,25 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 	}
 	made := w.made(l)
 	var at time.Time
-	isDerived := false
+	isSkipped := true
 	for i := range made {
 		ev := &made[i]
 		ev.record, ev.isMapped = l.Text, ev.bad == nil
 		if at.IsZero() {
 			at = ev.Timestamp
 		}
-		if _, skipped := ev.skipped(); ev.UUID == uuid.Nil && !skipped {
-			isDerived = true
+		if _, skipped := ev.skipped(); !skipped {
+			isSkipped = false
 		}
 	}
 	w.equals.Pass(at)
-	origin := Position{Key: made[0].UUID.String()} // of what a mapping makes of it
-	if isDerived {
+	var origin Position
+	if !isSkipped {
 		digest := w.digests.Of(l.Text)
-		origin = Position{Key: digest.String(), Offset: w.equals.Before(digest)}
+		origin.Key = digest.String()
+		if made[0].UUID == uuid.Nil { // else equal records are one event
+			origin.Offset = w.equals.Before(digest)
+		}
 	}
 	for i := range made {
 		made[i].Origin, made[i].number, made[i].format = origin, nth(i), w.format.Name

@@ -174,6 +174,7 @@ const (
 	WarnBackwards      Warning = "time_runs_backwards"  // an event is over a day older than one before it in its batch
 	WarnSameContent    Warning = "same_content"         // two files begin with the same megabyte: is one a copy?
 	WarnNoRecords      Warning = "no_records"           // the source has none: is it the right file?
+	WarnAllSkipped     Warning = "all_skipped"          // every record of the source was left out: is it the right format?
 	WarnKeyUnchecked   Warning = "key_not_checked"      // whether the service knows the project key could not be found out
 	WarnProtocol       Warning = "protocol_unknown"     // the server's answer does not say which protocol it takes
 	WarnHeatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
@@ -209,6 +210,7 @@ var advice = map[Warning]string{
 	WarnBackwards:      "give the oldest events first: the service applies person properties as they arrive",
 	WarnSameContent:    "if one file is a copy of another, its events are imported twice",
 	WarnNoRecords:      "check the file: a dump that failed may leave an empty one",
+	WarnAllSkipped:     "every record was left out: check that the files are of the format that reads them, and the mapping",
 	WarnKeyUnchecked:   "check in the app that events arrive",
 	WarnProtocol:       "events go to /batch/; set Delivery.Protocol if the server has capture v1",
 	WarnHeatmap:        "the service adds heatmap rows at every send; set Gate.NoHeatmaps to send the events without",

@@ -342,6 +342,7 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 	case err == nil:
 		err = p.withFailure(canceledBy(ctx))
 	}
+	receipt.Finished = err == nil
 	return receipt, err
 }
 

@@ -152,6 +152,7 @@ func (p *pipeline) finish() {
 	p.result.Pending = int64(len(open))
 	p.result.Read += p.result.Pending
 	p.result.Refused = p.meter.read().Refused
+	defer func() { p.result.Finished = p.resultErr == nil }()
 	var stop *StopError
 	switch {
 	case len(open) > 0:

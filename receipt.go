@@ -66,10 +66,11 @@ type Receipt struct {
 	ID               string    `json:"id"`
 	Source           string    `json:"source,omitempty"`
 	Protocol         Protocol  `json:"protocol,omitempty"` // how events were sent; empty: none was
+	Finished         bool      `json:"finished"`           // the source was read to its end, or the Capture closed, and every event is settled
 	Read             int64     `json:"read"`
 	Acknowledged     int64     `json:"acknowledged"`
 	Rejected         int64     `json:"rejected"`
-	Unconfirmed      int64     `json:"unconfirmed"`                // sent, but no answer says what became of them: they are among the rejects too
+	Unconfirmed      int64     `json:"unconfirmed"`                // sent, but no answer says what became of them: the reject handler has them too
 	Skipped          int64     `json:"skipped"`                    // left out on purpose
 	Pending          int64     `json:"pending"`                    // not settled: the next run sends them again
 	Refused          int64     `json:"refused"`                    // by Enqueue, of this run: they were never taken

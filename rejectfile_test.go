@@ -476,6 +476,7 @@ func TestRejectFileThatFails(t *testing.T) {
 		hogapi.StopCheckpoint, // sync before the first save
 		hogapi.StopHandler,    // write
 		hogapi.StopCheckpoint, // sync before the second save
+		hogapi.StopCheckpoint, // sync before the last save
 		hogapi.StopHandler,    // sync at the end
 	} {
 		disk := new(simdisk.Disk)

@@ -89,7 +89,7 @@ func newReject(ev *Event, refusal *EventError) *Reject {
 // were corrected by hand.
 //
 // Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
-// last ones may be there twice, with the same uuid, and RejectedRecords skips the second. The next run
+// last ones may be there twice, with the same uuid and place, and RejectedRecords skips the second. The next run
 // removes a last line that a crash has torn. One import at a time owns the file, by a lock on path.lock;
 // another gets [ErrHeld]. A handler that wraps this one, or a Capture, has each line synced for itself.
 func RejectFile(path string) RejectHandler {
@@ -289,7 +289,7 @@ func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 		return []Event{SkippedEvent(Position{}, "torn by a crash")}
 	case l.Long || err != nil && note == nil:
 		return []Event{w.lines.event(l)}
-	case w.repeats.Has(id, text):
+	case w.repeats.Has(id, note, text):
 		return []Event{SkippedEvent(Position{}, "repeated after a crash")}
 	case note == nil:
 		ev := w.lines.event(l)
@@ -303,7 +303,9 @@ func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
 		if note.Format != "" {
 			number, made[i].number, made[i].format = nth(i), nth(i), note.Format
 		}
-		made[i].UUID = note.UUIDOf(id, made[i].UUID, number)
+		if note.Format == "" || made[i].UUID != id { // a format may give its events one uuid
+			made[i].UUID = note.UUIDOf(id, made[i].UUID, number)
+		}
 	}
 	return made
 }

@@ -303,6 +303,10 @@ func (r captureAnswer) judge(how protocol, of *delivery.Request, answered bool) 
 	case http.StatusForbidden:
 		return stop(StopForbidden)
 	case http.StatusNotFound:
+		if how.name() == ProtocolV1 {
+			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
+				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
+		}
 		return stop(StopNotFound)
 	}
 	return stop(StopRefused)

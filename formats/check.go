@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -22,23 +21,43 @@ type CheckOptions struct {
 	// Client counts what its project already has in the days of the files. It needs a personal key with
 	// the scope query:read. Nil: nothing is counted.
 	Client *hogapi.Client
+	// Test is given each record, one at a time, and says what it has found: *mixpanel.ZoneTest, for one,
+	// finds out if times are local. Nil: no test.
+	Test RecordTest
+}
+
+// RecordTest looks at records, and says what it has found.
+type RecordTest interface {
+	Add(record []byte)
+	String() string
 }
 
 // CheckReport says what an import of files would send, and what their format makes of them.
 type CheckReport struct {
 	hogapi.CheckReport
 
-	Format   string           `json:"format"`
-	IDs      map[string]int64 `json:"ids"`                // distinct ids by form: uuid, number, e-mail, text
-	OwnUUIDs int64            `json:"own_uuids"`          // events with an id of the vendor; the others have one of their record
-	Kept     map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
-	Examples []Conversion     `json:"examples,omitempty"` // the first three records with events of different names
-	Zone     string           `json:"zone"`
-	Hours    float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
-	Held     []HeldDay        `json:"held,omitempty"` // the days in which the project has events
-
-	zone *time.Location // of that name
+	Format      string           `json:"format"`
+	IDs         map[string]int64 `json:"ids"`                // events by the form of their distinct id: uuid, number, e-mail, text, none
+	UUIDs       map[string]int64 `json:"uuids"`              // events by where their uuid comes from: UUIDOfVendor and so on
+	DoubleIDs   int64            `json:"double_ids"`         // records with the vendor's id of an earlier one
+	DoublesPart bool             `json:"doubles_partial"`    // more than 1,000,000 ids: those after them were compared with the first million only
+	Kept        map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
+	Examples    []Conversion     `json:"examples,omitempty"` // the first three records with events of different names
+	Zone        string           `json:"zone"`
+	OldestLocal time.Time        `json:"oldest_local"`   // Oldest in Zone
+	NewestLocal time.Time        `json:"newest_local"`   // Newest in Zone
+	Test        string           `json:"test,omitempty"` // what CheckOptions.Test says
+	Hours       float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
+	Held        []HeldDay        `json:"held,omitempty"` // the days in which the project has events
+	CutFrom     string           `json:"cut,omitempty"`  // see Cut
 }
+
+// Where uuids come from.
+const (
+	UUIDOfVendor  = "uuid"    // the record has it
+	UUIDOfID      = "id"      // of an id that the vendor gave the record
+	UUIDOfContent = "content" // of the record itself
+)
 
 // Conversion is a record, and what it became.
 type Conversion struct {
@@ -54,7 +73,7 @@ type HeldDay struct {
 }
 
 // Check reads files of a format and sends nothing. It returns what [hogapi.Check] says of them, and
-// what only the format knows: how records were converted, which ids there are, which keys are kept
+// what only the format knows: how records were converted, which ids there are and which come twice, which keys are kept
 // without a meaning to PostHog. With a client it also counts by day what the project already has: a
 // live SDK that ran in parallel, or an earlier import.
 func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, paths ...string) (CheckReport, error) {
@@ -68,13 +87,11 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	look := newInspector()
+	look := newInspector(o.Test)
 	inspected := format
 	inspected.Convert = func(record []byte) ([]hogapi.Event, error) {
 		events, err := format.Convert(record)
-		if err == nil {
-			look.see(record, events)
-		}
+		look.see(record, events, err)
 		return events, err
 	}
 	if format.Convert == nil {
@@ -82,12 +99,14 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	}
 	check, err := hogapi.Check(ctx, hogapi.FileSource(inspected, paths...), o.Import)
 	r := look.report(check)
-	r.Format, r.Zone, r.zone = format.Name, o.Zone.String(), o.Zone
+	r.Format, r.Zone = format.Name, o.Zone.String()
+	r.OldestLocal, r.NewestLocal = r.Oldest.In(o.Zone), r.Newest.In(o.Zone)
 	r.Hours = hours(r.Good, o.Import.Rate)
 	if err != nil || o.Client == nil || r.Good == 0 {
 		return r, err
 	}
 	r.Held, err = held(ctx, o.Client, r)
+	r.CutFrom = r.Cut()
 	return r, err
 }
 
@@ -159,64 +178,6 @@ func (r CheckReport) Cut() string {
 		cut = day
 	}
 	return cut
-}
-
-// String is the report as a short text.
-func (r CheckReport) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "format %s\n%s", r.Format, r.CheckReport)
-	if r.Good > 0 && r.zone != nil && r.zone != time.UTC {
-		fmt.Fprintf(&b, "\nin %s: from %s to %s", r.Zone, r.Oldest.In(r.zone).Format(time.RFC3339), r.Newest.In(r.zone).Format(time.RFC3339))
-	}
-	fmt.Fprintf(&b, "\ndistinct ids by their form: %s", counted(r.IDs))
-	fmt.Fprintf(&b, "\nevents with an id of the vendor: %d; the others have a uuid of their record", r.OwnUUIDs)
-	if len(r.Kept) > 0 {
-		fmt.Fprintf(&b, "\nkept under their own names: %s", counted(r.Kept))
-	}
-	for _, e := range r.Examples {
-		fmt.Fprintf(&b, "\nfrom %s", e.Before)
-		for _, after := range e.After {
-			fmt.Fprintf(&b, "\n  to %s", after)
-		}
-	}
-	if len(r.Held) > 0 {
-		b.WriteString("\nthe project already has events on these days:")
-	}
-	for _, d := range r.Held {
-		fmt.Fprintf(&b, "\n  %s %12d, and the files %12d", d.Day, d.Project, d.Files)
-	}
-	if cut := r.Cut(); cut != "" {
-		fmt.Fprintf(&b, "\nfrom %s on the project has events on every day of the files: if those are the same events, import only what is before", cut)
-	}
-	fmt.Fprintf(&b, "\nto import: %d events of about %d persons", r.Good, r.Persons)
-	if r.Hours > 0 {
-		fmt.Fprintf(&b, ", %.1f hours at the chosen rate", r.Hours)
-	}
-	b.WriteString("\nbilling: historical events less than 48 hours old are billed as live ones, so the gate refuses them; whether others are billed, your plan says")
-	return b.String()
-}
-
-// counted lists counts, the largest first.
-func counted(counts map[string]int64) string {
-	const most = 30
-	keys := make([]string, 0, len(counts))
-	for key := range counts {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if counts[a] != counts[b] {
-			return int(max(-1, min(1, counts[b]-counts[a])))
-		}
-		return strings.Compare(a, b)
-	})
-	var parts []string
-	for _, key := range keys[:min(most, len(keys))] {
-		parts = append(parts, fmt.Sprintf("%q %d", key, counts[key]))
-	}
-	if more := len(keys) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // forms are the forms of ids, tried in their order.

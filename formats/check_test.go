@@ -1,6 +1,7 @@
 package formats_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,9 +39,12 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 
 	zone := time.FixedZone("UTC+2", 7200)
-	r, err := formats.Check(t.Context(), format, &formats.CheckOptions{Client: client, Zone: zone, Import: &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1}}, path)
+	r, err := formats.Check(t.Context(), format, &formats.CheckOptions{Client: client, Zone: zone, Test: new(countTest), Import: &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1}}, path)
 	require.NoError(t, err)
-	assert.EqualValues(t, []int64{40, 1, 40}, []int64{r.Good, r.Rejected, r.OwnUUIDs})
+	assert.EqualValues(t, []int64{40, 1, 35}, []int64{r.Good, r.Rejected, r.DoubleIDs})
+	assert.Equal(t, map[string]int64{formats.UUIDOfID: 40}, r.UUIDs)
+	assert.Equal(t, "2024-05-01T14:00:00+02:00", r.OldestLocal.Format(time.RFC3339))
+	assert.Equal(t, "41 records seen", r.Test)
 	assert.Equal(t, map[string]int64{"e-mail": 10, "number": 10, "uuid": 10, "text": 10}, r.IDs)
 	assert.Equal(t, map[string]int64{"plan": 40}, r.Kept)
 	require.Len(t, r.Examples, 3)
@@ -50,8 +54,14 @@ func TestCheck(t *testing.T) {
 	assert.Equal(t, formats.HeldDay{Day: "2024-05-06", Project: 3, Files: 4}, r.Held[0])
 	assert.Equal(t, "2024-05-06", r.Cut())
 	assert.Positive(t, r.DoubleUUIDs.Count)
-	for _, want := range []string{`"plan" 40`, "2024-05-06", "import only what is before", "40 events", "billing", "format generic", "in UTC+2: from 2024-05-01T14:00:00+02:00"} {
+	for _, want := range []string{`"plan" 40`, "2024-05-06", "import only what is before", "40 events", "billing", "format generic", "from 2024-05-01T14:00:00+02:00", "25.0 %", "41 records seen", "the project has"} {
 		assert.Contains(t, r.String(), want)
+	}
+
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	for _, want := range []string{`"good":40`, `"double_ids":35`, `"uuids":{"id":40}`, `"cut":"2024-05-06"`, `"oldest_local":"2024-05-01T14:00:00+02:00"`} {
+		assert.Contains(t, string(text), want)
 	}
 
 	alone, err := formats.Check(t.Context(), format, nil, path)
@@ -60,4 +70,22 @@ func TestCheck(t *testing.T) {
 	assert.Empty(t, alone.Cut())
 	_, err = formats.Check(t.Context(), hogapi.Format{}, nil, path)
 	require.Error(t, err)
+}
+
+// countTest counts records.
+type countTest struct{ n int }
+
+func (c *countTest) Add([]byte)     { c.n++ }
+func (c *countTest) String() string { return fmt.Sprint(c.n, " records seen") }
+
+// Uuids are told apart by where they come from.
+func TestCheckOfUUIDs(t *testing.T) {
+	t.Parallel()
+	format := generic.Format(&generic.Options{Columns: map[string]string{"id": generic.UUID}, EventName: "e"})
+	const rest = `"distinct_id":"ann","timestamp":"2024-05-01T12:00:00Z"}` + "\n"
+	path := write(t, "ids.jsonl", `{"id":"0190A6A5-6f6c-7000-8000-000000000001",`+rest+`{"id":"x",`+rest+`{"id":"x","n":1,`+rest+`{`+rest)
+	r, err := formats.Check(t.Context(), format, nil, path)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int64{formats.UUIDOfVendor: 1, formats.UUIDOfID: 2, formats.UUIDOfContent: 1}, r.UUIDs)
+	assert.EqualValues(t, 1, r.DoubleIDs)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -55,4 +56,32 @@ func Example() {
 	// Output:
 	// 2024-05-01 $identify 1
 	// 2024-05-01 click 2
+}
+
+// A check says what an import would do, before anything is sent.
+func ExampleCheck() {
+	folder, err := os.MkdirTemp("", "hogapi-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "clicks.csv")
+	content := "event,distinct_id,timestamp,uuid,plan\n" +
+		"click,ann@example.com,2024-05-01T12:00:00Z,a1,team\nclick,4711,2024-05-02T12:00:00Z,a1,free\nclick,4711,2024-05-02T12:00:01Z,,\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	report, err := formats.Check(context.Background(), generic.Format(nil), nil, path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Good, "events, from", report.OldestLocal.Format(time.DateOnly), "to", report.NewestLocal.Format(time.DateOnly))
+	fmt.Println("distinct ids:", report.IDs)
+	fmt.Println("uuids:", report.UUIDs, "double:", report.DoubleIDs)
+	fmt.Println("kept:", report.Kept)
+	// Output:
+	// 3 events, from 2024-05-01 to 2024-05-02
+	// distinct ids: map[e-mail:1 number:2]
+	// uuids: map[content:1 id:2] double: 1
+	// kept: map[plan:3]
 }

@@ -15,30 +15,40 @@ import (
 type inspector struct {
 	mu     sync.Mutex
 	result CheckReport
-	names  map[string]bool // of the examples
+	names  map[string]bool    // of the examples
+	ids    map[uuid.UUID]bool // that the vendor gave records
+	test   RecordTest         // may be nil
 }
 
-func newInspector() *inspector {
-	return &inspector{names: map[string]bool{}, result: CheckReport{IDs: map[string]int64{}, Kept: map[string]int64{}}}
+func newInspector(test RecordTest) *inspector {
+	i := &inspector{names: map[string]bool{}, ids: map[uuid.UUID]bool{}, test: test}
+	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}, Kept: map[string]int64{}}
+	return i
 }
 
 const (
 	mostKept     = 1000
+	mostIDs      = 1_000_000
 	mostExamples = 3
 	mostBefore   = 2000
 )
 
 // see notes a record and its events.
-func (i *inspector) see(record []byte, events []hogapi.Event) {
+func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.test != nil {
+		i.test.Add(record)
+	}
+	if err != nil || len(events) == 0 {
+		return
+	}
+	i.seeID(events[0].UUID)
 	keys := keysOf(record)
 	for n := range events {
 		ev := &events[n]
 		i.result.IDs[formOf(ev.DistinctID)]++
-		if ev.UUID != uuid.Nil {
-			i.result.OwnUUIDs++
-		}
+		i.result.UUIDs[sourceOf(ev.UUID, record)]++
 		for name := range propertiesOf(ev) {
 			_, known := i.result.Kept[name]
 			if keys[name] && name[:min(1, len(name))] != "$" && (known || len(i.result.Kept) < mostKept) {
@@ -46,10 +56,34 @@ func (i *inspector) see(record []byte, events []hogapi.Event) {
 			}
 		}
 	}
-	if len(events) > 0 && len(i.result.Examples) < mostExamples && !i.names[events[0].Name] {
+	if len(i.result.Examples) < mostExamples && !i.names[events[0].Name] {
 		i.names[events[0].Name] = true
 		i.result.Examples = append(i.result.Examples, conversion(record, events))
 	}
+}
+
+// seeID notes the id that the vendor gave a record.
+func (i *inspector) seeID(id uuid.UUID) {
+	switch {
+	case id == uuid.Nil:
+	case i.ids[id]:
+		i.result.DoubleIDs++
+	case len(i.ids) >= mostIDs:
+		i.result.DoublesPart = true
+	default:
+		i.ids[id] = true
+	}
+}
+
+// sourceOf is where the uuid of an event of a record comes from.
+func sourceOf(id uuid.UUID, record []byte) string {
+	switch {
+	case id == uuid.Nil:
+		return UUIDOfContent
+	case bytes.Contains(bytes.ToLower(record), []byte(id.String())):
+		return UUIDOfVendor
+	}
+	return UUIDOfID
 }
 
 // report is what was seen, with what an import would do.
@@ -58,6 +92,9 @@ func (i *inspector) report(check hogapi.CheckReport) CheckReport {
 	defer i.mu.Unlock()
 	r := i.result
 	r.CheckReport = check
+	if i.test != nil {
+		r.Test = i.test.String()
+	}
 	return r
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +32,8 @@ const SkipSharedDevice = "a device with two users"
 //
 // It reads the whole source once before it gives the first event, and again when an import is resumed
 // among the links. Pairs are sorted on disk, in the folder for temporary files, and take at most 32 MiB
-// of memory. Records that make no event are left to the source itself.
+// of memory. The next run removes what a crash has left there. Records that make no event are left to the
+// source itself.
 func Links(source hogapi.Source) hogapi.Source { return links{source} }
 
 type links struct{ source hogapi.Source }
@@ -63,12 +63,12 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 	if !after.IsZero() && after.Key != linksKey {
 		return fmt.Errorf("there is no position %s among links", after)
 	}
-	dir, err := os.MkdirTemp("", "hogapi-links-")
+	dir, err := newTempFolder("hogapi-links-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	byTime, err := l.byTime(ctx, dir)
+	defer func() { err = errors.Join(err, dir.remove()) }()
+	byTime, err := l.byTime(ctx, dir.path)
 	if err != nil {
 		return err
 	}

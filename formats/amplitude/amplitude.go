@@ -1,13 +1,14 @@
 package amplitude
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
@@ -21,22 +22,12 @@ type Options struct {
 	Groups bool
 
 	// PersonProperties says what becomes of user properties, and of what an event shows about its person.
-	PersonProperties PersonProperties
+	PersonProperties formats.PersonProperties
 
 	// KeepAll keeps the fields that are dropped, named $amplitude_ and their name, and user_properties as they
 	// were at each event.
 	KeepAll bool
 }
-
-// PersonProperties says how person properties are sent.
-type PersonProperties string
-
-// Person properties.
-const (
-	PersonSetOnce PersonProperties = ""     // as $set_once: a person keeps what it has
-	PersonSet     PersonProperties = "set"  // as $set, so that the newest arrival wins; first touch as $set_once
-	PersonNone    PersonProperties = "none" // not at all
-)
 
 // Why records are skipped.
 const (
@@ -54,8 +45,8 @@ func Format(options *Options) hogapi.Format {
 		o = *options
 	}
 	c := &converter{}
-	if o.PersonProperties != PersonSetOnce && o.PersonProperties != PersonSet && o.PersonProperties != PersonNone {
-		c.fault = errors.New("amplitude: options: PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
+	if err := o.PersonProperties.Check(); err != nil {
+		c.fault = fmt.Errorf("amplitude: options: %w", err)
 	}
 	c.scratch.New = func() any { return newScratch(o) }
 	return hogapi.Format{Name: "amplitude", Options: o.text(), Layout: hogapi.LayoutJSON, Convert: c.convert, ID: c.id}
@@ -64,7 +55,7 @@ func Format(options *Options) hogapi.Format {
 // text is what differs from the defaults.
 func (o Options) text() string {
 	var parts []string
-	if o.PersonProperties != PersonSetOnce {
+	if o.PersonProperties != formats.PersonSetOnce {
 		parts = append(parts, "person="+string(o.PersonProperties))
 	}
 	for _, flag := range []struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -110,7 +111,7 @@ func (s *scratch) when() (time.Time, error) {
 
 // readUser reads the user properties.
 func (s *scratch) readUser() error {
-	if s.options.PersonProperties == PersonNone {
+	if s.options.PersonProperties == formats.PersonNone {
 		return nil
 	}
 	properties, isObject := object(s.user)
@@ -146,7 +147,7 @@ func (s *scratch) finish(name, device string) []byte {
 	s.props.Add("analytics_source", []byte(`"amplitude"`))
 	raw := make([]byte, 0, s.props.Len()+s.set.Len()+s.once.Len()+len(`,"$set":,"$set_once":`))
 	raw = s.props.Append(raw)
-	if s.options.PersonProperties != PersonNone {
+	if s.options.PersonProperties != formats.PersonNone {
 		raw = record.AppendMember(raw, "$set", &s.set)
 		raw = record.AppendMember(raw, "$set_once", &s.once)
 	}

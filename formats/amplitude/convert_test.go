@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
@@ -21,7 +22,7 @@ func TestGolden(t *testing.T) {
 func TestGoldenWithAll(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, amplitude.Format(&amplitude.Options{
-		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: amplitude.PersonSet,
+		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
 	}), "testdata/all.jsonl")
 }
 
@@ -38,8 +39,8 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	texts := map[string]bool{}
 	for _, o := range []amplitude.Options{
-		{}, {KeepSessions: true}, {Groups: true}, {KeepAll: true}, {PersonProperties: amplitude.PersonSet},
-		{PersonProperties: amplitude.PersonNone},
+		{}, {KeepSessions: true}, {Groups: true}, {KeepAll: true}, {PersonProperties: formats.PersonSet},
+		{PersonProperties: formats.PersonNone},
 	} {
 		text := amplitude.Format(&o).Options
 		assert.False(t, texts[text], text)
@@ -50,9 +51,9 @@ func TestOptions(t *testing.T) {
 	assert.ErrorContains(t, err, "amplitude: options: PersonProperties: want")
 
 	const record = `{"event_type":"e","user_id":"u","event_time":"2024-07-01 17:18:37","user_properties":{"plan":"x"},"os_name":"ios"}`
-	none := convert(t, &amplitude.Options{PersonProperties: amplitude.PersonNone}, record)
+	none := convert(t, &amplitude.Options{PersonProperties: formats.PersonNone}, record)
 	assert.NotContains(t, string(none[0].RawProperties), "plan")
-	set := convert(t, &amplitude.Options{PersonProperties: amplitude.PersonSet}, record)
+	set := convert(t, &amplitude.Options{PersonProperties: formats.PersonSet}, record)
 	assert.Contains(t, string(set[0].RawProperties), `"$set":{"plan":"x","$os":"iOS","$device_type":"Mobile"}}`)
 }
 

@@ -3,6 +3,7 @@ package amplitude_test
 import (
 	"testing"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
@@ -13,7 +14,7 @@ func FuzzConvert(f *testing.F) {
 		f.Add(line)
 	}
 	plain, full := amplitude.Format(nil), amplitude.Format(&amplitude.Options{
-		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: amplitude.PersonSet,
+		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
 	})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		formattest.RequirePure(t, plain, record)

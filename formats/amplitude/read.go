@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -229,7 +230,7 @@ func isFirstTouch(name string) bool {
 
 // person adds to what the event shows about its person.
 func (s *scratch) person(name string, value []byte) {
-	if s.options.PersonProperties == PersonSet {
+	if s.options.PersonProperties == formats.PersonSet {
 		s.set.Add(name, value)
 	} else {
 		s.once.Add(name, value)

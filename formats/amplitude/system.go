@@ -3,6 +3,7 @@ package amplitude
 import (
 	"strings"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
@@ -58,7 +59,7 @@ func (s *scratch) addPersonText(name, text string) {
 	if text == "" || !s.props.AddText(name, text) {
 		return
 	}
-	if s.options.PersonProperties == PersonSet {
+	if s.options.PersonProperties == formats.PersonSet {
 		s.set.AddText(name, text)
 	} else {
 		s.once.AddText(name, text)

@@ -200,6 +200,6 @@ func (c *converter) addColumns(name string) error {
 	if err := c.person.properties(&c.params, c.row.userProperties); err != nil {
 		return err
 	}
-	c.person.add(&c.out, c.options.Set)
+	c.person.add(&c.out, c.options.PersonProperties)
 	return nil
 }

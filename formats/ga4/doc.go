@@ -35,7 +35,7 @@
 //	traffic_source                $initial_utm_source, $initial_utm_medium, $initial_utm_campaign in $set_once
 //	page of first_visit, first_open
 //	                              $initial_current_url, $initial_referrer, $initial_referring_domain in $set_once
-//	user_properties               $set_once, or $set by Options.Set; but not ga_session_id and ga_session_number
+//	user_properties               $set_once, or $set by Options.PersonProperties; but not ga_session_id and ga_session_number
 //	items                         items                   item_params as an object
 //	other members of these        under the column's name, as an object
 //	other columns                 their own names

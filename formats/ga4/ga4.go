@@ -1,6 +1,7 @@
 package ga4
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 )
 
 // Reasons why rows are skipped.
@@ -25,9 +27,8 @@ type Options struct {
 	// Skip are event names of GA4 to leave out. Google makes some events itself that say little in
 	// PostHog: session_start, first_visit, user_engagement.
 	Skip []string
-	// Set puts user properties into $set. The default is $set_once, which never overwrites a newer value:
-	// $set acts in the order of arrival.
-	Set bool
+	// PersonProperties says what becomes of user properties.
+	PersonProperties formats.PersonProperties
 }
 
 // Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of their
@@ -44,6 +45,9 @@ func Format(options *Options) hogapi.Format {
 		Options: o.text(),
 		Layout:  hogapi.LayoutJSON,
 		Convert: func(record []byte) ([]hogapi.Event, error) {
+			if err := o.PersonProperties.Check(); err != nil {
+				return nil, fmt.Errorf("ga4: options: %w", err)
+			}
 			c, _ := pool.Get().(*converter)
 			defer pool.Put(c)
 			return c.convert(record)
@@ -62,8 +66,8 @@ func (o Options) text() string {
 	if o.Personless {
 		parts = append(parts, "personless")
 	}
-	if o.Set {
-		parts = append(parts, "person=set")
+	if o.PersonProperties != formats.PersonSetOnce {
+		parts = append(parts, "person="+string(o.PersonProperties))
 	}
 	skip := slices.Clone(o.Skip)
 	slices.Sort(skip)

@@ -3,6 +3,7 @@ package ga4
 import (
 	"fmt"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -66,9 +67,12 @@ func (p *person) properties(read *params, raw []byte) error {
 }
 
 // add adds the visitor's properties to those of the event.
-func (p *person) add(out *props.Object, set bool) {
+func (p *person) add(out *props.Object, as formats.PersonProperties) {
+	if as == formats.PersonNone {
+		return
+	}
 	once := &p.initial
-	if set {
+	if as == formats.PersonSet {
 		if p.user.Len() > 0 {
 			out.Keep(prefix, "$set", p.user.Raw())
 		}

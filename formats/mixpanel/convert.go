@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -151,7 +152,7 @@ func (s *scratch) drop(key, value []byte) {
 
 // person adds to what the event shows about its person.
 func (s *scratch) person(name string, value []byte) {
-	if s.options.PersonProperties == PersonSet {
+	if s.options.PersonProperties == formats.PersonSet {
 		s.set.Add(name, value)
 	} else {
 		s.once.Add(name, value)
@@ -237,7 +238,7 @@ func (s *scratch) finish(name string) []byte {
 	s.props.Add("analytics_source", []byte(`"mixpanel"`))
 	raw := make([]byte, 0, s.props.Len()+s.set.Len()+s.once.Len()+len(`,"$set":,"$set_once":`))
 	raw = s.props.Append(raw)
-	if s.options.PersonProperties != PersonNone {
+	if s.options.PersonProperties != formats.PersonNone {
 		raw = record.AppendMember(raw, "$set", &s.set)
 		raw = record.AppendMember(raw, "$set_once", &s.once)
 	}
@@ -277,7 +278,7 @@ func (s *scratch) place() {
 	if name == "" || !s.props.AddText(to, name) {
 		return
 	}
-	if s.options.PersonProperties == PersonSet {
+	if s.options.PersonProperties == formats.PersonSet {
 		s.set.AddText(to, name)
 	} else {
 		s.once.AddText(to, name)

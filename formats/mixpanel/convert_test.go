@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
@@ -43,10 +44,10 @@ func TestOptions(t *testing.T) {
 		"DevicePrefix": {mixpanel.Options{DevicePrefix: true}, func(ev hogapi.Event) {
 			assert.Equal(t, "$device:d", ev.AnonymousID)
 		}},
-		"PersonSet": {mixpanel.Options{PersonProperties: mixpanel.PersonSet}, func(ev hogapi.Event) {
+		"PersonSet": {mixpanel.Options{PersonProperties: formats.PersonSet}, func(ev hogapi.Event) {
 			assert.Contains(t, string(ev.RawProperties), `"$set":{"$os":"iOS"},"$set_once":{"$initial_referrer":"r"}}`)
 		}},
-		"PersonNone": {mixpanel.Options{PersonProperties: mixpanel.PersonNone}, func(ev hogapi.Event) {
+		"PersonNone": {mixpanel.Options{PersonProperties: formats.PersonNone}, func(ev hogapi.Event) {
 			assert.NotContains(t, string(ev.RawProperties), `"$set`)
 		}},
 		"KeepAll": {mixpanel.Options{KeepAll: true}, func(ev hogapi.Event) {

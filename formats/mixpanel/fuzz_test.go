@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
@@ -18,7 +19,7 @@ func FuzzConvert(f *testing.F) {
 		f.Fatal(err)
 	}
 	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
-		Zone: zone, DevicePrefix: true, PersonProperties: mixpanel.PersonSet, KeepDeleted: true, KeepAll: true,
+		Zone: zone, DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
 	})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		formattest.RequirePure(t, plain, record)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 )
 
 // Options say how an export is read. Nil stands for the defaults.
@@ -25,7 +26,7 @@ type Options struct {
 	DevicePrefix bool
 
 	// PersonProperties says what becomes of what an event shows about its person.
-	PersonProperties PersonProperties
+	PersonProperties formats.PersonProperties
 
 	// KeepDeleted imports the events that are marked as deleted, and the marks.
 	KeepDeleted bool
@@ -39,16 +40,6 @@ type Options struct {
 	// of PostHog's own importer, and from those of an export with other times.
 	WholeKey bool
 }
-
-// PersonProperties says how person properties are sent.
-type PersonProperties string
-
-// Person properties.
-const (
-	PersonSetOnce PersonProperties = ""     // as $set_once: a person keeps what it has
-	PersonSet     PersonProperties = "set"  // as PostHog's own importer: newest arrival wins; first touch as $set_once
-	PersonNone    PersonProperties = "none" // not at all
-)
 
 // Why records are skipped.
 const (
@@ -73,8 +64,8 @@ func (o Options) fault() error {
 	case o.Zone == time.Local:
 		return errors.New("mixpanel: options: Zone: want the project's time zone by its name, not time.Local, " +
 			"which is another one on every machine")
-	case o.PersonProperties != PersonSetOnce && o.PersonProperties != PersonSet && o.PersonProperties != PersonNone:
-		return errors.New("mixpanel: options: PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
+	case o.PersonProperties.Check() != nil:
+		return fmt.Errorf("mixpanel: options: %w", o.PersonProperties.Check())
 	}
 	return nil
 }
@@ -87,7 +78,7 @@ func (o Options) text() string {
 		_, summer := time.Date(2020, 7, 1, 0, 0, 0, 0, time.UTC).In(o.Zone).Zone()
 		parts = append(parts, fmt.Sprintf("zone=%s %ds/%ds", o.Zone, winter, summer))
 	}
-	if o.PersonProperties != PersonSetOnce {
+	if o.PersonProperties != formats.PersonSetOnce {
 		parts = append(parts, "person="+string(o.PersonProperties))
 	}
 	for _, flag := range []struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
@@ -96,3 +97,6 @@ func TestCheckZone(t *testing.T) {
 	_, err = mixpanel.CheckZone(t.Context(), "testdata/missing.jsonl")
 	assert.ErrorContains(t, err, "mixpanel: zone test: ")
 }
+
+// The test runs as part of a check too.
+var _ formats.RecordTest = (*mixpanel.ZoneTest)(nil)

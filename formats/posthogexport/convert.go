@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -162,7 +163,7 @@ func (c *converter) properties(distinctID string) error {
 func (c *converter) property(key, value []byte) {
 	name := string(key)
 	switch {
-	case c.options.Set:
+	case c.options.PersonProperties == formats.PersonSet:
 	case name == "$set" && props.IsObject(value):
 		c.set = value
 		return
@@ -181,6 +182,9 @@ func (c *converter) property(key, value []byte) {
 
 // persons puts $set and $set_once into one. Where a key is in both, the value of $set is the newer one.
 func (c *converter) persons() error {
+	if c.options.PersonProperties == formats.PersonNone {
+		return nil
+	}
 	once := c.setOnce
 	switch {
 	case once == nil:

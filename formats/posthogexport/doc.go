@@ -21,7 +21,7 @@
 //	distinct_id                   distinct_id
 //	timestamp                     timestamp               without a zone, or with "UTC", it is UTC
 //	properties                    properties              an object, or a text that holds one
-//	properties.$set               $set_once               or $set, by Options.Set; its values go before those of $set_once
+//	properties.$set               $set_once               or $set, by Options.PersonProperties; its values go before those of $set_once
 //	properties.distinct_id        posthog_distinct_id     only where it is another than the row's
 //	elements_chain                $elements_chain         where it is not empty
 //	ip                            $ip

@@ -1,21 +1,22 @@
 package posthogexport
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Options say how rows become events. Nil means the defaults.
 type Options struct {
-	// Set keeps $set as it is. The default puts it into $set_once, which never overwrites a newer value: $set
-	// acts in the order of arrival. Keep it for a project that has no events yet, if they are imported
-	// oldest first (see formats.Sorted): persons then end as they are.
-	Set bool
+	// PersonProperties says what becomes of $set. Keep it with PersonSet for a project that has no events yet, if
+	// they are imported oldest first (see formats.Sorted): persons then end as they are.
+	PersonProperties formats.PersonProperties
 }
 
 // Columns are those of which an event is made: the columns that a Parquet file has to be read for.
@@ -31,14 +32,17 @@ func Format(options *Options) hogapi.Format {
 	}
 	pool := sync.Pool{New: func() any { return newConverter(o) }}
 	text := ""
-	if o.Set {
-		text = "person=set"
+	if o.PersonProperties != formats.PersonSetOnce {
+		text = "person=" + string(o.PersonProperties)
 	}
 	return hogapi.Format{
 		Name:    "posthogexport",
 		Options: text,
 		Layout:  hogapi.LayoutJSON,
 		Convert: func(record []byte) ([]hogapi.Event, error) {
+			if err := o.PersonProperties.Check(); err != nil {
+				return nil, fmt.Errorf("posthogexport: options: %w", err)
+			}
 			c, _ := pool.Get().(*converter)
 			defer pool.Put(c)
 			return c.convert(record)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -203,8 +204,11 @@ func (c *converter) own() error {
 
 // persons adds the traits of an identify call, those of the call before those of its context.
 func (c *converter) persons() error {
+	if c.options.PersonProperties == formats.PersonNone {
+		return nil
+	}
 	key := "$set_once"
-	if c.options.Set {
+	if c.options.PersonProperties == formats.PersonSet {
 		key = "$set"
 	}
 	own, more := c.call.traits, c.context.traits

@@ -18,7 +18,7 @@
 //	page                          $pageview               url, path, referrer, title of properties: as those of context.page
 //	screen                        $screen                 name: $screen_name
 //	identify                      $identify               traits, and context.traits where traits lack them: $set_once, or $set
-//	                                                      by Options.Set; $anon_distinct_id = anonymousId where userId is there too
+//	                                                      by Options.PersonProperties; $anon_distinct_id = anonymousId where userId is there too
 //	group                         $groupidentify          groupId: $group_key; traits: $group_set; $group_type: traits.groupType
 //	                                                      or Options.GroupType
 //	alias                         $create_alias           previousId: alias

@@ -1,12 +1,14 @@
 package segment
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -26,9 +28,8 @@ type Options struct {
 	GroupType string
 	// NoGroups skips group calls.
 	NoGroups bool
-	// Set puts the traits of identify calls into $set. The default is $set_once, which never overwrites a
-	// newer value: $set acts in the order of arrival.
-	Set bool
+	// PersonProperties says what becomes of the traits of identify calls.
+	PersonProperties formats.PersonProperties
 }
 
 // Format reads the calls that Segment and RudderStack write to files: track, page, screen, identify,
@@ -44,6 +45,9 @@ func Format(options *Options) hogapi.Format {
 		Options: o.text(),
 		Layout:  hogapi.LayoutJSON,
 		Convert: func(record []byte) ([]hogapi.Event, error) {
+			if err := o.PersonProperties.Check(); err != nil {
+				return nil, fmt.Errorf("segment: options: %w", err)
+			}
 			c, _ := pool.Get().(*converter)
 			defer pool.Put(c)
 			return c.convert(record)
@@ -60,8 +64,8 @@ func (o Options) text() (text string) {
 	if o.NoGroups {
 		text += ",groups=off"
 	}
-	if o.Set {
-		text += ",person=set"
+	if o.PersonProperties != formats.PersonSetOnce {
+		text += ",person=" + string(o.PersonProperties)
 	}
 	if text == "" {
 		return ""

@@ -71,9 +71,11 @@ func (s *Files) Fingerprint(name string, offset int64) Fingerprint {
 	return fingerprintAt(s.fsys, s.paths[i], offset)
 }
 
-// isSame compares the files of two infos. Those that are not of the machine's own disk cannot be
-// compared, and are taken for the same.
-func isSame(a, b fs.FileInfo) bool { return os.SameFile(a, b) || !os.SameFile(a, a) }
+// isSame compares the files of two infos. Those that are not of the machine's own disk can be compared by
+// their versions only, if they have any.
+func isSame(a, b fs.FileInfo) bool {
+	return versionOf(a) == versionOf(b) && (os.SameFile(a, b) || !os.SameFile(a, a))
+}
 
 // index finds the file of a name, and the name of the member where it is a zip file.
 func (s *Files) index(name string) (i int, member string) {
@@ -195,8 +197,8 @@ func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins
 		return false, err
 	}
 	defer f.Close()
-	if f.disk.at != nil {
-		if err := w.Known.check(f.disk.at, after.offset); err != nil {
+	if f.disk.at != nil || w.Known.Version != "" {
+		if err := w.Known.check(f.disk.at, f.Info(), after.offset); err != nil {
 			return false, err
 		}
 	}

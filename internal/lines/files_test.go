@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -197,4 +199,73 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			require.ErrorContains(t, err, "the gzip file is cut off or damaged, so nothing of it was sent", "at byte %d", n)
 		}
 	})
+}
+
+// versions is a file system that knows versions of its files, and cannot list them.
+type versions struct {
+	fstest.MapFS
+
+	version string
+}
+
+type versionInfo struct {
+	fs.FileInfo
+
+	version string
+}
+
+func (i versionInfo) Version() string { return i.version }
+
+type versionFile struct {
+	fs.File
+	io.ReaderAt
+
+	info versionInfo
+}
+
+func (f versionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+func (v versions) Stat(name string) (fs.FileInfo, error) {
+	info, err := v.MapFS.Stat(name)
+	return versionInfo{info, v.version}, err
+}
+
+func (v versions) Open(name string) (fs.File, error) {
+	f, err := v.MapFS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	return versionFile{f, f.(io.ReaderAt), versionInfo{info, v.version}}, err
+}
+
+func (versions) Glob(string) ([]string, error) { return nil, errUnlisted }
+
+var errUnlisted = errors.New("may not be listed")
+
+// Where versions are known, a place is of one version, whatever the bytes are.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	fsys := versions{fstest.MapFS{"a": {Data: []byte("1\n2\n3\n")}}, "v1"}
+	read := func(v versions, known lines.Fingerprint) (*lines.Files, error) {
+		files := lines.NewFilesOf(v, []string{"a"})
+		w := lines.Walk{Take: func(*lines.File, lines.Line) bool { return true }}
+		w.Known, w.Longest = known, 1<<10
+		return files, files.Read(t.Context(), "a", 2, w)
+	}
+	files, err := read(fsys, lines.Fingerprint{})
+	require.NoError(t, err)
+	known := files.Fingerprint("a", 2)
+	require.Equal(t, lines.Fingerprint{Version: "v1"}, known)
+	_, err = read(fsys, known)
+	require.NoError(t, err)
+
+	fsys.version = "v2"
+	_, err = read(fsys, known)
+	require.ErrorIs(t, err, lines.ErrOtherFile)
+	_, err = read(versions{fsys.MapFS, ""}, known)
+	require.ErrorIs(t, err, lines.ErrOtherFile)
+
+	_, err = lines.Find(fsys, []string{"*.json"})
+	require.ErrorIs(t, err, errUnlisted, "not that nothing was found")
 }

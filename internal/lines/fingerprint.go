@@ -11,10 +11,20 @@ import (
 
 // Fingerprint is what a checkpoint knows of the file that it is in, up to an offset of its plain text:
 // a digest of its first bytes, and for a plain file one of the bytes before the offset. So a run does
-// not continue in another file of the same name.
+// not continue in another file of the same name. Where the file system knows versions of its files, it is
+// the version alone.
 type Fingerprint struct {
-	Head string `json:"head"`
-	Tail string `json:"tail,omitempty"`
+	Head    string `json:"head"`
+	Tail    string `json:"tail,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// versionOf is what a file system calls the content of a file, or "".
+func versionOf(info fs.FileInfo) string {
+	if v, ok := info.(interface{ Version() string }); ok {
+		return v.Version()
+	}
+	return ""
 }
 
 const (
@@ -31,6 +41,9 @@ func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	info, err := fs.Stat(fsys, path)
 	if err != nil || !info.Mode().IsRegular() || offset <= 0 {
 		return Fingerprint{}
+	}
+	if version := versionOf(info); version != "" {
+		return Fingerprint{Version: version}
 	}
 	file, err := fsys.Open(path)
 	if err != nil {
@@ -103,12 +116,16 @@ var (
 
 // check compares a file with the fingerprint that was taken up to an offset. What cannot be read is for
 // the reader to report.
-func (p Fingerprint) check(file io.ReaderAt, offset int64) error {
-	switch p {
-	case Fingerprint{}:
+func (p Fingerprint) check(file io.ReaderAt, info fs.FileInfo, offset int64) error {
+	switch {
+	case p == Fingerprint{}:
 		return nil
-	case Replaced:
+	case p == Replaced:
 		return ErrReplaced
+	case p.Version != "" && p.Version == versionOf(info):
+		return nil
+	case p.Version != "":
+		return ErrOtherFile
 	}
 	now, err := fingerprintOf(file, offset)
 	switch {

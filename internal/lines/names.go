@@ -1,8 +1,10 @@
 package lines
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +23,9 @@ func Find(fsys fs.FS, pathsOrPatterns []string) (paths []string, err error) {
 			continue
 		}
 		found, err := glob(pattern)
+		if err != nil && !errors.Is(err, path.ErrBadPattern) && !errors.Is(err, filepath.ErrBadPattern) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, &UnfitError{pattern, "a path, or a pattern as path/filepath.Match describes it"}
 		}
@@ -48,8 +53,8 @@ func below(paths []string) []string {
 		return nil
 	}
 	names := make([]string, len(paths))
-	for i, path := range paths {
-		names[i] = filepath.ToSlash(filepath.Clean(path))
+	for i, name := range paths {
+		names[i] = filepath.ToSlash(filepath.Clean(name))
 	}
 	folder := names[0][:strings.LastIndexByte(names[0], '/')+1]
 	for _, name := range names[1:] {

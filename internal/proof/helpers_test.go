@@ -144,8 +144,11 @@ func importFile(w task) (report childReport) {
 
 // source is the file, read as its kind says.
 func (w task) source() hogapi.Source {
-	if w.Kind == "" {
+	switch w.Kind {
+	case "":
 		return hogapi.JSONLinesFile(w.File)
+	case "sorted":
+		return w.sortedSource()
 	}
 	return hogapi.FileSource(rowFormat, w.File)
 }

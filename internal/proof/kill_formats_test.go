@@ -124,15 +124,7 @@ func TestKilledInOtherFiles(t *testing.T) {
 			}
 			got := runChild(t, bench.task)
 			require.Empty(t, got.Error)
-			ids := func(s *hogapitest.Server) map[uuid.UUID]string {
-				all := map[uuid.UUID]string{}
-				for ev := range s.Ledger().Events() {
-					all[ev.UUID] = ev.Event + " " + ev.DistinctID + " " + ev.Time.UTC().String() + " " + string(ev.Properties)
-				}
-				return all
-			}
-			require.Equal(t, ids(whole), ids(bench.server))
-			require.Empty(t, bench.server.Ledger().Changed(), "duplicates that are not the same")
+			requireSameEvents(t, whole, bench.server)
 			require.Equal(t, want.Receipt.Digest, got.Receipt.Digest)
 			require.Equal(t, want.Receipt.Days, got.Receipt.Days)
 			require.Equal(t, want.Receipt.Rejects, got.Receipt.Rejects)

@@ -208,7 +208,7 @@ func digestOf(ids []uuid.UUID) string {
 func fixed(r hogapi.Receipt) hogapi.Receipt {
 	r.Resent, r.Warnings = 0, nil
 	r.Oldest, r.Newest = r.Oldest.UTC(), r.Newest.UTC()
-	r.LastAcknowledged, r.Protocol = time.Time{}, "" // of the wall clock, and of the server
+	r.LastAcknowledged, r.Protocol, r.Finished = time.Time{}, "", false // of the wall clock, and of the server
 	return r
 }
 

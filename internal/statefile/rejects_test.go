@@ -107,15 +107,35 @@ func TestCheckCorrected(t *testing.T) {
 
 func TestRepeats(t *testing.T) {
 	t.Parallel()
-	var r statefile.Repeats
-	assert.False(t, r.Has(oneID, []byte("a")))
-	assert.True(t, r.Has(oneID, []byte("b")), "by its uuid")
-	assert.False(t, r.Has(uuid.Nil, []byte("a")))
-	assert.True(t, r.Has(uuid.Nil, []byte("a")), "by its text")
-	for range 1 << 17 {
-		r.Has(uuid.New(), nil)
+	place := wire.Origin{Key: "a", Offset: 1}
+	first := statefile.Note{Reason: "r", Import: "imp", Position: place, Number: 1, Raw: "{}"}
+	other := func(change func(*statefile.Note)) *statefile.Note {
+		note := first
+		change(&note)
+		return &note
 	}
-	assert.False(t, r.Has(oneID, nil), "too long ago")
+	var r statefile.Repeats
+	assert.False(t, r.Has(oneID, &first, []byte("a")))
+	assert.True(t, r.Has(oneID, other(func(n *statefile.Note) { n.Reason, n.Detail = "s", "t" }), []byte("b")), "for another reason")
+	assert.False(t, r.Has(otherID, &first, nil), "another uuid")
+	for name, change := range map[string]func(*statefile.Note){
+		"position": func(n *statefile.Note) { n.Position.Offset = 2 }, "file": func(n *statefile.Note) { n.Position.Key = "b" },
+		"number": func(n *statefile.Note) { n.Number = 2 }, "record": func(n *statefile.Note) { n.Raw = "[]" },
+		"import": func(n *statefile.Note) { n.Import = "other" },
+	} {
+		assert.False(t, r.Has(oneID, other(change), nil), "another %s", name)
+		assert.True(t, r.Has(oneID, other(change), nil), "the same %s", name)
+	}
+	sent := other(func(n *statefile.Note) { n.Raw = "" })
+	assert.False(t, r.Has(oneID, sent, []byte(`{"event":"a","$reject":{"reason":"r"}}`)))
+	assert.True(t, r.Has(oneID, sent, []byte(`{"event":"a","$reject":{"reason":"s"}}`)), "the same event")
+	assert.False(t, r.Has(oneID, sent, []byte(`{"event":"b","$reject":{"reason":"r"}}`)), "another event")
+	assert.False(t, r.Has(uuid.Nil, nil, []byte("a")))
+	assert.True(t, r.Has(uuid.Nil, nil, []byte("a")), "by its text")
+	for range 1 << 17 {
+		r.Has(uuid.New(), &first, nil)
+	}
+	assert.False(t, r.Has(oneID, &first, nil), "too long ago")
 
 	rest, isTorn := statefile.AfterHole([]byte("a\x00\x00b"))
 	assert.True(t, isTorn)

@@ -3,8 +3,12 @@ package statefile
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // AfterHole is the text after the zeros that a loss of power can leave in place of what was not on
@@ -23,13 +27,11 @@ type Repeats struct {
 // mostSeen is how many lines a line is compared with: what a crash repeats was in flight.
 const mostSeen = 1 << 17
 
-// Has reports a line that is a second one of the same reject, and notes the line.
-func (r *Repeats) Has(id uuid.UUID, text []byte) bool {
-	key := [16]byte(id)
-	if id == uuid.Nil {
-		sum := sha256.Sum256(text)
-		key = [16]byte(sum[:16])
-	}
+// Has reports a line that is a second one of the same reject, and notes the line. A uuid is not enough for
+// that: a vendor can give one to several records. The reasons may differ. A line without a note, which was
+// corrected by hand, is compared as it is.
+func (r *Repeats) Has(id uuid.UUID, note *Note, text []byte) bool {
+	key := keyOf(id, note, text)
 	if r.seen[key] {
 		return true
 	}
@@ -42,4 +44,24 @@ func (r *Repeats) Has(id uuid.UUID, text []byte) bool {
 		r.order = r.order[1:]
 	}
 	return false
+}
+
+// keyOf stands for the reject of a line: its uuid, its import, its place and its record or event.
+func keyOf(id uuid.UUID, note *Note, text []byte) [16]byte {
+	h := sha256.New()
+	if note == nil {
+		h.Write(text)
+		return [16]byte(h.Sum(nil))
+	}
+	fmt.Fprintf(h, "%s %q %q %d %d\n", id, note.Import, note.Position.Key, note.Position.Offset, note.Number)
+	if record := note.Record(); record != nil {
+		h.Write(record)
+		return [16]byte(h.Sum(nil))
+	}
+	_ = jsonb.Object(text, func(key, value []byte) { // of the event; of a torn line, what is there
+		if string(key) != wire.RejectKey {
+			fmt.Fprintf(h, "%q:%s,", key, value)
+		}
+	})
+	return [16]byte(h.Sum(nil))
 }

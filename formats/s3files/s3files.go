@@ -1,0 +1,141 @@
+package s3files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// FS are the objects of a bucket below a prefix. It can be used by several goroutines. Errors are
+// [*fs.PathError]; they have no key of the account, no URL and no text of the service.
+type FS struct {
+	ctx    context.Context // fs.FS has no other way
+	client *s3.Client
+	bucket string
+	prefix string // empty, or ends in a slash
+
+	seen sync.Map // names to infos: what each object was when it was first seen
+
+	tryTime, pause time.Duration // for a range, and after the first failure
+}
+
+// New returns the objects of a bucket whose keys begin with a prefix and a slash; an empty prefix is the whole
+// bucket. Names are the rest of the keys. The end of ctx ends all requests. Nothing is sent before a
+// file is asked for.
+func New(ctx context.Context, client *s3.Client, bucket, prefix string) *FS {
+	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
+		prefix += "/"
+	}
+	return &FS{ctx: ctx, client: client, bucket: bucket, prefix: prefix, tryTime: time.Minute, pause: time.Second / 4}
+}
+
+// ErrReplaced is the error of reading an object that is not the one that was seen first.
+var ErrReplaced = errors.New("the object was replaced or changed after it was first looked at: " +
+	"bring the earlier one back and run again, or import the new one with a new checkpoint")
+
+// Open implements [fs.FS]. Files are [io.ReaderAt] and [io.Seeker].
+func (f *FS) Open(name string) (fs.File, error) {
+	found, err := f.stat("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if found.IsDir() {
+		return &folder{fsys: f, info: found, name: name}, nil
+	}
+	return newFile(f, name, found), nil
+}
+
+// Stat implements [fs.StatFS]. The info has the object's size, time, and its ETag as Version.
+func (f *FS) Stat(name string) (fs.FileInfo, error) {
+	found, err := f.stat("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (f *FS) stat(op, name string) (*info, error) {
+	failed := func(err error) (*info, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
+	switch {
+	case !fs.ValidPath(name):
+		return failed(fs.ErrInvalid)
+	case name == ".":
+		return &info{name: ".", isDir: true}, nil
+	}
+	if known, ok := f.seen.Load(name); ok {
+		return known.(*info), nil
+	}
+	head, err := f.client.HeadObject(f.ctx, &s3.HeadObjectInput{Bucket: &f.bucket, Key: aws.String(f.prefix + name)}, quiet)
+	if err == nil {
+		found, err := f.see(name, aws.ToInt64(head.ContentLength), aws.ToString(head.ETag), head.LastModified)
+		if err != nil {
+			return failed(err)
+		}
+		return found, nil
+	}
+	if err = plain(err); !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
+	}
+	// The answer to HEAD has no text, so that the bucket may be missing, or the name is a folder.
+	list, inList := f.client.ListObjectsV2(f.ctx, &s3.ListObjectsV2Input{
+		Bucket: &f.bucket, Prefix: aws.String(f.prefix + name + "/"), MaxKeys: aws.Int32(1),
+	}, quiet)
+	if inList = plain(inList); errors.Is(inList, errNoBucket) {
+		return failed(inList)
+	}
+	if inList == nil && len(list.Contents) > 0 {
+		return &info{name: path.Base(name), isDir: true}, nil
+	}
+	return failed(err)
+}
+
+// see is the info of an object: the one that it had when it was first seen.
+func (f *FS) see(name string, size int64, etag string, at *time.Time) (*info, error) {
+	if etag == "" {
+		return nil, errors.New("the service names no ETag of the object, so a replaced one could not be noticed")
+	}
+	found := &info{name: path.Base(name), size: size, etag: etag}
+	if at != nil {
+		found.at = at.UTC().Truncate(time.Second) // HEAD has no more
+	}
+	first, _ := f.seen.LoadOrStore(name, found)
+	return first.(*info), nil
+}
+
+// quiet has the SDK log nothing about ranges, which have no checksum.
+func quiet(o *s3.Options) { o.DisableLogOutputChecksumValidationSkipped = true }
+
+// info is of an object, or of what looks like a folder. It implements [fs.FileInfo] and [fs.DirEntry].
+type info struct {
+	name  string
+	size  int64
+	at    time.Time
+	etag  string
+	isDir bool
+}
+
+func (i *info) Name() string               { return i.name }
+func (i *info) Size() int64                { return i.size }
+func (i *info) ModTime() time.Time         { return i.at }
+func (i *info) IsDir() bool                { return i.isDir }
+func (i *info) Sys() any                   { return nil }
+func (i *info) Type() fs.FileMode          { return i.Mode().Type() }
+func (i *info) Info() (fs.FileInfo, error) { return i, nil }
+
+// Mode implements [fs.FileInfo].
+func (i *info) Mode() fs.FileMode {
+	if i.isDir {
+		return fs.ModeDir | 0o555
+	}
+	return 0o444
+}
+
+// Version names the content: see hogapi.FileSourceFS.
+func (i *info) Version() string { return i.etag }

@@ -1,0 +1,64 @@
+package formats
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// tempFolder is a folder in that for temporary files. It is locked while it is in use, so that those of
+// dead processes can be found.
+type tempFolder struct {
+	path string
+	lock durable.Lock
+}
+
+const tempLock = "lock"
+
+// newTempFolder makes a folder whose name begins with a prefix, and removes those that crashes have left.
+func newTempFolder(prefix string) (*tempFolder, error) {
+	removeStale(prefix)
+	const tries = 10
+	var failed error
+	for range tries {
+		path, err := os.MkdirTemp("", prefix)
+		if err != nil {
+			return nil, err
+		}
+		lock, err := durable.OS{}.Lock(filepath.Join(path, tempLock))
+		if err == nil {
+			return &tempFolder{path, lock}, nil
+		}
+		failed = errors.Join(err, os.RemoveAll(path)) // another process may have taken it for a stale one
+	}
+	return nil, failed
+}
+
+func (f *tempFolder) remove() error { return errors.Join(f.lock.Close(), os.RemoveAll(f.path)) }
+
+// removeStale removes the folders that nobody has locked. What cannot be removed stays.
+func removeStale(prefix string) {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, path := range found {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || !isPrivate(info) {
+			continue
+		}
+		lock, err := durable.OS{}.Lock(filepath.Join(path, tempLock))
+		if err != nil {
+			continue
+		}
+		_ = os.RemoveAll(path)
+		_ = lock.Close()
+	}
+}
+
+// isPrivate reports whether only one user can write into a folder: a lock is opened in no other.
+func isPrivate(info fs.FileInfo) bool {
+	const others = 0o077
+	return runtime.GOOS == "windows" || info.Mode().Perm()&others == 0
+}

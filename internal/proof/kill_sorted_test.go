@@ -1,0 +1,179 @@
+//go:build unix
+
+package proof_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
+)
+
+// sortedSource are the rows of the file with their links before them. All that it keeps is in the state's folder.
+func (w task) sortedSource() hogapi.Source {
+	if err := os.Setenv("TMPDIR", w.temporary()); err != nil { // of this child
+		panic(err)
+	}
+	rows := rowFormat
+	rows.Convert = func(record []byte) ([]hogapi.Event, error) {
+		var row struct{ Device string }
+		events, err := rowFormat.Convert(record)
+		if err == nil {
+			err = json.Unmarshal(record, &row)
+		}
+		for i := range events {
+			events[i].AnonymousID = row.Device
+		}
+		return events, err
+	}
+	source := formats.Sorted(hogapi.FileSource(rows, w.File), w.sorted())
+	return hogapi.Concat(formats.Links(source), source)
+}
+
+func (w task) temporary() string { return filepath.Join(w.State, "temporary") }
+func (w task) sorted() string    { return filepath.Join(w.State, "sorted") }
+
+// isSorted reports whether a child has sorted the file.
+func (w task) isSorted(t *testing.T) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.sorted(), "sorted.json"))
+	if err != nil {
+		return false
+	}
+	var state struct{ Done bool }
+	require.NoError(t, json.Unmarshal(text, &state))
+	return state.Done
+}
+
+// linkedRows are rows in no order of time, some of them bad or equal, of persons of whom some share a device. They are wide, so that they
+// are sorted in several parts.
+func linkedRows(n int) string {
+	wide := strings.Repeat("x", 700)
+	var b strings.Builder
+	for i := range n {
+		at := testevents.LongAgo.Add(time.Duration(i*7919%n) * 300 * time.Millisecond).Format(time.RFC3339Nano)
+		if i%101 == 0 {
+			at = "never"
+		}
+		name := [...]string{"one", "two", "three", "four"}[i%4]
+		line := fmt.Sprintf(`{"event":%q,"distinct_id":"p%d","device":"d%d","timestamp":%q,"wide":%q}`+"\n", name, i%1200, i%1100, at, wide)
+		if b.WriteString(line); i%50 == 0 {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// An import of sorted rows and their links is killed while it sorts, while it finds the links, and while it sends either. In the end the
+// service has what it has after an import that nobody has killed, in the same order, and no temporary folder is left.
+func TestKilledWhileSorting(t *testing.T) {
+	t.Parallel()
+	const rounds = 2
+	kills := sized(20, 100) / rounds
+	content := linkedRows(sized(12_000, 50_000))
+	whole := hogapitest.New()
+	undisturbed := task{
+		Do: "import", Kind: "sorted", URL: serve(t, whole), File: writeFile(t, "rows.jsonl", content), State: t.TempDir(),
+		Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 500, Lanes: 4},
+	}
+	require.NoError(t, os.Mkdir(undisturbed.temporary(), 0o700))
+	want := runChild(t, undisturbed)
+	require.Empty(t, want.Error)
+	require.Positive(t, want.Receipt.Skipped, "shared devices")
+	random := randomMoments(t)
+	for range rounds {
+		bench := &killBench{server: hogapitest.New()}
+		bench.open(t, "", 0)
+		bench.Kind, bench.File, bench.Delivery, bench.State = undisturbed.Kind, undisturbed.File, undisturbed.Delivery, t.TempDir()
+		require.NoError(t, os.Mkdir(bench.temporary(), 0o700))
+		const whileLinking, mostWhileSorting = 1, 4
+		whileSorting, left := 0, 0
+		for k := range kills {
+			switch after := k - whileSorting; {
+			case !bench.isSorted(t) && whileSorting < mostWhileSorting:
+				whileSorting++
+				bench.killSoonAfter(t, random, 60*time.Millisecond, func() bool { return isThere(bench.sorted()) })
+			case after < whileLinking:
+				before := bench.temporaryFolders(t)
+				bench.killSoonAfter(t, random, 20*time.Millisecond, func() bool {
+					return bench.settledIn(t) > 0 || bench.isSorted(t) && slices.ContainsFunc(bench.temporaryFolders(t), func(name string) bool { return !slices.Contains(before, name) })
+				})
+				left += len(bench.temporaryFolders(t))
+			default:
+				share := (float64(after-whileLinking) + random.Float64()) / float64(kills-whileSorting-whileLinking+1)
+				bench.killAt(t, random, int(float64(want.Receipt.Read)*share))
+			}
+		}
+		require.Positive(t, left, "temporary folders after kills")
+		got := runChild(t, bench.task)
+		require.Empty(t, got.Error)
+		requireSameEvents(t, whole, bench.server)
+		require.Equal(t, want.Receipt.Digest, got.Receipt.Digest)
+		require.Equal(t, want.Receipt.Rejects, got.Receipt.Rejects)
+		require.Equal(t, want.Receipt.Skips, got.Receipt.Skips)
+		assert.Empty(t, bench.temporaryFolders(t))
+		runs, err := filepath.Glob(filepath.Join(bench.sorted(), "run-*"))
+		require.NoError(t, err)
+		assert.Len(t, runs, 1, "sorted files")
+		t.Logf("%d of %d kills while it sorted, and %d while it found links; %d of %d events were sent twice",
+			whileSorting, kills, whileLinking, bench.server.Ledger().Duplicates(), bench.server.Ledger().Len())
+	}
+}
+
+// killSoonAfter kills a child at a random moment after something has come to be.
+func (b *killBench) killSoonAfter(t *testing.T, random *rand.Rand, within time.Duration, hasBegun func() bool) {
+	t.Helper()
+	c := startChild(t, b.task)
+	for !hasBegun() {
+		time.Sleep(200 * time.Microsecond)
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(within))))
+	require.NoError(t, c.Process.Kill())
+	require.Error(t, c.Wait(), "killed in time: %s", c.out.String())
+	b.slow.quiet()
+}
+
+// temporaryFolders are those that children have made.
+func (w task) temporaryFolders(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(w.temporary(), "*"))
+	require.NoError(t, err)
+	return found
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// requireSameEvents demands that two services have the same events, and none of them twice with other content.
+func requireSameEvents(t *testing.T, want, got *hogapitest.Server) {
+	t.Helper()
+	events := func(s *hogapitest.Server) map[uuid.UUID]string {
+		all := map[uuid.UUID]string{}
+		for ev := range s.Ledger().Events() {
+			all[ev.UUID] = ev.Event + " " + ev.DistinctID + " " + ev.Time.UTC().String() + " " + string(ev.Properties)
+		}
+		return all
+	}
+	were, are := events(want), events(got)
+	require.Len(t, are, len(were))
+	for id, text := range were {
+		require.Equal(t, text, are[id])
+	}
+	require.Empty(t, got.Ledger().Changed(), "duplicates that are not the same")
+}
