@@ -154,8 +154,8 @@ func TestVerifyNamesItsFiles(t *testing.T) {
 // In virtual time: with Wait, unconfirmed events that are absent are waited for, with and without Rejects.
 func TestVerifyWaitsForUnconfirmed(t *testing.T) {
 	for name, comes := range map[string]bool{"never": false, "after hours": true} {
-		for _, given := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
+		for _, given := range []string{"nothing", "source", "rejects"} {
+			t.Run(name+", given "+given, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const n = 10
 					server := hogapitest.New()
@@ -167,8 +167,11 @@ func TestVerifyWaitsForUnconfirmed(t *testing.T) {
 						return nil
 					}))
 					receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
-					o := hogapi.VerifyOptions{Source: numbered(n), Wait: true}
-					if given {
+					o := hogapi.VerifyOptions{Wait: true}
+					if given != "nothing" {
+						o.Source = numbered(n)
+					}
+					if given == "rejects" {
 						path := filepath.Join(t.TempDir(), "rejects.jsonl")
 						line := `{"uuid":"` + numberedUUID(9).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
 						line += `{"uuid":"` + numberedUUID(10).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
@@ -186,12 +189,15 @@ func TestVerifyWaitsForUnconfirmed(t *testing.T) {
 						assert.True(t, v.Complete(), "%v", v)
 						assert.Less(t, time.Since(begin), 6*time.Hour)
 						return
-					case given:
+					case given == "rejects":
 						assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
 						assert.Equal(t, sortedIDs(numberedUUID(9), numberedUUID(10)), v.MissingIDs)
-					default:
+					case given == "source":
 						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
 						assert.Contains(t, v.String(), "without Rejects it is not known")
+					default:
+						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+						assert.Contains(t, v.String(), "give Source and Rejects")
 					}
 					assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour)
 				})
