@@ -22,8 +22,8 @@ const (
 	// ArrivalComplete: all events that were sent are there.
 	ArrivalComplete ArrivalState = "complete"
 	// ArrivalCompleteUnsure: as many events are there as were acknowledged, or more, but fewer than were
-	// sent: some whose fate the service did not name may have taken the place of others. Source and
-	// Rejects settle it.
+	// sent: unconfirmed ones are not there, or have taken the place of others. It is no success. With
+	// Source and Rejects those that are not there are missing once they can no longer arrive.
 	ArrivalCompleteUnsure ArrivalState = "complete, with unsure"
 	// ArrivalInProgress: fewer are there, and they may still arrive. Hours are normal.
 	ArrivalInProgress ArrivalState = "still arriving"
@@ -52,7 +52,7 @@ type VerifyOptions struct {
 	// Gate is the gate of the import.
 	Gate GateOptions
 	// Rejects are the paths of the import's reject files. They say which events of the source were not
-	// taken, and which have a fate that is not known.
+	// taken, and which are unconfirmed.
 	Rejects []string
 	// EveryUUID compares the uuids of all cells, 10,000 a call, also where all counts are right: one event
 	// too many can hide one too few. Without it that is done once an event is found that is foreign or has
@@ -62,8 +62,8 @@ type VerifyOptions struct {
 	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time
 	// owns it ([ErrHeld]). Without one, a temporary folder is used where it takes one.
 	Dir string
-	// Wait repeats the look until the import is complete or stands still: after a minute, then after
-	// twice as long each time, up to half an hour. Without it there is one look.
+	// Wait repeats the look until the import is complete or stands still, its unconfirmed events too:
+	// after a minute, then after twice as long each time, up to half an hour. Without it there is one look.
 	Wait bool
 	// Patience is how long after the last acknowledgement events may arrive before they can be called
 	// missing: default 24 h. The service promises no time.
@@ -157,16 +157,19 @@ func (v *Verification) Complete() bool { return v != nil && v.State == ArrivalCo
 // Nothing is called missing that may still arrive; see [ArrivalMissing]. What cannot be counted is
 // [ArrivalUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
 // $import_job_id of their own, cells whose count failed, and what the service lost while deletions of
-// persons or data run.
+// persons or data run. Events with equal uuids count once: without a Source, what as many copies as were
+// acknowledged can explain is [ArrivalUnknown] too.
 //
 // With [VerifyOptions.Source] it names the missing events, and [Verification.Missing] gives them for
 // another import. A missing event that is there under another day or name is moved and not missing: the
 // first 20 missing ones are looked for in the whole project, all others by the import's ID only.
 //
 // It needs the scope query:read, and ingestion_warning:read for [Verification.Warnings]. The error is
-// for what makes counting impossible, such as a key without the scope, and for a ctx that has ended; the
-// Verification is then nil. It is no error if events are missing: see [Verification.Complete]. An
-// *[InputError] refuses a receipt without an ID, since its events cannot be found.
+// for what makes counting impossible, such as a key without the scope, and for a ctx that has ended;
+// the Verification is then nil. If comparing uuids fails after that, such as for a full disk or a
+// source that fails, the Verification has what the counts show. It is no error if events are missing:
+// see [Verification.Complete]. An *[InputError] refuses a receipt without an ID, since its events
+// cannot be found.
 //
 // POST /query/, scope query:read.
 func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {
@@ -188,10 +191,7 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 	if closeErr := v.close(); err == nil {
 		err = closeErr
 	}
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 const defaultPatience = 24 * time.Hour
@@ -223,17 +223,22 @@ func (o VerifyOptions) check(r Receipt) error {
 	if err := checkImportID("receipt.ID", r.ID); err != nil {
 		return err
 	}
+	for _, path := range o.Rejects {
+		if err := checkReadable("VerifyOptions.Rejects", "a reject file", path); err != nil {
+			return err
+		}
+	}
+	if files, ok := unwrap[*formatSource](o.Source); ok {
+		if err := files.check(); err != nil {
+			return err
+		}
+	}
+	for _, path := range filesOf(o.Source) {
+		if err := checkReadable("VerifyOptions.Source", "files that can be read", path); err != nil {
+			return err
+		}
+	}
 	return o.Gate.check(ops.Verify)
-}
-
-// Missing is the source with the missing events alone, each with the uuid that it had. To send them,
-// import it with the same ID and a new checkpoint; then verify the first receipt again. The source and
-// the gate must be those that were verified. Sent again, an event is stored once, but its $set, merges
-// and destinations act again.
-func (v *Verification) Missing(source Source) Source {
-	ids := slices.Clone(v.MissingIDs)
-	slices.SortFunc(ids, compareIDs)
-	return missingSource{source, v.ID, v.Gate, v.Protocol, ids}
 }
 
 // UnmarshalJSON reads what json.Marshal has written.

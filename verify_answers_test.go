@@ -248,14 +248,14 @@ func TestVerifyUnreachable(t *testing.T) {
 func TestVerifyStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receipt := receiptOfMarch()
-		receipt.Days[4].Acknowledged++
+		receipt.Days[4].Acknowledged += 2
 		receipt.Days = append(receipt.Days, DayCount{Day: "1999-03-05", Event: "$exception", Acknowledged: 2}, DayCount{Day: "1999-03-06", Event: "r", Rejected: 9})
-		receipt.Acknowledged += 3
+		receipt.Acknowledged += 4
 		client, _ := march(t, nil)
 		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
 		assert.Equal(t, ArrivalMissing, v.State)
-		assert.EqualValues(t, 1, v.MissingEvents)
+		assert.EqualValues(t, 2, v.MissingEvents)
 		assert.Equal(t, []string{"$exception"}, v.Uncountable)
 		require.Len(t, v.Warnings, 1)
 		assert.Equal(t, "message_size_too_large", v.Warnings[0].Type)

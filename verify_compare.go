@@ -29,10 +29,10 @@ type findings struct {
 type cellFinds struct {
 	missing, arriving, moved, foreign int64
 
-	come      int64  // since they were listed
-	again     int64  // rejects that were imported since
-	unsettled bool   // the absent events may all be unconfirmed ones
-	why       string // not all of it was compared
+	come   int64  // since they were listed
+	again  int64  // rejects that were imported since
+	unsure int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
+	why    string // not all of it was compared
 }
 
 // isSuspect reports whether a cell's uuids are to be compared.
@@ -56,10 +56,12 @@ func (v *verifier) explain(ctx context.Context) error {
 		cells: make([]cellFinds, len(v.table.Cells)), outside: map[arrival.Key]cellFinds{},
 		strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{},
 	}
+	v.found = map[int]arrival.Found{}
 	suspect, short := len(v.table.Outside) > 0, false
-	for i := range v.table.Cells {
-		suspect = suspect || v.isSuspect(i)
-		short = short || v.state[i] == arrival.Missing
+	for i, row := range v.table.Cells {
+		isSuspect := v.isSuspect(i)
+		suspect = suspect || isSuspect
+		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unsure && !v.sight(i).CanArrive()
 	}
 	if !suspect {
 		return nil
@@ -183,8 +185,10 @@ func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i in
 	case err == nil:
 		v.found[i] = f
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
-	case ctx.Err() != nil || isHopeless(err) || !errors.As(err, new(*windowError)):
+	case ctx.Err() != nil || isHopeless(err):
 		return err
+	case !errors.As(err, new(*windowError)):
+		return v.files.failed(sortedName, err)
 	}
 	finds.why = "its uuids could not be listed: " + mask.Clean(bare(err).Error())
 	return nil
@@ -243,7 +247,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) e
 	}
 	for item, err := range sorted.All() {
 		if err != nil {
-			return err
+			return v.files.failed(sortedName, err)
 		}
 		key, strange := v.finds.strange[item.ID]
 		if !strange || v.finds.ours[item.ID] {
@@ -299,12 +303,14 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		absent := slices.DeleteFunc(slices.Clone(f.Absent), func(id uuid.UUID) bool { return v.finds.ours[id] })
 		elsewhere := int64(len(f.Absent) - len(absent))
 		finds.moved += elsewhere
-		switch lacking := f.Lacking - elsewhere; {
+		lacking, areUnsure := f.Lacking-elsewhere, v.canBeUnsure(i, f.Lacking-elsewhere, absent)
+		isOpen := len(v.options.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
+		switch {
 		case lacking == 0:
+		case areUnsure && (canArrive || isOpen):
+			finds.unsure = lacking
 		case canArrive:
 			finds.arriving = lacking
-		case len(v.options.Rejects) == 0 && lacking <= v.table.Cells[i].Unsure:
-			finds.unsettled = true
 		default:
 			finds.missing = lacking
 			room := mostMissingIDs - len(v.finds.missing)
@@ -314,80 +320,10 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 	return v.lookUp(ctx)
 }
 
-// lookUp looks for the first missing events in the whole project.
-func (v *verifier) lookUp(ctx context.Context) error {
-	var left []uuid.UUID
-	for n, id := range v.finds.missing {
-		if n == mostLookups {
-			v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", mostLookups)
-			left = append(left, v.finds.missing[n:]...)
-			break
-		}
-		isThere, err := v.lookUpOne(ctx, id)
-		switch {
-		case err != nil && (ctx.Err() != nil || isHopeless(err)):
-			return err
-		case err != nil:
-			v.note("missing events were not looked for in the whole project: %v", bare(err))
-			v.finds.missing = append(left, v.finds.missing[n:]...)
-			return nil
-		case !isThere:
-			left = append(left, id)
-		}
-		v.progress(ctx, VerifyProgress{Step: "look elsewhere", Done: int64(n + 1), Total: int64(min(len(v.finds.missing), mostLookups))})
+// canBeUnsure reports whether all events that a cell lacks can be unconfirmed ones.
+func (v *verifier) canBeUnsure(i int, lacking int64, absent []uuid.UUID) bool {
+	if len(v.options.Rejects) == 0 {
+		return lacking <= v.table.Cells[i].Unsure
 	}
-	v.finds.missing = left
-	return nil
-}
-
-// lookUpOne looks for one event in the whole project.
-func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, err error) {
-	rows, err := v.findWithin(ctx, id, false, v.table.Wide(v.now()))
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	from, at := v.cellOf(id), v.table.Find(rows[0].day, rows[0].event)
-	finds := &v.finds.cells[from]
-	if at == from {
-		ours, err := v.findWithin(ctx, id, true, v.table.Span(v.table.Cells[from].Key))
-		if err != nil {
-			return false, err
-		}
-		if len(ours) > 0 { // it has come meanwhile
-			finds.missing, finds.come = finds.missing-1, finds.come+1
-			return true, nil
-		}
-	}
-	finds.missing, finds.moved = finds.missing-1, finds.moved+1
-	v.finds.moved = append(v.finds.moved, id)
-	v.note("the event %v is there without the import's ID, on %s as %s", id, rows[0].day.Format(time.DateOnly), mask.Shown(rows[0].event))
-	return true, nil
-}
-
-// cellOf is the cell that an event is absent from.
-func (v *verifier) cellOf(id uuid.UUID) int {
-	for i, f := range v.found {
-		if _, absent := slices.BinarySearchFunc(f.Absent, id, compareIDs); absent {
-			return i
-		}
-	}
-	return 0 // not reached: it is one of them
-}
-
-// findWithin looks for an event in a window, in smaller ones where the service needs too long.
-func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]countRow, error) {
-	todo := []arrival.Window{w}
-	for n := 1; len(todo) > 0; n++ {
-		w := todo[0]
-		todo = todo[1:]
-		rows, err := v.find(ctx, id, ofImport, w)
-		if err != nil && isTooMuch(err) && n < mostPerEvent && w.Halves() != nil {
-			todo = append(w.Halves(), todo...)
-			continue
-		}
-		if err != nil || len(rows) > 0 {
-			return rows, err
-		}
-	}
-	return nil, nil
+	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnsure(id) })
 }

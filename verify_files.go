@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,6 +35,13 @@ type verifyState struct {
 
 const verifyVersion = 1
 
+// The files in a folder; sortedName is one more.
+const (
+	verifyStateName = "verify.json"
+	verifyLockName  = "verify.lock"
+	comparedName    = "verify.compared.jsonl"
+)
+
 // comparedCell is a line of the log of cells that were compared.
 type comparedCell struct {
 	Look  int           `json:"look"`
@@ -47,17 +55,32 @@ func openVerifyFiles(dir string, r Receipt) (f verifyFiles, err error) {
 		return f, nil
 	}
 	if err := (durable.OS{}).MakeFolder(dir); err != nil {
-		return f, err
+		return f, f.failed("the folder", err)
 	}
-	f.lock, err = durable.OS{}.Lock(f.path("verify.lock"))
-	return f, stateFileError(err)
+	if f.lock, err = (durable.OS{}).Lock(f.path(verifyLockName)); errors.Is(err, durable.ErrLocked) {
+		return f, stateFileError(err)
+	}
+	return f, f.failed(verifyLockName, err)
+}
+
+// failed is the error of a disk, with the name of the file in Dir and what to do.
+func (f *verifyFiles) failed(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case f.dir == "":
+		const text = "hogapi: verify: %s in the temporary folder: %w; fix the cause, such as a full disk, or set VerifyOptions.Dir, and verify again"
+		return fmt.Errorf(text, name, pathless(err))
+	}
+	const text = "hogapi: verify: VerifyOptions.Dir: %s: %w; fix the cause, such as a full disk or a missing permission, and verify again with the same Dir"
+	return fmt.Errorf(text, name, pathless(err))
 }
 
 func (f *verifyFiles) path(name string) string { return filepath.Join(f.dir, name) }
 
-func (f *verifyFiles) state() string { return f.path("verify.json") }
+func (f *verifyFiles) state() string { return f.path(verifyStateName) }
 
-func (f *verifyFiles) compared() string { return f.path("verify.compared.jsonl") }
+func (f *verifyFiles) compared() string { return f.path(comparedName) }
 
 // load reads what an earlier Verify of the same receipt remembers.
 func (f *verifyFiles) load(into *verifyMemory) error {
@@ -65,13 +88,14 @@ func (f *verifyFiles) load(into *verifyMemory) error {
 		return nil
 	}
 	raw, err := durable.Read(durable.OS{}, f.state())
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return f.failed(verifyStateName, err)
 	}
 	var saved verifyState
-	if err == nil {
-		err = json.Unmarshal(raw, &saved)
-	}
+	err = json.Unmarshal(raw, &saved)
 	switch {
 	case err != nil:
 		return f.unfit("", "the folder of a Verify; its verify.json cannot be read: "+mask.Clean(err.Error()))
@@ -94,13 +118,13 @@ func (f *verifyFiles) save(m *verifyMemory) error {
 		return nil
 	}
 	raw, err := json.Marshal(verifyState{verifyVersion, f.receipt.ID, f.receipt.Digest, m})
-	if err == nil {
-		err = f.lock.Check()
-	}
 	if err != nil {
 		return err
 	}
-	return durable.Replace(durable.OS{}, f.state(), raw)
+	if err := f.lock.Check(); err != nil {
+		return f.failed(verifyLockName, err)
+	}
+	return f.failed(verifyStateName, durable.Replace(durable.OS{}, f.state(), raw))
 }
 
 // folder is where uuids are sorted.
@@ -121,7 +145,7 @@ func (f *verifyFiles) openCompared(look int) (found map[int]arrival.Found, err e
 	}
 	raw, err := durable.Read(durable.OS{}, f.compared())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, f.failed(comparedName, err)
 	}
 	for line := range bytes.Lines(raw) {
 		var c comparedCell
@@ -130,7 +154,7 @@ func (f *verifyFiles) openCompared(look int) (found map[int]arrival.Found, err e
 		}
 	}
 	f.log, err = durable.OpenLog(durable.OS{}, f.compared())
-	return found, err
+	return found, f.failed(comparedName, err)
 }
 
 // addCompared notes a cell that was compared.
@@ -145,7 +169,7 @@ func (f *verifyFiles) addCompared(c comparedCell) error {
 	if err == nil {
 		err = f.log.Sync()
 	}
-	return err
+	return f.failed(comparedName, err)
 }
 
 // forget removes what only a comparison under way needs.
@@ -155,12 +179,12 @@ func (f *verifyFiles) forget() error {
 	}
 	var err error
 	if f.log != nil {
-		err, f.log = f.log.Close(), nil
+		err, f.log = f.failed(comparedName, f.log.Close()), nil
 	}
 	parts, _ := filepath.Glob(f.path(arrival.Parts)) // the pattern is valid
 	for _, name := range append(parts, f.compared(), f.path(sortedName)) {
 		if failed := os.Remove(name); !errors.Is(failed, fs.ErrNotExist) {
-			err = errors.Join(err, failed)
+			err = errors.Join(err, f.failed(filepath.Base(name), failed))
 		}
 	}
 	return err
@@ -169,13 +193,13 @@ func (f *verifyFiles) forget() error {
 func (f *verifyFiles) close() error {
 	var err error
 	if f.log != nil {
-		err = f.log.Close()
+		err = f.failed(comparedName, f.log.Close())
 	}
 	if f.temp != "" {
-		err = errors.Join(err, os.RemoveAll(f.temp))
+		err = errors.Join(err, f.failed("the folder", os.RemoveAll(f.temp)))
 	}
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		err = errors.Join(err, f.failed(verifyLockName, f.lock.Close()))
 	}
 	return err
 }

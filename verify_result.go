@@ -48,7 +48,7 @@ func (v *verifier) result(ctx context.Context) *Verification {
 	r.MovedEvents = v.finds.unnamed + int64(len(v.finds.ours)+len(v.finds.moved))
 	slices.SortFunc(r.MissingIDs, compareIDs)
 	if r.MissingEvents > 0 && v.options.Source == nil {
-		r.Notes = append(r.Notes, "without VerifyOptions.Source the missing events cannot be named")
+		r.Notes = append(r.Notes, "without VerifyOptions.Source the missing events cannot be named; events with equal uuids, which count once, may be among them")
 	}
 	if r.MissingEvents > 0 || r.MovedEvents > 0 {
 		v.addWarnings(ctx, r)
@@ -77,6 +77,9 @@ func (v *verifier) cell(i int) (ArrivalCell, arrival.State) {
 	case state == arrival.Missing:
 		c.Missing = row.Acknowledged - seen.Seen
 		c.Reason = v.finds.cells[i].why
+		if v.options.Source == nil {
+			c.Reason = "events of the source with equal uuids count once, and may be among them: a Source settles it"
+		}
 	case state == arrival.TooMany:
 		c.Foreign = seen.Seen - row.Acknowledged - row.Unsure
 		c.Reason = cmp.Or(v.finds.cells[i].why, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint")
@@ -111,18 +114,29 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *ArrivalCell) arrival.
 	case finds.arriving > 0:
 		c.Reason = v.arriving(i)
 		return arrival.Arriving
-	case finds.unsettled:
-		c.Reason = "without Rejects it is not known whether the absent events are the unconfirmed ones"
+	case finds.unsure > 0:
+		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unsure)
+		switch {
+		case v.sight(i).CanArrive():
+			c.Reason += "the unconfirmed ones among them may still arrive: " + v.arriving(i)
+		case len(v.options.Rejects) == 0:
+			c.Reason += "without Rejects it is not known whether they are the unconfirmed ones"
+		default:
+			c.Reason += "they are unconfirmed ones: " + uncountable
+		}
 		return arrival.CompleteUnsure
 	case finds.again > 0:
 		c.Reason = fmt.Sprintf("%d rejected events are there too: they were imported again", finds.again)
-	case f.Unsure > 0:
-		c.Reason = fmt.Sprintf("%d unconfirmed events are not there: import them from the reject file", f.Unsure)
 	case f.Doubled > 0:
 		c.Reason = fmt.Sprintf("%d events of the source share the uuid of another one, and are stored once", f.Doubled)
 	}
 	return arrival.Complete
 }
+
+const (
+	uncountable = "the service drops, changes or keeps elsewhere events of this name"
+	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
+)
 
 const unfinished = "the import is not finished: import the rest, and verify its last receipt"
 
@@ -135,12 +149,14 @@ func (v *verifier) reason(i int) string {
 	switch state := v.state[i]; {
 	case v.failed[i] != "":
 		return v.failed[i]
-	case state == arrival.Unknown && v.receipt.Pending > 0:
+	case state == arrival.Unknown && v.receipt.Pending > 0 && !v.sight(i).MayShareUUIDs():
 		return unfinished
 	case state == arrival.Unknown && arrival.IsUncountable(v.table.Cells[i].Name):
-		return "the service drops, changes or keeps elsewhere events of this name"
-	case state == arrival.Unknown:
+		return uncountable
+	case state == arrival.Unknown && v.hidden() > 0:
 		return hiddenReason(v.hidden())
+	case state == arrival.Unknown:
+		return cmp.Or(v.finds.why(i), shared)
 	case state == arrival.CompleteUnsure:
 		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
 	case state == arrival.Arriving:

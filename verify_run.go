@@ -101,16 +101,22 @@ func (v *verifier) progress(ctx context.Context, p VerifyProgress) {
 		if !v.memory.Look.Ended {
 			p.Look++
 		}
-		for _, n := range v.table.Seen {
-			p.Seen += n.Seen
-		}
+		p.Seen = v.seen()
 		v.options.OnProgress(p)
 	})
 }
 
-// run looks until there is a result.
+// seen is how many events the newest look has seen so far.
+func (v *verifier) seen() (n int64) {
+	for _, c := range v.table.Seen {
+		n += c.Seen
+	}
+	return n
+}
+
+// run looks until there is a result. With an error, it is what the counts show, once there are counts.
 func (v *verifier) run(ctx context.Context) (*Verification, error) {
-	pause, failures := firstLookPause, 0
+	pause, failures, compared := firstLookPause, 0, int64(-1)
 	for {
 		if err := v.look(ctx); err != nil {
 			return nil, v.ended(ctx, err)
@@ -119,8 +125,19 @@ func (v *verifier) run(ctx context.Context) (*Verification, error) {
 		if failures++; len(v.failed) == 0 {
 			failures = 0
 		}
-		if !v.options.Wait || v.isSettled() || failures == mostFailedLooks {
-			break
+		isLast := !v.options.Wait || failures == mostFailedLooks
+		if seen := v.seen(); isLast || v.isSettled() && (seen != compared || !v.canArrive()) {
+			err := v.explain(ctx)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return nil, v.ended(ctx, err)
+			case err != nil:
+				v.forgetFinds(err)
+				return v.result(ctx), err
+			case isLast || !v.mayArrive():
+				return v.result(ctx), nil
+			}
+			compared = seen // with the same count, comparing again shows nothing else
 		}
 		v.progress(ctx, VerifyProgress{Step: "wait", NextLook: v.now().Add(pause)})
 		if !watch.Sleep(ctx, pause) {
@@ -128,10 +145,17 @@ func (v *verifier) run(ctx context.Context) (*Verification, error) {
 		}
 		pause = min(2*pause, longestLookPause)
 	}
-	if err := v.explain(ctx); err != nil {
-		return nil, v.ended(ctx, err)
+}
+
+// forgetFinds leaves what the counts show, after comparing uuids has failed.
+func (v *verifier) forgetFinds(err error) {
+	why := "its uuids were not compared: " + mask.Clean(bare(err).Error())
+	v.found, v.finds = map[int]arrival.Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
+	for i := range v.finds.cells {
+		if v.isSuspect(i) {
+			v.finds.cells[i].why = why
+		}
 	}
-	return v.result(ctx), nil
 }
 
 // ended is the error of a Verify without a result.
@@ -279,7 +303,7 @@ func (v *verifier) sight(i int) arrival.Sight {
 	row, standing := v.table.Cells[i], v.memory.Cells[i]
 	_, failed := v.failed[i]
 	return arrival.Sight{
-		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Hidden: v.hidden(),
+		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies, Hidden: v.hidden(),
 		Failed: failed, Uncountable: arrival.IsUncountable(row.Name), Unfinished: v.receipt.Pending > 0,
 		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),
 		Quiet: now.Sub(since), Patience: v.options.Patience,
@@ -292,9 +316,31 @@ func (v *verifier) hidden() int64 { return v.receipt.Warnings[WarnOwnJobID] }
 // isSettled reports whether a further look would show nothing else.
 func (v *verifier) isSettled() bool {
 	for i, state := range v.state {
-		if _, failed := v.failed[i]; failed || state == arrival.Arriving {
+		_, failed := v.failed[i]
+		isUnsure := state == arrival.CompleteUnsure && v.sight(i).CanArrive()
+		if failed || state == arrival.Arriving || isUnsure {
 			return false
 		}
 	}
 	return true
+}
+
+// canArrive reports whether what is absent from some cell may still come.
+func (v *verifier) canArrive() bool {
+	for i := range v.table.Cells {
+		if v.sight(i).CanArrive() {
+			return true
+		}
+	}
+	return false
+}
+
+// mayArrive reports whether comparing uuids has shown events as absent that may still come.
+func (v *verifier) mayArrive() bool {
+	for i, f := range v.finds.cells {
+		if f.arriving > 0 || f.unsure > 0 && v.sight(i).CanArrive() {
+			return true
+		}
+	}
+	return false
 }

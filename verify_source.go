@@ -101,9 +101,12 @@ func readRejects(ctx context.Context, paths []string, importID string) (r reject
 }
 
 func (r *rejectedIDs) read(ctx context.Context, path, importID string) error {
+	if err := checkReadable("VerifyOptions.Rejects", "a reject file", path); err != nil {
+		return err
+	}
 	f, err := os.Open(path) //nolint:gosec // the caller names it
 	if err != nil {
-		return &InputError{Op: ops.Verify, Field: "VerifyOptions.Rejects", Value: filepath.Base(path), Want: "a reject file: " + pathless(err)}
+		return err
 	}
 	defer f.Close()
 	for lines := bufio.NewReader(f); ; {
@@ -122,11 +125,31 @@ func (r *rejectedIDs) read(ctx context.Context, path, importID string) error {
 	}
 }
 
-func pathless(err error) string {
-	if of, ok := errors.AsType[*os.PathError](err); ok {
-		return of.Err.Error()
+// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
+func checkReadable(field, want, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+		var f *os.File
+		if f, err = os.Open(path); err == nil { //nolint:gosec // the caller names it
+			_, err = f.Read(make([]byte, 1))
+			_ = f.Close()
+		}
 	}
-	return err.Error()
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + pathless(err).Error()}
+}
+
+// pathless is an error without the path of a file.
+func pathless(err error) error {
+	if of, ok := errors.AsType[*os.PathError](err); ok {
+		return of.Err
+	}
+	if of, ok := errors.AsType[*os.LinkError](err); ok {
+		return of.Err
+	}
+	return err
 }
 
 func (r *rejectedIDs) add(line []byte, importID string) {
@@ -153,7 +176,7 @@ const (
 func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 	folder, err := v.files.folder()
 	if err != nil {
-		return nil, err
+		return nil, v.files.failed(sortedName, err)
 	}
 	name := filepath.Join(folder, sortedName)
 	of := fmt.Sprintf("%q %+v %q", v.options.Source.Name(), v.options.Gate, v.options.Rejects)
@@ -167,13 +190,14 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 		return nil, err
 	}
 	if err := sorter.Close(name); err != nil {
-		return nil, err
+		return nil, v.files.failed(sortedName, err)
 	}
 	v.memory.Sorted = of
 	if err := v.save(); err != nil {
 		return nil, err
 	}
-	return arrival.OpenSorted(name)
+	sorted, err := arrival.OpenSorted(name)
+	return sorted, v.files.failed(sortedName, err)
 }
 
 // feed gives the sorter all events of the source that were sent.
@@ -197,59 +221,17 @@ func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 			strange++
 			continue
 		}
-		if v.rejected.isUnsure(out.UUID) {
-			item.Mark |= arrival.Unsure
-		}
 		for name := range out.Warnings.All {
 			if Warning(name) == WarnOwnJobID {
 				item.Mark |= arrival.Hidden
 			}
 		}
 		if err := sorter.Add(item); err != nil {
-			return err
+			return v.files.failed(sortedName, err)
 		}
 	}
 	if strange > 0 {
 		v.note("%d events of the source are of days and names that the receipt does not have: is it the source that was imported, with the same gate and all its reject files?", strange)
 	}
 	return nil
-}
-
-// missingSource is the missing events of a source.
-type missingSource struct {
-	source   Source
-	importID string
-	gate     GateOptions
-	protocol Protocol
-	ids      []uuid.UUID // sorted
-}
-
-// Name implements Source.
-func (s missingSource) Name() string { return s.source.Name() }
-
-// Unwrap returns the source that the events are of.
-func (s missingSource) Unwrap() Source { return s.source }
-
-// Events implements Source.
-func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		d := newDerived(s.importID, s.gate, s.protocol)
-		for ev, err := range s.source.Events(ctx, after) {
-			if err != nil {
-				yield(ev, err)
-				return
-			}
-			out, sent := d.next(&ev)
-			if !sent {
-				continue
-			}
-			if _, missing := slices.BinarySearchFunc(s.ids, out.UUID, compareIDs); !missing {
-				continue
-			}
-			ev.UUID = out.UUID
-			if !yield(ev, nil) {
-				return
-			}
-		}
-	}
 }

@@ -121,9 +121,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		fmt.Fprintf(out, "\nThe fake holds %d events, and ends now: nothing was sent to PostHog.\n", fake.Ledger().Unique())
 		return compare(ctx, out, client, receipt, &hogapi.VerifyOptions{Source: source})
 	}
-	if receipt.Acknowledged > 0 {
+	if receipt.Acknowledged+receipt.Unconfirmed > 0 {
 		const text = "\nIn some hours, the same command with -verify says whether all %d events are there.\n"
-		fmt.Fprintf(out, text, receipt.Acknowledged)
+		fmt.Fprintf(out, text, receipt.Acknowledged+receipt.Unconfirmed)
 	}
 	return nil
 }
@@ -171,9 +171,13 @@ func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in 
 		fmt.Fprintf(out, "\n%v\n", receipt)
 		err = errors.Join(err, s.keep(receipt))
 	}
-	if stop, _ := errors.AsType[*hogapi.StopError](err); receipt.Rejected > 0 && s.rejects != "" &&
+	if stop, _ := errors.AsType[*hogapi.StopError](err); receipt.Rejected+receipt.Unconfirmed > 0 && s.rejects != "" &&
 		(err == nil || stop != nil && stop.Reason == hogapi.StopTooManyRejects) {
-		fmt.Fprintf(out, rejectsAre, s.rejects, s.id, s.rejects)
+		if receipt.Rejected > 0 {
+			fmt.Fprintf(out, rejectsAre, s.rejects, s.id, s.rejects)
+		} else {
+			fmt.Fprintf(out, unconfirmedAre, receipt.Unconfirmed, s.rejects, s.id, s.rejects)
+		}
 	}
 	if _, missing := os.Stat(s.checkpoint); ctx.Err() != nil && missing == nil {
 		err = fmt.Errorf("stopped; the same command with -resume continues at the place in %s: %w", s.checkpoint, err)
@@ -184,6 +188,13 @@ func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in 
 const rejectsAre = `
 The rejects are in %s, each with its reason. They keep their uuids, so correct them there: edit a line and remove
 "$reject" from it, or correct the parser that is given to RejectedRecords. Then import them:
+
+	import -id %s-rejects -rejected %s
+`
+
+const unconfirmedAre = `
+%d events are unconfirmed: no answer says whether the service has them. They are in %s as they were sent. There is
+nothing to correct, and to send them again is safe, since they keep their uuids:
 
 	import -id %s-rejects -rejected %s
 `

@@ -219,3 +219,39 @@ func TestVerifyTooMany(t *testing.T) {
 	require.ErrorContains(t, err, "the import is not complete")
 	assert.Contains(t, out, "foreign: 1")
 }
+
+// Events that no answer has named are no success of -verify while they are not there; the reject
+// file has them.
+func TestVerifyUnconfirmed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server := hogapitest.New()
+	server.Script(ops.Capture, hogapitest.Results(func(i int, _ hogapitest.StoredEvent) hogapitest.Result {
+		if i < 2 {
+			return hogapitest.Result{Result: "word of a newer service"}
+		}
+		return hogapitest.Result{}
+	}))
+	file := write(t, "a.jsonl", 20)
+	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-max-reject-share", "0.5", file)
+	require.NoError(t, err)
+	assert.Contains(t, out, "2 events are unconfirmed")
+	assert.NotContains(t, out, "correct them there")
+	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
+
+	var receipt hogapi.Receipt
+	raw, err := os.ReadFile("shop.receipt.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &receipt))
+	require.EqualValues(t, 2, receipt.Unconfirmed)
+	var text strings.Builder
+	s := settings{id: "shop", receipt: "shop.receipt.json", rejects: "shop.rejects.jsonl"}
+	err = s.report(&text, receipt, &hogapi.Verification{State: hogapi.ArrivalCompleteUnsure}, nil)
+	require.ErrorContains(t, err, "the import is not complete: complete, with unsure")
+	assert.Contains(t, text.String(), "2 events are unconfirmed")
+
+	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
+	require.NoError(t, err)
+	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	require.NoError(t, err)
+	assert.Contains(t, out, `import "shop": complete`)
+}

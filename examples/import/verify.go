@@ -33,18 +33,34 @@ func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Clien
 	if _, err := os.Stat(s.rejects); err == nil {
 		options.Rejects = []string{s.rejects}
 	}
-	return compare(ctx, out, c, receipt, options)
+	v, err := c.Verify(ctx, receipt, options)
+	return s.report(out, receipt, v, err)
 }
+
+// report prints what the project shows of an import, and what to do about events that are
+// unconfirmed. The error is nil only if all is there.
+func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification, err error) error {
+	err = show(out, v, err)
+	if errors.Is(err, errNotComplete) && r.Unconfirmed > 0 {
+		fmt.Fprintf(out, unconfirmedAre, r.Unconfirmed, s.rejects, s.id, s.rejects)
+	}
+	return err
+}
+
+var errNotComplete = errors.New("the import is not complete")
 
 // compare prints what the project shows of an import. The error is nil only if it is complete.
 func compare(ctx context.Context, out io.Writer, c *hogapi.Client, r hogapi.Receipt, o *hogapi.VerifyOptions) error {
 	v, err := c.Verify(ctx, r, o)
-	if err != nil {
-		return err
+	return show(out, v, err)
+}
+
+func show(out io.Writer, v *hogapi.Verification, err error) error {
+	if v != nil {
+		fmt.Fprintf(out, "\n%v\n", v)
 	}
-	fmt.Fprintf(out, "\n%v\n", v)
-	if !v.Complete() {
-		return errors.New("the import is not complete")
+	if err == nil && !v.Complete() {
+		return fmt.Errorf("%w: %s", errNotComplete, v.State)
 	}
-	return nil
+	return err
 }

@@ -12,7 +12,6 @@ type Found struct {
 	Listed  int64       `json:"listed"`  // uuids that the service shows
 	Doubled int64       `json:"doubled"` // events of the source that share the uuid of another one
 	Hidden  int64       `json:"hidden"`  // absent, and not to be found by counting
-	Unsure  int64       `json:"unsure"`  // absent, and it is not known whether they were taken
 	Lacking int64       `json:"lacking"` // all others that are absent
 	Strange int64       `json:"strange"` // that the source does not have
 	Absent  []uuid.UUID `json:"absent"`  // of those that lack
@@ -62,8 +61,6 @@ func Compare(source iter.Seq2[Item, error], service iter.Seq2[uuid.UUID, error],
 			advance()
 		case ours.Mark&Hidden != 0:
 			f.Hidden++
-		case ours.Mark&Unsure != 0:
-			f.Unsure++
 		default:
 			f.lack(ours.ID, most)
 		}

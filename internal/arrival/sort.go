@@ -25,11 +25,8 @@ type Item struct {
 // Mark says why an event may be absent.
 type Mark uint8
 
-// The marks.
-const (
-	Unsure Mark = 1 << iota // its fate is not known
-	Hidden                  // it cannot be found by counting
-)
+// The marks there are.
+const Hidden Mark = 1 // it cannot be found by counting
 
 // An item on disk: four bytes of the cell, the uuid, the mark. So the order of the bytes is that of the
 // cells, and within one that of the uuids as texts.

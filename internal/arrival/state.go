@@ -29,7 +29,7 @@ const (
 // Sight is what is known of a cell after a look.
 type Sight struct {
 	Acknowledged, Unsure int64
-	Seen                 int64
+	Seen, Copies         int64
 	Hidden               int64 // of all cells: events that counting cannot find, of which some may be in this one
 
 	Failed      bool          // the look did not count it
@@ -59,11 +59,14 @@ func Judge(s Sight) State {
 		return Unknown
 	case s.CanArrive():
 		return Arriving
-	case s.Acknowledged-s.Seen <= s.Hidden:
+	case s.Acknowledged-s.Seen <= s.Hidden, s.MayShareUUIDs():
 		return Unknown
 	}
 	return Missing
 }
+
+// MayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.
+func (s Sight) MayShareUUIDs() bool { return s.Seen < s.Acknowledged && s.Copies >= s.Acknowledged }
 
 // CanArrive reports whether what is absent may still come.
 func (s Sight) CanArrive() bool {

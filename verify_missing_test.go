@@ -1,0 +1,207 @@
+package hogapi_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// givenBy reads a source, and returns its error.
+func givenBy(source hogapi.Source, after hogapi.Position) (ids []uuid.UUID, err error) {
+	for ev, err := range source.Events(context.Background(), after) {
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, ev.UUID)
+	}
+	return ids, nil
+}
+
+// Where no missing event is known, Missing is an error and not an empty source.
+func TestMissingSaysWhyItIsEmpty(t *testing.T) {
+	t.Parallel()
+	ids := []uuid.UUID{numberedUUID(1)}
+	var none *hogapi.Verification
+	for want, missing := range map[string]hogapi.Source{
+		"there is no Verification":              none.Missing(numbered(3)),
+		"want the source that was verified":     (&hogapi.Verification{State: hogapi.ArrivalMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
+		"nothing is missing":                    (&hogapi.Verification{State: hogapi.ArrivalComplete}).Missing(numbered(3)),
+		`the import is "still arriving"`:        (&hogapi.Verification{State: hogapi.ArrivalInProgress}).Missing(numbered(3)),
+		"not known which 2 events are missing":  (&hogapi.Verification{State: hogapi.ArrivalMissing, MissingEvents: 2}).Missing(numbered(3)),
+		`the import is "complete, with unsure"`: (&hogapi.Verification{State: hogapi.ArrivalCompleteUnsure}).Missing(numbered(3)),
+	} {
+		got, err := givenBy(missing, hogapi.Position{})
+		require.ErrorContains(t, err, want)
+		assert.Empty(t, got)
+		server := hogapitest.New()
+		_, err = server.Client(t).Import(t.Context(), missing, &hogapi.ImportOptions{ID: verifiedID})
+		require.ErrorContains(t, err, want)
+		assert.Empty(t, server.Calls(ops.Capture))
+	}
+}
+
+// A source that lacks some of the missing events, or a Verification that names only some, ends with an error; after a resume too.
+func TestMissingIsWhole(t *testing.T) {
+	t.Parallel()
+	v := &hogapi.Verification{ID: verifiedID, State: hogapi.ArrivalMissing, MissingEvents: 3, MissingIDs: []uuid.UUID{numberedUUID(2), numberedUUID(4), numberedUUID(9)}}
+	for _, after := range []int64{0, 2, 4, 5} {
+		got, err := givenBy(v.Missing(numbered(5)), hogapi.Position{Offset: after})
+		require.ErrorContains(t, err, "1 of the 3 missing events were not found", after)
+		assert.ElementsMatch(t, []uuid.UUID{numberedUUID(2), numberedUUID(4)}[min(after/2, 2):], got, after)
+		got, err = givenBy(v.Missing(numbered(9)), hogapi.Position{Offset: after})
+		require.NoError(t, err, after)
+		assert.Len(t, got, 3-int(min(after/2, 2)))
+	}
+	_, err := givenBy(v.Missing(numbered(9)), hogapi.Position{Offset: 77})
+	require.ErrorContains(t, err, "no longer has the position")
+	v.MissingEvents = 8
+	got, err := givenBy(v.Missing(numbered(9)), hogapi.Position{})
+	require.ErrorContains(t, err, "5 more are not named")
+	assert.Len(t, got, 3)
+}
+
+// The checkpoint of the first import, or of other missing events, is refused, and does not continue at its end.
+func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client, path := server.Client(t), filepath.Join(t.TempDir(), "import.ckpt")
+	again := func(source hogapi.Source) error {
+		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(path)})
+		return err
+	}
+	require.NoError(t, again(numbered(5)))
+	first := &hogapi.Verification{ID: verifiedID, State: hogapi.ArrivalMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
+	require.ErrorIs(t, again(first.Missing(numbered(5))), hogapi.ErrInvalid)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, again(first.Missing(numbered(5))))
+	require.NoError(t, again(first.Missing(numbered(5))), "the same is continued")
+	other := *first
+	other.MissingIDs = []uuid.UUID{numberedUUID(1)}
+	require.ErrorIs(t, again(other.Missing(numbered(5))), hogapi.ErrInvalid)
+}
+
+// What cannot be opened is refused before anything is asked.
+func TestVerifyChecksFilesFirst(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, numbered(5))
+	calls, dir := len(server.Calls()), t.TempDir()
+	for want, o := range map[string]hogapi.VerifyOptions{
+		"VerifyOptions.Rejects":  {Rejects: []string{filepath.Join(dir, "no.jsonl")}},
+		"VerifyOptions.Rejects ": {Rejects: []string{dir}},
+		"VerifyOptions.Source":   {Source: hogapi.JSONLinesFile(filepath.Join(dir, "no.jsonl"))},
+	} {
+		v, err := client.Verify(t.Context(), receipt, &o)
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+		require.ErrorContains(t, err, want)
+		assert.NotContains(t, err.Error(), filepath.Dir(dir))
+		assert.Nil(t, v)
+	}
+	assert.Len(t, server.Calls(), calls)
+}
+
+// When comparing uuids fails, the counts stay, and nothing that was to be compared is complete.
+func TestVerifyKeepsItsCounts(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, numbered(5))
+	failing := hogapi.SourceFunc("failing", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{}, errors.New("the tape broke")) }
+	})
+	v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: failing, EveryUUID: true})
+	require.ErrorContains(t, err, "the tape broke")
+	require.NotNil(t, v)
+	assert.EqualValues(t, 5, v.Seen)
+	assert.Equal(t, hogapi.ArrivalUnknown, v.State)
+	assert.Contains(t, v.Cells[0].Reason, "its uuids were not compared: verify: the source failed: the tape broke")
+}
+
+// An error of the disk names the file of Dir and what to do.
+func TestVerifyNamesItsFiles(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	receipt := importInto(t, client, numbered(5))
+	for _, name := range []string{"", "verify.lock", "verify.json", "verify.compared.jsonl", "verify.uuids"} {
+		dir := filepath.Join(t.TempDir(), "kept")
+		if name == "" {
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+		} else {
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o700))
+		}
+		_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir, Source: numbered(5), EveryUUID: true})
+		require.ErrorContains(t, err, "verify: VerifyOptions.Dir: "+name)
+		require.ErrorContains(t, err, "and verify again with the same Dir")
+		assert.NotContains(t, err.Error(), filepath.Dir(dir))
+	}
+}
+
+// In virtual time: with Wait, unconfirmed events that are absent are waited for, with and without Rejects.
+func TestVerifyWaitsForUnconfirmed(t *testing.T) {
+	for name, comes := range map[string]bool{"never": false, "after hours": true} {
+		for _, given := range []string{"nothing", "source", "rejects"} {
+			t.Run(name+", given "+given, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					const n = 10
+					server := hogapitest.New()
+					client := server.Client(t)
+					receipt := importInto(t, client, with(numbered(n), func(i int64, _ *hogapi.Event) error {
+						if i > 8 {
+							return hogapi.Skip("unconfirmed")
+						}
+						return nil
+					}))
+					receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
+					o := hogapi.VerifyOptions{Wait: true}
+					if given != "nothing" {
+						o.Source = numbered(n)
+					}
+					if given == "rejects" {
+						path := filepath.Join(t.TempDir(), "rejects.jsonl")
+						line := `{"uuid":"` + numberedUUID(9).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
+						line += `{"uuid":"` + numberedUUID(10).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
+						require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
+						o.Rejects = []string{path}
+					}
+					if comes {
+						time.AfterFunc(5*time.Hour, func() { importInto(t, client, numbered(n)) })
+					}
+					begin := time.Now()
+					v, err := client.Verify(t.Context(), receipt, &o)
+					require.NoError(t, err)
+					switch {
+					case comes:
+						assert.True(t, v.Complete(), "%v", v)
+						assert.Less(t, time.Since(begin), 6*time.Hour)
+						return
+					case given == "rejects":
+						assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
+						assert.Equal(t, sortedIDs(numberedUUID(9), numberedUUID(10)), v.MissingIDs)
+					case given == "source":
+						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+						assert.Contains(t, v.String(), "without Rejects it is not known")
+					default:
+						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+						assert.Contains(t, v.String(), "give Source and Rejects")
+					}
+					assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour)
+				})
+			})
+		}
+	}
+}
