@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,6 +100,7 @@ type formatWalk struct {
 	file    *lines.File // that equals is about
 	equals  records.Equals
 	digests records.Digester
+	failed  error // Convert or ID has panicked
 }
 
 // begin forgets what was read before.
@@ -104,16 +108,19 @@ func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals
 
 // passed notes a record before the place where the walk begins.
 func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
-	w.events(f, l)
+	_, _ = w.events(f, l) // the next record has the error
 	return w.equals.IsSettled()
 }
 
 // events implements lineFunc.
-func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
+func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	if f != w.file {
 		w.begin(f)
 	}
-	made := w.made(l)
+	made := w.made(f, l)
+	if w.failed != nil {
+		return nil, w.failed
+	}
 	var at time.Time
 	isSkipped := true
 	for i := range made {
@@ -138,11 +145,19 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 	for i := range made {
 		made[i].Origin, made[i].number, made[i].format = origin, nth(i), w.format.Name
 	}
-	return made
+	return made, nil
 }
 
 // made are the events of a record, or a bad one.
-func (w *formatWalk) made(l lines.Line) (made []Event) {
+func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.failed = panicError(p)
+			if f != nil {
+				w.failed = fmt.Errorf("%s: %w", f.Locate(l.Number), w.failed)
+			}
+		}
+	}()
 	err := l.Fault
 	switch {
 	case l.Long:
@@ -160,4 +175,25 @@ func (w *formatWalk) made(l lines.Line) (made []Event) {
 		made[0].UUID = w.format.ID(l.Text)
 	}
 	return made
+}
+
+// panicError is a panic of a format's function: where it was, and what the runtime says of it. Another
+// panic's value can hold the record, so only its type is named.
+func panicError(value any) error {
+	what := fmt.Sprintf("a panic with a value of type %T", value)
+	if err, ok := value.(runtime.Error); ok {
+		what = err.Error()
+	}
+	const deepest = 32
+	callers := make([]uintptr, deepest)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // of what has panicked, in which the runtime comes first
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Errorf("the format's function panicked at %s:%d: %s", filepath.Base(frame.File), frame.Line, what)
+		}
+		if !more {
+			return fmt.Errorf("the format's function panicked: %s", what)
+		}
+	}
 }

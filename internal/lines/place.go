@@ -82,7 +82,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 	case TSV:
 		table = func(text io.Reader, offset int64) (divide, func() int64) {
 			r := NewReader(text, offset, longest)
-			r.noHoles = true
+			r.noHoles = !f.options.Holes
 			return tabs(r), r.Number
 		}
 	case CSV, semicolons:
@@ -96,7 +96,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		}
 	default:
 		r := NewReader(text, offset, longest)
-		r.noHoles = f.options.Layout == JSON || f.options.Layout == Any
+		r.noHoles = !f.options.Holes
 		return r, nil
 	}
 	if len(columns) == 0 && offset > f.begin { // those of the header
