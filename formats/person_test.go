@@ -25,12 +25,16 @@ func TestPersonProperties(t *testing.T) {
 		"amplitude": func(p formats.PersonProperties) hogapi.Format {
 			return amplitude.Format(&amplitude.Options{PersonProperties: p})
 		},
-		"ga4":      func(p formats.PersonProperties) hogapi.Format { return ga4.Format(&ga4.Options{PersonProperties: p}) },
-		"mixpanel": func(p formats.PersonProperties) hogapi.Format { return mixpanel.Format(&mixpanel.Options{PersonProperties: p}) },
+		"ga4": func(p formats.PersonProperties) hogapi.Format { return ga4.Format(&ga4.Options{PersonProperties: p}) },
+		"mixpanel": func(p formats.PersonProperties) hogapi.Format {
+			return mixpanel.Format(&mixpanel.Options{PersonProperties: p})
+		},
 		"posthogexport": func(p formats.PersonProperties) hogapi.Format {
 			return posthogexport.Format(&posthogexport.Options{PersonProperties: p})
 		},
-		"segment": func(p formats.PersonProperties) hogapi.Format { return segment.Format(&segment.Options{PersonProperties: p}) },
+		"segment": func(p formats.PersonProperties) hogapi.Format {
+			return segment.Format(&segment.Options{PersonProperties: p})
+		},
 	} {
 		paths, err := filepath.Glob(filepath.Join(name, "testdata", "*.jsonl"))
 		require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/ga4"
-	"github.com/hogapi/hogapi/formats/internal/eventtest"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
 
 type object = map[string]any
@@ -22,10 +22,10 @@ const (
 
 // generator writes rows as BigQuery does, and notes what must become of each.
 type generator struct {
-	eventtest.Dice
+	formattest.Dice
 
 	form int
-	want eventtest.Totals
+	want formattest.Counts
 
 	last   []byte // the row before, and what was noted of it
 	again  func()
@@ -135,25 +135,25 @@ func (g *generator) line() []byte {
 	case n < 4: // no consent
 		r["user_pseudo_id"], r["user_id"] = nil, g.pick(nil, "")
 		g.want.Skips[ga4.SkipNoID]++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case n < 8:
 		r["event_name"] = "user_engagement"
 		g.want.Skips[ga4.SkipName]++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case n < 9:
 		r["event_timestamp"] = g.pick(nil, "", "2024-02-29", -1)
 		g.want.Reject++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case n < 10:
 		g.want.Reject++
-		return eventtest.Line(r)[1:]
+		return formattest.Line(r)[1:]
 	}
 	names := map[string]string{"page_view": "$pageview", "screen_view": "$screen"}
 	if names[name] != "" {
 		name = names[name]
 	}
 	g.want.Add(at, name, kind)
-	line := eventtest.Line(r)
+	line := formattest.Line(r)
 	g.last, g.again = line, func() {
 		g.want.Add(at, name, kind)
 		if hasBatch {
@@ -165,13 +165,13 @@ func (g *generator) line() []byte {
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: eventtest.NewDice(5), want: eventtest.NewTotals()}
-	path := eventtest.Write(t, func(write func([]byte)) {
-		for range eventtest.Size() {
+	g := generator{Dice: formattest.NewDice(5), want: formattest.NewCounts()}
+	path := formattest.WriteLines(t, func(write func([]byte)) {
+		for range formattest.Size() {
 			write(g.line())
 		}
 	})
-	eventtest.Check(t, ga4.Format(&ga4.Options{Skip: []string{"user_engagement"}}), path, g.want, func(ev hogapi.Event) string {
+	formattest.CheckCounts(t, ga4.Format(&ga4.Options{Skip: []string{"user_engagement"}}), path, g.want, func(ev hogapi.Event) string {
 		kind := "web"
 		switch {
 		case ev.DistinctID[0] == 'u':

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats/internal/eventtest"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
@@ -14,9 +14,9 @@ type object = map[string]any
 
 // generator writes rows as a batch export does, and notes what must become of each.
 type generator struct {
-	eventtest.Dice
+	formattest.Dice
 
-	want  eventtest.Totals
+	want  formattest.Counts
 	last  []byte // the row before, and what was noted of it
 	again func()
 }
@@ -41,7 +41,7 @@ func (g *generator) row(name, id string, at time.Time) object {
 	}
 	switch n := g.IntN(100); {
 	case n < 10: // Parquet's and some tables' form
-		r["properties"], r["person_properties"] = string(eventtest.Line(properties)), "{}"
+		r["properties"], r["person_properties"] = string(formattest.Line(properties)), "{}"
 	case n < 15: // of other destinations
 		r["team_id"], r["set"], r["set_once"], r["ip"], r["site_url"] = 7, "{}", "{}", "203.0.113.9", ""
 		r["timestamp"] = at.Format("2006-01-02 15:04:05.000000 UTC")
@@ -69,15 +69,15 @@ func (g *generator) line() []byte {
 	case g2 < 3:
 		r["uuid"] = "not one"
 		g.want.Reject++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case g2 < 4:
 		delete(r, "event") // a row of the persons model
 		g.want.Reject++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case g2 < 5:
 		r["timestamp"] = nil
 		g.want.Reject++
-		return eventtest.Line(r)
+		return formattest.Line(r)
 	case g2 < 6:
 		g.want.Reject++
 		return []byte(`{"files":["a.jsonl"]}`)
@@ -86,7 +86,7 @@ func (g *generator) line() []byte {
 		kind += ", own uuid"
 	}
 	g.want.Add(at, name, kind)
-	line := eventtest.Line(r)
+	line := formattest.Line(r)
 	g.last, g.again = line, func() {
 		g.want.Add(at, name, kind)
 		if hasUUID {
@@ -98,13 +98,13 @@ func (g *generator) line() []byte {
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: eventtest.NewDice(23), want: eventtest.NewTotals()}
-	path := eventtest.Write(t, func(write func([]byte)) {
-		for range eventtest.Size() {
+	g := generator{Dice: formattest.NewDice(23), want: formattest.NewCounts()}
+	path := formattest.WriteLines(t, func(write func([]byte)) {
+		for range formattest.Size() {
 			write(g.line())
 		}
 	})
-	eventtest.Check(t, posthogexport.Format(nil), path, g.want, func(ev hogapi.Event) string {
+	formattest.CheckCounts(t, posthogexport.Format(nil), path, g.want, func(ev hogapi.Event) string {
 		kind := "user"
 		if ev.DistinctID[0] == 'a' {
 			kind = "anonymous"

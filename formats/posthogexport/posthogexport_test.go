@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/eventtest"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	eventtest.Golden(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
-	eventtest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
+	formattest.GoldenRecords(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
+	formattest.GoldenRecords(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
 }
 
 func TestOptions(t *testing.T) {
@@ -23,11 +23,16 @@ func TestOptions(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	eventtest.Seeds(f)
+	formattest.Seeds(f)
 	format := posthogexport.Format(nil)
-	f.Fuzz(func(t *testing.T, record []byte) { eventtest.Pure(t, format, record) })
+	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
 }
 
 func BenchmarkConvert(b *testing.B) {
-	eventtest.BenchmarkConvert(b, posthogexport.Format(nil), "export.jsonl")
+	formattest.Benchmark(b, posthogexport.Format(nil), formattest.Lines(b, "testdata/export.jsonl"))
+}
+
+func TestSameEventsHoweverPacked(t *testing.T) {
+	t.Parallel()
+	formattest.RequireSameEvents(t, posthogexport.Format(nil), formattest.Lines(t, "testdata/rows.jsonl"))
 }

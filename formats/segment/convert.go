@@ -204,11 +204,11 @@ func (c *converter) own() error {
 
 // persons adds the traits of an identify call, those of the call before those of its context.
 func (c *converter) persons() error {
-	key := "$set_once"
-	switch c.options.PersonProperties {
-	case formats.PersonNone:
+	if c.options.PersonProperties == formats.PersonNone {
 		return nil
-	case formats.PersonSet:
+	}
+	key := "$set_once"
+	if c.options.PersonProperties == formats.PersonSet {
 		key = "$set"
 	}
 	own, more := c.call.traits, c.context.traits

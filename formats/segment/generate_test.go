@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats/internal/eventtest"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/segment"
 )
 
@@ -15,9 +15,9 @@ type object = map[string]any
 
 // generator writes calls as Segment and RudderStack do, and notes what must become of each.
 type generator struct {
-	eventtest.Dice
+	formattest.Dice
 
-	want  eventtest.Totals
+	want  formattest.Counts
 	last  []byte // the call before, and what was noted of it
 	again func()
 }
@@ -148,37 +148,37 @@ func (g *generator) line() []byte {
 		delete(c, "originalTimestamp")
 		delete(c, "sentAt")
 		g.want.Skips[segment.SkipNoTime]++
-		return eventtest.Line(c)
+		return formattest.Line(c)
 	case n < 9:
 		c["userId"], c["anonymousId"] = g.Pick("", " "), nil
 		g.want.Skips[segment.SkipNoID]++
-		return eventtest.Line(c)
+		return formattest.Line(c)
 	case n < 10:
 		g.want.Reject++
-		line := eventtest.Line(c)
+		line := formattest.Line(c)
 		return line[:len(line)-2] // cut off
 	case n < 11:
 		c["type"] = g.Pick("batch", "delete")
 		g.want.Reject++
-		return eventtest.Line(c)
+		return formattest.Line(c)
 	case n < 13: // other calls than the vendors' own libraries write
 		c["timestamp"] = at.In(time.FixedZone("", 5*3600+1800)).Format("2006-01-02T15:04:05.000-07:00")
 	}
 	good()
-	line := eventtest.Line(c)
+	line := formattest.Line(c)
 	g.last, g.again = line, func() { good(); g.want.Double++ }
 	return line
 }
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: eventtest.NewDice(17), want: eventtest.NewTotals()}
-	path := eventtest.Write(t, func(write func([]byte)) {
-		for range eventtest.Size() {
+	g := generator{Dice: formattest.NewDice(17), want: formattest.NewCounts()}
+	path := formattest.WriteLines(t, func(write func([]byte)) {
+		for range formattest.Size() {
 			write(g.line())
 		}
 	})
-	eventtest.Check(t, segment.Format(&segment.Options{GroupType: "company"}), path, g.want, func(ev hogapi.Event) string {
+	formattest.CheckCounts(t, segment.Format(&segment.Options{GroupType: "company"}), path, g.want, func(ev hogapi.Event) string {
 		kind := "number"
 		switch ev.DistinctID[0] {
 		case 'u':

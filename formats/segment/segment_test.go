@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/eventtest"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/segment"
 )
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	eventtest.Golden(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
-	eventtest.Golden(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
+	formattest.GoldenRecords(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
+	formattest.GoldenRecords(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
@@ -22,16 +22,21 @@ func TestOptions(t *testing.T) {
 	assert.Empty(t, segment.Format(&segment.Options{}).Options)
 	assert.Equal(t, `group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
 	assert.Equal(t, `segment`, segment.Format(nil).Name)
-	skipped := eventtest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
+	skipped := formattest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
 	assert.Equal(t, segment.SkipGroup, skipped.Skip)
 }
 
 func FuzzConvert(f *testing.F) {
-	eventtest.Seeds(f)
+	formattest.Seeds(f)
 	format := segment.Format(&segment.Options{GroupType: "company"})
-	f.Fuzz(func(t *testing.T, record []byte) { eventtest.Pure(t, format, record) })
+	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
 }
 
 func BenchmarkConvert(b *testing.B) {
-	eventtest.BenchmarkConvert(b, segment.Format(nil), "calls.jsonl")
+	formattest.Benchmark(b, segment.Format(nil), formattest.Lines(b, "testdata/calls.jsonl"))
+}
+
+func TestSameEventsHoweverPacked(t *testing.T) {
+	t.Parallel()
+	formattest.RequireSameEvents(t, segment.Format(&segment.Options{GroupType: "company"}), formattest.Lines(t, "testdata/calls.jsonl"))
 }

@@ -1,5 +1,4 @@
-// Package eventtest has the checks that the tests of all formats share.
-package eventtest
+package formattest
 
 import (
 	"bufio"
@@ -68,9 +67,9 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	return r
 }
 
-// Golden compares what a format makes of the lines of a fixture with a golden file, which is written
+// GoldenRecords compares what a format makes of the lines of a fixture with a golden file, which is written
 // with the flag -update.
-func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
+func GoldenRecords(t *testing.T, format hogapi.Format, fixture, golden string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
 	require.NoError(t, err)
@@ -125,8 +124,8 @@ func Seeds(f *testing.F) {
 	}
 }
 
-// Totals are the events of a file, counted.
-type Totals struct {
+// Counts are the events of a file, counted.
+type Counts struct {
 	Events map[string]int64 // by day and name
 	Skips  map[string]int64 // by reason
 	IDs    map[string]int64 // events by the kind of their distinct id and uuid
@@ -134,21 +133,21 @@ type Totals struct {
 	Double int64 // events whose uuid an earlier one has
 }
 
-// NewTotals is a count of nothing.
-func NewTotals() Totals {
-	return Totals{Events: map[string]int64{}, Skips: map[string]int64{}, IDs: map[string]int64{}}
+// NewCounts is a count of nothing.
+func NewCounts() Counts {
+	return Counts{Events: map[string]int64{}, Skips: map[string]int64{}, IDs: map[string]int64{}}
 }
 
 // Add counts an event.
-func (t *Totals) Add(at time.Time, name, kind string) {
+func (t *Counts) Add(at time.Time, name, kind string) {
 	t.Events[at.UTC().Format(time.DateOnly)+" "+name]++
 	t.IDs[kind]++
 }
 
-// Check compares the totals that Check finds in a file with those that were noted.
-func Check(t *testing.T, format hogapi.Format, path string, want Totals, kind func(hogapi.Event) string) {
+// CheckCounts compares the totals that Check finds in a file with those that were noted.
+func CheckCounts(t *testing.T, format hogapi.Format, path string, want Counts, kind func(hogapi.Event) string) {
 	t.Helper()
-	got := NewTotals()
+	got := NewCounts()
 	source := hogapi.MapSource(hogapi.FileSource(format, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
 		got.IDs[kind(ev)]++
 		return []hogapi.Event{ev}, nil
@@ -168,8 +167,8 @@ func Check(t *testing.T, format hogapi.Format, path string, want Totals, kind fu
 	assert.Equal(t, want, got)
 }
 
-// Write writes the lines of a generated file, and returns its path.
-func Write(t *testing.T, lines func(write func(line []byte))) (path string) {
+// WriteLines writes the lines of a generated file, and returns its path.
+func WriteLines(t *testing.T, lines func(write func(line []byte))) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "generated.jsonl")
 	file, err := os.Create(path) //nolint:gosec // of the test
@@ -190,28 +189,4 @@ func Size() int {
 		return 5_000
 	}
 	return 100_000
-}
-
-// BenchmarkConvert measures a format and json.Unmarshal into a map on the lines of a fixture.
-func BenchmarkConvert(b *testing.B, format hogapi.Format, fixture string) {
-	b.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
-	require.NoError(b, err)
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	run := func(name string, do func(line []byte)) {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				for _, line := range lines {
-					do(line)
-				}
-			}
-		})
-	}
-	run("convert", func(line []byte) { _, _ = format.Convert(line) })
-	run("unmarshal", func(line []byte) {
-		var m map[string]any
-		_ = json.Unmarshal(line, &m)
-	})
 }

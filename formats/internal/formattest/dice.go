@@ -1,4 +1,4 @@
-package eventtest
+package formattest
 
 import (
 	"encoding/hex"
