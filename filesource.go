@@ -87,6 +87,14 @@ func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 	}
 }
 
+// Contents is lineFiles.Contents.
+func (s *formatSource) Contents() ([]lines.Content, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.lineFiles.Contents()
+}
+
 func (s *formatSource) check() error {
 	if s.unfit != nil {
 		return linesError(s.unfit, Position{}, nil)

@@ -66,6 +66,9 @@ func (s lineFiles) Name() string { return s.read.Name() }
 // files implements fileSource.
 func (s lineFiles) files() []string { return s.read.Paths() }
 
+// Contents says which files are read, for sources that keep what they make of them.
+func (s lineFiles) Contents() ([]lines.Content, error) { return s.read.Contents() }
+
 // fingerprint implements fingerprinter.
 func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 	return s.read.Fingerprint(at.Key, at.Offset)
