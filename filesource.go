@@ -36,8 +36,9 @@ import (
 // the record in the unpacked text; in a zip file the name is "archive.zip!/member". Resuming, files that
 // grow, change or are damaged, and pipes are as [JSONLinesFile] describes. These stop an import, with
 // the name of the file and the number of the line or record: a packed file that is damaged, an array or
-// a value without an end, a table whose header or quoting is broken, zeros in place of text, and a file
-// of another layout. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
+// a value without an end, a table whose header is broken, a quote without an end or one that makes a row
+// of over 1,000 lines, or of several lines and over 1 MiB, 512 zeros in a row, a file of another layout,
+// and a panic of the format's functions. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
 // as its JSON object: give Convert to [RejectedRecords] to import it again, with the same uuid.
 func FileSource(format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
@@ -82,7 +83,7 @@ func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 		}
 		walk := &formatWalk{format: s.format}
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
-		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, Longest: longestRecord}
+		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, Longest: longestRecord}
 		s.walkAs(ctx, after, w, walk.events, yield)
 	}
 }

@@ -22,7 +22,9 @@ type contents []lines.Content
 // contentsOf looks at the files that a source and those that it wraps read.
 func contentsOf(source hogapi.Source) (all contents, err error) {
 	switch s := source.(type) {
-	case interface{ Contents() ([]lines.Content, error) }:
+	case interface {
+		Contents() ([]lines.Content, error)
+	}:
 		return s.Contents()
 	case interface{ Unwrap() hogapi.Source }:
 		return contentsOf(s.Unwrap())

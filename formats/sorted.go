@@ -35,8 +35,11 @@ type SortProgress struct {
 // records in the folder dir, which it makes: about twice the size of the unpacked files, and while
 // it merges twice of that. In memory it takes at most 64 MiB. Stopped while it sorts, it continues
 // where the last of its files ended, and once it is done it sorts no more: [hogapi.Check] and every
-// run of an import use the same folder. So the files of the source must not change; remove the
-// folder to sort anew, and after the import. One import at a time uses a folder.
+// run of an import use the same folder. One import at a time uses a folder; remove it after the import.
+//
+// So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB are
+// compared with those that were sorted: others are refused with a *[hogapi.InputError]. Sort them into
+// another folder. Of a source that is not of files, only the name is compared.
 //
 // Events have the uuids that they have unsorted. Records that made no event come where they were read.
 func Sorted(source hogapi.Source, dir string) *SortedSource {

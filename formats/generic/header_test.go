@@ -28,11 +28,11 @@ func TestOtherTables(t *testing.T) {
 	csv := &generic.Options{Layout: hogapi.LayoutCSV, EventName: "e"}
 	tsv := &generic.Options{Layout: hogapi.LayoutTSV, EventName: "e"}
 	for content, cases := range map[string]map[*generic.Options]string{
-		"<!DOCTYPE html><html>not found</html>":                            {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML", tsv: "this is HTML or XML"},
-		"\n<html>\n<body>not, found</body>\n</html>\n":                     {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML"},
-		"not found":                                                        {mapped: "table.csv: the header: the table has no column plan, user, when", nil: "no column event, distinct_id or timestamp"},
-		"user,when,plan\ra,2024-05-01 12:30,team\r":                        {mapped: "; its lines end with CR alone"},
-		"user,plan\na,team\n":                                              {mapped: "no column when, which Options.Columns maps"},
+		"<!DOCTYPE html><html>not found</html>":        {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML", tsv: "this is HTML or XML"},
+		"\n<html>\n<body>not, found</body>\n</html>\n": {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML"},
+		"not found": {mapped: "table.csv: the header: the table has no column plan, user, when", nil: "no column event, distinct_id or timestamp"},
+		"user,when,plan\ra,2024-05-01 12:30,team\r": {mapped: "; its lines end with CR alone"},
+		"user,plan\na,team\n":                       {mapped: "no column when, which Options.Columns maps"},
 	} {
 		for options, want := range cases {
 			report, err := read(options, content)
@@ -42,9 +42,9 @@ func TestOtherTables(t *testing.T) {
 		}
 	}
 	for content, options := range map[string]*generic.Options{
-		"user,when,plan,more\na,2024-05-01 12:30,team,\n":             mapped,
-		"event,distinct_id,timestamp\ne,a,2024-05-01T12:30:00Z\n":     nil,
-		`{"user":"a","when":"2024-05-01 12:30"}`:                      mapped,
+		"user,when,plan,more\na,2024-05-01 12:30,team,\n":         mapped,
+		"event,distinct_id,timestamp\ne,a,2024-05-01T12:30:00Z\n": nil,
+		`{"user":"a","when":"2024-05-01 12:30"}`:                  mapped,
 	} {
 		report, err := read(options, content)
 		require.NoError(t, err, content)

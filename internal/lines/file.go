@@ -19,7 +19,10 @@ import (
 // Options say how a file is read.
 type Options struct {
 	Layout  Layout
-	Columns []string    // of a table without a header
+	Columns []string // of a table without a header
+
+	CheckColumns func(columns []string) error // refuses a table of others; may be nil
+
 	Longest int         // bytes of a record
 	Verify  int64       // bytes of the largest packed file that is read to its end before its first record; below 0: none is
 	Known   Fingerprint // that the file must have up to the offset; zero: any

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -109,7 +110,14 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		columns = header.columns
 	}
 	divide, number := table(text, offset)
-	return newRows(divide, number, columns)
+	r, err := newRows(divide, number, columns)
+	if err != nil || f.options.CheckColumns == nil || len(r.columns) == 0 {
+		return r, err
+	}
+	if err := f.options.CheckColumns(slices.Clone(r.columns)); err != nil {
+		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(r.columns))
+	}
+	return r, nil
 }
 
 // lineBefore is where a record begins at or before an offset: of other texts than lines only the start
