@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,8 +36,9 @@ import (
 // the record in the unpacked text; in a zip file the name is "archive.zip!/member". Resuming, files that
 // grow, change or are damaged, and pipes are as [JSONLinesFile] describes. These stop an import, with
 // the name of the file and the number of the line or record: a packed file that is damaged, an array or
-// a value without an end, a table whose header or quoting is broken, zeros in place of text, and a file
-// of another layout. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
+// a value without an end, a table whose header is broken, a quote without an end or one that makes a row
+// of over 1,000 lines, or of several lines and over 1 MiB, 512 zeros in a row, a file of another layout,
+// and a panic of the format's functions. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
 // as its JSON object: give Convert to [RejectedRecords] to import it again, with the same uuid.
 func FileSource(format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
@@ -82,9 +86,17 @@ func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 		}
 		walk := &formatWalk{format: s.format}
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
-		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, Longest: longestRecord}
+		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, Longest: longestRecord}
 		s.walkAs(ctx, after, w, walk.events, yield)
 	}
+}
+
+// Contents is lineFiles.Contents.
+func (s *formatSource) Contents() ([]lines.Content, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.lineFiles.Contents()
 }
 
 func (s *formatSource) check() error {
@@ -100,6 +112,7 @@ type formatWalk struct {
 	file    *lines.File // that equals is about
 	equals  records.Equals
 	digests records.Digester
+	failed  error // Convert or ID has panicked
 }
 
 // begin forgets what was read before.
@@ -107,16 +120,19 @@ func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals
 
 // passed notes a record before the place where the walk begins.
 func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
-	w.events(f, l)
+	_, _ = w.events(f, l) // the next record has the error
 	return w.equals.IsSettled()
 }
 
 // events implements lineFunc.
-func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
+func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	if f != w.file {
 		w.begin(f)
 	}
-	made := w.made(l)
+	made := w.made(f, l)
+	if w.failed != nil {
+		return nil, w.failed
+	}
 	var at time.Time
 	isSkipped := true
 	for i := range made {
@@ -141,11 +157,19 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) []Event {
 	for i := range made {
 		made[i].Origin, made[i].number, made[i].format = origin, nth(i), w.format.Name
 	}
-	return made
+	return made, nil
 }
 
 // made are the events of a record, or a bad one.
-func (w *formatWalk) made(l lines.Line) (made []Event) {
+func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.failed = panicError(p)
+			if f != nil {
+				w.failed = fmt.Errorf("%s: %w", f.Locate(l.Number), w.failed)
+			}
+		}
+	}()
 	err := l.Fault
 	switch {
 	case l.Long:
@@ -163,4 +187,25 @@ func (w *formatWalk) made(l lines.Line) (made []Event) {
 		made[0].UUID = w.format.ID(l.Text)
 	}
 	return made
+}
+
+// panicError is a panic of a format's function: where it was, and what the runtime says of it. Another
+// panic's value can hold the record, so only its type is named.
+func panicError(value any) error {
+	what := fmt.Sprintf("a panic with a value of type %T", value)
+	if err, ok := value.(runtime.Error); ok {
+		what = err.Error()
+	}
+	const deepest = 32
+	callers := make([]uintptr, deepest)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // of what has panicked, in which the runtime comes first
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Errorf("the format's function panicked at %s:%d: %s", filepath.Base(frame.File), frame.Line, what)
+		}
+		if !more {
+			return fmt.Errorf("the format's function panicked: %s", what)
+		}
+	}
 }

@@ -31,6 +31,9 @@ type Format struct {
 	// Columns are the names of the columns of CSV and TSV files without a header; empty: the first row
 	// of each file has them.
 	Columns []string
+	// CheckColumns, if not nil, is given the columns of each CSV and TSV file before its first row. Its
+	// error, which says what is missing, stops the import: the file is not of this format.
+	CheckColumns func(columns []string) error
 
 	// Convert makes the events of a record: one or several, or none with [Skip] as its error, where the
 	// record is left out on purpose. Any other error makes the record a reject. The record is a JSON

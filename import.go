@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -136,7 +137,7 @@ func (o ImportOptions) check(source Source) error {
 	case o.ID == "":
 		return bad("ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`)
 	case !canBeRead(source):
-		return bad("source", "", "a source with a function to read, not nil")
+		return bad("source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of")
 	case !utf8.ValidString(source.Name()):
 		return bad("source.Name", source.Name(), "a name of UTF-8, since a checkpoint holds no other text")
 	case o.Checkpoint != nil && isNil(o.Checkpoint):
@@ -165,9 +166,15 @@ func canBeRead(source Source) bool {
 	case mapSource:
 		return s.mapping != nil && canBeRead(s.source)
 	case *concat:
-		return len(s.sources) > 0
+		return len(s.sources) > 0 && !slices.ContainsFunc(s.sources, func(inner Source) bool { return !canBeRead(inner) })
 	}
-	return !isNil(source)
+	if isNil(source) {
+		return false
+	}
+	if outer, ok := source.(interface{ Unwrap() Source }); ok {
+		return canBeRead(outer.Unwrap())
+	}
+	return true
 }
 
 // patience is how long an ended import waits for its source to return, and for the last answers.

@@ -26,8 +26,9 @@ import (
 // Files may be gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank lines, a byte order mark and CRLF are
 // fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its line, has its uuid
 // where that can be read, and never stops the import. These do stop it, with the file's name and line:
-// a file that cannot be read to its end, one that was cut or rewritten while it was read, and a last
-// line that is not finished, which is either still being written or was cut off. A packed file, or member
+// a file that cannot be read to its end, one that was cut or rewritten while it was read, a last line
+// that is not finished, which is either still being written or was cut off, and 512 zeros in a row, where
+// the file was not written completely or copied with a hole. A packed file, or member
 // of a zip file, of up to ImportOptions.VerifyGzip is read to its end before its first event is sent, so
 // nothing of a damaged one is.
 //
@@ -50,11 +51,11 @@ type jsonLines struct{ lineFiles }
 
 // Events implements Source.
 func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.walk(ctx, after, func() lineFunc { return newLineParser().events })
+	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
 }
 
-// lineFunc makes the events of a record. They are valid until the next call.
-type lineFunc func(f *lines.File, l lines.Line) []Event
+// lineFunc makes the events of a record. They are valid until the next call. An error is fatal.
+type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
 
 // lineFiles is a source of files of lines, or of other records.
 type lineFiles struct{ read *lines.Files }
@@ -65,15 +66,19 @@ func (s lineFiles) Name() string { return s.read.Name() }
 // files implements fileSource.
 func (s lineFiles) files() []string { return s.read.Paths() }
 
+// Contents says which files are read, for sources that keep what they make of them.
+func (s lineFiles) Contents() ([]lines.Content, error) { return s.read.Contents() }
+
 // fingerprint implements fingerprinter.
 func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 	return s.read.Fingerprint(at.Key, at.Offset)
 }
 
 // walk gives the events of all lines after a position. Each walk has a lineFunc of its own.
-func (s lineFiles) walk(ctx context.Context, after Position, begin func() lineFunc) iter.Seq2[Event, error] {
+func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		w, notes := lines.Walk{Options: lines.Options{Longest: longestLine}}, notesOf(ctx)
+		o.Longest = longestLine
+		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
 			notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
 				mask.Shown(name), mask.Shown(earlier)))
@@ -90,7 +95,12 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 		w.Known = notes.resumed.File
 	}
 	w.Take = func(f *lines.File, l lines.Line) bool {
-		for _, ev := range events(f, l) {
+		made, err := events(f, l)
+		if err != nil {
+			yield(Event{}, err)
+			return false
+		}
+		for _, ev := range made {
 			ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
 			if !yield(ev, nil) {
 				return false
@@ -151,9 +161,9 @@ func (p *lineParser) parse(text []byte, ev *Event) error {
 }
 
 // events implements lineFunc.
-func (p *lineParser) events(_ *lines.File, l lines.Line) []Event {
+func (p *lineParser) events(_ *lines.File, l lines.Line) ([]Event, error) {
 	p.made[0] = p.event(l)
-	return p.made[:]
+	return p.made[:], nil
 }
 
 func (p *lineParser) event(l lines.Line) Event {

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/hogapi/hogapi/internal/lines"
@@ -57,7 +58,12 @@ func (s recordSource) Events(ctx context.Context, after Position) iter.Seq2[Even
 				walk.begin(nil)
 				file = r.Position.Key
 			}
-			for _, ev := range walk.events(nil, r.line()) {
+			made, err := walk.events(nil, r.line())
+			if err != nil {
+				yield(Event{}, fmt.Errorf("%s: %w", r.Position, err))
+				return
+			}
+			for _, ev := range made {
 				ev.Position = r.Position
 				if !yield(ev, nil) {
 					return

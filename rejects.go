@@ -266,9 +266,9 @@ type rejectedRecords struct {
 
 // Events implements Source.
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.walk(ctx, after, func() lineFunc {
+	return s.walk(ctx, after, lines.Options{Holes: true}, func() lineFunc {
 		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
-		return w.events
+		return func(_ *lines.File, l lines.Line) ([]Event, error) { return w.events(l), nil }
 	})
 }
 
@@ -279,8 +279,8 @@ type rejectsWalk struct {
 	repeats statefile.Repeats
 }
 
-// events implements lineFunc.
-func (w *rejectsWalk) events(_ *lines.File, l lines.Line) []Event {
+// events are those of a line.
+func (w *rejectsWalk) events(l lines.Line) []Event {
 	text, isTorn := statefile.AfterHole(l.Text)
 	l.Text = text
 	id, note, err := statefile.ReadLine(text)

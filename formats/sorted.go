@@ -35,8 +35,11 @@ type SortProgress struct {
 // records in the folder dir, which it makes: about twice the size of the unpacked files, and while
 // it merges twice of that. In memory it takes at most 64 MiB. Stopped while it sorts, it continues
 // where the last of its files ended, and once it is done it sorts no more: [hogapi.Check] and every
-// run of an import use the same folder. So the files of the source must not change; remove the
-// folder to sort anew, and after the import. One import at a time uses a folder.
+// run of an import use the same folder. One import at a time uses a folder; remove it after the import.
+//
+// So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB are
+// compared with those that were sorted: others are refused with a *[hogapi.InputError]. Sort them into
+// another folder. Of a source that is not of files, only the name is compared.
 //
 // Events have the uuids that they have unsorted. Records that made no event come where they were read.
 func Sorted(source hogapi.Source, dir string) *SortedSource {
@@ -52,8 +55,9 @@ func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
 // sortMemory is how many bytes are sorted in memory at once.
 const sortMemory = 12 << 20
 
-// sortedKey is the key of the positions of a sorted source.
-const sortedKey = "sorted"
+// sortedKey is what the key of the positions of a sorted source begins with. A digest of the files
+// follows: a position is one in what was sorted of them.
+const sortedKey = "sorted "
 
 // Events implements hogapi.Source.
 func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
@@ -66,14 +70,32 @@ func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.S
 }
 
 func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) (err error) {
-	if !after.IsZero() && after.Key != sortedKey {
-		return fmt.Errorf("there is no position %s in a sorted source", after)
+	files, err := contentsOf(s.source)
+	if err != nil {
+		return fmt.Errorf("sorting in %s: %w", s.dir, err)
+	}
+	digest, err := files.digest()
+	if err != nil {
+		return err
+	}
+	key := sortedKey + digest
+	if !after.IsZero() && after.Key != key {
+		return fmt.Errorf("there is no position %s in these files as they are sorted now: bring back the files and the folder, "+
+			"or import with another checkpoint from the start: events keep their uuids", after)
 	}
 	sorter, err := extsort.Open(s.dir, s.source.Name(), sortMemory)
 	if err != nil {
 		return fmt.Errorf("sorting in %s: %w", s.dir, err)
 	}
 	defer func() { err = errors.Join(err, sorter.Close()) }()
+	if sorter.State().Made == 0 && !sorter.State().Ended {
+		err = files.save(s.dir)
+	} else {
+		err = files.check(s.dir)
+	}
+	if err != nil {
+		return err
+	}
 	if !sorter.State().Done {
 		if !after.IsZero() {
 			return fmt.Errorf("the folder %s does not have what was sorted for the position %s: bring it back, "+
@@ -96,7 +118,7 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 		if ev.Origin.IsZero() {
 			ev.Origin = ev.Position
 		}
-		ev.Position = hogapi.Position{Key: sortedKey, Offset: end}
+		ev.Position = hogapi.Position{Key: key, Offset: end}
 		return yield(ev)
 	})
 	return errors.Join(err, damaged)

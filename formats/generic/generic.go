@@ -22,7 +22,8 @@
 //	(not in the map)     | a property of the column's name
 //
 // Of several columns for the name, the person or the other id, the last one that is not empty counts.
-// Values of a table are texts; those of the columns in Options.Numbers become numbers. A record without
+// A table must have each column of the map that is not mapped to Drop, and one for the name, the person or
+// the time; another file stops the import. Values of a table are texts; those of the columns in Options.Numbers become numbers. A record without
 // a name, a person or a time is refused by the import, which names what is missing.
 package generic
 
@@ -89,7 +90,7 @@ func Format(options *Options) hogapi.Format {
 		o.Zone = time.UTC
 	}
 	c := converter{Options: o, space: uuid.NewSHA1(namespace, []byte(o.Name))}
-	return hogapi.Format{Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, Convert: c.convert, ID: c.id}
+	return hogapi.Format{Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.id}
 }
 
 // namespace is that of the uuids that are made of ids.
@@ -124,6 +125,27 @@ func (c *converter) target(column string) string {
 		return target
 	}
 	return column
+}
+
+// check refuses the columns of a table that is another one.
+func (c *converter) check(columns []string) error {
+	var missing []string
+	for column, target := range c.Columns {
+		if target != Drop && !slices.Contains(columns, column) {
+			missing = append(missing, column)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("the table has no column %s, which Options.Columns maps: this is another file, or the column has another name", strings.Join(missing, ", "))
+	}
+	isOfEvents := func(column string) bool {
+		return slices.Contains([]string{Event, DistinctID, Timestamp}, c.target(column))
+	}
+	if !slices.ContainsFunc(columns, isOfEvents) {
+		return fmt.Errorf("the table has no column %s, %s or %s: map those that it has with Options.Columns", Event, DistinctID, Timestamp)
+	}
+	return nil
 }
 
 func (c *converter) convert(record []byte) ([]hogapi.Event, error) {

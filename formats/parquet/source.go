@@ -37,8 +37,21 @@ func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...strin
 	if len(s.columns) > 0 {
 		name += " [" + strings.Join(s.columns, ",") + "]"
 	}
-	return hogapi.RecordSource(name, format, s.read)
+	return fileSource{hogapi.RecordSource(name, format, s.read), files}
 }
+
+// fileSource is a source that says which files it reads.
+type fileSource struct {
+	hogapi.Source
+
+	files *lines.Files
+}
+
+// Unwrap returns the source of the rows.
+func (s fileSource) Unwrap() hogapi.Source { return s.Source }
+
+// Contents are the files, for sources that keep what they make of them.
+func (s fileSource) Contents() ([]lines.Content, error) { return s.files.Contents() }
 
 // source are the files of a source.
 type source struct {

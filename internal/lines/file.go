@@ -19,10 +19,14 @@ import (
 // Options say how a file is read.
 type Options struct {
 	Layout  Layout
-	Columns []string    // of a table without a header
+	Columns []string // of a table without a header
+
+	CheckColumns func(columns []string) error // refuses a table of others; may be nil
+
 	Longest int         // bytes of a record
 	Verify  int64       // bytes of the largest packed file that is read to its end before its first record; below 0: none is
 	Known   Fingerprint // that the file must have up to the offset; zero: any
+	Holes   bool        // zeros in place of text are no error, as in a file that a crash may leave so
 }
 
 // File is an open file of records, plain or packed, or a member of a zip file.
@@ -117,8 +121,9 @@ func (f *File) open(path string) error {
 		f.archive, err = openArchive(f.disk)
 		return err
 	}
-	if len(head) == 0 && (strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".zip")) {
-		return errors.New("the file has 0 bytes, and a packed file of nothing has a header: it was probably never written; get it again")
+	const shortestMagic = 4
+	if len(head) < shortestMagic && packing(head) == "" && (strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".zip")) {
+		return fmt.Errorf("the file has %d bytes, and a packed file of nothing has a header: it was probably never written; get it again", len(head))
 	}
 	return f.unpack(head, f.disk.begun.Size())
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 )
 
 // Layout is how the records of a text are divided.
@@ -38,6 +40,8 @@ func (l Layout) of(head []byte, whole bool) (Layout, error) {
 		}
 	}
 	switch {
+	case l != JSON && isMarkup(head):
+		return l, errors.New("the file is not a table" + hintOf(head))
 	case l == JSON && !isJSON:
 		return l, errors.New("the file is not JSON, which begins with { or [" + hintOf(head))
 	case l == JSON:
@@ -59,6 +63,21 @@ func hintOf(head []byte) string {
 		return ": this is HTML or XML, perhaps an error page that was saved in place of the file"
 	case bytes.ContainsAny(first, ",;\t"):
 		return ": this looks like CSV, which another format reads"
+	}
+	return ""
+}
+
+// isMarkup reports a page of HTML, or XML.
+func isMarkup(head []byte) bool {
+	const longest = 9
+	begin := strings.ToLower(string(head[:min(len(head), longest)]))
+	return slices.ContainsFunc([]string{"<!doctype", "<html", "<?xml", "<error", "<head"}, func(tag string) bool { return strings.HasPrefix(begin, tag) })
+}
+
+// hintOfEnds is what a header that is more than one line shows.
+func hintOfEnds(columns []string) string {
+	if slices.ContainsFunc(columns, func(name string) bool { return strings.Contains(name, "\r") }) {
+		return "; its lines end with CR alone: convert them to LF"
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 type Reader struct {
 	source  io.Reader
 	longest int
-	noHoles bool // zeros that are longer than a line are an error
+	noHoles bool // zeros in place of text are an error
 
 	buf             []byte
 	start, seen, to int   // the rest of the text starts here; no newline before seen; the buffer is filled up to here
@@ -49,7 +49,7 @@ func NewReader(source io.Reader, offset int64, longest int) *Reader {
 func (r *Reader) Next() (Line, error) {
 	for {
 		if i := bytes.IndexByte(r.buf[r.seen:r.to], '\n'); i >= 0 {
-			return r.line(r.seen+i, false), nil
+			return r.line(r.seen+i, false)
 		}
 		r.seen = r.to
 		if r.to-r.start > r.longest {
@@ -57,7 +57,7 @@ func (r *Reader) Next() (Line, error) {
 		}
 		if r.failed != nil {
 			if errors.Is(r.failed, io.EOF) && r.to > r.start {
-				return r.line(r.to, true), nil
+				return r.line(r.to, true)
 			}
 			return Line{}, r.failed
 		}
@@ -69,15 +69,18 @@ func (r *Reader) Next() (Line, error) {
 func (r *Reader) Number() int64 { return r.number }
 
 // line takes the line that ends at an index of the buffer.
-func (r *Reader) line(end int, open bool) Line {
+func (r *Reader) line(end int, open bool) (Line, error) {
 	text := r.buf[r.start:end]
+	if r.noHoles && hasHole(text) {
+		return Line{}, errHole
+	}
 	l := Line{Text: text, Length: int64(len(text)), Open: open}
 	r.start = end
 	if !open {
 		r.start++
 	}
 	r.seen = r.start
-	return r.finish(l)
+	return r.finish(l), nil
 }
 
 // finish counts a line. Its end is the same whether or not it has a newline.
@@ -93,12 +96,17 @@ func (r *Reader) finish(l Line) Line {
 
 // longLine passes over a line that does not fit.
 func (r *Reader) longLine() (Line, error) {
-	if r.noHoles && isHole(r.buf[r.start:r.to]) {
-		return Line{}, errHole
-	}
+	var zeros hole
 	l := Line{Text: bytes.Clone(r.buf[r.start:][:min(beginning, r.to-r.start)])}
 	for {
 		i := bytes.IndexByte(r.buf[r.start:r.to], '\n')
+		piece := r.buf[r.start:r.to]
+		if i >= 0 {
+			piece = piece[:i]
+		}
+		if r.noHoles && zeros.isIn(piece) {
+			return Line{}, errHole
+		}
 		if i >= 0 {
 			l.Length += int64(i)
 			r.start += i + 1
@@ -124,13 +132,6 @@ type textError struct{ Text string }
 func textErrorf(format string, args ...any) error { return &textError{fmt.Sprintf(format, args...)} }
 
 func (e *textError) Error() string { return e.Text }
-
-var errHole = &textError{"there are zeros in place of text: the file was not written completely, or copied with a hole; get it again"}
-
-// isHole reports whether a text ends with very many zeros.
-func isHole(text []byte) bool {
-	return len(text) >= beginning && len(bytes.TrimLeft(text[len(text)-beginning:], "\x00")) == 0
-}
 
 // fill reads more behind the rest, for which it makes room.
 func (r *Reader) fill() {

@@ -67,9 +67,17 @@ func adviceFor(head []byte) error {
 
 func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	if kind == isGzip {
-		return newMembers(packed)
+		m, err := newMembers(packed)
+		if err != nil {
+			return nil, err // and not a *members that is nil
+		}
+		return m, nil
 	}
-	return newFrames(packed)
+	f, err := newFrames(packed)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // frames reads the frames of a zstd file one after the other.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -82,7 +83,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 	case TSV:
 		table = func(text io.Reader, offset int64) (divide, func() int64) {
 			r := NewReader(text, offset, longest)
-			r.noHoles = true
+			r.noHoles = !f.options.Holes
 			return tabs(r), r.Number
 		}
 	case CSV, semicolons:
@@ -96,7 +97,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		}
 	default:
 		r := NewReader(text, offset, longest)
-		r.noHoles = f.options.Layout == JSON || f.options.Layout == Any
+		r.noHoles = !f.options.Holes
 		return r, nil
 	}
 	if len(columns) == 0 && offset > f.begin { // those of the header
@@ -109,7 +110,14 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		columns = header.columns
 	}
 	divide, number := table(text, offset)
-	return newRows(divide, number, columns)
+	r, err := newRows(divide, number, columns)
+	if err != nil || f.options.CheckColumns == nil || len(r.columns) == 0 {
+		return r, err
+	}
+	if err := f.options.CheckColumns(slices.Clone(r.columns)); err != nil {
+		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(r.columns))
+	}
+	return r, nil
 }
 
 // lineBefore is where a record begins at or before an offset: of other texts than lines only the start

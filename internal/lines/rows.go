@@ -112,7 +112,14 @@ type quoted struct {
 	csv   *csv.Reader
 	begin int64 // offset at which csv has begun
 	line  int64 // of the last row
+	lines int64 // that end in what was read
 }
+
+// A row of more lines, or of several lines and more bytes, is taken for one whose quote has no end.
+const (
+	mostRowLines = 1000
+	mostRowBytes = 1 << 20
+)
 
 func newQuoted(source io.Reader, offset int64, longest int, comma rune) *quoted {
 	q := &quoted{tap: &tap{source: source, most: longest + firstBuffer}, begin: offset}
@@ -134,9 +141,12 @@ func (q *quoted) divide() ([]string, Line, error) {
 	bad, isBad := errors.AsType[*csv.ParseError](err)
 	switch {
 	case errors.Is(err, errNoRowEnd):
-		if isHole(q.tap.kept) {
+		rest := q.tap.kept[q.tap.taken:]
+		if hasHole(rest) {
 			return nil, Line{}, errHole
 		}
+		breaks, _ := openQuote(rest, byte(q.csv.Comma))
+		q.line = q.lines + breaks // the error is of the next one
 		return nil, Line{}, textErrorf("the row has no end within %d bytes: a quote is missing", q.tap.most)
 	case isBad:
 		line = int64(bad.StartLine)
@@ -146,14 +156,65 @@ func (q *quoted) divide() ([]string, Line, error) {
 	text := q.tap.take(to - from)
 	l := Line{Text: text, Length: int64(len(text)), Number: line, End: q.begin + to}
 	l.Open = len(text) == 0 || text[len(text)-1] != '\n'
+	if hasHole(text) {
+		return nil, Line{}, errHole
+	}
+	if isBad {
+		if breaks, isOpen := openQuote(text, byte(q.csv.Comma)); isOpen {
+			q.line = q.lines + breaks // the error is of the next one
+			return nil, Line{}, textErrorf("the quote that opens here has no end: the file was cut off, or a quote is missing")
+		}
+	}
+	q.lines += int64(bytes.Count(text, []byte{'\n'}))
+	last := q.lines
+	if l.Open {
+		last++
+	}
+	if n := last - line + 1; n > mostRowLines || n > 1 && len(text) > mostRowBytes {
+		q.line = line - 1
+		return nil, Line{}, textErrorf("a quote makes one row of %d lines and %d bytes, and at most %d lines or %d bytes are read as one: "+
+			"a quote is missing here or before", n, len(text), mostRowLines, mostRowBytes)
+	}
 	q.line = line
 	if isBad {
-		if l.Open && errors.Is(bad.Err, csv.ErrQuote) {
-			return nil, Line{}, textErrorf("the row has a quote without an end: the file was cut off, or a quote is missing")
-		}
 		l.Fault = fmt.Errorf("not CSV: %w", bad.Err)
 	}
 	return fields, l, nil
+}
+
+// openQuote reports whether a text of rows ends within quotes, and how many lines end before the last
+// quote that opens. After what is not CSV it looks no further.
+func openQuote(text []byte, comma byte) (breaks int64, isOpen bool) {
+	line := int64(0)
+	for len(text) > 0 {
+		if text[0] == '"' {
+			breaks, isOpen = line, true
+			for isOpen {
+				end := bytes.IndexByte(text[1:], '"') + 1
+				if end == 0 {
+					return breaks, true
+				}
+				line += int64(bytes.Count(text[:end], []byte{'\n'}))
+				text = text[end:]
+				if isOpen = len(text) > 1 && text[1] == '"'; isOpen {
+					text = text[1:]
+				}
+			}
+			text = bytes.TrimPrefix(text[1:], []byte{'\r'})
+			if len(text) > 0 && text[0] != comma && text[0] != '\n' {
+				return breaks, false
+			}
+		}
+		next := bytes.IndexAny(text, string([]byte{comma, '\n'}))
+		if next < 0 {
+			return breaks, false
+		}
+		if text[next] == '\n' {
+			line++
+		}
+		text = text[next+1:]
+	}
+	return breaks, false
 }
 
 // number is the line of the last row.

@@ -76,8 +76,13 @@ func (v *values) value() (Line, error) {
 	begin := v.text.offset
 	l := Line{}
 	var s valueScan
+	var zeros hole
 	for {
-		n, ended := s.scan(v.text.rest()[s.seen:])
+		more := v.text.rest()[s.seen:]
+		n, ended := s.scan(more)
+		if zeros.isIn(more[:n]) {
+			return Line{}, errHole
+		}
 		s.seen += n
 		if !ended && v.text.failed == nil {
 			if s.seen > v.longest { // the beginning is kept, and the rest dropped
@@ -87,9 +92,6 @@ func (v *values) value() (Line, error) {
 				l.Length += int64(s.seen)
 				v.text.drop(s.seen)
 				s.seen = 0
-			}
-			if s.seen == 0 && isHole(v.text.buf) {
-				return Line{}, errHole
 			}
 			if l.Length > endless*int64(v.longest) {
 				return Line{}, textErrorf("the value that begins at byte %d has no end within %d bytes: a quote or a bracket is missing", begin, l.Length)

@@ -1,0 +1,113 @@
+package formats_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+)
+
+// readSorted reads a source after a position.
+func readSorted(t *testing.T, source hogapi.Source, after hogapi.Position) (events []hogapi.Event, err error) {
+	t.Helper()
+	for ev, err := range source.Events(t.Context(), after) {
+		if err != nil {
+			return events, err
+		}
+		events = append(events, ev)
+	}
+	return events, nil
+}
+
+func order(who string, second int) string {
+	return fmt.Sprintf(`{"who":%q,"at":"2024-05-01T12:30:%02dZ"}`+"\n", who, second)
+}
+
+// A folder is of the files that were sorted: others of the same names, and changed ones, are refused.
+func TestSortedFolderIsOfItsFiles(t *testing.T) {
+	t.Parallel()
+	pad := strings.Repeat("\n", 200<<10)
+	first := order("a", 2) + pad + order("b", 1)
+	for name, second := range map[string]string{
+		"another file":           order("c", 2) + pad + order("d", 1),
+		"another one at its end": order("a", 2) + pad + order("d", 1),
+		"a grown file":           first + order("c", 3),
+		"a shorter file":         order("a", 2),
+	} {
+		for form, with := range map[string]func(path string) hogapi.Source{
+			"a format": func(path string) hogapi.Source { return hogapi.FileSource(orders, path) },
+			"mapped": func(path string) hogapi.Source {
+				return hogapi.MapSource(hogapi.FileSource(orders, path), func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil })
+			},
+			"of several": func(path string) hogapi.Source { return hogapi.Concat(hogapi.FileSource(orders, path)) },
+			"a file system": func(path string) hogapi.Source {
+				return hogapi.FileSourceFS(os.DirFS(filepath.Dir(path)), orders, filepath.Base(path))
+			},
+		} {
+			dir := filepath.Join(t.TempDir(), "work")
+			events, err := readSorted(t, formats.Sorted(with(write(t, "ev.jsonl", first)), dir), hogapi.Position{})
+			require.NoError(t, err)
+			require.Len(t, events, 2)
+			events, err = readSorted(t, formats.Sorted(with(write(t, "ev.jsonl", first)), dir), hogapi.Position{})
+			require.NoError(t, err, "the same file elsewhere")
+			require.Len(t, events, 2)
+			other := formats.Sorted(with(write(t, "ev.jsonl", second)), dir)
+			_, err = readSorted(t, other, hogapi.Position{})
+			require.ErrorIs(t, err, hogapi.ErrInvalid, "%s, %s", name, form)
+			require.ErrorContains(t, err, "ev.jsonl")
+			require.ErrorContains(t, err, "Sort into another folder")
+
+			// Once the folder is removed, a place in what it had is none in what it gets.
+			require.NoError(t, os.RemoveAll(dir))
+			_, err = readSorted(t, other, hogapi.Position{})
+			require.NoError(t, err)
+			_, err = readSorted(t, other, events[0].Position)
+			require.ErrorContains(t, err, "with another checkpoint from the start")
+		}
+	}
+	rest, err := readSorted(t, formats.Sorted(hogapi.JSONLinesFile(filepath.Join(t.TempDir(), "none")), t.TempDir()), hogapi.Position{})
+	require.Error(t, err)
+	assert.Empty(t, rest)
+}
+
+// A source without files is known by its name.
+func TestSortedOfNoFiles(t *testing.T) {
+	t.Parallel()
+	source := hogapi.SourceFunc("numbers", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := range 3 {
+				ev := hogapi.Event{Name: "e", DistinctID: "a", Timestamp: longAgo, Position: hogapi.Position{Key: "n", Offset: int64(i + 1)}}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+	dir := t.TempDir()
+	for range 2 {
+		events, err := readSorted(t, formats.Sorted(source, dir), hogapi.Position{})
+		require.NoError(t, err)
+		require.Len(t, events, 3)
+		events, err = readSorted(t, formats.Sorted(source, dir), events[0].Position)
+		require.NoError(t, err)
+		require.Len(t, events, 2)
+	}
+}
+
+// Sources of nil are refused.
+func TestFormatsOfNil(t *testing.T) {
+	t.Parallel()
+	for _, source := range []hogapi.Source{formats.Sorted(nil, t.TempDir()), formats.Links(nil), hogapi.Concat(formats.Links(nil)), formats.Sorted(formats.Links(nil), t.TempDir())} {
+		_, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+	}
+}

@@ -1,0 +1,33 @@
+package lines
+
+import "bytes"
+
+var errHole = &textError{"there are zeros in place of text: the file was not written completely, or copied with a hole; get it again"}
+
+// leastHole is how many zeros in a row no text has.
+const leastHole = 512
+
+// hole finds zeros in place of text in a text that comes in pieces.
+type hole struct{ zeros int } // at the end of what was seen
+
+// isIn reports whether so many zeros in a row end in the next piece.
+func (h *hole) isIn(piece []byte) bool {
+	for len(piece) > 0 {
+		rest := bytes.TrimLeft(piece, "\x00")
+		if h.zeros += len(piece) - len(rest); h.zeros >= leastHole {
+			return true
+		}
+		if len(rest) == 0 {
+			return false
+		}
+		h.zeros = 0
+		next := bytes.IndexByte(rest, 0)
+		if next < 0 {
+			return false
+		}
+		piece = rest[next:]
+	}
+	return false
+}
+
+func hasHole(text []byte) bool { return new(hole).isIn(text) }
