@@ -122,6 +122,7 @@ type Verification struct {
 	MovedIDs   []uuid.UUID `json:"moved_ids,omitempty"`   // the first 100,000
 	ForeignIDs []uuid.UUID `json:"foreign_ids,omitempty"` // the first 100,000
 
+	Unfinished  bool               `json:"unfinished,omitempty"`  // the receipt is of an import that did not reach its end
 	Uncountable []string           `json:"uncountable,omitempty"` // names in the import whose events the service keeps elsewhere
 	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, that can explain what is missing
 	Notes       []string           `json:"notes,omitempty"`       // what could not be found out, and why
@@ -145,9 +146,11 @@ type ArrivalCell struct {
 	Reason       string       `json:"reason,omitempty"`
 }
 
-// Complete reports whether all events that were sent are there, and nothing else. It is what a program
-// should exit with 0 for.
-func (v *Verification) Complete() bool { return v != nil && v.State == ArrivalComplete }
+// Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are
+// there, and nothing else. It is what a program should exit with 0 for.
+func (v *Verification) Complete() bool {
+	return v != nil && v.State == ArrivalComplete && !v.Unfinished
+}
 
 // Verify counts the events of an import in the project and compares them with the receipt, by day of UTC
 // and name. An acknowledgement says that the service has queued an event; only this says that it is

@@ -18,7 +18,7 @@ import (
 // receiptOfMarch is that of 31 events, one a day.
 func receiptOfMarch() Receipt {
 	at := time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := Receipt{ID: "hogapi-march", Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
+	r := Receipt{ID: "hogapi-march", Finished: true, Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
 	for i := range 31 {
 		r.Days = append(r.Days, DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1})
 	}

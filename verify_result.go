@@ -19,7 +19,8 @@ import (
 // result is what was found, as the caller gets it.
 func (v *verifier) result(ctx context.Context) *Verification {
 	r := &Verification{
-		ID: v.id, CheckedAt: v.now().UTC(), Looks: v.memory.Looks, Acknowledged: v.receipt.Acknowledged, Unsure: v.receipt.Unconfirmed,
+		Unfinished: !v.receipt.Finished,
+		ID:         v.id, CheckedAt: v.now().UTC(), Looks: v.memory.Looks, Acknowledged: v.receipt.Acknowledged, Unsure: v.receipt.Unconfirmed,
 		Cells: []ArrivalCell{}, Gate: v.options.Gate, Protocol: v.receipt.Protocol, MissingIDs: v.finds.missing, Notes: v.notes,
 	}
 	worst, names := arrival.Complete, map[string]bool{}
@@ -245,6 +246,9 @@ func (v *verifier) addWarnings(ctx context.Context, r *Verification) {
 func (v *Verification) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: %s", v.ID, v.State)
+	if v.Unfinished {
+		b.WriteString("; but " + unfinished)
+	}
 	fmt.Fprintf(&b, "\nacknowledged %d", v.Acknowledged)
 	if v.Unsure > 0 {
 		fmt.Fprintf(&b, ", unsure %d", v.Unsure)

@@ -416,7 +416,7 @@ func TestVerifyRefuses(t *testing.T) {
 		assert.Equal(t, want, input.Field)
 	}
 	assert.Len(t, server.Calls(), calls)
-	v, err := client.Verify(t.Context(), hogapi.Receipt{ID: "hogapi-none"}, nil)
+	v, err := client.Verify(t.Context(), hogapi.Receipt{ID: "hogapi-none", Finished: true}, nil)
 	require.NoError(t, err)
 	assert.True(t, v.Complete(), "nothing was sent, and nothing is asked")
 	assert.Contains(t, fmt.Sprint(v), "complete")
