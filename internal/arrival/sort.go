@@ -25,7 +25,7 @@ type Item struct {
 // Mark says why an event may be absent.
 type Mark uint8
 
-// The marks there are.
+// Hidden and the marks after it are all that there are.
 const Hidden Mark = 1 // it cannot be found by counting
 
 // An item on disk: four bytes of the cell, the uuid, the mark. So the order of the bytes is that of the
