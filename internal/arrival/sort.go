@@ -25,8 +25,8 @@ type Item struct {
 // Mark says why an event may be absent.
 type Mark uint8
 
-// Hidden and the marks after it are all that there are.
-const Hidden Mark = 1 // it cannot be found by counting
+// Hidden marks an event that cannot be found by counting.
+const Hidden Mark = 1
 
 // An item on disk: four bytes of the cell, the uuid, the mark. So the order of the bytes is that of the
 // cells, and within one that of the uuids as texts.
