@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -130,26 +129,4 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	assert.Equal(t, receipt.Rejected+receipt.Unconfirmed, again.Acknowledged)
 	assert.Equal(t, n, server.Ledger().Unique())
 	assert.Empty(t, server.Ledger().Changed())
-}
-
-// The same while the import is killed again and again.
-func TestKilledDuringMixedAnswers(t *testing.T) {
-	t.Parallel()
-	const n = 20_000
-	kills := sized(20, 200)
-	bench := &killBench{server: hogapitest.New()}
-	bench.open(t, goodLines(n), n)
-	bench.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16} // each batch waits a second for its rest
-	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
-	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
-	random := randomMoments(t)
-	for k := range kills {
-		bench.killAt(t, random, int(float64(n)*(float64(k)+random.Float64())/float64(kills+1)))
-	}
-	report := runChild(t, bench.task)
-	require.Empty(t, report.Error)
-	requireMixed(t, bench.server, report.Receipt, bench.task.rejects(), n)
-	for _, b := range bench.server.Breaches() {
-		require.NotEqual(t, hogapitest.DutyProtocol, b.Duty, strings.TrimSpace(b.String()))
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -21,27 +20,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
-
-// rowFormat makes an event of each row, and of some two.
-var rowFormat = hogapi.Format{Name: "rows", Convert: func(record []byte) ([]hogapi.Event, error) {
-	var row struct {
-		Event, Timestamp string
-		DistinctID       string `json:"distinct_id"`
-		UUID             uuid.UUID
-	}
-	if err := json.Unmarshal(record, &row); err != nil {
-		return nil, err
-	}
-	at, err := time.Parse(time.RFC3339Nano, row.Timestamp)
-	if err != nil {
-		return nil, errors.New("timestamp: want RFC 3339")
-	}
-	ev := hogapi.Event{Name: row.Event, DistinctID: row.DistinctID, Timestamp: at, UUID: row.UUID, RawProperties: record}
-	if row.Event == "two" {
-		return []hogapi.Event{ev, {Name: "second", DistinctID: row.DistinctID, Timestamp: at}}, nil
-	}
-	return []hogapi.Event{ev}, nil
-}}
 
 // someRows are rows of which some are equal to the one before, some are bad, and some make two events. A third has a uuid.
 func someRows(n int) (rows [][4]string) {

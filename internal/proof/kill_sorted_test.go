@@ -18,34 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
-
-// sortedSource are the rows of the file with their links before them. All that it keeps is in the state's folder.
-func (w task) sortedSource() hogapi.Source {
-	if err := os.Setenv("TMPDIR", w.temporary()); err != nil { // of this child
-		panic(err)
-	}
-	rows := rowFormat
-	rows.Convert = func(record []byte) ([]hogapi.Event, error) {
-		var row struct{ Device string }
-		events, err := rowFormat.Convert(record)
-		if err == nil {
-			err = json.Unmarshal(record, &row)
-		}
-		for i := range events {
-			events[i].AnonymousID = row.Device
-		}
-		return events, err
-	}
-	source := formats.Sorted(hogapi.FileSource(rows, w.File), w.sorted())
-	return hogapi.Concat(formats.Links(source), source)
-}
-
-func (w task) temporary() string { return filepath.Join(w.State, "temporary") }
-func (w task) sorted() string    { return filepath.Join(w.State, "sorted") }
 
 // isSorted reports whether a child has sorted the file.
 func (w task) isSorted(t *testing.T) bool {
