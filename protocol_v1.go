@@ -28,13 +28,14 @@ func (captureV1) operation() operation                           { return captur
 func (captureV1) around(begun time.Time) (prefix, suffix []byte) { return capturev1.Around(begun) }
 func (captureV1) mostBytes(events int) int64                     { return capturev1.MostBytes(events) }
 
-// header says who sends, and which try of which request this is. The time is that of the try.
+// header says who sends, and which try of which request this is. The time is that of the try, down to
+// the nanosecond: a try can follow another one at once.
 func (v captureV1) header(h http.Header, of *delivery.Request) {
 	h.Set("Authorization", "Bearer "+v.core.projectKey())
 	h.Set("PostHog-Sdk-Info", libraryName+"/"+libraryVersion())
 	h.Set("PostHog-Attempt", strconv.Itoa(of.Try))
 	h.Set("PostHog-Request-Id", of.ID.String())
-	h.Set("PostHog-Request-Timestamp", v.core.now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	h.Set("PostHog-Request-Timestamp", v.core.now().UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
 // success reads the fate of each event.
