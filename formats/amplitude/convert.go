@@ -131,7 +131,7 @@ func (s *scratch) readUser() error {
 func (s *scratch) finish(name, device string) []byte {
 	if s.alias != nil {
 		if name == identify { // PostHog would act on it
-			s.props.Keep(ownName("alias"), s.alias)
+			record.Keep(&s.props, ownName("alias"), s.alias)
 		} else {
 			s.props.Add("alias", s.alias)
 		}
@@ -145,7 +145,7 @@ func (s *scratch) finish(name, device string) []byte {
 	}
 	s.props.Add("historical_migration", []byte("true"))
 	s.props.Add("analytics_source", []byte(`"amplitude"`))
-	raw := make([]byte, 0, s.props.Len()+s.set.Len()+s.once.Len()+len(`,"$set":,"$set_once":`))
+	raw := make([]byte, 0, s.props.Size()+s.set.Size()+s.once.Size()+len(`,"$set":,"$set_once":`))
 	raw = s.props.Append(raw)
 	if s.options.PersonProperties != formats.PersonNone {
 		raw = record.AppendMember(raw, "$set", &s.set)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -42,7 +43,7 @@ func (s *scratch) readGroups() (list groupList, err error) {
 	}
 	var inner error
 	err = jsonb.Object(properties, func(kind, byKey []byte) {
-		if !record.IsObject(byKey) {
+		if !props.IsObject(byKey) {
 			list.isOddProperty = list.isOddProperty || !record.IsEmpty(byKey)
 			return
 		}
@@ -123,7 +124,7 @@ func (l *groupList) addProperties(kind, key string, values []byte) {
 	if record.IsEmpty(values) {
 		return
 	}
-	if !record.IsObject(values) || kind == "" || key == "" {
+	if !props.IsObject(values) || kind == "" || key == "" {
 		l.isOddProperty = true
 		return
 	}
@@ -138,7 +139,7 @@ func (l *groupList) addProperties(kind, key string, values []byte) {
 
 // addGroups sends the groups of an event, one a type, and makes the events that set the properties of groups.
 func (s *scratch) addGroups(list groupList, at time.Time) (generated []hogapi.Event) {
-	var first record.Object
+	var first props.Object
 	hasProperties := false
 	for _, g := range list.all {
 		if g.isMember {
@@ -186,17 +187,17 @@ func (s *scratch) groupRow(list groupList, at time.Time) (made []hogapi.Event, e
 
 // event sets the properties of a group.
 func (g group) event(at time.Time) hogapi.Event {
-	var props record.Object
-	props.AddText("$group_type", g.kind)
-	props.AddText("$group_key", g.key)
+	var object props.Object
+	object.AddText("$group_type", g.kind)
+	object.AddText("$group_key", g.key)
 	properties := g.properties
 	if properties == nil {
 		properties = []byte("{}")
 	}
-	props.Add("$group_set", properties)
-	props.Add("historical_migration", []byte("true"))
-	props.Add("analytics_source", []byte(`"amplitude"`))
+	object.Add("$group_set", properties)
+	object.Add("historical_migration", []byte("true"))
+	object.Add("analytics_source", []byte(`"amplitude"`))
 	ev := hogapi.GroupIdentify(g.kind, g.key, at, nil) // for the distinct id that such an event has everywhere
-	ev.Properties, ev.RawProperties = nil, props.Append(nil)
+	ev.Properties, ev.RawProperties = nil, object.Append(nil)
 	return ev
 }

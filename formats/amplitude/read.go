@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -19,7 +20,7 @@ type scratch struct {
 
 	fields
 
-	props, set, once record.Object
+	props, set, once props.Object
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -43,16 +44,16 @@ func newScratch(o Options) *scratch {
 // read reads a record. What it has under its own names is in props then.
 func (s *scratch) read(raw []byte) error {
 	s.fields = fields{}
-	s.props.Reset()
-	s.set.Reset()
-	s.once.Reset()
+	s.props.Begin()
+	s.set.Begin()
+	s.once.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
 	switch {
 	case err != nil:
 		return err
 	case twice != nil:
 		return fmt.Errorf("event_properties: %w", twice)
-	case record.IsObject(s.own) || record.IsEmpty(s.own):
+	case props.IsObject(s.own) || record.IsEmpty(s.own):
 		return nil
 	}
 	own, isObject := object(s.own)
@@ -73,7 +74,7 @@ func object(raw []byte) (inner []byte, isObject bool) {
 		raw, _ = jsonb.AppendUnquoted(nil, raw) // it was read, so it is valid
 	}
 	raw = bytes.TrimSpace(raw)
-	return raw, record.IsObject(raw)
+	return raw, props.IsObject(raw)
 }
 
 // field takes a member of the record.
@@ -189,7 +190,7 @@ func (s *scratch) property(key, value []byte) {
 		return
 	}
 	if record.IsReserved(key) {
-		s.props.Keep(ownName(string(key)), value)
+		record.Keep(&s.props, ownName(string(key)), value)
 		return
 	}
 	s.props.AddBytes(key, value)
@@ -241,7 +242,7 @@ func (s *scratch) person(name string, value []byte) {
 // since event properties can have any name.
 func (s *scratch) extra(name string, value []byte) {
 	if !record.IsEmpty(value) {
-		s.props.Keep(ownName(name), value)
+		record.Keep(&s.props, ownName(name), value)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -19,7 +20,7 @@ type scratch struct {
 
 	fields
 
-	props, set, once record.Object
+	props, set, once props.Object
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -48,9 +49,9 @@ func newScratch(o Options) *scratch {
 // read reads a record. What it has under its own names is in props then.
 func (s *scratch) read(raw []byte) error {
 	s.fields = fields{outer: s.outer[:0]}
-	s.props.Reset()
-	s.set.Reset()
-	s.once.Reset()
+	s.props.Begin()
+	s.set.Begin()
+	s.once.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "properties", s.visitInner)
 	switch {
 	case err != nil:
@@ -137,7 +138,7 @@ func (s *scratch) keep(key, value []byte) {
 		s.once.AddBytes(key, value)
 	}
 	if record.IsReserved(key) {
-		s.props.Keep(ownName(string(key)), value)
+		record.Keep(&s.props, ownName(string(key)), value)
 		return
 	}
 	s.props.AddBytes(key, value)
@@ -146,7 +147,7 @@ func (s *scratch) keep(key, value []byte) {
 // drop leaves out a property that says nothing about the event.
 func (s *scratch) drop(key, value []byte) {
 	if s.options.KeepAll {
-		s.props.Keep(ownName(string(key)), value)
+		record.Keep(&s.props, ownName(string(key)), value)
 	}
 }
 
@@ -164,7 +165,7 @@ func ownName(name string) string { return "$mixpanel_" + strings.TrimPrefix(name
 
 // event makes the event of the record that was read.
 func (s *scratch) event() ([]hogapi.Event, error) {
-	if !record.IsObject(s.properties) {
+	if !props.IsObject(s.properties) {
 		return nil, errors.New("properties: want an object: a line of Mixpanel's export has event and properties")
 	}
 	if len(s.name) < 3 || s.name[0] != '"' {
@@ -205,7 +206,7 @@ func (s *scratch) finish(name string) []byte {
 	switch {
 	case s.alias == nil:
 	case name == "$identify":
-		s.props.Keep(ownName(aliasKey), s.alias)
+		record.Keep(&s.props, ownName(aliasKey), s.alias)
 	default:
 		s.props.Add(aliasKey, s.alias)
 	}
@@ -226,17 +227,17 @@ func (s *scratch) finish(name string) []byte {
 		to    string
 	}{{s.userID, "$mixpanel_user_id"}, {s.deviceID, "$mixpanel_device_id"}} {
 		if !record.IsEmpty(m.value) {
-			s.props.Keep(m.to, m.value)
+			record.Keep(&s.props, m.to, m.value)
 		}
 	}
 	for _, m := range s.outer {
 		if record.IsReserved(m.name) || m.name == aliasKey || !s.props.Add(m.name, m.value) {
-			s.props.Keep(ownName(m.name), m.value)
+			record.Keep(&s.props, ownName(m.name), m.value)
 		}
 	}
 	s.props.Add("historical_migration", []byte("true"))
 	s.props.Add("analytics_source", []byte(`"mixpanel"`))
-	raw := make([]byte, 0, s.props.Len()+s.set.Len()+s.once.Len()+len(`,"$set":,"$set_once":`))
+	raw := make([]byte, 0, s.props.Size()+s.set.Size()+s.once.Size()+len(`,"$set":,"$set_once":`))
 	raw = s.props.Append(raw)
 	if s.options.PersonProperties != formats.PersonNone {
 		raw = record.AppendMember(raw, "$set", &s.set)
@@ -251,7 +252,7 @@ func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
 		return false
 	}
 	if isMoved = s.props.Add(to, value); !isMoved {
-		s.props.Keep(from, value)
+		record.Keep(&s.props, from, value)
 	}
 	return isMoved
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Object is a JSON object that is built member by member from raw values. No key comes twice. It keeps
-// its room from one record to the next; its zero value is ready for Begin.
+// its room from one record to the next, unless that is unusually large. Its zero value is empty.
 type Object struct {
 	buf     []byte
 	members []member
@@ -21,19 +21,44 @@ type Object struct {
 // member is where a member is in buf: its quoted key and its value.
 type member struct{ key, colon, end int }
 
-const few = 48 // members that are compared one by one
+const (
+	few   = 48      // members that are compared one by one
+	usual = 1 << 18 // bytes of room that are kept
+)
 
 // Begin forgets what was built before.
 func (o *Object) Begin() {
+	if cap(o.buf) > usual {
+		*o = Object{}
+	}
 	o.buf, o.members, o.marks, o.many = append(o.buf[:0], '{'), o.members[:0], [4]uint64{}, nil
 }
 
 // Len is the number of members.
 func (o *Object) Len() int { return len(o.members) }
 
+// IsEmpty reports whether there are no members.
+func (o *Object) IsEmpty() bool { return len(o.members) == 0 }
+
+// Size is the number of bytes that Append appends.
+func (o *Object) Size() int { return max(len(o.buf), len("{")) + len("}") }
+
+// Append appends the object.
+func (o *Object) Append(dst []byte) []byte {
+	if o.IsEmpty() {
+		return append(dst, "{}"...)
+	}
+	return append(append(dst, o.buf...), '}')
+}
+
 // Add adds a member unless its key is there, and says whether it did. The value must be valid JSON.
-func (o *Object) Add(key string, raw []byte) bool {
-	at, ok := o.begin(key)
+func (o *Object) Add(key string, raw []byte) bool { return add(o, key, raw) }
+
+// AddBytes is Add.
+func (o *Object) AddBytes(key, raw []byte) bool { return add(o, key, raw) }
+
+func add[T string | []byte](o *Object, key T, raw []byte) bool {
+	at, ok := begin(o, key)
 	if !ok {
 		return false
 	}
@@ -44,7 +69,7 @@ func (o *Object) Add(key string, raw []byte) bool {
 
 // AddText is Add with a text as the value.
 func (o *Object) AddText(key, text string) bool {
-	at, ok := o.begin(key)
+	at, ok := begin(o, key)
 	if !ok {
 		return false
 	}
@@ -87,9 +112,7 @@ func (o *Object) Get(key string) []byte {
 func (o *Object) Members() []byte { return o.buf }
 
 // JSON is a copy of the object.
-func (o *Object) JSON() []byte {
-	return append(append(make([]byte, 0, len(o.buf)+1), o.buf...), '}')
-}
+func (o *Object) JSON() []byte { return o.Append(make([]byte, 0, o.Size())) }
 
 // Raw is the object itself, valid until the next Begin; nothing can be added after it.
 func (o *Object) Raw() []byte {
@@ -98,7 +121,10 @@ func (o *Object) Raw() []byte {
 }
 
 // begin adds a key. It returns where the key begins, or false if it is there already.
-func (o *Object) begin(key string) (at member, ok bool) {
+func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
+	if len(o.buf) == 0 {
+		o.buf = append(o.buf, '{')
+	}
 	before := len(o.buf)
 	if len(o.members) > 0 {
 		o.buf = append(o.buf, ',')
@@ -154,10 +180,23 @@ func hash(quoted []byte) uint {
 }
 
 // appendText appends a text that was read from valid JSON.
-func appendText(dst []byte, text string) []byte {
-	dst, err := jsonb.AppendString(dst, text)
+func appendText[T string | []byte](dst []byte, text T) []byte {
+	if isPlain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
+	dst, err := jsonb.AppendString(dst, string(text))
 	if err != nil { // a caller's constant that is not UTF-8
 		panic(err)
 	}
 	return dst
+}
+
+// isPlain reports whether a text is ASCII and needs no escapes.
+func isPlain[T string | []byte](text T) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

@@ -30,6 +30,33 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// An object has each name once, and all of them are read back, however many there are.
+func TestObject(t *testing.T) {
+	t.Parallel()
+	var o Object
+	for _, n := range []int{0, 1, 63, 64, 65, 500} {
+		o.Begin()
+		assert.True(t, o.IsEmpty())
+		want := map[string]any{}
+		for i := range n {
+			name := fmt.Sprintf(`"key" \ é %d`+"\n", i)
+			if i%2 == 0 {
+				name = fmt.Sprint("key", i)
+			}
+			assert.True(t, o.Add(name, fmt.Append(nil, i)))
+			assert.False(t, o.AddBytes([]byte(name), []byte("-1")), name)
+			assert.False(t, o.AddText(name, "other"))
+			want[name] = float64(i)
+		}
+		text := o.Append([]byte("prefix"))[len("prefix"):]
+		assert.Len(t, text, o.Size())
+		var got map[string]any
+		require.NoError(t, json.Unmarshal(text, &got))
+		assert.Equal(t, want, got)
+		assert.Equal(t, n == 0, o.IsEmpty())
+	}
+}
+
 // A key is found among few members and among many.
 func TestMany(t *testing.T) {
 	t.Parallel()

@@ -1,49 +1,20 @@
 package record_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// An object has each name once, and all of them are read back, however many there are.
-func TestObject(t *testing.T) {
-	t.Parallel()
-	var o record.Object
-	for _, n := range []int{0, 1, 63, 64, 65, 500} {
-		o.Reset()
-		assert.True(t, o.IsEmpty())
-		want := map[string]any{}
-		for i := range n {
-			name := fmt.Sprintf(`"key" \ é %d`+"\n", i)
-			if i%2 == 0 {
-				name = fmt.Sprint("key", i)
-			}
-			assert.True(t, o.Add(name, fmt.Append(nil, i)))
-			assert.False(t, o.AddBytes([]byte(name), []byte("-1")), name)
-			assert.False(t, o.AddText(name, "other"))
-			want[name] = float64(i)
-		}
-		text := o.Append([]byte("prefix"))[len("prefix"):]
-		assert.Len(t, text, o.Len())
-		var got map[string]any
-		require.NoError(t, json.Unmarshal(text, &got))
-		assert.Equal(t, want, got)
-		assert.Equal(t, n == 0, o.IsEmpty())
-	}
-}
-
 func TestObjectOfNames(t *testing.T) {
 	t.Parallel()
-	var o, inner record.Object
-	o.Keep("a", []byte("1"))
-	o.Keep("a", []byte("2"))
-	o.Keep("a", []byte("3"))
+	var o, inner props.Object
+	record.Keep(&o, "a", []byte("1"))
+	record.Keep(&o, "a", []byte("2"))
+	record.Keep(&o, "a", []byte("3"))
 	assert.True(t, o.AddText("é", "\"x\"\n"))
 	assert.True(t, o.Add("", []byte("[]")))
 	assert.False(t, o.Add("", []byte("[]")))

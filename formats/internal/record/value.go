@@ -12,9 +12,6 @@ import (
 // IsNull reports whether a raw value is absent or null.
 func IsNull(raw []byte) bool { return len(raw) == 0 || raw[0] == 'n' }
 
-// IsObject reports whether a raw value is an object.
-func IsObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
-
 // IsTrue reports whether a raw value says yes: true, a text of it in any case, or a number other than 0.
 func IsTrue(raw []byte) bool {
 	switch text := bytes.Trim(raw, `"`); {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
@@ -33,7 +34,7 @@ func TestKinds(t *testing.T) {
 		assert.Equal(t, want.isNull, record.IsNull([]byte(raw)), raw)
 		assert.Equal(t, want.isEmpty, record.IsEmpty([]byte(raw)), raw)
 		assert.Equal(t, want.isTrue, record.IsTrue([]byte(raw)), raw)
-		assert.Equal(t, want.isObject, record.IsObject([]byte(raw)), raw)
+		assert.Equal(t, want.isObject, props.IsObject([]byte(raw)), raw)
 	}
 }
 
