@@ -131,7 +131,7 @@ func (s *scratch) readUser() error {
 func (s *scratch) finish(name, device string) []byte {
 	if s.alias != nil {
 		if name == identify { // PostHog would act on it
-			record.Keep(&s.props, ownName("alias"), s.alias)
+			s.props.Keep(ownName("alias"), s.alias)
 		} else {
 			s.props.Add("alias", s.alias)
 		}
@@ -143,15 +143,7 @@ func (s *scratch) finish(name, device string) []byte {
 	if string(s.clientTime) != string(s.eventTime) {
 		s.extra("client_event_time", s.clientTime)
 	}
-	s.props.Add("historical_migration", []byte("true"))
-	s.props.Add("analytics_source", []byte(`"amplitude"`))
-	raw := make([]byte, 0, s.props.Size()+s.set.Size()+s.once.Size()+len(`,"$set":,"$set_once":`))
-	raw = s.props.Append(raw)
-	if s.options.PersonProperties != formats.PersonNone {
-		raw = record.AppendMember(raw, "$set", &s.set)
-		raw = record.AppendMember(raw, "$set_once", &s.once)
-	}
-	return raw
+	return s.props.Finish("amplitude")
 }
 
 // ids sends the ids of the record.
@@ -187,7 +179,7 @@ func (s *scratch) page() {
 		{s.referringDomain, "$referring_domain", true},
 	} {
 		if !record.IsEmpty(m.value) && s.props.Add(m.to, m.value) && m.isPerson {
-			s.person(m.to, m.value)
+			s.props.AddPerson(m.to, m.value)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -20,7 +19,7 @@ type scratch struct {
 
 	fields
 
-	props, set, once props.Object
+	props record.Properties
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -36,7 +35,7 @@ type fields struct {
 }
 
 func newScratch(o Options) *scratch {
-	s := &scratch{options: o}
+	s := &scratch{options: o, props: record.Properties{Policy: o.PersonProperties}}
 	s.visit, s.visitOwn, s.visitUser = s.field, s.property, s.userProperty
 	return s
 }
@@ -45,8 +44,6 @@ func newScratch(o Options) *scratch {
 func (s *scratch) read(raw []byte) error {
 	s.fields = fields{}
 	s.props.Begin()
-	s.set.Begin()
-	s.once.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
 	switch {
 	case err != nil:
@@ -190,7 +187,7 @@ func (s *scratch) property(key, value []byte) {
 		return
 	}
 	if record.IsReserved(key) {
-		record.Keep(&s.props, ownName(string(key)), value)
+		s.props.Keep(ownName(string(key)), value)
 		return
 	}
 	s.props.AddBytes(key, value)
@@ -205,7 +202,7 @@ func (s *scratch) userProperty(key, value []byte) {
 		return
 	}
 	if !bytes.HasPrefix(key, []byte(initial)) {
-		s.person(string(key), value)
+		s.props.AddPerson(string(key), value)
 		return
 	}
 	if string(value) == emptyText {
@@ -215,7 +212,7 @@ func (s *scratch) userProperty(key, value []byte) {
 	if isFirstTouch(name[len(initial):]) {
 		name = "$" + name
 	}
-	s.once.Add(name, value)
+	s.props.AddPersonOnce(name, value)
 }
 
 // isFirstTouch reports whether PostHog has a person property $initial_ of the name.
@@ -229,20 +226,11 @@ func isFirstTouch(name string) bool {
 	return false
 }
 
-// person adds to what the event shows about its person.
-func (s *scratch) person(name string, value []byte) {
-	if s.options.PersonProperties == formats.PersonSet {
-		s.set.Add(name, value)
-	} else {
-		s.once.Add(name, value)
-	}
-}
-
 // extra sends a field that is not mapped, unless it is empty. Its name is that of the field after $amplitude_,
 // since event properties can have any name.
 func (s *scratch) extra(name string, value []byte) {
 	if !record.IsEmpty(value) {
-		record.Keep(&s.props, ownName(name), value)
+		s.props.Keep(ownName(name), value)
 	}
 }
 

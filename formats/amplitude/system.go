@@ -3,7 +3,6 @@ package amplitude
 import (
 	"strings"
 
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
@@ -41,8 +40,8 @@ func (s *scratch) system() {
 	if kind == mobile && (hasWord(device, "ipad") || hasWord(device, "tablet") || hasWord(textOf(s.model), "ipad")) {
 		kind = tablet
 	}
-	s.addPersonText("$os", system)
-	s.addPersonText("$device_type", kind)
+	s.props.AddTextOfBoth("$os", system)
+	s.props.AddTextOfBoth("$device_type", kind)
 }
 
 func hasWord(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
@@ -50,19 +49,7 @@ func hasWord(text, word string) bool { return strings.Contains(strings.ToLower(t
 // movePerson is move for a property of the event and of its person.
 func (s *scratch) movePerson(value []byte, to, from string) {
 	if s.move(value, to, from) {
-		s.person(to, value)
-	}
-}
-
-// addPersonText is movePerson for what was derived.
-func (s *scratch) addPersonText(name, text string) {
-	if text == "" || !s.props.AddText(name, text) {
-		return
-	}
-	if s.options.PersonProperties == formats.PersonSet {
-		s.set.AddText(name, text)
-	} else {
-		s.once.AddText(name, text)
+		s.props.AddPerson(to, value)
 	}
 }
 

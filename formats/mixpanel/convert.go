@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -20,7 +19,7 @@ type scratch struct {
 
 	fields
 
-	props, set, once props.Object
+	props record.Properties
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -41,7 +40,7 @@ type member struct {
 }
 
 func newScratch(o Options) *scratch {
-	s := &scratch{options: o}
+	s := &scratch{options: o, props: record.Properties{Policy: o.PersonProperties}}
 	s.visit, s.visitInner = s.member, s.property
 	return s
 }
@@ -50,8 +49,6 @@ func newScratch(o Options) *scratch {
 func (s *scratch) read(raw []byte) error {
 	s.fields = fields{outer: s.outer[:0]}
 	s.props.Begin()
-	s.set.Begin()
-	s.once.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "properties", s.visitInner)
 	switch {
 	case err != nil:
@@ -132,13 +129,13 @@ func (s *scratch) keep(key, value []byte) {
 		s.identifiedID = value
 	case "$browser", "$browser_version", "$os", "$os_version", "$device", "$device_type", "$current_url", "$referrer",
 		"$referring_domain", "$geoip_city_name", "$geoip_subdivision_1_name", "$geoip_country_code", "$geoip_country_name":
-		s.person(string(key), value)
+		s.props.AddPerson(string(key), value)
 	case "$initial_referrer", "$initial_referring_domain", "$initial_utm_source", "$initial_utm_medium",
 		"$initial_utm_campaign", "$initial_utm_content", "$initial_utm_term":
-		s.once.AddBytes(key, value)
+		s.props.AddPersonOnce(string(key), value)
 	}
 	if record.IsReserved(key) {
-		record.Keep(&s.props, ownName(string(key)), value)
+		s.props.Keep(ownName(string(key)), value)
 		return
 	}
 	s.props.AddBytes(key, value)
@@ -147,16 +144,7 @@ func (s *scratch) keep(key, value []byte) {
 // drop leaves out a property that says nothing about the event.
 func (s *scratch) drop(key, value []byte) {
 	if s.options.KeepAll {
-		record.Keep(&s.props, ownName(string(key)), value)
-	}
-}
-
-// person adds to what the event shows about its person.
-func (s *scratch) person(name string, value []byte) {
-	if s.options.PersonProperties == formats.PersonSet {
-		s.set.Add(name, value)
-	} else {
-		s.once.Add(name, value)
+		s.props.Keep(ownName(string(key)), value)
 	}
 }
 
@@ -206,7 +194,7 @@ func (s *scratch) finish(name string) []byte {
 	switch {
 	case s.alias == nil:
 	case name == "$identify":
-		record.Keep(&s.props, ownName(aliasKey), s.alias)
+		s.props.Keep(ownName(aliasKey), s.alias)
 	default:
 		s.props.Add(aliasKey, s.alias)
 	}
@@ -227,23 +215,15 @@ func (s *scratch) finish(name string) []byte {
 		to    string
 	}{{s.userID, "$mixpanel_user_id"}, {s.deviceID, "$mixpanel_device_id"}} {
 		if !record.IsEmpty(m.value) {
-			record.Keep(&s.props, m.to, m.value)
+			s.props.Keep(m.to, m.value)
 		}
 	}
 	for _, m := range s.outer {
 		if record.IsReserved(m.name) || m.name == aliasKey || !s.props.Add(m.name, m.value) {
-			record.Keep(&s.props, ownName(m.name), m.value)
+			s.props.Keep(ownName(m.name), m.value)
 		}
 	}
-	s.props.Add("historical_migration", []byte("true"))
-	s.props.Add("analytics_source", []byte(`"mixpanel"`))
-	raw := make([]byte, 0, s.props.Size()+s.set.Size()+s.once.Size()+len(`,"$set":,"$set_once":`))
-	raw = s.props.Append(raw)
-	if s.options.PersonProperties != formats.PersonNone {
-		raw = record.AppendMember(raw, "$set", &s.set)
-		raw = record.AppendMember(raw, "$set_once", &s.once)
-	}
-	return raw
+	return s.props.Finish("mixpanel")
 }
 
 // move sends a property under PostHog's name, or under its own where the record has both.
@@ -252,7 +232,7 @@ func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
 		return false
 	}
 	if isMoved = s.props.Add(to, value); !isMoved {
-		record.Keep(&s.props, from, value)
+		s.props.Keep(from, value)
 	}
 	return isMoved
 }
@@ -268,20 +248,12 @@ func (s *scratch) place() {
 		{s.country, "$geoip_country_code", "mp_country_code"},
 	} {
 		if s.move(m.value, m.to, m.from) {
-			s.person(m.to, m.value)
+			s.props.AddPerson(m.to, m.value)
 		}
 	}
 	if len(s.country) != len(`"GB"`) {
 		return
 	}
 	const to = "$geoip_country_name"
-	name := countryName(string(s.country[1:3]))
-	if name == "" || !s.props.AddText(to, name) {
-		return
-	}
-	if s.options.PersonProperties == formats.PersonSet {
-		s.set.AddText(to, name)
-	} else {
-		s.once.AddText(to, name)
-	}
+	s.props.AddTextOfBoth(to, countryName(string(s.country[1:3])))
 }

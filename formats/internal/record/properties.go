@@ -1,0 +1,60 @@
+package record
+
+import (
+	"strconv"
+
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/props"
+)
+
+// Properties are those of an event, and what the event shows about its person.
+type Properties struct {
+	props.Object // of the event
+
+	Policy formats.PersonProperties
+
+	set, once props.Object // of the person
+}
+
+// Begin forgets what was built before.
+func (p *Properties) Begin() {
+	p.Object.Begin()
+	p.set.Begin()
+	p.once.Begin()
+}
+
+// Keep adds a property under its name, with "_" after it where that is taken.
+func (p *Properties) Keep(name string, value []byte) { Keep(&p.Object, name, value) }
+
+// AddPerson adds to what is sent of the person, as the policy says.
+func (p *Properties) AddPerson(name string, value []byte) { p.person().Add(name, value) }
+
+// AddPersonOnce adds a property of the person's beginning.
+func (p *Properties) AddPersonOnce(name string, value []byte) { p.once.Add(name, value) }
+
+// AddTextOfBoth adds a text to the event and to its person, unless it is empty or the event has the name.
+func (p *Properties) AddTextOfBoth(name, text string) {
+	if text != "" && p.AddText(name, text) {
+		p.person().AddText(name, text)
+	}
+}
+
+func (p *Properties) person() *props.Object {
+	if p.Policy == formats.PersonSet {
+		return &p.set
+	}
+	return &p.once
+}
+
+// Finish marks the event as history of a vendor, and returns all properties.
+func (p *Properties) Finish(vendor string) []byte {
+	p.Add("historical_migration", []byte("true"))
+	p.Add("analytics_source", []byte(strconv.Quote(vendor)))
+	raw := make([]byte, 0, p.Size()+p.set.Size()+p.once.Size()+len(`,"$set":,"$set_once":`))
+	raw = p.Append(raw)
+	if p.Policy != formats.PersonNone {
+		raw = AppendMember(raw, "$set", &p.set)
+		raw = AppendMember(raw, "$set_once", &p.once)
+	}
+	return raw
+}
