@@ -69,7 +69,7 @@ func (c contents) check(dir string) error {
 		err = json.Unmarshal(text, &was)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort anew", contentsFile, err)
+		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort again", contentsFile, err)
 	}
 	if slices.Equal(c, was) {
 		return nil

@@ -129,7 +129,7 @@ func (s *SortedSource) sort(ctx context.Context, sorter *extsort.Sorter) error {
 	var after hogapi.Position
 	if text := sorter.State().After; text != nil {
 		if err := json.Unmarshal(text, &after); err != nil {
-			return fmt.Errorf("sorting in %s: %w: remove the folder to sort anew", s.dir, err)
+			return fmt.Errorf("sorting in %s: %w: remove the folder to sort again", s.dir, err)
 		}
 	}
 	read := sorter.State().Read

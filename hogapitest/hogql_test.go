@@ -67,7 +67,7 @@ func TestMoreRefusedQueries(t *testing.T) {
 		"SELECT event FROM events LIMIT 0":                                             "LIMIT",
 		"SELECT event FROM events WHERE (event = 'a'":                                  "mismatched input",
 		"SELECT event FROM events WHERE event = 'a' AND":                               "mismatched input",
-		"SELECT event FROM events /* for ever":                                         "unterminated comment",
+		"SELECT event FROM events /* endless":                                          "unterminated comment",
 		"SELECT historical_migration FROM events":                                      "Unable to resolve field",
 		"SELECT other.event FROM events AS e":                                          "Unable to resolve field",
 		"SELECT event FROM events WHERE uuid = 'seven'":                                "Cannot parse UUID",

@@ -60,7 +60,7 @@ func (s *scratch) events() ([]hogapi.Event, error) {
 	return append([]hogapi.Event{ev}, generated...), nil
 }
 
-// eventType is the name of the event, or why there is none.
+// eventType is the name of the event. The error says why the record is skipped or rejected.
 func (s *scratch) eventType() (string, error) {
 	name, err := idOf("event_type", s.name)
 	switch {

@@ -76,7 +76,7 @@ func TestGroupUUIDs(t *testing.T) {
 	assert.NotEqual(t, morning.UUID, event("2024-07-01 07:18:37", "silver").UUID)
 }
 
-// A row's uuid is Amplitude's; what is none, and an $insert_id, give one of their own.
+// A row's uuid is Amplitude's. An $insert_id, and a text that is not a UUID, give one of their own.
 func TestUUIDs(t *testing.T) {
 	t.Parallel()
 	id := func(members string) string {

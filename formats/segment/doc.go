@@ -64,7 +64,7 @@
 //
 // # Identity
 //
-// The uuid is the messageId where that is a UUID, else a version 5 uuid of it; where there is none it is
+// The uuid is the messageId where that is a UUID, else a version 5 uuid of it; without a messageId it is
 // derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its own: cut history
 // and live events by time.
 //

@@ -71,6 +71,6 @@ func TestStanding(t *testing.T) {
 	assert.Equal(t, Standing{6, at.Add(2 * time.Hour), 1}, s)
 	assert.True(t, grew)
 	s, grew = s.Next(4, at.Add(3*time.Hour))
-	assert.Equal(t, Standing{4, at.Add(3 * time.Hour), 1}, s, "less than before begins anew")
+	assert.Equal(t, Standing{4, at.Add(3 * time.Hour), 1}, s, "less than before begins again")
 	assert.False(t, grew)
 }

@@ -4,6 +4,7 @@ package capturev1
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
@@ -118,20 +119,13 @@ func fate(value []byte) delivery.Fate {
 	case said.Result == "ok":
 		return delivery.Fate{Outcome: delivery.Accepted, Reason: said.Details}
 	case said.Result == "warning":
-		return delivery.Fate{Outcome: delivery.Accepted, Reason: or(said.Details, "warning")}
+		return delivery.Fate{Outcome: delivery.Accepted, Reason: cmp.Or(said.Details, "warning")}
 	case said.Result == "drop":
-		return delivery.Fate{Outcome: delivery.Refused, Reason: or(said.Details, "no_reason")}
+		return delivery.Fate{Outcome: delivery.Refused, Reason: cmp.Or(said.Details, "no_reason")}
 	case said.Result == "retry":
 		return delivery.Fate{Outcome: delivery.Again, Reason: said.Details}
 	}
 	return delivery.Fate{Outcome: delivery.Unsure, Reason: said.Result}
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 func text(value []byte) (s string) {

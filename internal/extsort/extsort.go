@@ -109,7 +109,7 @@ func (s *Sorter) open(name string) error {
 		return err
 	}
 	if err := json.Unmarshal(text, &s.state); err != nil {
-		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort anew", stateFile, err)
+		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort again", stateFile, err)
 	}
 	if s.state.Name != name {
 		return fmt.Errorf("the folder has %q, not %q: take another folder", s.state.Name, name)
@@ -120,7 +120,7 @@ func (s *Sorter) open(name string) error {
 			err = fmt.Errorf("%s has %d bytes and had %d", r.File, info.Size(), r.Bytes)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: remove the folder to sort anew", err)
+			return fmt.Errorf("%w: remove the folder to sort again", err)
 		}
 	}
 	return s.removeOthers()
@@ -329,4 +329,4 @@ func appendHeader(b []byte, key Key, size int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(size))
 }
 
-var errDamaged = errors.New("the sorted file is damaged: remove the folder to sort anew")
+var errDamaged = errors.New("the sorted file is damaged: remove the folder to sort again")

@@ -98,8 +98,8 @@ func TestDamagedFolders(t *testing.T) {
 	require.Len(t, runs, 1)
 	require.NoError(t, os.Truncate(runs[0], 5))
 	_, err = extsort.Open(dir, "pairs", 1)
-	require.ErrorContains(t, err, "remove the folder to sort anew")
+	require.ErrorContains(t, err, "remove the folder to sort again")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sorted.json"), []byte("{"), 0o600))
 	_, err = extsort.Open(dir, "pairs", 1)
-	require.ErrorContains(t, err, "remove the folder to sort anew")
+	require.ErrorContains(t, err, "remove the folder to sort again")
 }
