@@ -10,9 +10,7 @@ import (
 
 // FuzzConvert: any record gives the same events every time, however it is spaced.
 func FuzzConvert(f *testing.F) {
-	for _, line := range formattest.Lines(f, "testdata/export.jsonl") {
-		f.Add(line)
-	}
+	formattest.Seeds(f)
 	plain, full := amplitude.Format(nil), amplitude.Format(&amplitude.Options{
 		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
 	})

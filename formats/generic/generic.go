@@ -150,8 +150,7 @@ func (c *converter) check(columns []string) error {
 
 func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	ev := hogapi.Event{Name: c.EventName, UUID: c.id(record)}
-	own := make([]byte, 1, len(record)+len(record)/4)
-	own[0] = '{'
+	own := append(make([]byte, 0, len(record)+len(record)/4), '{')
 	var persons, once []byte
 	var errs []error
 	err := jsonb.Object(record, func(key, value []byte) {

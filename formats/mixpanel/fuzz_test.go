@@ -11,9 +11,7 @@ import (
 
 // FuzzConvert: any record gives the same events every time, however it is spaced.
 func FuzzConvert(f *testing.F) {
-	for _, line := range formattest.Lines(f, "testdata/export.jsonl") {
-		f.Add(line)
-	}
+	formattest.Seeds(f)
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		f.Fatal(err)

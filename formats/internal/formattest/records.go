@@ -110,9 +110,12 @@ func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 	}
 }
 
-// Seeds adds the lines of the fixtures to a fuzz target.
+// Seeds adds the lines of the fixtures to a fuzz target, and what is no record.
 func Seeds(f *testing.F) {
 	f.Helper()
+	for _, odd := range []string{"", "{", "{}", "[]", "null", `""`, "\x00"} {
+		f.Add([]byte(odd))
+	}
 	paths, err := filepath.Glob("testdata/*.jsonl")
 	require.NoError(f, err)
 	for _, path := range paths {
