@@ -3,8 +3,10 @@ package hogapi
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -43,6 +45,40 @@ func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
 	}
 	out, refusal := e.Encode(&fields)
 	return out, ev.asError(refusal)
+}
+
+// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
+// use.
+type rehearsal struct {
+	encoder  encoder
+	identity *wire.Identity
+	numbers  wire.Numbering
+}
+
+func newRehearsal(importID string, gate GateOptions, p Protocol, seed maphash.Seed) *rehearsal {
+	rules := wire.NewGate(gate.rules(rulesOf[p], time.Now))
+	return &rehearsal{
+		encoder:  encoder{Encoder: wire.NewEncoder(rules, newStamps(importID), seed)},
+		identity: wire.NewIdentity(importID, gate.ContentIDs),
+	}
+}
+
+// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
+// was skipped is neither. It must be given every event of a source, in order.
+func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
+	origin := wire.Origin(ev.origin())
+	n := r.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
+	if _, skipped := ev.skipped(); skipped {
+		return out, false, nil
+	}
+	out, refusal = r.encoder.encode(ev)
+	if refusal == nil {
+		refusal = ev.asError(r.identity.Check(ev.UUID, origin))
+	}
+	if refusal == nil {
+		refusal = ev.asError(r.identity.Assign(&out, origin, n))
+	}
+	return out, refusal == nil, refusal
 }
 
 // offered is an event on its way in. It is sent, rejected or skipped.

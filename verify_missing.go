@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"slices"
 
@@ -78,7 +79,7 @@ func (s missingSource) Unwrap() Source { return s.source }
 // end which events the source does not have.
 func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := newDerived(s.importID, s.gate, s.protocol)
+		d := newRehearsal(s.importID, s.gate, s.protocol, maphash.MakeSeed())
 		found, left := make([]bool, len(s.ids)), len(s.ids)
 		isAfter, passed := after.IsZero(), false
 		for ev, err := range s.source.Events(ctx, Position{}) {
@@ -90,7 +91,7 @@ func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 				isAfter = true
 			}
 			passed = passed || ev.Position == after
-			out, sent := d.next(&ev)
+			out, sent, _ := d.next(&ev)
 			if !sent {
 				continue
 			}

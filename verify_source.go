@@ -18,40 +18,10 @@ import (
 
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-
-// derived gives the events of a source with the uuids that an import has given them.
-type derived struct {
-	encoder  *encoder
-	identity *wire.Identity
-	numbers  wire.Numbering
-}
-
-func newDerived(importID string, gate GateOptions, p Protocol) *derived {
-	rules := gate.rules(rulesOf[p], time.Now)
-	return &derived{
-		encoder:  &encoder{Encoder: wire.NewEncoder(wire.NewGate(rules), newStamps(importID), maphash.MakeSeed())},
-		identity: wire.NewIdentity(importID, gate.ContentIDs),
-	}
-}
-
-// next is the event as it was sent, or false where the gate refuses it or it was skipped.
-func (d *derived) next(ev *Event) (out wire.Encoded, sent bool) {
-	origin := wire.Origin(ev.origin())
-	n := d.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
-	if _, skipped := ev.skipped(); skipped {
-		return out, false
-	}
-	out, refusal := d.encoder.encode(ev)
-	if refusal != nil || d.identity.Check(ev.UUID, origin) != nil || d.identity.Assign(&out, origin, n) != nil {
-		return out, false
-	}
-	return out, true
-}
 
 // sourceEvents gives the events of a source that an import with this receipt has settled.
 func sourceEvents(ctx context.Context, source Source, last Position) iter.Seq2[Event, error] {
@@ -203,7 +173,7 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 // feed gives the sorter all events of the source that were sent.
 func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 	var read, strange int64
-	d := newDerived(v.id, v.options.Gate, v.receipt.Protocol)
+	d := newRehearsal(v.id, v.options.Gate, v.receipt.Protocol, maphash.MakeSeed())
 	d.encoder.trust(v.options.Source)
 	for ev, err := range sourceEvents(ctx, v.options.Source, v.receipt.Last) {
 		if err != nil {
@@ -212,7 +182,7 @@ func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
 		if read++; read%sourceSteps == 0 {
 			v.progress(ctx, VerifyProgress{Step: "read the source", Done: read, Total: v.receipt.Read})
 		}
-		out, sent := d.next(&ev)
+		out, sent, _ := d.next(&ev)
 		if !sent || v.rejected.has(out.UUID) {
 			continue
 		}
