@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -259,7 +260,7 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
 		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
-		if p.protocol.name() == ProtocolV1 {
+		if p.protocol.Name() == ingest.NameV1 {
 			item.ID = out.UUID // capture v1 refuses a request with an id twice
 		}
 		if p.sender.Add(item) {
