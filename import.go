@@ -108,8 +108,8 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judgeBefore(t.Counts()); err != nil {
-			return nil, state.resumed.receipt(), errors.Join(err, run.files.close())
+		if err := state.limits.JudgeBefore(t.Counts()); err != nil {
+			return nil, state.resumed.receipt(), errors.Join(tooManyRejects(err), run.files.close())
 		}
 		before = state.resumed.receipt()
 	}
@@ -333,9 +333,7 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 	defer r.ticker.stop()
 	p := r.line
 	if readErr == nil { // otherwise the last record may not be whole
-		p.ledger.End()
-		p.committer.whole.Store(true)
-		p.committer.signal()
+		p.committer.SourceEnded()
 	}
 	if ctx.Err() != nil {
 		p.stop(canceledBy(ctx))

@@ -102,8 +102,8 @@ func (p *pipeline) negotiate() {
 		a, how = p.ask(request)
 		return a
 	})
-	if err == nil && p.committer.saver != nil {
-		keep := func() error { return p.committer.saver.decide(context.WithoutCancel(p.sending), Protocol(how.Name())) }
+	if err == nil && p.saver != nil {
+		keep := func() error { return p.saver.decide(context.WithoutCancel(p.sending), Protocol(how.Name())) }
 		if failed := p.core.guard(keep); failed != nil {
 			err = &StopError{Reason: StopCheckpoint, Err: failed}
 		}
