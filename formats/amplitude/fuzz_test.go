@@ -14,7 +14,9 @@ func FuzzConvert(f *testing.F) {
 	plain, full := amplitude.Format(nil), amplitude.Format(&amplitude.Options{
 		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
 	})
+	lines := formattest.Lines(f, "testdata/export.jsonl")
 	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.RequireStable(t, full, lines[0], record, lines[1])
 		formattest.RequirePure(t, plain, record)
 		formattest.RequirePure(t, full, record)
 	})

@@ -48,7 +48,11 @@ func TestForms(t *testing.T) {
 func FuzzConvert(f *testing.F) {
 	formattest.Seeds(f)
 	format := ga4.Format(&ga4.Options{Personless: true})
-	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
+	lines := formattest.Lines(f, "testdata/rows.jsonl")
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.Pure(t, format, record)
+		formattest.RequireStable(t, format, lines[0], record, lines[1])
+	})
 }
 
 func BenchmarkConvert(b *testing.B) {

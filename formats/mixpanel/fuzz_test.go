@@ -19,7 +19,9 @@ func FuzzConvert(f *testing.F) {
 	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
 		Zone: zone, DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
 	})
+	lines := formattest.Lines(f, "testdata/export.jsonl")
 	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.RequireStable(t, full, lines[0], record, lines[1])
 		formattest.RequirePure(t, plain, record)
 		formattest.RequirePure(t, full, record)
 		new(mixpanel.ZoneTest).Add(record)
