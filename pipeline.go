@@ -60,9 +60,9 @@ type pipeline struct {
 
 // stateSaver makes the settled place durable before there is room for more. An import has one.
 type stateSaver interface {
-	save(ctx context.Context, s ledger.State[Position]) error
-	decide(ctx context.Context, p Protocol) error // before the first event is sent
-	finish(ctx context.Context, s ledger.State[Position]) error
+	Save(ctx context.Context, s ledger.State[Position]) error
+	Decide(ctx context.Context, protocol string) error // before the first event is sent
+	Finish(ctx context.Context, s ledger.State[Position]) error
 }
 
 // importState is what an import adds to a Capture.
@@ -137,7 +137,7 @@ func (p *pipeline) commits(onSettled func(Position), limits commit.Limits) commi
 		Limits:  limits, TooMany: tooManyRejects, End: p.endOfSource,
 	}
 	if p.saver != nil {
-		c.Save = func(s ledger.State[Position]) error { return p.keep(p.saver.save, s) }
+		c.Save = func(s ledger.State[Position]) error { return p.keep(p.saver.Save, s) }
 	}
 	return c
 }
@@ -170,7 +170,7 @@ func (p *pipeline) endOfSource(c ledger.Counts, tooMany error) error {
 	if tooMany != nil || p.saver == nil {
 		return tooMany
 	}
-	return p.keep(p.saver.finish, p.ledger.State())
+	return p.keep(p.saver.Finish, p.ledger.State())
 }
 
 // receipt is a state of the ledger in the form of a receipt.

@@ -106,7 +106,7 @@ func (p *pipeline) negotiate() {
 		return a
 	})
 	if err == nil && p.saver != nil {
-		keep := func() error { return p.saver.decide(context.WithoutCancel(p.sending), Protocol(how.Name())) }
+		keep := func() error { return p.saver.Decide(context.WithoutCancel(p.sending), how.Name()) }
 		if failed := p.core.guard(keep); failed != nil {
 			err = &StopError{Reason: StopCheckpoint, Err: failed}
 		}
