@@ -15,8 +15,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, ga4.Format(nil), "rows.jsonl", "rows.golden.json")
-	formattest.GoldenRecords(t, ga4.Format(&ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
+	formattest.Golden(t, ga4.Format(nil), "rows.jsonl", "rows.golden.json")
+	formattest.Golden(t, ga4.Format(&ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {

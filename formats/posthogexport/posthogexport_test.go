@@ -12,8 +12,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
-	formattest.GoldenRecords(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
+	formattest.Golden(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
+	formattest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
 }
 
 func TestOptions(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
-	formattest.GoldenRecords(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
+	formattest.Golden(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
+	formattest.Golden(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
