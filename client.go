@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -200,7 +201,7 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) || mask.HasKey(segment) {
+		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
 			return &InputError{
 				Op: o.name, Field: "Path", Value: mask.UnlessKey(shown), Want: `a path below the project such as "/insights/", ` +
