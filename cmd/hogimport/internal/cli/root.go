@@ -88,7 +88,15 @@ func (a *app) begin(cmd *cobra.Command) error {
 		if f.Changed || value == "" || err != nil || isCommon(f) {
 			return
 		}
-		if bad := cmd.Flags().Set(f.Name, value); bad != nil {
+		values := []string{value}
+		if f.Value.Type() == "stringArray" { // a value a line
+			values = strings.Split(strings.TrimSpace(value), "\n")
+		}
+		for _, value := range values {
+			bad := cmd.Flags().Set(f.Name, value)
+			if bad == nil {
+				continue
+			}
 			err = usageError(fmt.Sprintf("%s: %v", variable(f), bad), "see "+cmd.CommandPath()+" --help")
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/columns"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -80,18 +81,23 @@ var vendors = map[string]vendor{
 	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
-	"json": {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
-	"csv":  {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
-	"tsv":  {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
+	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
+	"csv":     {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
+	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
+	"tsv":     {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person}), nil
 }
 
-func mappedFormat(hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
-	return func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
-		return hogapi.Format{}, usageError("--map is not there yet", "")
+func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		format, err := columns.Format(in.Map, columns.Options{Name: in.Format, Layout: layout, Zone: zone})
+		if err != nil {
+			return format, usageError(err.Error(), "see hogimport formats --help")
+		}
+		return format, nil
 	}
 }
 
@@ -131,6 +137,9 @@ func (in *input) check() error {
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
+	}
+	if len(in.Map) > 0 && !slices.Contains([]string{"json", "csv", "tsv", "generic"}, in.Format) {
+		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if _, err := in.until(); err != nil {
 		return err
