@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -84,9 +85,12 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: "complete"}
+	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: isComplete}
 	if err != nil {
 		p.Ended = endedBy(err)
+	}
+	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
+		p.Doubtful = int64(unsettled.Count - unsettled.NeverSent)
 	}
 	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
 	if err == nil && kept != nil {
@@ -107,10 +111,21 @@ func endedBy(err error) string {
 	return "stopped"
 }
 
-// hasSentNothing reports whether the last run ended by itself and the service has none of the import's events.
+// hasSentNothing reports whether the last run ended by itself and the service can have none of the import's events.
 func (s *state) hasSentNothing() bool {
 	p, found, err := s.progress()
-	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed == 0
+	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
+}
+
+// reset forgets the place and the rejects of runs that sent nothing, so that the files are read from their start. The
+// place goes first: rejects without it are only written again.
+func (s *state) reset() error {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("sorted")} {
+		if err := os.RemoveAll(name); err != nil {
+			return stateFault(s.dir, err)
+		}
+	}
+	return nil
 }
 
 // watchSorting shows how far a sorting is.
@@ -149,7 +164,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 	}
 	fmt.Fprintf(&b, "In some hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
-		fmt.Fprintf(&b, "Rejected: %s, in %s; hogimport fix --state %s\n", progress.Number(n), s.rejects(), s.dir)
+		b.WriteString(s.fixText(n))
 	}
 	return b.String()
 }

@@ -45,15 +45,15 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in projects with simplified ID merge")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
-	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// bindOrder adds the flags that change the order of events.
-func (in *input) bindOrder(cmd *cobra.Command) {
+// bindRange adds the flags that say which events are imported, and in which order.
+func (in *input) bindRange(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
 }
@@ -125,6 +125,11 @@ func (in *input) check() error {
 			return usageError(fmt.Sprintf("%s: there is no such file", path), "check the path; a pattern must match one file or more")
 		}
 	}
+	return in.checkFormat()
+}
+
+// checkFormat settles the format and checks all that depends on it.
+func (in *input) checkFormat() error {
 	if in.Format == "" && !slices.ContainsFunc(in.Files, func(path string) bool { return !isJSONLines(path) }) {
 		in.Format = "jsonl"
 	}
