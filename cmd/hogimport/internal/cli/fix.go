@@ -130,9 +130,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
 	report, err := hogapi.Check(ctx, source, &options)
 	found := sample{report: report, isAll: true, total: report.Read}
-	if report.Read > 0 {
-		found.show(a.stderr)
-	}
+	a.show(found)
 	switch {
 	case err != nil && !isTooMuch(err):
 		return err

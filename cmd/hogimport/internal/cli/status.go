@@ -112,6 +112,8 @@ const (
 	isComplete = "complete"
 	isKilled   = "killed"
 	isNotBegun = "not begun"
+
+	isInterrupted = "interrupted"
 )
 
 // stale is after how long a run that says nothing is over: it says something every two seconds.
