@@ -54,7 +54,7 @@ func command(t *testing.T, env map[string]string) (args []string) {
 	t.Helper()
 	starts := unit(t)["Service.ExecStart"]
 	require.Len(t, starts, 1)
-	for _, word := range strings.Fields(starts[0]) {
+	for word := range strings.FieldsSeq(starts[0]) {
 		if name, ok := strings.CutPrefix(word, "$"); ok && !strings.HasPrefix(name, "{") { // $NAME: its words
 			require.Contains(t, env, name)
 			args = append(args, strings.Fields(env[name])...)
