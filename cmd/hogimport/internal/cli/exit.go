@@ -216,6 +216,9 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	if isDiskFull(stop) {
 		f.code, f.todo = codeStopped, "make room on the disk, and "+resume
 	}
+	if stop.Reason == hogapi.StopWrongKey { // the text says it all
+		return f
+	}
 	if stop.Status != 0 {
 		f.text += fmt.Sprintf(" (status %d)", stop.Status)
 	}

@@ -146,7 +146,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	} else {
 		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
 	}
-	source, err := s.kept.Input.source(s.dir)
+	source, err := s.source()
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-			todo: "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples. To import the rest all the same, add --max-rejects 50% or none"}
+		return found.tooMuch(err)
 	case err != nil:
 		return filesFault(err)
 	}
