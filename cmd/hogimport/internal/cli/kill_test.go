@@ -39,7 +39,7 @@ func TestKilledTwentyTimes(t *testing.T) {
 				if kill%2 == 0 { // among its events
 					require.Eventually(t, func() bool { return server.Ledger().Len() > before }, time.Minute, time.Millisecond, "%s", &out)
 				} else {
-					time.Sleep(rand.N(80 * time.Millisecond)) //nolint:forbidigo // a kill at any time is the point
+					time.Sleep(rand.N(80 * time.Millisecond))
 				}
 				require.NoError(t, cmd.Process.Kill())
 				if err := cmd.Wait(); err != nil && server.Ledger().Unique() < len(ids) {

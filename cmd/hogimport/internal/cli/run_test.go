@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,7 @@ func TestAWrongKeyFirst(t *testing.T) {
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 2000, nil)
 	right := p.Env
-	p.Env = append(p.Env[:len(p.Env):len(p.Env)], "POSTHOG_PROJECT_API_KEY=phc_wrong")
+	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
 	r := p.Run(t, "run", "events.jsonl", "--yes")
 	require.Equal(t, 5, r.Code, r.Stderr)
 	p.Env = right

@@ -122,7 +122,7 @@ func (in *input) check() error {
 			continue
 		}
 		if _, err := os.Stat(path); err != nil {
-			return usageError(fmt.Sprintf("%s: there is no such file", path), "check the path; a pattern must match one file or more")
+			return usageError(path+": there is no such file", "check the path; a pattern must match one file or more")
 		}
 	}
 	return in.checkFormat()

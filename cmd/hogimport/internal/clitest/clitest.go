@@ -40,7 +40,7 @@ func Main(m *testing.M) int {
 func Binary(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil { //nolint:usetesting // for all tests of a package
 			return
 		}
 		built.path = filepath.Join(built.dir, "hogimport")
