@@ -58,7 +58,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 	}{
 		"no files":             {[]string{"run", "--yes"}, nil, 2, "no files are named", "name the files"},
 		"no such file":         {[]string{"run", "nothing.jsonl", "--yes"}, nil, 2, "nothing.jsonl: there is no such file", "check the path"},
-		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "give --format"},
+		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "Give --format"},
 		"another format":       {[]string{"run", "events.jsonl", "--format", "mixpannel", "--yes"}, nil, 2, `--format "mixpannel" is not known`, "mixpanel"},
 		"unknown flag":         {[]string{"run", "events.jsonl", "--yse"}, nil, 2, "unknown flag: --yse", "hogimport run --help"},
 		"unknown command":      {[]string{"rnu"}, nil, 2, `unknown command "rnu"`, "hogimport --help"},

@@ -44,7 +44,7 @@ func Binary(t testing.TB) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "hogimport")
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)
