@@ -40,11 +40,11 @@ func Main(m *testing.M) int {
 func Binary(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil { //nolint:usetesting // for all tests of a package
 			return
 		}
 		built.path = filepath.Join(built.dir, "hogimport")
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)
@@ -84,7 +84,7 @@ type Result struct {
 // Command is the program with arguments, not yet started.
 func (p *Program) Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd := exec.CommandContext(ctx, Binary(t), args...) //nolint:contextcheck // building it has the test's
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(p.Stdin)
 	return cmd
 }
