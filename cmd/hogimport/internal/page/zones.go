@@ -1,0 +1,180 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+// zoneView shows a test of the time zone.
+type zoneView struct {
+	Level   Level
+	Title   string
+	Text    string
+	Live    int64
+	Offsets []counted // the most frequent
+}
+
+// newZones is what the test has found of times that were read by the clocks of a zone; nil without a test.
+func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
+	if t == nil {
+		return nil
+	}
+	v := &zoneView{Live: t.Live}
+	for offset, n := range t.Offsets {
+		v.Offsets = append(v.Offsets, counted{Name: offsetName(offset), N: n, Of: t.Live, Width: percent(float64(n), int(max(t.Live, 1)))})
+	}
+	slices.SortFunc(v.Offsets, func(a, b counted) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name)) })
+	const most, percents = 8, 100
+	v.Offsets = v.Offsets[:min(most, len(v.Offsets))]
+	if chosen == nil {
+		chosen = time.UTC
+	}
+	fits := t.Share(chosen)
+	switch fitting := fmt.Sprintf("%.1f %% of the live events agree with the clock of Mixpanel's servers.", percents*fits); {
+	case t.Live == 0:
+		v.Level, v.Title = Warn, "The time zone could not be tested"
+		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: compare one event whose time you know."
+	case fits > 0.5:
+		v.Level, v.Title, v.Text = Good, "The times fit "+chosen.String(), fitting
+	case t.IsLocal():
+		v.Level, v.Title = Bad, "The times are local, not UTC"
+		v.Text = "Most live events are at " + v.Offsets[0].Name + " by the clock of Mixpanel's servers. "
+		if zone := bestZone(t); zone != "" {
+			v.Text += "The clocks of " + zone + " fit best: check again with --zone " + zone + ", or another zone with these clocks."
+		} else {
+			v.Text += "Give the time zone of the Mixpanel project with --zone, and check again."
+		}
+	default:
+		v.Level, v.Title = Bad, "The times do not fit "+chosen.String()
+		v.Text = "Only " + fitting + " Give the time zone of the Mixpanel project with --zone, or none for UTC, and check again."
+	}
+	return v
+}
+
+// commonZones are tried, the most populous of equal clocks first.
+var commonZones = []string{
+	"America/Los_Angeles", "America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Toronto", "America/Halifax",
+	"America/Sao_Paulo", "America/Mexico_City", "America/Bogota", "America/Argentina/Buenos_Aires", "America/Santiago",
+	"Europe/London", "Europe/Paris", "Europe/Helsinki", "Europe/Istanbul", "Europe/Moscow", "Africa/Lagos", "Africa/Cairo", "Africa/Johannesburg",
+	"Asia/Jerusalem", "Asia/Dubai", "Asia/Karachi", "Asia/Kolkata", "Asia/Dhaka", "Asia/Jakarta", "Asia/Shanghai", "Asia/Tokyo",
+	"Australia/Perth", "Australia/Brisbane", "Australia/Sydney", "Pacific/Auckland", "Pacific/Honolulu",
+}
+
+// bestZone is the zone whose clocks fit most live events, or "" where none fits nearly all.
+func bestZone(t *mixpanel.ZoneTest) (best string) {
+	most := 0.9
+	for _, name := range commonZones {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			continue
+		}
+		if fits := t.Share(zone); fits > most {
+			best, most = name, fits
+		}
+	}
+	return best
+}
+
+// offsetName is how far a time is ahead of UTC.
+func offsetName(d time.Duration) string {
+	if d == 0 {
+		return "UTC"
+	}
+	sign := "+"
+	if d < 0 {
+		sign, d = "−", -d
+	}
+	return fmt.Sprintf("UTC%s%d:%02d", sign, d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// overlap shows what the project already has in the days of the files.
+type overlap struct {
+	Level          Level
+	Title, Text    string
+	Asked          bool
+	Unit           string
+	Rows           []heldRow
+	Project, Files int64
+}
+
+type heldRow struct {
+	Period                   string
+	Project, Files           int64
+	ProjectWidth, FilesWidth string
+}
+
+func newOverlap(r formats.CheckReport, project string) *overlap {
+	if project == "" {
+		return &overlap{
+			Level: Info, Title: "The project was not asked",
+			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
+		}
+	}
+	o := &overlap{Level: Good, Asked: true, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
+	files := map[string]int64{}
+	for _, d := range r.Days {
+		files[d.Day] += d.Events
+	}
+	both := 0
+	for _, d := range r.Held {
+		o.Project += d.Project
+		if d.Project > 0 && files[d.Day] > 0 {
+			both++
+		}
+	}
+	for _, n := range files {
+		o.Files += n
+	}
+	if o.Project == 0 {
+		return o
+	}
+	o.rows(r, files)
+	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, "event", "events")+" in these days"
+	o.Text = fmt.Sprintf("On %s both the project and the files have events: a live SDK that ran in parallel, or an earlier import. "+
+		"Events of an earlier import with the same ID are stored once; all others are added.", plural(int64(both), "day", "days"))
+	if r.CutFrom != "" {
+		o.Text = "From " + r.CutFrom + " on the project has events on each day of the files. If a live SDK ran in parallel, " +
+			"import only what is before that day: --until " + r.CutFrom + "."
+	}
+	return o
+}
+
+// rows adds up by days, or by months where there are many days.
+func (o *overlap) rows(r formats.CheckReport, files map[string]int64) {
+	const mostDays = 31
+	cut := len(time.DateOnly)
+	o.Unit = "Day"
+	if len(r.Held) > mostDays {
+		cut, o.Unit = len("2006-01"), "Month"
+	}
+	rows := map[string]*heldRow{}
+	row := func(day string) *heldRow {
+		period := day[:min(cut, len(day))]
+		if rows[period] == nil {
+			rows[period] = &heldRow{Period: period}
+		}
+		return rows[period]
+	}
+	for _, d := range r.Held {
+		row(d.Day).Project += d.Project
+	}
+	for day, n := range files {
+		if period := day[:min(cut, len(day))]; rows[period] != nil {
+			rows[period].Files += n
+		}
+	}
+	highest := int64(1)
+	for _, row := range rows {
+		highest = max(highest, row.Project, row.Files)
+	}
+	for _, row := range rows {
+		row.ProjectWidth, row.FilesWidth = percent(float64(row.Project), int(highest)), percent(float64(row.Files), int(highest))
+		o.Rows = append(o.Rows, *row)
+	}
+	slices.SortFunc(o.Rows, func(a, b heldRow) int { return cmp.Compare(a.Period, b.Period) })
+}
