@@ -1,0 +1,20 @@
+module github.com/hogapi/hogapi/cmd/hogimport
+
+go 1.26.0
+
+replace github.com/hogapi/hogapi => ../../
+
+require (
+	github.com/hogapi/hogapi v0.0.0
+	github.com/spf13/cobra v1.10.2
+	github.com/spf13/pflag v1.1.0
+)
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	golang.org/x/time v0.16.0 // indirect
+)
