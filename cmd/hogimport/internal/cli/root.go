@@ -76,6 +76,7 @@ func newRoot(a *app) *cobra.Command {
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newFormatsCommand(a),
+		newCheckCommand(a),
 	}
 }
 

@@ -24,6 +24,7 @@ type Check struct {
 	Zone           *mixpanel.ZoneTest // nil: the format has no such test
 	Clock          *time.Location     // by which times were read; nil: UTC
 	Project        string             // that was asked for its events of these days; empty: none was
+	Unasked        string             // why it could not be asked, if it should have been
 	At             time.Time
 	Version        string
 	Next           []Step
@@ -32,11 +33,18 @@ type Check struct {
 // Write writes the page.
 func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
 
+// Summary is what the page says first.
+func (c Check) Summary() (Verdict, []Finding) {
+	v := c.view()
+	return v.Verdict, v.Findings
+}
+
 // checkView is what check.html shows.
 type checkView struct {
 	frame
-	Check
 
+	Report     formats.CheckReport
+	NoLimit    bool // any number of rejects is allowed
 	Chart      *chart
 	Names      []*series
 	AllNames   []counted // where there are more than in Names
@@ -81,10 +89,14 @@ type duplicates struct {
 
 func (c Check) view() checkView {
 	r := c.Report
+	var converted int64 // events, those that would be rejected too
+	for _, n := range r.IDs {
+		converted += n
+	}
 	v := checkView{
-		Check: c, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, r.Good, idForms), UUIDs: ways(r.UUIDs, r.Good, uuidOrigins),
+		Report: r, NoLimit: c.MaxRejectShare < 0, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{r.DoubleUUIDs, r.DoubleIDs, r.UUIDsPartial || r.DoublesPart},
-		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project), Paces: paces(r.Good, c.Rate),
+		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
 	}
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
@@ -112,7 +124,7 @@ func (c Check) view() checkView {
 	slices.SortStableFunc(v.Reasons, byCount)
 	slices.SortStableFunc(v.Warnings, byCount)
 	const mostKept = 60
-	v.Kept = sizes(r.Kept, r.Good)
+	v.Kept = sizes(r.Kept, converted)
 	v.KeptMore = max(0, len(v.Kept)-mostKept)
 	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
 	v.frame = frame{Kind: "Check", Subject: subject(c.Files), At: c.At, Version: c.Version, Next: c.Next}

@@ -8,9 +8,9 @@ import (
 )
 
 // findings are what a reader should know before the import, the worst first.
-func (c Check) findings(v checkView) (list []finding) {
+func (c Check) findings(v checkView) (list []Finding) {
 	r := c.Report
-	add := func(l Level, anchor, title, text string) { list = append(list, finding{l, title, text, anchor}) }
+	add := func(l Level, anchor, title, text string) { list = append(list, Finding{l, title, text, anchor}) }
 	if c.Problem != "" {
 		add(Bad, "rejects", "An import would stop", shown(c.Problem))
 	} else if r.Rejected > 0 {
@@ -30,7 +30,9 @@ func (c Check) findings(v checkView) (list []finding) {
 	if n := r.DoubleUUIDs.Count; n > 0 {
 		add(Info, "duplicates", plural(n, "event comes", "events come")+" more than once", "Copies have the same uuid, so PostHog stores them as one event.")
 	}
-	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool { return w.Name == string(hogapi.WarnUUIDConflict) })
+	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
+		return w.Name == string(hogapi.WarnUUIDConflict) || w.Name == string(hogapi.WarnLib) // the latter changes nothing
+	})
 	if n := len(warned); n > 0 {
 		add(Warn, "warnings", plural(int64(n), "warning", "warnings")+" about what PostHog does with these events",
 			"The events are sent, but some are treated in a way of their own. The most frequent: "+warned[0].Name+".")
@@ -48,14 +50,14 @@ func (c Check) findings(v checkView) (list []finding) {
 		}
 		add(Info, "events", plural(int64(len(empty)), v.Chart.Unit+" has", v.Chart.Unit+"s have")+" no events", text+": is a file missing?")
 	}
-	slices.SortStableFunc(list, func(a, b finding) int { return rank(b.Level) - rank(a.Level) })
+	slices.SortStableFunc(list, func(a, b Finding) int { return rank(b.Level) - rank(a.Level) })
 	return list
 }
 
 func rank(l Level) int { return slices.Index([]Level{Good, Info, Warn, Bad}, l) }
 
 // verdict is what all findings come to.
-func (c Check) verdict(findings []finding) verdict {
+func (c Check) verdict(findings []Finding) Verdict {
 	r := c.Report
 	bad, warn := 0, 0
 	for _, f := range findings {
@@ -70,15 +72,15 @@ func (c Check) verdict(findings []finding) verdict {
 	sent := plural(r.Good, "event", "events") + " would be sent. Nothing has been sent so far."
 	switch {
 	case r.Read == 0:
-		return verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
+		return Verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
 	case r.Good == 0:
-		return verdict{Bad, "No event can be imported", "Every record is rejected or skipped: mostly the files are of another format. Nothing has been sent."}
+		return Verdict{Bad, "No event can be imported", "Every record is rejected or skipped: mostly the files are of another format. Nothing has been sent."}
 	case bad > 0:
-		return verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. Nothing has been sent."}
+		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. Nothing has been sent."}
 	case warn > 0:
-		return verdict{Warn, "Ready, after a look at " + plural(int64(warn), "point", "points"), sent}
+		return Verdict{Warn, "Ready, after a look at " + plural(int64(warn), "point", "points"), sent}
 	}
-	return verdict{Good, "Ready to import", sent}
+	return Verdict{Good, "Ready to import", sent}
 }
 
 // reasonAdvice says what a reason means, and what to do.

@@ -31,7 +31,7 @@ var policy = func() string {
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": func(n any) string { return count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return shown(fmt.Sprint(s)) },
-	"share": share, "pretty": pretty, "moment": moment, "plural": plural,
+	"share": share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural,
 }).ParseFS(files, "*.html"))
 
 // Level says how much a finding matters.
@@ -50,16 +50,16 @@ func (l Level) Word() string {
 	return map[Level]string{Good: "OK", Info: "Note", Warn: "Look", Bad: "Problem"}[l]
 }
 
-// finding is a line at the top of a page.
-type finding struct {
+// Finding is a line at the top of a page.
+type Finding struct {
 	Level  Level
 	Title  string
 	Text   string
 	Anchor string // the section that has more
 }
 
-// verdict is what a page says first.
-type verdict struct {
+// Verdict is what a page says first.
+type Verdict struct {
 	Level Level
 	Title string
 	Text  string
@@ -77,9 +77,9 @@ type frame struct {
 	Subject  string
 	At       time.Time
 	Version  string
-	Verdict  verdict
+	Verdict  Verdict
 	Facts    []fact
-	Findings []finding
+	Findings []Finding
 	Next     []Step
 }
 

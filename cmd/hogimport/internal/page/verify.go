@@ -24,10 +24,16 @@ type Verify struct {
 // Write writes the page.
 func (p Verify) Write(w io.Writer) error { return write(w, "verify.html", p.view()) }
 
+// Verdict is what the page says first.
+func (p Verify) Verdict() Verdict { return p.verdict() }
+
 // verifyView is what verify.html shows.
 type verifyView struct {
 	frame
-	Verify
+
+	Verification *hogapi.Verification
+	Receipt      hogapi.Receipt
+	Project      string
 
 	Chart    *chart
 	Periods  []*period
@@ -51,7 +57,7 @@ const (
 )
 
 func (p Verify) view() verifyView {
-	v := verifyView{Verify: p}
+	v := verifyView{Verification: p.Verification, Receipt: p.Receipt, Project: p.Project}
 	var samples []sample
 	all := []*series{{Name: nameFound, Class: "found"}, {Name: nameLate, Class: "late"}, {Name: nameMissing, Class: "missing"}}
 	for _, c := range p.Verification.Cells {
@@ -144,43 +150,43 @@ func (verifyView) LevelOf(s hogapi.ArrivalState) Level {
 	return Info
 }
 
-func (p Verify) verdict() verdict {
+func (p Verify) verdict() Verdict {
 	v := p.Verification
 	lacking := max(0, v.Acknowledged-v.Seen)
 	switch v.State {
 	case hogapi.ArrivalComplete:
 		if v.Unfinished {
-			return verdict{Warn, "All that was sent has arrived, but the import is not finished", "Run the import to its end, then verify again."}
+			return Verdict{Warn, "All that was sent has arrived, but the import is not finished", "Run the import to its end, then verify again."}
 		}
-		return verdict{Good, "Complete: all " + count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
+		return Verdict{Good, "Complete: all " + count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
 	case hogapi.ArrivalCompleteUnsure:
-		return verdict{
+		return Verdict{
 			Warn, "All acknowledged events have arrived, unconfirmed ones are open",
 			plural(v.Unsure, "event was", "events were") + " sent without a clear answer. Verify with the source files and a day later to learn which of them are there.",
 		}
 	case hogapi.ArrivalInProgress:
-		return verdict{
+		return Verdict{
 			Info, "Still arriving: " + plural(lacking, "event is", "events are") + " not there yet",
 			"Historical events take minutes to hours. Nothing is lost so far. Verify again later.",
 		}
 	case hogapi.ArrivalMoved:
-		return verdict{
+		return Verdict{
 			Warn, plural(v.MovedEvents, "event is", "events are") + " under another day or name",
 			"They have arrived, but not as they were sent: look for a transformation in the project, or for times that PostHog changed.",
 		}
 	case hogapi.ArrivalTooMany:
-		return verdict{
+		return Verdict{
 			Bad, plural(v.ForeignEvents, "event", "events") + " more than were sent",
 			"Was the import's ID used for other data too, or is the receipt of an earlier run?",
 		}
 	case hogapi.ArrivalMissing:
-		return verdict{
+		return Verdict{
 			Bad, plural(v.MissingEvents, "event is", "events are") + " missing",
 			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.",
 		}
 	case hogapi.ArrivalUnknown:
 	}
-	return verdict{Info, "It cannot be said yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
+	return Verdict{Info, "It cannot be said yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
 }
 
 func (p Verify) facts() []fact {
@@ -209,10 +215,10 @@ func (p Verify) facts() []fact {
 	return append(list, fact{Name: "Looks", Value: count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
 }
 
-func (p Verify) findings() (list []finding) {
+func (p Verify) findings() (list []Finding) {
 	v := p.Verification
 	for _, w := range v.Warnings {
-		list = append(list, finding{
+		list = append(list, Finding{
 			Level: Warn, Title: "PostHog warns: " + shown(w.Type),
 			Text: fmt.Sprintf("%s, the last one at %s.", plural(int64(w.Count), "time", "times"), moment(w.LastSeen)),
 		})
@@ -222,13 +228,13 @@ func (p Verify) findings() (list []finding) {
 		for _, name := range v.Uncountable {
 			names = append(names, shown(name))
 		}
-		list = append(list, finding{
+		list = append(list, Finding{
 			Level: Info, Title: "Some names cannot be counted",
 			Text: "PostHog keeps events of these names elsewhere or changes them, so counts can miss them: " + strings.Join(names, ", ") + ".",
 		})
 	}
 	for _, note := range v.Notes {
-		list = append(list, finding{Level: Info, Title: "Note", Text: shown(note)})
+		list = append(list, Finding{Level: Info, Title: "Note", Text: shown(note)})
 	}
 	return list
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/hogapi/hogapi"
 )
 
 // count is a number with commas.
@@ -132,4 +134,19 @@ func span(oldest, newest time.Time) string {
 		return fmt.Sprintf("%.0f months", float64(days)/30.44)
 	}
 	return plural(days, "day", "days")
+}
+
+// Count, Share, Duration and Shown are the words of the pages, for other texts.
+func Count(n int64) string           { return count(n) }
+func Share(part, whole int64) string { return share(part, whole) }
+func Duration(hours float64) string  { return duration(hours) }
+func Shown[T ~string](text T) string { return shown(text) }
+
+// Example is where a reject is, and what is wrong with it.
+func Example[T ~string](reason T, e hogapi.CheckExample) string {
+	text := strings.TrimPrefix(e.Text, "event refused: "+string(reason)+": ")
+	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
+		text = place + " " + text
+	}
+	return shown(text)
 }

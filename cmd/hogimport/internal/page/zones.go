@@ -108,8 +108,11 @@ type heldRow struct {
 	ProjectWidth, FilesWidth string
 }
 
-func newOverlap(r formats.CheckReport, project string) *overlap {
-	if project == "" {
+func newOverlap(r formats.CheckReport, project, unasked string) *overlap {
+	switch {
+	case unasked != "":
+		return &overlap{Level: Info, Title: "The project could not be asked", Text: shown(unasked)}
+	case project == "":
 		return &overlap{
 			Level: Info, Title: "The project was not asked",
 			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",

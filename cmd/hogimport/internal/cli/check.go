@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// check is the command that reads all and sends nothing.
+type check struct {
+	*app
+
+	in      input
+	project project
+	limits  limits
+	rate    int
+	report  string
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	c := &check{app: a}
+	cmd := &cobra.Command{
+		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
+		Long: `check reads all files and sends nothing. It says what an import would send, what
+it would reject and why, and what to look at first: the time zone, duplicates,
+events that the project already has. --report writes it as one HTML page, with
+a chart of the events by month and name.
+
+No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
+POSTHOG_PROJECT_ID it also asks which of these days the project has events of.
+
+Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
+1 a file cannot be read.`,
+		Example: `  hogimport check export/*.jsonl.gz --format mixpanel --report report.html
+  hogimport check events.csv --format csv --map time=created --map event=action`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			c.in.Files = files
+			return c.run(cmd.Context())
+		},
+	}
+	c.in.bind(cmd)
+	c.limits.bind(cmd)
+	c.project.bindPersonal(cmd)
+	f := cmd.Flags()
+	f.IntVar(&c.rate, "rate", defaultRate, "events a `SECOND` that the import is to send; -1: no limit")
+	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
+	return cmd
+}
+
+const defaultRate = 1000 // as the library and the service's own importer
+
+func (c *check) run(ctx context.Context) error {
+	if err := c.in.check(); err != nil {
+		return err
+	}
+	paths, err := c.in.paths()
+	if err != nil {
+		return err
+	}
+	options := &hogapi.ImportOptions{ID: "check", Rate: c.rate, Gate: c.in.gate()}
+	if err := c.limits.apply(options); err != nil {
+		return err
+	}
+	p := page.Check{Files: c.in.Files, Rate: max(0, c.rate), MaxRejectShare: options.MaxRejectShare, At: time.Now(), Version: version()}
+	if p.MaxRejectShare == 0 {
+		const byDefault = 0.01 // of the library
+		p.MaxRejectShare = byDefault
+	}
+	checked := c.read(ctx, &p, options, paths)
+	stop, isStop := errors.AsType[*hogapi.StopError](checked)
+	if checked != nil && (!isStop || ctx.Err() != nil) {
+		return checkFault(checked)
+	}
+	if isStop {
+		p.Problem = c.tooMany(&p, options)
+	}
+	c.ask(ctx, &p)
+	p.Next = c.next(isStop || p.Report.Good == 0)
+	if err := c.write(&p); err != nil {
+		return err
+	}
+	if isStop {
+		return &fault{code: codeRejects, text: p.Problem, todo: "correct what is rejected, or allow it with --max-rejects", err: stop}
+	}
+	return nil
+}
+
+// read reads all files.
+func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportOptions, paths []string) error {
+	zone, err := time.LoadLocation(c.in.Zone)
+	if err != nil {
+		return err
+	}
+	format, err := c.in.format()
+	if err != nil {
+		return err
+	}
+	shown := c.showReading(ctx)
+	defer shown.end()
+	if format.Convert == nil { // lines that are events
+		source, err := c.in.files()
+		if err != nil {
+			return err
+		}
+		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
+		p.Report.Format, p.Report.Zone = format.Name, zone.String()
+		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
+		if c.rate > 0 {
+			p.Report.Hours = float64(p.Report.Good) / float64(c.rate) / time.Hour.Seconds()
+		}
+		return err
+	}
+	convert := c.in.cutRecords(format.Convert)
+	format.Convert = func(record []byte) ([]hogapi.Event, error) {
+		shown.records.Add(1)
+		return convert(record)
+	}
+	o := &formats.CheckOptions{Import: options, Zone: zone}
+	if c.in.Format == "mixpanel" {
+		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
+		o.Test = p.Zone
+	}
+	p.Report, err = formats.Check(ctx, format, o, paths...)
+	return err
+}
+
+// cutRecords leaves out what is at or after --until, as cut does.
+func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([]byte) ([]hogapi.Event, error) {
+	until, err := in.until()
+	if err != nil || until.IsZero() {
+		return convert
+	}
+	return func(record []byte) ([]hogapi.Event, error) {
+		events, err := convert(record)
+		if err != nil || len(events) == 0 {
+			return events, err
+		}
+		kept := events[:0]
+		for _, ev := range events {
+			if ev.Timestamp.Before(until) {
+				kept = append(kept, ev)
+			}
+		}
+		if len(kept) == 0 {
+			return nil, hogapi.Skip("at or after --until")
+		}
+		return kept, nil
+	}
+}
+
+// ask asks the project which of the days it has events of, where that is possible. What it cannot say is no error of
+// the files.
+func (c *check) ask(ctx context.Context, p *page.Check) {
+	if !c.canAsk(&c.project) || p.Report.Good == 0 {
+		return
+	}
+	client, err := c.client(&c.project, false, true)
+	if err == nil {
+		p.Report.Held, err = formats.Held(ctx, client, p.Report.CheckReport)
+	}
+	if err != nil {
+		p.Unasked = faultOf(err).text
+		c.warn("the project was not asked which days it has: " + p.Unasked)
+		return
+	}
+	p.Report.CutFrom = p.Report.Cut()
+	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
+}
+
+// tooMany says that the import would stop.
+func (c *check) tooMany(p *page.Check, o *hogapi.ImportOptions) string {
+	r := p.Report
+	limit := "--max-rejects allows " + c.limits.String()
+	if r.Good == 0 && o.MaxRejectShare >= 0 {
+		limit = "an import needs one good event at least"
+	}
+	all := r.Good + r.Rejected
+	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
+}
+
+// next are the commands that come after a check.
+func (c *check) next(failed bool) []page.Step {
+	args := commandLine(c.in)
+	if failed {
+		return []page.Step{
+			{Text: "Correct the files, the format or its options, then check again.", Command: "hogimport check " + args + " --report report.html"},
+		}
+	}
+	return []page.Step{
+		{Text: "Send 1,000 events to a test project, and compare them there.", Command: "hogimport trial " + args + " --project-key @test-project.key"},
+		{Text: "Import. The same command continues after a stop.", Command: "hogimport run " + args},
+		{Text: "Some hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
+	}
+}
+
+// write writes the page and the table.
+func (c *check) write(p *page.Check) error {
+	if c.report != "" {
+		if err := writePage(c.report, p.Write); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return json.NewEncoder(c.stdout).Encode(p.Report)
+	}
+	var b bytes.Buffer
+	checkTable(&b, p)
+	if c.report != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", c.report)
+	}
+	_, err := c.stdout.Write(b.Bytes())
+	return err
+}
+
+// writePage writes a page to a file, at once or not at all.
+func writePage(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	err := write(&b)
+	if err == nil {
+		err = durable.Replace(durable.OS{}, path, b.Bytes())
+	}
+	if err != nil {
+		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", filepath.Base(path), bareFileError(err)), err: err,
+			todo: "give a path that can be written with --report FILE"}
+	}
+	return nil
+}
