@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -26,13 +26,12 @@ type check struct {
 
 	in      input
 	project project
-	limits  limits
-	rate    int
+	limits  runFlags // of these: --rate and --max-rejects
 	report  string
 }
 
 func newCheckCommand(a *app) *cobra.Command {
-	c := &check{app: a}
+	c := &check{app: a, limits: runFlags{protocol: "auto", maxOutage: time.Minute}}
 	cmd := &cobra.Command{
 		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
 		Long: `check reads all files and sends nothing. It says what an import would send, what
@@ -53,15 +52,13 @@ Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
 		},
 	}
 	c.in.bind(cmd)
-	c.limits.bind(cmd)
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
-	f.IntVar(&c.rate, "rate", defaultRate, "events a `SECOND` that the import is to send; -1: no limit")
+	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit")
+	f.StringVar(&c.limits.rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
 	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
 	return cmd
 }
-
-const defaultRate = 1000 // as the library and the service's own importer
 
 func (c *check) run(ctx context.Context) error {
 	if err := c.in.check(); err != nil {
@@ -71,30 +68,26 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options := &hogapi.ImportOptions{ID: "check", Rate: c.rate, Gate: c.in.gate()}
-	if err := c.limits.apply(options); err != nil {
+	c.limits.input = c.in
+	options, err := c.limits.options("check")
+	if err != nil {
 		return err
 	}
-	p := page.Check{Files: c.in.Files, Rate: max(0, c.rate), MaxRejectShare: options.MaxRejectShare, At: time.Now(), Version: version()}
-	if p.MaxRejectShare == 0 {
-		const byDefault = 0.01 // of the library
-		p.MaxRejectShare = byDefault
-	}
-	checked := c.read(ctx, &p, options, paths)
-	stop, isStop := errors.AsType[*hogapi.StopError](checked)
-	if checked != nil && (!isStop || ctx.Err() != nil) {
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version()}
+	checked := c.read(ctx, &p, &options, paths)
+	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
 	}
-	if isStop {
-		p.Problem = c.tooMany(&p, options)
+	if checked != nil {
+		p.Problem = c.tooMany(&p)
 	}
-	c.ask(ctx, &p)
-	p.Next = c.next(isStop || p.Report.Good == 0)
+	c.askProject(ctx, &p)
+	p.Next = c.next(checked != nil || p.Report.Good == 0)
 	if err := c.write(&p); err != nil {
 		return err
 	}
-	if isStop {
-		return &fault{code: codeRejects, text: p.Problem, todo: "correct what is rejected, or allow it with --max-rejects", err: stop}
+	if checked != nil {
+		return &fault{code: codeRejects, text: p.Problem, todo: "correct the --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
 	}
 	return nil
 }
@@ -109,9 +102,10 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if err != nil {
 		return err
 	}
-	shown := c.showReading(ctx)
-	defer shown.end()
+	meter, records := c.meter(), int64(0)
+	defer meter.End()
 	if format.Convert == nil { // lines that are events
+		meter.Phase("checking the files")
 		source, err := c.in.files()
 		if err != nil {
 			return err
@@ -119,14 +113,17 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
-		if c.rate > 0 {
-			p.Report.Hours = float64(p.Report.Good) / float64(c.rate) / time.Hour.Seconds()
+		if p.Rate > 0 {
+			p.Report.Hours = float64(p.Report.Good) / float64(p.Rate) / time.Hour.Seconds()
 		}
 		return err
 	}
+	const often = 10_000
 	convert := c.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
-		shown.records.Add(1)
+		if records++; records%often == 0 {
+			meter.Phase("checking: " + progress.Number(records) + " records read")
+		}
 		return convert(record)
 	}
 	o := &formats.CheckOptions{Import: options, Zone: zone}
@@ -162,9 +159,9 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 	}
 }
 
-// ask asks the project which of the days it has events of, where that is possible. What it cannot say is no error of
+// askProject asks the project which of the days it has events of, where that is possible. What it cannot say is no error of
 // the files.
-func (c *check) ask(ctx context.Context, p *page.Check) {
+func (c *check) askProject(ctx context.Context, p *page.Check) {
 	if !c.canAsk(&c.project) || p.Report.Good == 0 {
 		return
 	}
@@ -181,14 +178,14 @@ func (c *check) ask(ctx context.Context, p *page.Check) {
 	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
 }
 
-// tooMany says that the import would stop.
-func (c *check) tooMany(p *page.Check, o *hogapi.ImportOptions) string {
+// tooMany says why the import would stop.
+func (c *check) tooMany(p *page.Check) string {
 	r := p.Report
-	limit := "--max-rejects allows " + c.limits.String()
-	if r.Good == 0 && o.MaxRejectShare >= 0 {
+	all := r.Good + r.Rejected
+	limit := "--max-rejects allows " + c.limits.rejects
+	if r.Good == 0 {
 		limit = "an import needs one good event at least"
 	}
-	all := r.Good + r.Rejected
 	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -16,18 +15,17 @@ import (
 // Check is what the page of a check shows.
 type Check struct {
 	Report  formats.CheckReport
-	Problem string   // why an import would not be allowed to continue, or why reading stopped; empty: it may
-	Files   []string // as they were given
-	Rate    int      // events a second; 0: unpaced
-	// MaxRejectShare is the largest share of rejects that the import would allow; negative: any.
-	MaxRejectShare float64
-	Zone           *mixpanel.ZoneTest // nil: the format has no such test
-	Clock          *time.Location     // by which times were read; nil: UTC
-	Project        string             // that was asked for its events of these days; empty: none was
-	Unasked        string             // why it could not be asked, if it should have been
-	At             time.Time
-	Version        string
-	Next           []Step
+	Problem string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
+	Files   []string           // as they were given
+	Rate    int                // events a second; 0: unpaced
+	Limit   string             // of rejects, as the user has written it: such as 1%, or none
+	Zone    *mixpanel.ZoneTest // nil: the format has no such test
+	Clock   *time.Location     // by which times were read; nil: UTC
+	Project string             // that was asked for its events of these days; empty: none was
+	Unasked string             // why it could not be asked, if it should have been
+	At      time.Time
+	Version string
+	Next    []Step
 }
 
 // Write writes the page.
@@ -44,12 +42,11 @@ type checkView struct {
 	frame
 
 	Report     formats.CheckReport
-	NoLimit    bool // any number of rejects is allowed
+	Limit      string
 	Chart      *chart
 	Names      []*series
 	AllNames   []counted // where there are more than in Names
 	Refusable  int64
-	MaxShare   string
 	Reasons    []reason
 	Skips      []counted
 	Warnings   []reason
@@ -94,7 +91,7 @@ func (c Check) view() checkView {
 		converted += n
 	}
 	v := checkView{
-		Report: r, NoLimit: c.MaxRejectShare < 0, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
+		Report: r, Limit: c.Limit, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{r.DoubleUUIDs, r.DoubleIDs, r.UUIDsPartial || r.DoublesPart},
 		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
 	}
@@ -104,7 +101,7 @@ func (c Check) view() checkView {
 	}
 	v.Names = largest(samples)
 	v.Chart = newChart(samples, v.Names)
-	v.Refusable, v.MaxShare = r.Good+r.Rejected, strconv.FormatFloat(100*c.MaxRejectShare, 'f', -1, 64)+" %"
+	v.Refusable = r.Good + r.Rejected
 	if rest := v.Names[max(0, len(v.Names)-1):]; len(rest) > 0 && rest[0].IsRest {
 		totals := map[string]int64{}
 		for _, s := range samples {

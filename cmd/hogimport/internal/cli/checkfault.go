@@ -6,59 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/hogapi/hogapi"
 )
-
-// reading says now and then that files are being read.
-type reading struct {
-	records atomic.Int64 // 0: they are not counted
-	cancel  context.CancelFunc
-	ended   sync.WaitGroup
-}
-
-const readingLine = 20 * time.Second
-
-func (a *app) showReading(ctx context.Context) *reading {
-	r := &reading{}
-	ctx, r.cancel = context.WithCancel(ctx)
-	begun := time.Now()
-	r.ended.Go(func() {
-		tick := time.NewTicker(readingLine)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			text := fmt.Sprintf("reading the files, for %v", time.Since(begun).Round(time.Second))
-			if n := r.records.Load(); n > 0 {
-				text += fmt.Sprintf(": %d records so far", n)
-			}
-			a.say(text)
-		}
-	})
-	return r
-}
-
-// end returns when nothing more is written.
-func (r *reading) end() {
-	r.cancel()
-	r.ended.Wait()
-}
-
-// say writes a line about what is happening.
-func (a *app) say(text string) {
-	if a.log == "json" {
-		a.logger().Info(text)
-		return
-	}
-	fmt.Fprintln(a.stderr, wrapped(text))
-}
 
 // warn writes what a user should know, and what is no error.
 func (a *app) warn(text string) {
