@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,6 +102,10 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	format, err := c.in.format()
 	if err != nil {
 		return err
+	}
+	if c.env("GOMEMLIMIT") == "" {
+		const enough = 44 << 20 // with the program itself 64 MiB
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(enough))
 	}
 	meter, records := c.meter(), int64(0)
 	defer meter.End()
