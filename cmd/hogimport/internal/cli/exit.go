@@ -68,13 +68,13 @@ func (a *app) exit(err error) int {
 
 // faultOf is what an error means for the user. It is the only place that knows.
 func faultOf(err error) *fault {
+	if ended, ok := errors.AsType[*importError](err); ok {
+		return ended.fault()
+	}
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
 	text := strings.TrimPrefix(err.Error(), "hogapi: ")
-	if ended, ok := errors.AsType[*importError](err); ok {
-		return ended.fault()
-	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
 		return faultOfStop(stop, false)
 	}
@@ -86,7 +86,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
 		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
-		return &fault{code: codeUsage, text: text, err: err}
+		return &fault{code: codeUsage, text: inFlags(err), err: err}
 	case strings.HasPrefix(text, "unknown command"), strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
 		return &fault{code: codeUsage, text: text, todo: "see hogimport --help", err: err}
 	}

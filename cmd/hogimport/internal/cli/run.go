@@ -144,7 +144,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.stderr, "Continuing the import %s, whose state is in %s.\n", s.kept.ID, s.dir)
+		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir)))
 	}
 	source, err := s.kept.Input.source(s.dir)
 	if err != nil {
@@ -238,7 +238,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
-		fmt.Fprintf(a.stderr, "Sending %s to %s as the import %s.\n", what, target, s.kept.ID)
+		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID)))
 	}
 	s.kept.Total, s.kept.Target = found.total, target
 	if err := os.Remove(s.rejects()); err != nil && !errors.Is(err, os.ErrNotExist) { // of runs that sent nothing

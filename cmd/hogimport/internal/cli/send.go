@@ -43,7 +43,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.Total, w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
-	return receipt, errors.Join(err, w.end(receipt, err))
+	return receipt, w.end(receipt, err)
 }
 
 // watcher passes on what an import says of itself.
@@ -77,10 +77,10 @@ func (w *watcher) update(stats hogapi.Stats) {
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
 }
 
-// end keeps the result. An import that has not begun leaves an earlier one as it is.
+// end keeps the result, and returns the error of the import. One that has not begun leaves an earlier result as it is.
 func (w *watcher) end(r hogapi.Receipt, err error) error {
 	if r.Source == "" {
-		return nil
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,12 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 	if err != nil {
 		p.Ended = endedBy(err)
 	}
-	return errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+	if err == nil && kept != nil {
+		return &fault{code: codeStopped, err: kept, text: "all was sent, but the result cannot be written: " + cause(kept).Error(),
+			todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
+	}
+	return err
 }
 
 // endedBy is why an import has ended, in a word.
@@ -129,7 +134,7 @@ func watchSorting(source hogapi.Source, meter *progress.Meter) {
 // resultText is the result of an import that is complete. What was rejected is on the last line.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The import %s is complete: %s of %s records acknowledged.\n", s.kept.ID, progress.Number(r.Acknowledged), progress.Number(r.Read))
+	fmt.Fprintln(&b, wrapped(fmt.Sprintf("Complete: %s of %s records acknowledged, as the import %s.", progress.Number(r.Acknowledged), progress.Number(r.Read), s.kept.ID)))
 	if !r.Oldest.IsZero() {
 		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}

@@ -139,11 +139,19 @@ func (s *state) lock() (io.Closer, error) {
 
 // stateFault is a state folder that cannot be written.
 func stateFault(dir string, err error) error {
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		err = cause.Err // the path is in the text
+	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
+		todo: "make room or correct the permissions, or give another folder with --state DIR"}
+}
+
+// cause is an error of the file system without the path, which the text has.
+func cause(err error) error {
+	if f, ok := errors.AsType[*fault](err); ok {
+		err = f.err
 	}
-	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, err), err: err,
-		todo: "make room or correct the permissions, or give another folder with --state DIR; nothing was sent"}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return err
 }
 
 // stateName is a name for the import of some files: of a single file its own, else that of their folder.
