@@ -78,6 +78,9 @@ func commands(a *app) []*cobra.Command {
 		newRunCommand(a),
 		newFormatsCommand(a),
 		newCheckCommand(a),
+		newVerifyCommand(a),
+		newUndoCommand(a),
+		newTrialCommand(a),
 	}
 }
 

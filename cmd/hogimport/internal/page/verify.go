@@ -238,3 +238,11 @@ func (p Verify) findings() (list []Finding) {
 	}
 	return list
 }
+
+// Worse is the worse one of two states.
+func Worse(a, b hogapi.ArrivalState) hogapi.ArrivalState {
+	if slices.Index(states, b) > slices.Index(states, a) {
+		return b
+	}
+	return a
+}
