@@ -90,6 +90,10 @@ func (c *check) run(ctx context.Context) error {
 	if checked != nil {
 		return &fault{code: codeRejects, text: p.Problem, todo: "correct the --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
 	}
+	if r := p.Report; r.Good == 0 {
+		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
+			todo: "are they the right files, and is --format right?"}
+	}
 	return nil
 }
 
@@ -181,6 +185,14 @@ func (c *check) askProject(ctx context.Context, p *page.Check) {
 	}
 	p.Report.CutFrom = p.Report.Cut()
 	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
+}
+
+// plural is a number of things.
+func plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return page.Count(n) + " " + thing + "s"
 }
 
 // tooMany says why the import would stop.

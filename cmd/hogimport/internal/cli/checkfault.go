@@ -27,7 +27,7 @@ func checkFault(err error) error {
 	if input, ok := errors.AsType[*hogapi.InputError](err); ok {
 		return &fault{code: codeUsage, text: inFlags(input), err: err}
 	}
-	text := strings.TrimPrefix(inFlags(err), "check: ")
+	text := strings.TrimPrefix(strings.TrimPrefix(inFlags(err), "check: "), "the source failed: ")
 	return &fault{code: codeOther, text: text, todo: "nothing was written; correct the file, or leave it out, and check again", err: err}
 }
 

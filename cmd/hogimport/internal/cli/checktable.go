@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
@@ -17,15 +16,13 @@ import (
 func checkTable(w io.Writer, p *page.Check) {
 	r := p.Report
 	all := r.Good + r.Rejected + r.Skipped
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, n int64) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t\n", padded(name, 16), page.Count(n), page.Share(n, all))
+		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, page.Count(n), page.Share(n, all))
 	}
 	row("read", r.Read)
 	row("would be sent", r.Good)
 	row("rejected", r.Rejected)
 	row("skipped", r.Skipped)
-	_ = table.Flush()
 	if r.Good > 0 {
 		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
 		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -96,8 +97,12 @@ func shares(counts map[int64]int64, total, most int64) map[int64]share {
 		}
 		days = some
 	}
-	// From the day with the fewest events on, each takes its part of what is left.
-	slices.SortStableFunc(days, func(a, b int64) int { return int(min(1, max(-1, counts[a]-counts[b]))) })
+	// From the day with the fewest events on, each takes its part of what is left. The last days take what remains of
+	// the divisions: among equal ones these are days of any time.
+	anyOrder := func(day int64) uint64 { return uint64(day) * 0x9E3779B97F4A7C15 }
+	slices.SortFunc(days, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(anyOrder(a), anyOrder(b)))
+	})
 	result, left := map[int64]share{}, min(most, total)
 	for i, day := range days {
 		take := min(counts[day], left/int64(len(days)-i))
@@ -140,8 +145,8 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 			day := dayOf(ev.Timestamp)
 			n := passed[day]
 			passed[day]++
-			if d := s.days[day]; d.of == 0 || n*d.take/d.of == (n+1)*d.take/d.of {
-				continue
+			if d := s.days[day]; d.of == 0 || n*d.take%d.of >= d.take {
+				continue // it takes the first event, and then others as far apart from each other
 			}
 			if ev.UUID == uuid.Nil {
 				ev.UUID = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "%s %d %d", s.id, day, n))

@@ -222,7 +222,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 			todo: "look for transformations in the settings of the test project"}
 	case result.Complete():
 		if receipt.Rejected > 0 {
-			fmt.Fprintf(t.stdout, "Rejected: %s of the sample, with their reasons in %s\n", page.Count(receipt.Rejected), s.rejects())
+			fmt.Fprintln(t.stdout, wrapped(fmt.Sprintf("Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), s.rejects())))
 		}
 		return nil
 	case result.Seen == 0:

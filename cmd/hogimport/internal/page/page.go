@@ -99,6 +99,6 @@ func write(w io.Writer, name string, view any) error {
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, visible(b.String(), true)) // whatever part of it a text has come to
 	return err
 }

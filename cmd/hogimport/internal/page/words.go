@@ -95,13 +95,16 @@ func shown[T ~string](s T) string {
 	return text
 }
 
+// Joiners belong to words of some languages, and to emoji.
+const nonJoiner, joiner = '\u200c', '\u200d'
+
 // visible replaces keys, and characters that cannot be seen or that change the order of others.
 func visible(s string, keepLines bool) string {
 	s = keys.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "ph${1}_…")
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case keepLines && (r == '\n' || r == '\t'), unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r):
+		case keepLines && (r == '\n' || r == '\t'), r == joiner, r == nonJoiner, unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
