@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,9 +33,9 @@ type runFlags struct {
 const runHelp = `Import files: check the first records, ask once, and send them.
 
 It keeps its place in a state folder, ./hogimport-state/NAME. Stopped by Ctrl-C,
-a crash or a kill, the same command continues; no event is lost, and what is sent
-twice is stored once. Ctrl-C finishes what is under way, a second one ends at
-once.`
+a crash or a kill, the same command continues; no event is lost, and what is
+sent twice is stored once. Ctrl-C finishes what is under way, a second one ends
+at once.`
 
 const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
   hogimport run --host eu --format mixpanel export/*.jsonl.gz
@@ -55,7 +55,7 @@ func newRunCommand(a *app) *cobra.Command {
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
-	r.input.bindOrder(cmd)
+	r.input.bindRange(cmd)
 	r.project.bindKey(cmd)
 	return cmd
 }
@@ -132,7 +132,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 		return err
 	}
 	if isNew && !r.isAgreed && !a.canAnswer() {
-		return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+		return noTerminal()
 	}
 	lock, err := s.lock()
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir)))
+		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
 	}
 	source, err := s.kept.Input.source(s.dir)
 	if err != nil {
@@ -180,27 +180,30 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 		asked.Files[i] = absolute(path)
 	}
 	if !isStarted(dir) {
-		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked, Begun: time.Now().UTC()}}
+		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
 			s.kept.ID = importID(paths)
 		}
-		return s, true, nil
+		return s, true, s.checkEmpty()
 	}
 	s = &state{dir: dir}
 	if _, err := s.read("import.json", &s.kept); err != nil {
 		return nil, false, err
 	}
-	if s.hasSentNothing() { // so all may be corrected
+	names := s.kept.Input.differences(&asked)
+	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
+	isAnotherID := r.importID != "" && r.importID != s.kept.ID
+	if s.hasSentNothing() && (s.isChanged || isAnotherID || !s.wasInterrupted()) { // so all may be corrected
 		s.kept.Input = asked
 		if r.importID != "" {
 			s.kept.ID = r.importID
 		}
 		return s, true, nil
 	}
-	if r.importID != "" && r.importID != s.kept.ID {
+	if isAnotherID {
 		return nil, false, usageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
 	}
-	if names := s.kept.Input.differences(&asked); names != "" {
+	if names != "" {
 		return nil, false, usageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
 			"give the same flags to continue it. To import with others, give another folder with --state DIR")
 	}
@@ -208,19 +211,26 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 	return s, false, nil
 }
 
-// agree checks a sample, shows it and asks whether to begin. The state folder then has the import.
+// agree checks a sample, shows it and asks whether to begin.
 func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
 	found, err := takeSample(ctx, &s.kept.Input, options)
-	if found.report.Read > 0 {
-		found.show(a.stderr)
-	}
+	a.show(found)
 	switch {
 	case isTooMuch(err):
 		return &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
 			todo: "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples. To import the rest all the same, add --max-rejects 50% or none"}
 	case err != nil:
-		return err
+		return filesFault(err)
 	}
+	return a.confirm(ctx, r, s, client, found)
+}
+
+func noTerminal() error {
+	return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+}
+
+// confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
+func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
 	target := hostName(client)
 	what := "the records"
 	if found.total > 0 {
@@ -230,7 +240,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 		}
 	}
 	if !r.isAgreed {
-		question := fmt.Sprintf("Send %s to %s as the import %s? This cannot be undone from here.", what, target, s.kept.ID)
+		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
 			return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
@@ -238,11 +248,11 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
-		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID)))
+		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
 	}
-	s.kept.Total, s.kept.Target = found.total, target
-	if err := os.Remove(s.rejects()); err != nil && !errors.Is(err, os.ErrNotExist) { // of runs that sent nothing
-		return stateFault(s.dir, err)
+	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
+	if err := s.reset(); err != nil {
+		return err
 	}
 	return s.save()
 }
@@ -257,4 +267,13 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	}
 	fmt.Fprint(a.stdout, resultText(s, receipt))
 	return nil
+}
+
+// filesFault is files that cannot be read.
+func filesFault(err error) error {
+	f := faultOf(err)
+	if f.code != codeOther || f.todo != "" {
+		return err
+	}
+	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
 }

@@ -90,6 +90,18 @@ func (f *firstRecords) bytes() (sum int64) {
 	return sum
 }
 
+// show writes what was found in a sample for whoever reads it.
+func (a *app) show(s sample) {
+	switch r := s.report; {
+	case r.Read == 0:
+	case a.log == "json":
+		a.logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
+			"reasons", r.Reasons, "warnings", r.Warnings, "total", s.total)
+	default:
+		s.show(a.stderr)
+	}
+}
+
 // show writes what was found, in a few lines.
 func (s sample) show(w io.Writer) {
 	r := s.report
