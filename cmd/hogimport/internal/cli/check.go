@@ -53,6 +53,7 @@ Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
 		},
 	}
 	c.in.bind(cmd)
+	c.in.bindUntil(cmd)
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit")
@@ -83,7 +84,7 @@ func (c *check) run(ctx context.Context) error {
 		p.Problem = c.tooMany(&p)
 	}
 	c.askProject(ctx, &p)
-	p.Next = c.next(checked != nil || p.Report.Good == 0)
+	p.Next = c.next(&p, checked != nil || p.Report.Good == 0)
 	if err := c.write(&p); err != nil {
 		return err
 	}
@@ -207,16 +208,20 @@ func (c *check) tooMany(p *page.Check) string {
 }
 
 // next are the commands that come after a check.
-func (c *check) next(failed bool) []page.Step {
+func (c *check) next(p *page.Check, failed bool) []page.Step {
 	args := commandLine(c.in)
 	if failed {
 		return []page.Step{
 			{Text: "Correct the files, the format or its options, then check again.", Command: "hogimport check " + args + " --report report.html"},
 		}
 	}
+	run := "hogimport run " + args
+	if p.Report.LargestJump > page.Disorder {
+		run += " --sort"
+	}
 	return []page.Step{
 		{Text: "Send 1,000 events to a test project, and compare them there.", Command: "hogimport trial " + args + " --project-key @test-project.key"},
-		{Text: "Import. The same command continues after a stop.", Command: "hogimport run " + args},
+		{Text: "Import. The same command continues after a stop.", Command: run},
 		{Text: "Some hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
 	}
 }
@@ -248,7 +253,7 @@ func writePage(path string, write func(io.Writer) error) error {
 		err = durable.Replace(durable.OS{}, path, b.Bytes())
 	}
 	if err != nil {
-		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", filepath.Base(path), bareFileError(err)), err: err,
+		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", filepath.Base(path), cause(err)), err: err,
 			todo: "give a path that can be written with --report FILE"}
 	}
 	return nil

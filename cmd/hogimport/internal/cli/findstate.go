@@ -1,13 +1,9 @@
 package cli
 
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-)
+import "path/filepath"
 
 // findState is the state folder of an import that has begun: the one given, that of some files, or the only one there is.
+// With an error about its files it is there too: they can be gone.
 func findState(dir string, files []string) (*state, error) {
 	if dir == "" && len(files) > 0 {
 		in := input{Files: files}
@@ -19,21 +15,9 @@ func findState(dir string, files []string) (*state, error) {
 			dir = named
 		}
 	}
-	if dir != "" {
-		return openState(dir)
+	dir, err := onlyState(dir)
+	if err != nil {
+		return nil, err
 	}
-	var found []string
-	entries, _ := os.ReadDir(stateRoot)
-	for _, entry := range entries {
-		if dir := filepath.Join(stateRoot, entry.Name()); isStarted(dir) {
-			found = append(found, dir)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, usageError("no import has begun in this folder: there is nothing in "+stateRoot, "give the folder of an import with --state DIR, or begin one with hogimport run")
-	case 1:
-		return openState(found[0])
-	}
-	return nil, usageError(fmt.Sprintf("there are %d imports: %s", len(found), strings.Join(found, ", ")), "say which one with --state DIR")
+	return openState(dir)
 }

@@ -54,6 +54,7 @@ said, 3 no event was taken, 5 the key or the project is wrong.`,
 		},
 	}
 	t.in.bind(cmd)
+	t.in.bindUntil(cmd)
 	t.project.bindKey(cmd)
 	t.project.bindPersonal(cmd)
 	f := cmd.Flags()

@@ -3,9 +3,13 @@ package page
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hogapi/hogapi"
 )
+
+// Disorder is how far time may run backwards in files that are as good as sorted.
+const Disorder = time.Hour
 
 // findings are what a reader should know before the import, the worst first.
 func (c Check) findings(v checkView) (list []Finding) {
@@ -37,7 +41,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "warnings", plural(int64(n), "warning", "warnings")+" about what PostHog does with these events",
 			"The events are sent, but some are treated in a way of their own. The most frequent: "+warned[0].Name+".")
 	}
-	if n := r.Backwards.Count; n > 0 {
+	if n := r.Backwards.Count; r.LargestJump > Disorder {
 		add(Info, "time", "The files are not in the order of time",
 			fmt.Sprintf("%s older than the one before. Person properties follow the order of arrival: the option --sort brings all events into order first.",
 				plural(n, "event is", "events are")))
