@@ -205,7 +205,7 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 	if result.Complete() {
 		return nil
 	}
-	f := &fault{code: codeCannot, text: "not complete: the import is " + stateWords(result)}
+	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
 	var todo []string
 	for _, step := range v.next(s, result) {
 		todo = append(todo, step.Text)
@@ -222,12 +222,14 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 
 // stateWords is the state in words.
 func stateWords(v *hogapi.Verification) string {
-	text := string(v.State)
+	text := "the import is " + string(v.State)
 	switch {
 	case v.State == hogapi.ArrivalMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
+	case v.State == hogapi.ArrivalUnknown:
+		text = "it cannot be said whether all events are there"
 	case v.Unfinished:
-		text = "not finished"
+		text = "the import is not finished"
 	}
 	return text
 }
