@@ -220,6 +220,12 @@ func look(t *testing.T, browser context.Context, url string, v view) (s shot) {
 	assert.NotContains(t, title, "hacked")
 	assert.Contains(t, title, "hogimport")
 	assert.Empty(t, run(t, tab, chromedp.Evaluate[[]string](tooWide)), "wider than the screen")
+	colors := run(t, tab, chromedp.Evaluate[[]string](`['.card', 'h1'].map(s => getComputedStyle(document.querySelector(s)))
+		.flatMap(s => [s.backgroundColor, s.color])`))
+	if v.media == "print" {
+		assert.Equal(t, []string{"rgb(255, 255, 255)", "rgb(26, 29, 35)"}, []string{colors[0], colors[1]}, "paper is white, whatever the screen is")
+		assert.Equal(t, "rgb(26, 29, 35)", colors[3])
+	}
 	s.background = run(t, tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
 	s.picture = run(t, tab, chromedp.FullScreenshot(100))
 	picture, err := png.Decode(bytes.NewReader(s.picture))

@@ -209,10 +209,15 @@ func (c *check) tooMany(p *page.Check) string {
 
 // next are the commands that come after a check.
 func (c *check) next(p *page.Check, failed bool) []page.Step {
-	args := commandLine(c.in)
-	if failed {
+	in := c.in
+	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
+	if isLocal {
+		in.Zone = page.BestZone(p.Zone)
+	}
+	args := commandLine(in)
+	if failed || isLocal {
 		return []page.Step{
-			{Text: "Correct the files, the format or its options, then check again.", Command: "hogimport check " + args + " --report report.html"},
+			{Text: "Correct the files, or the options that say how they are read. Then check again.", Command: "hogimport check " + args + " --report report.html"},
 		}
 	}
 	run := "hogimport run " + args

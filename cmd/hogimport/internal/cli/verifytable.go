@@ -40,7 +40,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		fmt.Fprintf(w, "  %s\n", id)
 	}
 	for _, note := range v.Notes {
-		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+page.Shown(note)))
+		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+page.Explained(note)))
 	}
 }
 

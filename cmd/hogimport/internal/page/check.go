@@ -206,10 +206,11 @@ func megabytes(n int64) string {
 
 // paces are how long the import takes at some paces.
 func paces(events int64, rate int) (list []counted) {
-	if events == 0 {
-		return nil
-	}
+	const secondsOfInterest = 600
 	all := []int{250, 500, 1000, 2000, 5000}
+	if events < int64(all[0]*secondsOfInterest) {
+		return nil // it is over soon at any pace
+	}
 	if rate > 0 && !slices.Contains(all, rate) {
 		all = append(all, rate)
 		slices.Sort(all)

@@ -31,7 +31,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
 			"Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them.")
 	}
-	if n := r.DoubleUUIDs.Count; n > 0 {
+	if n := r.DoubleUUIDs.Count - r.Warnings[hogapi.WarnUUIDConflict].Count; n > 0 {
 		add(Info, "duplicates", plural(n, "event comes", "events come")+" more than once", "Copies have the same uuid, so PostHog stores them as one event.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {

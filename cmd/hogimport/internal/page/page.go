@@ -31,7 +31,7 @@ var policy = func() string {
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": func(n any) string { return count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return shown(fmt.Sprint(s)) },
-	"share": share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural,
+	"share": share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "sentence": sentence, "explained": explained,
 }).ParseFS(files, "*.html"))
 
 // Level says how much a finding matters.

@@ -40,6 +40,7 @@ type verifyView struct {
 	Unit     string
 	Open     []hogapi.ArrivalCell // those that are not complete, the worst first
 	OpenMore int
+	Why      string   // of all of them, where it is one and the same reason
 	Missing  []string // uuids
 	MissMore int64
 }
@@ -96,7 +97,7 @@ func (v *verifyView) tabulate() {
 	if v.Chart == nil {
 		return
 	}
-	v.Unit = strings.ToUpper(v.Chart.Unit[:1]) + v.Chart.Unit[1:]
+	v.Unit = sentence(v.Chart.Unit)
 	for _, b := range v.Chart.Bars {
 		row := &period{Name: b.Period, Sent: b.Total}
 		for _, part := range b.Parts {
@@ -132,6 +133,9 @@ func (v *verifyView) cells() {
 	slices.SortStableFunc(v.Open, func(a, b hogapi.ArrivalCell) int {
 		return cmp.Or(cmp.Compare(slices.Index(states, b.State), slices.Index(states, a.State)), cmp.Compare(b.Missing, a.Missing))
 	})
+	if n := len(v.Open); n > 1 && !slices.ContainsFunc(v.Open, func(c hogapi.ArrivalCell) bool { return c.Reason != v.Open[0].Reason }) && v.Open[0].Reason != "" {
+		v.Why = explained(v.Open[0].Reason)
+	}
 	v.OpenMore = max(0, len(v.Open)-most)
 	v.Open = v.Open[:min(most, len(v.Open))]
 }
@@ -200,6 +204,9 @@ func (p Verify) facts() []fact {
 		found.Note = count(v.Copies) + " copies, merged later"
 	}
 	list := []fact{{Name: "Sent", Value: count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
+	if late := v.Acknowledged - v.Seen - v.MissingEvents; late > 0 {
+		list = append(list, fact{Name: "Not there yet", Value: count(late), Note: "and not called missing"})
+	}
 	if v.Unsure > 0 {
 		list = append(list, fact{Name: "Unconfirmed", Value: count(v.Unsure), Note: "sent without a clear answer", Level: Warn})
 	}
@@ -234,7 +241,7 @@ func (p Verify) findings() (list []Finding) {
 		})
 	}
 	for _, note := range v.Notes {
-		list = append(list, Finding{Level: Info, Title: "Note", Text: shown(note)})
+		list = append(list, Finding{Level: Info, Title: explained(note)})
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hogapi/hogapi"
 )
@@ -36,6 +37,28 @@ func plural(n int64, one, several string) string {
 		return "1 " + one
 	}
 	return count(n) + " " + several
+}
+
+// sentence is a text with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// libraryWords are what the library calls otherwise, and lengths of time as it writes them.
+var libraryWords = strings.NewReplacer(
+	", with Wait or the same Dir", "", "VerifyOptions.Source", "the source files", "give Source and Rejects", "verify with the source files",
+	"a Source settles it", "verifying with the source files settles it", "A Source settles it", "Verifying with the source files settles it",
+	"verify with Source, Gate and all Rejects of the import", "verify with the source files", "h0m0s", " h", "m0s", " min",
+)
+
+// explained is a text of the library as sentences for a reader of a page.
+func explained(text string) string {
+	text = sentence(libraryWords.Replace(shown(text)))
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
+		text += "."
+	}
+	return text
 }
 
 // share is a part of a whole in percent.
@@ -138,6 +161,9 @@ func span(oldest, newest time.Time) string {
 	}
 	return plural(days, "day", "days")
 }
+
+// Explained is a text of the library in the words of this program.
+func Explained(text string) string { return explained(text) }
 
 // Count, Share, Duration and Shown are the words of the pages, for other texts.
 func Count(n int64) string           { return count(n) }

@@ -44,7 +44,7 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	case t.IsLocal():
 		v.Level, v.Title = Bad, "The times are local, not UTC"
 		v.Text = "Most live events are at " + v.Offsets[0].Name + " by the clock of Mixpanel's servers. "
-		if zone := bestZone(t); zone != "" {
+		if zone := BestZone(t); zone != "" {
 			v.Text += "The clocks of " + zone + " fit best: check again with --zone " + zone + ", or another zone with these clocks."
 		} else {
 			v.Text += "Give the time zone of the Mixpanel project with --zone, and check again."
@@ -65,8 +65,8 @@ var commonZones = []string{
 	"Australia/Perth", "Australia/Brisbane", "Australia/Sydney", "Pacific/Auckland", "Pacific/Honolulu",
 }
 
-// bestZone is the zone whose clocks fit most live events, or "" where none fits nearly all.
-func bestZone(t *mixpanel.ZoneTest) (best string) {
+// BestZone is the zone whose clocks fit most live events, or "" where none fits nearly all.
+func BestZone(t *mixpanel.ZoneTest) (best string) {
 	most := 0.9
 	for _, name := range commonZones {
 		zone, err := time.LoadLocation(name)
