@@ -174,3 +174,20 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 	unfinished := page.Verify{Verification: &hogapi.Verification{State: hogapi.ArrivalComplete, Unfinished: true}}
 	assert.Equal(t, page.Warn, unfinished.Verdict().Level)
 }
+
+// What the project has is compared in the same periods as the files were counted in.
+func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
+	for _, c := range []struct{ day, title, row string }{
+		{"2024-03-01", "In 1 day both", ">2024-03-01<"}, {"2024-03", "In 1 month both", ">2024-03<"}, {"", "In 1 period both", ">all<"},
+	} {
+		check := good()
+		check.Project = "1"
+		check.Report.Days = []hogapi.CheckCount{{Day: c.day, Event: "a", Events: 77}}
+		check.Report.Held = []formats.HeldDay{{Day: "2024-03-01", Project: 3}}
+		var b bytes.Buffer
+		require.NoError(t, check.Write(&b))
+		assert.Contains(t, b.String(), c.title)
+		assert.Contains(t, b.String(), c.row)
+		assert.Contains(t, b.String(), `<td class="num">3</td><td class="num">77</td>`)
+	}
+}

@@ -42,6 +42,9 @@ func plural(n int64, one, several string) string {
 // sentence is a text with a capital letter.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 

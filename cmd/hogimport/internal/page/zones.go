@@ -29,13 +29,14 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 		v.Offsets = append(v.Offsets, counted{Name: offsetName(offset), N: n, Of: t.Live, Width: percent(float64(n), int(max(t.Live, 1)))})
 	}
 	slices.SortFunc(v.Offsets, func(a, b counted) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name)) })
-	const most, percents = 8, 100
+	const most = 8
 	v.Offsets = v.Offsets[:min(most, len(v.Offsets))]
 	if chosen == nil {
 		chosen = time.UTC
 	}
 	fits := t.Share(chosen)
-	switch fitting := fmt.Sprintf("%.1f %% of the live events agree with the clock of Mixpanel's servers.", percents*fits); {
+	fitting := share(int64(fits*float64(t.Live)+0.5), t.Live) + " of the live events agree with the clock of Mixpanel's servers."
+	switch {
 	case t.Live == 0:
 		v.Level, v.Title = Warn, "The time zone could not be tested"
 		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: compare one event whose time you know."
@@ -94,12 +95,12 @@ func offsetName(d time.Duration) string {
 
 // overlap shows what the project already has in the days of the files.
 type overlap struct {
-	Level          Level
-	Title, Text    string
-	Asked          bool
-	Unit           string
-	Rows           []heldRow
-	Project, Files int64
+	Level       Level
+	Title, Text string
+	Asked       bool
+	Unit        string // "day", "month", or none
+	Rows        []heldRow
+	Project     int64
 }
 
 type heldRow struct {
@@ -119,27 +120,16 @@ func newOverlap(r formats.CheckReport, project, unasked string) *overlap {
 		}
 	}
 	o := &overlap{Level: Good, Asked: true, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
-	files := map[string]int64{}
-	for _, d := range r.Days {
-		files[d.Day] += d.Events
-	}
-	both := 0
 	for _, d := range r.Held {
 		o.Project += d.Project
-		if d.Project > 0 && files[d.Day] > 0 {
-			both++
-		}
-	}
-	for _, n := range files {
-		o.Files += n
 	}
 	if o.Project == 0 {
 		return o
 	}
-	o.rows(r, files)
+	both := o.rows(r)
 	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, "event", "events")+" in these days"
-	o.Text = fmt.Sprintf("On %s both the project and the files have events: a live SDK that ran in parallel, or an earlier import. "+
-		"Events of an earlier import with the same ID are stored once; all others are added.", plural(int64(both), "day", "days"))
+	o.Text = "In " + both + " both the project and the files have events: of a live SDK that ran in parallel, or of an earlier import. " +
+		"Events of an earlier import with the same ID are stored once; all others are added."
 	if r.CutFrom != "" {
 		o.Text = "From " + r.CutFrom + " on the project has events on each day of the files. If a live SDK ran in parallel, " +
 			"import only what is before that day: --until " + r.CutFrom + "."
@@ -147,30 +137,41 @@ func newOverlap(r formats.CheckReport, project, unasked string) *overlap {
 	return o
 }
 
-// rows adds up by days, or by months where there are many days.
-func (o *overlap) rows(r formats.CheckReport, files map[string]int64) {
+// rows adds up by days, or by months where there are many days, or where the report has counted by months. It returns
+// in how many of them both the project and the files have events.
+func (o *overlap) rows(r formats.CheckReport) (both string) {
 	const mostDays = 31
 	cut := len(time.DateOnly)
-	o.Unit = "Day"
 	if len(r.Held) > mostDays {
-		cut, o.Unit = len("2006-01"), "Month"
+		cut = len("2006-01")
 	}
+	for _, d := range r.Days {
+		cut = min(cut, len(d.Day))
+	}
+	o.Unit = map[int]string{len(time.DateOnly): "day", len("2006-01"): "month"}[cut]
 	rows := map[string]*heldRow{}
 	row := func(day string) *heldRow {
 		period := day[:min(cut, len(day))]
 		if rows[period] == nil {
-			rows[period] = &heldRow{Period: period}
+			rows[period] = &heldRow{Period: cmp.Or(period, "all")}
 		}
 		return rows[period]
 	}
 	for _, d := range r.Held {
 		row(d.Day).Project += d.Project
 	}
-	for day, n := range files {
-		if period := day[:min(cut, len(day))]; rows[period] != nil {
-			rows[period].Files += n
+	for _, d := range r.Days {
+		if period := d.Day[:min(cut, len(d.Day))]; rows[period] != nil {
+			rows[period].Files += d.Events
 		}
 	}
+	var n int64
+	for _, row := range rows {
+		if row.Project > 0 && row.Files > 0 {
+			n++
+		}
+	}
+	both = plural(n, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
 	highest := int64(1)
 	for _, row := range rows {
 		highest = max(highest, row.Project, row.Files)
@@ -180,4 +181,5 @@ func (o *overlap) rows(r formats.CheckReport, files map[string]int64) {
 		o.Rows = append(o.Rows, *row)
 	}
 	slices.SortFunc(o.Rows, func(a, b heldRow) int { return cmp.Compare(a.Period, b.Period) })
+	return both
 }
