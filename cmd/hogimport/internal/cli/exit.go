@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,8 +55,7 @@ func (a *app) exit(err error) int {
 	}
 	f := faultOf(err)
 	if a.log == "json" {
-		line, _ := json.Marshal(map[string]any{"level": "ERROR", "msg": f.text, "todo": f.todo, "exit": f.code})
-		fmt.Fprintf(a.stderr, "%s\n", line)
+		a.logger().Error(f.text, "todo", f.todo, "exit", int(f.code))
 		return int(f.code)
 	}
 	fmt.Fprintln(a.stderr, wrapped("hogimport: "+f.text))
@@ -138,13 +136,15 @@ func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 	another := "give other files or another project a state folder of their own, with --state DIR"
 	switch {
 	case strings.Contains(unfit.Field, "begun with the source"):
-		f.text = fmt.Sprintf("%s belongs to an import of other files: %s", e.state.dir, unfit.Value)
-		f.todo = "give the files and the order that it began with; " + another
+		f.text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
+		f.todo = "give the files that it began with, unchanged and in the same order; " + another
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
 		f.todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):
 		f.code = codeOther
-		f.todo = "bring back a copy of " + e.state.checkpoint() + "; see the state folder " + e.state.dir
+		f.text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
+		f.todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
+			e.state.kept.ID + ", so that events keep their uuids"
 	}
 	return f
 }
@@ -215,6 +215,9 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	}
 	if isDiskFull(stop) {
 		f.code, f.todo = codeStopped, "make room on the disk, and "+resume
+	}
+	if stop.Reason == hogapi.StopWrongKey { // the text says it all
+		return f
 	}
 	if stop.Status != 0 {
 		f.text += fmt.Sprintf(" (status %d)", stop.Status)

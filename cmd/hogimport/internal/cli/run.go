@@ -146,7 +146,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	} else {
 		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
 	}
-	source, err := s.kept.Input.source(s.dir)
+	source, err := s.source()
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-			todo: "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples. To import the rest all the same, add --max-rejects 50% or none"}
+		return found.tooMuch(&s.kept.Input, err)
 	case err != nil:
 		return filesFault(err)
 	}
@@ -259,11 +258,18 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 
 // report writes the result of an import, and makes the error of the command.
 func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
+	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
 	if err != nil {
-		return &importError{err: err, state: s, receipt: receipt}
+		ended := &importError{err: err, state: s, receipt: receipt}
+		if a.json {
+			f := faultOf(ended)
+			result["error"], result["todo"], result["exit"] = f.text, f.todo, f.code
+			_ = json.NewEncoder(a.stdout).Encode(result) // the error of the import matters more
+		}
+		return ended
 	}
 	if a.json {
-		return json.NewEncoder(a.stdout).Encode(map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt})
+		return json.NewEncoder(a.stdout).Encode(result)
 	}
 	fmt.Fprint(a.stdout, resultText(s, receipt))
 	return nil

@@ -38,6 +38,7 @@ type Meter struct {
 	hasBar   bool // the bar is on the screen
 	last     hogapi.Stats
 	hasStats bool
+	shown    string // the last line
 }
 
 // New makes a meter. The width of a terminal is asked for each time that a bar is drawn.
@@ -48,6 +49,7 @@ func New(out io.Writer, form Form, width func() int, now func() time.Time) *Mete
 const (
 	barInterval  = 400 * time.Millisecond
 	lineInterval = time.Minute
+	waitInterval = 5 * time.Second // before a line says that a wait has begun, or is over
 )
 
 // Update shows a snapshot. It is meant for ImportOptions.OnProgress.
@@ -112,7 +114,10 @@ func (m *Meter) show(must bool) {
 		return // there is nothing to say yet
 	}
 	waits := m.last.LastError != nil
-	if !must && !first && waits == m.waits && now.Sub(m.written) < interval {
+	if waits != m.waits {
+		interval = min(interval, waitInterval)
+	}
+	if !must && !first && now.Sub(m.written) < interval {
 		return
 	}
 	m.written, m.waits = now, waits
@@ -121,9 +126,15 @@ func (m *Meter) show(must bool) {
 		fmt.Fprintf(m.out, "\r%s\x1b[K", cut(m.Line(max(m.width(), 40)-1), max(m.width(), 40)-1))
 		m.hasBar = true
 	case JSON:
-		m.log.Info("progress", m.fields()...)
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			m.log.Info("progress", m.fields()...)
+		}
 	default:
-		fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), m.Line(0))
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), line)
+		}
 	}
 }
 
