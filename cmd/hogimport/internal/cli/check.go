@@ -89,11 +89,11 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	if checked != nil {
-		return &fault{code: codeRejects, text: p.Problem, todo: "correct the --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
+		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
 		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
-			todo: "are they the right files, and is --format right?"}
+			todo: c.advice(&p) + "Are they the right files, and is --format right?"}
 	}
 	return nil
 }
@@ -186,6 +186,14 @@ func (c *check) askProject(ctx context.Context, p *page.Check) {
 	}
 	p.Report.CutFrom = p.Report.Cut()
 	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
+}
+
+// advice is what the files look like, where nothing in them is good.
+func (c *check) advice(p *page.Check) string {
+	if p.Report.Good > 0 {
+		return ""
+	}
+	return c.in.looksLike()
 }
 
 // plural is a number of things.

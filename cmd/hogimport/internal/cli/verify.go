@@ -122,10 +122,7 @@ func (v *verify) source(s *state) (hogapi.Source, error) {
 		v.warn("the files of the import cannot be read, so missing events can be counted, and not named: " + faultOf(err).text)
 		return nil, nil
 	}
-	if s.kept.Rejects != "" {
-		return s.rejectSource()
-	}
-	return s.kept.Input.source(s.dir)
+	return s.source()
 }
 
 // look compares.
