@@ -169,7 +169,7 @@ func TestTheReportsInABrowser(t *testing.T) {
 		backgrounds := map[string]string{}
 		for _, v := range views {
 			t.Run(name+"/"+v.name, func(t *testing.T) {
-				shot := look(t, browser, "file://"+path, v)
+				shot := look(browser, t, "file://"+path, v)
 				backgrounds[v.name] = shot.background
 				require.NoError(t, os.WriteFile(filepath.Join(keep, name+"-"+v.name+".png"), shot.picture, 0o600))
 				if shot.pdf != nil {
@@ -189,7 +189,7 @@ type shot struct {
 }
 
 // look opens a page in a tab of its own, and demands that all is well.
-func look(t *testing.T, browser context.Context, url string, v view) (s shot) {
+func look(browser context.Context, t *testing.T, url string, v view) (s shot) {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(browser)
 	defer closeTab()
@@ -216,23 +216,23 @@ func look(t *testing.T, browser context.Context, url string, v view) (s shot) {
 		}),
 		chromedp.Navigate(url),
 	)
-	title := run(t, tab, chromedp.Title())
+	title := run(tab, t, chromedp.Title())
 	assert.NotContains(t, title, "hacked")
 	assert.Contains(t, title, "hogimport")
-	assert.Empty(t, run(t, tab, chromedp.Evaluate[[]string](tooWide)), "wider than the screen")
-	colors := run(t, tab, chromedp.Evaluate[[]string](`['.card', 'h1'].map(s => getComputedStyle(document.querySelector(s)))
+	assert.Empty(t, run(tab, t, chromedp.Evaluate[[]string](tooWide)), "wider than the screen")
+	colors := run(tab, t, chromedp.Evaluate[[]string](`['.card', 'h1'].map(s => getComputedStyle(document.querySelector(s)))
 		.flatMap(s => [s.backgroundColor, s.color])`))
 	if v.media == "print" {
 		assert.Equal(t, []string{"rgb(255, 255, 255)", "rgb(26, 29, 35)"}, []string{colors[0], colors[1]}, "paper is white, whatever the screen is")
 		assert.Equal(t, "rgb(26, 29, 35)", colors[3])
 	}
-	s.background = run(t, tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
-	s.picture = run(t, tab, chromedp.FullScreenshot(100))
+	s.background = run(tab, t, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+	s.picture = run(tab, t, chromedp.FullScreenshot(100))
 	picture, err := png.Decode(bytes.NewReader(s.picture))
 	require.NoError(t, err)
 	assert.EqualValues(t, v.width, picture.Bounds().Dx(), "no wider than the screen")
 	if v.media == "print" {
-		s.pdf = run(t, tab, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPrintBackground()))
+		s.pdf = run(tab, t, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPrintBackground()))
 		sheets := len(regexp.MustCompile(`/Type /Page\b[^s]`).FindAll(s.pdf, -1))
 		assert.Positive(t, sheets)
 		assert.Less(t, sheets, 16)
@@ -257,12 +257,12 @@ func look(t *testing.T, browser context.Context, url string, v view) (s shot) {
 		assert.Equal(t, url, request.Request.URL, "the page itself is all that is loaded")
 	}
 	if v.name == "light" {
-		assert.Equal(t, "img-src", run(t, tab, chromedp.Evaluate[string](loadImage, chromedp.EvalAwaitPromise)), "the page's policy refuses what it has not itself")
+		assert.Equal(t, "img-src", run(tab, t, chromedp.Evaluate[string](loadImage, chromedp.EvalAwaitPromise)), "the page's policy refuses what it has not itself")
 	}
 	return s
 }
 
-func run[T any](t *testing.T, tab context.Context, action chromedp.Action[T]) T {
+func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T {
 	t.Helper()
 	result, err := chromedp.Run(tab, action)
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
 }
 
 func (c *check) run(ctx context.Context) error {
-	if err := c.in.check(); err != nil {
+	if err := c.in.check(); err != nil { //nolint:contextcheck // advice reads one record
 		return err
 	}
 	paths, err := c.in.paths()
@@ -89,11 +89,11 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	if checked != nil {
-		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
+		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked} //nolint:contextcheck // advice reads one record
 	}
 	if r := p.Report; r.Good == 0 {
 		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
-			todo: c.advice(&p) + "Are they the right files, and is --format right?"}
+			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (t *trial) run(ctx context.Context) error {
 	if t.events < 1 || t.events > most {
 		return usageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
 	}
-	if err := t.in.check(); err != nil {
+	if err := t.in.check(); err != nil { //nolint:contextcheck // advice reads one record
 		return err
 	}
 	if err := t.otherProject(ctx); err != nil {

@@ -101,11 +101,8 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 			return rows, failed
 		}
 		rows[i].Stored = &storedEvent{fmt.Sprint(row[1]), fmt.Sprint(row[2]), at}
-		switch properties := row[4].(type) {
-		case string:
+		if properties, isText := row[4].(string); isText && json.Valid([]byte(properties)) {
 			rows[i].Properties = json.RawMessage(properties)
-		case map[string]any:
-			rows[i].Properties, _ = json.Marshal(properties)
 		}
 	}
 	return rows, err

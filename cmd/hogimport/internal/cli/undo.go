@@ -72,7 +72,7 @@ type deletion struct {
 func (u *undo) run(ctx context.Context) error {
 	request := hogapi.DataDeletionRequest{ImportID: u.importID}
 	if u.importID == "" {
-		s, err := findState(u.state, nil)
+		s, err := findState(u.state, nil) //nolint:contextcheck // advice reads one record
 		if s == nil {
 			return err
 		}
@@ -175,10 +175,10 @@ func (u *undo) done(d deletion) error {
 		hogapi.DataDeletionStatusFailed:     "It has failed: ask PostHog's support, with the id of the request.",
 	}[d.Request.Status]
 	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), wrapped(text))
-	switch d.Request.Status {
-	case hogapi.DataDeletionStatusFailed:
+	if d.Request.Status == hogapi.DataDeletionStatusFailed {
 		return &fault{code: codeOther, text: "the deletion has failed", todo: "ask PostHog's support, with the id of the request"}
-	case hogapi.DataDeletionStatusCompleted:
+	}
+	if d.Request.Status == hogapi.DataDeletionStatusCompleted {
 		if d.Events > 0 {
 			return &fault{code: codeCannot, text: page.Count(d.Events) + " events are there although the deletion is completed: they arrived later, or were imported again",
 				todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -65,7 +66,7 @@ said, 5 the key or the project is wrong.`,
 }
 
 func (v *verify) run(ctx context.Context, files []string) error {
-	s, err := v.openState(files)
+	s, err := v.openState(files) //nolint:contextcheck // advice reads one record
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	source, err := v.source(s)
+	source, err := v.source(s) //nolint:contextcheck // advice reads one record
 	if err != nil {
 		return err
 	}
@@ -268,5 +269,5 @@ func digest(v *hogapi.Verification) string {
 	for _, id := range v.MissingIDs { // sorted
 		hash.Write(id[:])
 	}
-	return fmt.Sprintf("%x", hash.Sum(nil)[:4])
+	return hex.EncodeToString(hash.Sum(nil)[:4])
 }

@@ -215,7 +215,7 @@ func short(n int64) string {
 			return fmt.Sprintf("%.4g%s", float64(n)/float64(u.of), u.name)
 		}
 	}
-	return count(n)
+	return Count(n)
 }
 
 // largest are the series of the names that have most, and one of all others.

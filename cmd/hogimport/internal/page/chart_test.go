@@ -118,11 +118,11 @@ func TestLabelsDoNotTouch(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	assert.Equal(t, []string{"0", "999", "1,000", "−12,345", "9,223,372,036,854,775,807"},
-		[]string{count(int64(0)), count(int64(999)), count(int64(1000)), count(int64(-12345)), count(int64(math.MaxInt64))})
+		[]string{Count(int64(0)), Count(int64(999)), Count(int64(1000)), Count(int64(-12345)), Count(int64(math.MaxInt64))})
 	assert.Equal(t, []string{"0 %", "< 0.1 %", "5.0 %", "33 %", "> 99.9 %", "100 %", "0 %"},
-		[]string{share(0, 10), share(1, 100_000), share(5, 100), share(1, 3), share(99_999, 100_000), share(7, 7), share(0, 0)})
+		[]string{Share(0, 10), Share(1, 100_000), Share(5, 100), Share(1, 3), Share(99_999, 100_000), Share(7, 7), Share(0, 0)})
 	assert.Equal(t, []string{"less than a minute", "3 min", "2 h 30 min", "4 days 4 h"},
-		[]string{duration(0.001), duration(0.05), duration(2.5), duration(100)})
+		[]string{Duration(0.001), Duration(0.05), Duration(2.5), Duration(100)})
 	assert.Equal(t, "UTC−7:00", offsetName(-7*time.Hour))
 	assert.Equal(t, "UTC+5:30", offsetName(330*time.Minute))
 }

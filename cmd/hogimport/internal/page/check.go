@@ -136,9 +136,9 @@ func subject(files []string) string {
 	case 0:
 		return ""
 	case 1:
-		return shown(files[0])
+		return Shown(files[0])
 	}
-	return shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
+	return Shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
 }
 
 // sizes are counts, the largest first.
@@ -173,7 +173,7 @@ var uuidOrigins = map[string]string{
 
 func (c Check) facts() []fact {
 	r := c.Report
-	rejected := fact{Name: "Would be rejected", Value: count(r.Rejected), Note: share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: Good}
+	rejected := fact{Name: "Would be rejected", Value: Count(r.Rejected), Note: Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: Good}
 	switch {
 	case c.Problem != "" && r.Rejected > 0:
 		rejected.Level = Bad
@@ -181,17 +181,17 @@ func (c Check) facts() []fact {
 		rejected.Level = Warn
 	}
 	list := []fact{
-		{Name: "Records read", Value: count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
-		{Name: "Would be sent", Value: count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
+		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
+		{Name: "Would be sent", Value: Count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
 		rejected,
-		{Name: "Would be skipped", Value: count(r.Skipped), Note: "left out on purpose"},
-		{Name: "Persons", Value: "≈ " + count(r.Persons), Note: "different ids, within 2 %"},
+		{Name: "Would be skipped", Value: Count(r.Skipped), Note: "left out on purpose"},
+		{Name: "Persons", Value: "≈ " + Count(r.Persons), Note: "different ids, within 2 %"},
 	}
 	if r.Good > 0 {
 		list = append(list, fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
 	}
 	if r.Hours > 0 {
-		list = append(list, fact{Name: "Import takes", Value: duration(r.Hours), Note: "at " + count(c.Rate) + " events a second"})
+		list = append(list, fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + Count(c.Rate) + " events a second"})
 	}
 	return list
 }
@@ -199,9 +199,9 @@ func (c Check) facts() []fact {
 func megabytes(n int64) string {
 	const mega = 1e6
 	if n < mega {
-		return count((n+999)/1000) + " kB"
+		return Count((n+999)/1000) + " kB"
 	}
-	return count(int64(float64(n)/mega+0.5)) + " MB"
+	return Count(int64(float64(n)/mega+0.5)) + " MB"
 }
 
 // paces are how long the import takes at some paces.
@@ -216,7 +216,7 @@ func paces(events int64, rate int) (list []counted) {
 		slices.Sort(all)
 	}
 	for _, r := range all {
-		p := counted{Name: duration(float64(events) / float64(r) / 3600), N: int64(r)}
+		p := counted{Name: Duration(float64(events) / float64(r) / 3600), N: int64(r)}
 		if r == rate {
 			p.Note = "chosen"
 		}

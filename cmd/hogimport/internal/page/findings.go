@@ -16,10 +16,10 @@ func (c Check) findings(v checkView) (list []Finding) {
 	r := c.Report
 	add := func(l Level, anchor, title, text string) { list = append(list, Finding{l, title, text, anchor}) }
 	if c.Problem != "" {
-		add(Bad, "rejects", "An import would stop", shown(c.Problem))
+		add(Bad, "rejects", "An import would stop", Shown(c.Problem))
 	} else if r.Rejected > 0 {
 		add(Warn, "rejects", plural(r.Rejected, "event", "events")+" would be rejected",
-			share(r.Rejected, r.Good+r.Rejected)+" of the events. They go to a file with their reasons, from which they can be corrected and sent.")
+			Share(r.Rejected, r.Good+r.Rejected)+" of the events. They go to a file with their reasons, from which they can be corrected and sent.")
 	}
 	if z := v.Zones; z != nil && z.Level != Info {
 		add(z.Level, "zone", z.Title, z.Text)
@@ -43,8 +43,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 	}
 	if n := r.Backwards.Count; r.LargestJump > Disorder {
 		add(Info, "time", "The files are not in the order of time",
-			fmt.Sprintf("%s older than the one before. Person properties follow the order of arrival: the option --sort brings all events into order first.",
-				plural(n, "event is", "events are")))
+			plural(n, "event is", "events are")+" older than the one before. Person properties follow the order of arrival: the option --sort brings all events into order first.")
 	}
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty

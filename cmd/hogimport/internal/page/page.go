@@ -30,8 +30,8 @@ var policy = func() string {
 }()
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"count": func(n any) string { return count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return shown(fmt.Sprint(s)) },
-	"share": share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "sentence": sentence, "explained": explained,
+	"count": func(n any) string { return Count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return Shown(fmt.Sprint(s)) },
+	"share": Share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "sentence": sentence, "explained": Explained,
 }).ParseFS(files, "*.html"))
 
 // Level says how much a finding matters.
@@ -90,7 +90,7 @@ type Step struct {
 }
 
 // CSS and Policy are for the template.
-func (frame) CSS() template.CSS { return template.CSS(style) } //nolint:gosec // it is embedded
+func (frame) CSS() template.CSS { return template.CSS(style) }
 func (frame) Policy() string    { return policy }
 
 // write writes a page in one piece: nothing of one that fails.

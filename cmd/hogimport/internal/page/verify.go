@@ -78,7 +78,7 @@ func (p Verify) view() verifyView {
 	}
 	v.MissMore = p.Verification.MissingEvents - int64(len(v.Missing))
 	v.frame = frame{
-		Kind: "Verification", Subject: "import " + shown(p.Verification.ID), At: p.At, Version: p.Version, Next: p.Next,
+		Kind: "Verification", Subject: "import " + Shown(p.Verification.ID), At: p.At, Version: p.Version, Next: p.Next,
 		Verdict: p.verdict(), Facts: p.facts(), Findings: p.findings(),
 	}
 	return v
@@ -134,7 +134,7 @@ func (v *verifyView) cells() {
 		return cmp.Or(cmp.Compare(slices.Index(states, b.State), slices.Index(states, a.State)), cmp.Compare(b.Missing, a.Missing))
 	})
 	if n := len(v.Open); n > 1 && !slices.ContainsFunc(v.Open, func(c hogapi.ArrivalCell) bool { return c.Reason != v.Open[0].Reason }) && v.Open[0].Reason != "" {
-		v.Why = explained(v.Open[0].Reason)
+		v.Why = Explained(v.Open[0].Reason)
 	}
 	v.OpenMore = max(0, len(v.Open)-most)
 	v.Open = v.Open[:min(most, len(v.Open))]
@@ -162,7 +162,7 @@ func (p Verify) verdict() Verdict {
 		if v.Unfinished {
 			return Verdict{Warn, "All that was sent has arrived, but the import is not finished", "Run the import to its end, then verify again."}
 		}
-		return Verdict{Good, "Complete: all " + count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
+		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
 	case hogapi.ArrivalCompleteUnsure:
 		return Verdict{
 			Warn, "All acknowledged events have arrived, unconfirmed ones are open",
@@ -195,45 +195,45 @@ func (p Verify) verdict() Verdict {
 
 func (p Verify) facts() []fact {
 	v := p.Verification
-	missing := fact{Name: "Missing", Value: count(v.MissingEvents), Note: "can no longer arrive", Level: Good}
+	missing := fact{Name: "Missing", Value: Count(v.MissingEvents), Note: "can no longer arrive", Level: Good}
 	if v.MissingEvents > 0 {
 		missing.Level = Bad
 	}
-	found := fact{Name: "Found", Value: count(v.Seen), Note: share(min(v.Seen, v.Acknowledged), v.Acknowledged) + " of the sent events"}
+	found := fact{Name: "Found", Value: Count(v.Seen), Note: Share(min(v.Seen, v.Acknowledged), v.Acknowledged) + " of the sent events"}
 	if v.Copies > v.Seen {
-		found.Note = count(v.Copies) + " copies, merged later"
+		found.Note = Count(v.Copies) + " copies, merged later"
 	}
-	list := []fact{{Name: "Sent", Value: count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
+	list := []fact{{Name: "Sent", Value: Count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
 	if late := v.Acknowledged - v.Seen - v.MissingEvents; late > 0 {
-		list = append(list, fact{Name: "Not there yet", Value: count(late), Note: "and not called missing"})
+		list = append(list, fact{Name: "Not there yet", Value: Count(late), Note: "and not called missing"})
 	}
 	if v.Unsure > 0 {
-		list = append(list, fact{Name: "Unconfirmed", Value: count(v.Unsure), Note: "sent without a clear answer", Level: Warn})
+		list = append(list, fact{Name: "Unconfirmed", Value: Count(v.Unsure), Note: "sent without a clear answer", Level: Warn})
 	}
 	if v.MovedEvents > 0 {
-		list = append(list, fact{Name: "Moved", Value: count(v.MovedEvents), Note: "under another day or name", Level: Warn})
+		list = append(list, fact{Name: "Moved", Value: Count(v.MovedEvents), Note: "under another day or name", Level: Warn})
 	}
 	if v.ForeignEvents > 0 {
-		list = append(list, fact{Name: "Too many", Value: count(v.ForeignEvents), Note: "not of this import", Level: Bad})
+		list = append(list, fact{Name: "Too many", Value: Count(v.ForeignEvents), Note: "not of this import", Level: Bad})
 	}
 	if p.Receipt.Rejected > 0 {
-		list = append(list, fact{Name: "Rejected", Value: count(p.Receipt.Rejected), Note: "never sent: see the reject file", Level: Warn})
+		list = append(list, fact{Name: "Rejected", Value: Count(p.Receipt.Rejected), Note: "never sent: see the reject file", Level: Warn})
 	}
-	return append(list, fact{Name: "Looks", Value: count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
+	return append(list, fact{Name: "Looks", Value: Count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
 }
 
 func (p Verify) findings() (list []Finding) {
 	v := p.Verification
 	for _, w := range v.Warnings {
 		list = append(list, Finding{
-			Level: Warn, Title: "PostHog warns: " + shown(w.Type),
-			Text: fmt.Sprintf("%s, the last one at %s.", plural(int64(w.Count), "time", "times"), moment(w.LastSeen)),
+			Level: Warn, Title: "PostHog warns: " + Shown(w.Type),
+			Text: fmt.Sprintf("%s, the last one at %s.", plural(w.Count, "time", "times"), moment(w.LastSeen)),
 		})
 	}
 	if len(v.Uncountable) > 0 {
 		var names []string
 		for _, name := range v.Uncountable {
-			names = append(names, shown(name))
+			names = append(names, Shown(name))
 		}
 		list = append(list, Finding{
 			Level: Info, Title: "Some names cannot be counted",
@@ -241,7 +241,7 @@ func (p Verify) findings() (list []Finding) {
 		})
 	}
 	for _, note := range v.Notes {
-		list = append(list, Finding{Level: Info, Title: explained(note)})
+		list = append(list, Finding{Level: Info, Title: Explained(note)})
 	}
 	return list
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// count is a number with commas.
-func count[T int | int64](n T) string {
+// Count is a number with commas.
+func Count[T int | int64](n T) string {
 	digits := strconv.FormatInt(int64(n), 10)
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
@@ -36,7 +36,7 @@ func plural(n int64, one, several string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return count(n) + " " + several
+	return Count(n) + " " + several
 }
 
 // sentence is a text with a capital letter.
@@ -55,17 +55,17 @@ var libraryWords = strings.NewReplacer(
 	"verify with Source, Gate and all Rejects of the import", "verify with the source files", "h0m0s", " h", "m0s", " min",
 )
 
-// explained is a text of the library as sentences for a reader of a page.
-func explained(text string) string {
-	text = sentence(libraryWords.Replace(shown(text)))
+// Explained is a text of the library as sentences for a reader of a page.
+func Explained(text string) string {
+	text = sentence(libraryWords.Replace(Shown(text)))
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
 		text += "."
 	}
 	return text
 }
 
-// share is a part of a whole in percent.
-func share(part, whole int64) string {
+// Share is a part of a whole in percent.
+func Share(part, whole int64) string {
 	const percent = 100
 	switch p := percent * float64(part) / float64(max(whole, 1)); {
 	case part == 0:
@@ -89,8 +89,8 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// duration is hours in words.
-func duration(hours float64) string {
+// Duration is hours in words.
+func Duration(hours float64) string {
 	d := time.Duration(hours * float64(time.Hour)).Round(time.Minute)
 	const day = 24 * time.Hour
 	switch {
@@ -108,9 +108,9 @@ const longest = 300 // runes of a text that is shown in a line
 
 var keys = regexp.MustCompile(`\bph([a-z])_[A-Za-z0-9_-]{8,}`)
 
-// shown is a text of a customer as a page shows it: in one line, visible, without keys and not too long.
+// Shown is a text of a customer as a page shows it: in one line, visible, without keys and not too long.
 // Escaping for HTML is the template's task.
-func shown[T ~string](s T) string {
+func Shown[T ~string](s T) string {
 	text := visible(string(s), false)
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest]) + "…"
@@ -165,20 +165,11 @@ func span(oldest, newest time.Time) string {
 	return plural(days, "day", "days")
 }
 
-// Explained is a text of the library in the words of this program.
-func Explained(text string) string { return explained(text) }
-
-// Count, Share, Duration and Shown are the words of the pages, for other texts.
-func Count(n int64) string           { return count(n) }
-func Share(part, whole int64) string { return share(part, whole) }
-func Duration(hours float64) string  { return duration(hours) }
-func Shown[T ~string](text T) string { return shown(text) }
-
 // Example is where a reject is, and what is wrong with it.
 func Example[T ~string](reason T, e hogapi.CheckExample) string {
 	text := strings.TrimPrefix(e.Text, "event refused: "+string(reason)+": ")
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
 		text = place + " " + text
 	}
-	return shown(text)
+	return Shown(text)
 }

@@ -35,7 +35,7 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 		chosen = time.UTC
 	}
 	fits := t.Share(chosen)
-	fitting := share(int64(fits*float64(t.Live)+0.5), t.Live) + " of the live events agree with the clock of Mixpanel's servers."
+	fitting := Share(int64(fits*float64(t.Live)+0.5), t.Live) + " of the live events agree with the clock of Mixpanel's servers."
 	switch {
 	case t.Live == 0:
 		v.Level, v.Title = Warn, "The time zone could not be tested"
@@ -112,7 +112,7 @@ type heldRow struct {
 func newOverlap(r formats.CheckReport, project, unasked string) *overlap {
 	switch {
 	case unasked != "":
-		return &overlap{Level: Info, Title: "The project could not be asked", Text: shown(unasked)}
+		return &overlap{Level: Info, Title: "The project could not be asked", Text: Shown(unasked)}
 	case project == "":
 		return &overlap{
 			Level: Info, Title: "The project was not asked",
