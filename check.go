@@ -121,7 +121,7 @@ type checker struct {
 	seed    maphash.Seed
 	days    *ledger.Counter
 	persons estimate.Distinct
-	uuids   map[uint64]uint32 // what the first event of each uuid is
+	uuids   estimate.Marks // with what the first event of each uuid is
 	last    time.Time
 	span    struct {
 		events         int
@@ -136,7 +136,7 @@ func newChecker(o ImportOptions) *checker {
 		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, seed),
 		days:   ledger.NewCounter(),
 		seed:   seed,
-		uuids:  map[uint64]uint32{},
+		uuids:  estimate.Marks{Most: mostCheckIDs},
 	}
 }
 
@@ -198,18 +198,17 @@ func (c *checker) addUUID(ev *Event, out *wire.Encoded) {
 		person uint64
 		day    int64
 	}{ev.Name, out.Person, out.Time.Truncate(24 * time.Hour).Unix()}))
-	if was, double := c.uuids[mark]; double {
+	was, double, kept := c.uuids.Add(mark, is)
+	if double {
 		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
 		if was != is {
 			note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
 		}
 		return
 	}
-	if len(c.uuids) >= mostCheckIDs {
+	if !kept {
 		c.report.UUIDsPartial = true
-		return
 	}
-	c.uuids[mark] = is
 }
 
 func (c *checker) addTime(place Position, at time.Time) {

@@ -84,6 +84,10 @@ func commands(a *app) []*cobra.Command {
 		newStatusCommand(a),
 		newFixCommand(a),
 		newFormatsCommand(a),
+		newCheckCommand(a),
+		newVerifyCommand(a),
+		newUndoCommand(a),
+		newTrialCommand(a),
 	}
 }
 

@@ -52,10 +52,14 @@ func (in *input) bind(cmd *cobra.Command) {
 
 // bindRange adds the flags that say which events are imported, and in which order.
 func (in *input) bindRange(cmd *cobra.Command) {
+	in.bindUntil(cmd)
 	f := cmd.Flags()
-	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
+}
+
+func (in *input) bindUntil(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 }
 
 // vendor is a format that can be named.
