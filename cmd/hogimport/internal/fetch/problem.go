@@ -1,0 +1,39 @@
+package fetch
+
+import "errors"
+
+// Kind says what kind of problem ended a download, for those who choose an exit code.
+type Kind int
+
+// The kinds of problems.
+const (
+	KindOther   Kind = iota
+	KindOptions      // the options cannot be meant, or differ from those that the folder was begun with
+	KindKey          // the service refused the key
+	KindStopped      // the context was cancelled, or the service asks for a long wait; Run resumes
+	KindNotYet       // the end of the range is not over yet; all before it is there
+)
+
+// Problem is why a download is not complete. Its text says what to do.
+type Problem struct {
+	Kind  Kind
+	Text  string
+	Cause error // nil if there is none to look at
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Text }
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// KindOf is the kind of an error of this package; KindOther of any other.
+func KindOf(err error) Kind {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p.Kind
+	}
+	return KindOther
+}
+
+func optionsProblem(text string) error { return &Problem{Kind: KindOptions, Text: text} }
