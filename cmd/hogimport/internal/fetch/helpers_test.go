@@ -170,7 +170,7 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 		require.Contains(t, p.Text, text)
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		for _, secret := range []string{testSecret, testKey, "http://", "https://", "from_date", "u-1"} {
+		for _, secret := range []string{testSecret, testKey, "http://", "://data", "://localhost", "from_date", "u-1"} {
 			require.NotContains(t, e.Error(), secret)
 		}
 	}

@@ -167,7 +167,9 @@ func TestWholeAnswers(t *testing.T) {
 		"plain":       func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1+line2)) },
 		"packed":      func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), good) },
 		"packed, end": func(w http.ResponseWriter, _ *http.Request) { cutless(gzipped(w), good) },
-		"in members":  func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), append(packed(line1), packed(line2)...)) },
+		"in members": func(w http.ResponseWriter, _ *http.Request) {
+			write(gzipped(w), append(packed(line1), packed(line2)...))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
