@@ -25,8 +25,8 @@ type project struct {
 func (p *project) bindKey(cmd *cobra.Command) {
 	p.bindHost(cmd)
 	f := cmd.Flags()
-	f.StringVar(&p.captureHost, "capture-host", "", "the origin that takes events, where it is not that of --host:\na `URL`")
-	f.StringVar(&p.key, "project-key", "", "the project API key (phc_…), or @`FILE`; better in the\nenvironment: POSTHOG_PROJECT_API_KEY")
+	f.StringVar(&p.captureHost, "capture-host", "", "the origin that takes events, where it is not that of --host: a `URL`")
+	f.StringVar(&p.key, "project-key", "", "the project API `KEY` (phc_…), or @FILE; better in the environment: POSTHOG_PROJECT_API_KEY")
 	f.StringVar(&p.keyFile, "project-key-file", "", "a `FILE` with the project API key")
 }
 
@@ -35,12 +35,12 @@ func (p *project) bindPersonal(cmd *cobra.Command) {
 	p.bindHost(cmd)
 	f := cmd.Flags()
 	f.StringVar(&p.id, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
-	f.StringVar(&p.personalFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the\nenvironment: POSTHOG_PERSONAL_API_KEY")
+	f.StringVar(&p.personalFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
 }
 
 func (p *project) bindHost(cmd *cobra.Command) {
 	if cmd.Flags().Lookup("host") == nil {
-		cmd.Flags().StringVar(&p.host, "host", "", "`us`, eu, or the URL of a server of your own; or\nPOSTHOG_HOST, POSTHOG_REGION")
+		cmd.Flags().StringVar(&p.host, "host", "", "us, eu, or the `URL` of a server of your own; or POSTHOG_HOST, POSTHOG_REGION")
 	}
 }
 
@@ -145,3 +145,9 @@ var flagNames = strings.NewReplacer(
 
 // inFlags is the text of an error in the words of this program.
 func inFlags(err error) string { return flagNames.Replace(err.Error()) }
+
+// hostName is where a client sends events, without a path or a key.
+func hostName(client *hogapi.Client) string {
+	_, after, _ := strings.Cut(client.String(), "capture: ")
+	return strings.TrimSuffix(after, "}")
+}

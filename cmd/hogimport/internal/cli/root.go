@@ -66,15 +66,16 @@ func newRoot(a *app) *cobra.Command {
 		return usageError(fmt.Sprintf("%v", err), "see "+cmd.CommandPath()+" --help")
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
-	root.PersistentFlags().StringVar(&a.log, "log", "text", "how progress is written where there is no terminal:\ntext or json, a `FORM` of lines")
+	root.PersistentFlags().StringVar(&a.log, "log", "text", "how progress is written where there is no terminal: text or json, a `FORM` of lines")
 	root.AddCommand(commands(a)...)
-	prepare(root)
+	setHelp(root)
 	return root
 }
 
 // commands are all commands, in the order in which they are used.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
+		newRunCommand(a),
 		newFormatsCommand(a),
 	}
 }
@@ -115,29 +116,6 @@ func variable(f *pflag.Flag) string {
 
 // isCommon reports whether a flag is one of cobra's own.
 func isCommon(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "version" }
-
-// helpWidth is how wide help texts are.
-const helpWidth = 80
-
-// prepare names the variables of all flags in the help texts, and keeps these narrow.
-func prepare(root *cobra.Command) {
-	cobra.AddTemplateFunc("narrow", func(flags *pflag.FlagSet) string {
-		return strings.TrimRight(flags.FlagUsagesWrapped(helpWidth), " \n")
-	})
-	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages | trimTrailingWhitespaces", ".LocalFlags | narrow",
-		".InheritedFlags.FlagUsages | trimTrailingWhitespaces", ".InheritedFlags | narrow",
-	).Replace(root.UsageTemplate()))
-	name := func(f *pflag.Flag) {
-		if !isCommon(f) {
-			f.Usage += "\n[$" + variable(f) + "]"
-		}
-	}
-	root.PersistentFlags().VisitAll(name)
-	for _, cmd := range root.Commands() {
-		cmd.Flags().VisitAll(name)
-	}
-}
 
 // version is that of the module, or of the revision that the program was built from.
 func version() string {

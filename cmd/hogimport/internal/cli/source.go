@@ -38,13 +38,13 @@ type input struct {
 // bind adds the flags that say how files are read.
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default:\njsonl for *.jsonl and *.ndjson")
-	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as\n'time=properties.time|unix'; see hogimport formats")
-	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as `US/Pacific`")
+	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: jsonl for *.jsonl and *.ndjson")
+	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
-	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in\nprojects with simplified ID merge")
-	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events: `keep`, set-once or strip;\ndefault: as $set_once for other vendors, else as they are")
-	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or\nRFC 3339)")
+	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in projects with simplified ID merge")
+	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
+	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -53,8 +53,8 @@ func (in *input) bind(cmd *cobra.Command) {
 // bindOrder adds the flags that change the order of events.
 func (in *input) bindOrder(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes\nup to four times the unpacked size on disk")
-	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after\nthe login")
+	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
+	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
 }
 
 // vendor is a format that can be named.

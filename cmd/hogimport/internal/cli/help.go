@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is how wide help texts and messages are, in columns.
+const helpWidth = 80
+
+// setHelp gives all commands a list of flags that is narrow and names their variables.
+func setHelp(root *cobra.Command) {
+	cobra.AddTemplateFunc("flagList", flagList)
+	root.SetUsageTemplate(strings.NewReplacer(
+		".LocalFlags.FlagUsages | trimTrailingWhitespaces", ".LocalFlags | flagList",
+		".InheritedFlags.FlagUsages | trimTrailingWhitespaces", ".InheritedFlags | flagList",
+	).Replace(root.UsageTemplate()))
+}
+
+// flagList is the help of flags: a line with the name and the variable, then what it does.
+func flagList(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, what := pflag.UnquoteUsage(f)
+		name := "  --" + f.Name
+		if f.Shorthand != "" {
+			name += ", -" + f.Shorthand
+		}
+		switch {
+		case f.Value.Type() == "bool":
+		case value != "":
+			name += " " + value
+		}
+		if isCommon(f) {
+			fmt.Fprintf(&b, "%s\n", name)
+		} else {
+			fmt.Fprintf(&b, "%s%*s\n", name, helpWidth-len([]rune(name)), "$"+variable(f))
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+			what += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintln(&b, wrapped("      "+what))
+	})
+	return strings.TrimRight(b.String(), "\n")
+}

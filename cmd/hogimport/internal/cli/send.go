@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats"
+)
+
+// send imports a source with the state in a folder, which the caller has locked. Ctrl-C finishes what is under way.
+func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, o hogapi.ImportOptions, metricsAt string) (hogapi.Receipt, error) {
+	meter := a.meter()
+	defer meter.End()
+	w := &watcher{state: s, meter: meter}
+	if metricsAt != "" {
+		server, err := serveMetrics(ctx, metricsAt, s.kept.ID)
+		if err != nil {
+			return hogapi.Receipt{}, err
+		}
+		defer server.close()
+		w.metrics = server
+		meter.Say("Metrics are at " + server.address + ".")
+	}
+	if err := s.saveProgress(snapshot{At: time.Now().UTC()}); err != nil {
+		return hogapi.Receipt{}, err
+	}
+	asked, stop := context.WithCancel(context.Background())
+	defer stop()
+	defer a.stop.first(func() {
+		meter.Say("Finishing what is under way. Ctrl-C again ends at once; both can be resumed.")
+		stop()
+	})()
+	watchSorting(source, meter)
+	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
+	o.Total, o.OnProgress = s.kept.Total, w.update
+	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
+	return receipt, errors.Join(err, w.end(receipt, err))
+}
+
+// watcher passes on what an import says of itself.
+type watcher struct {
+	state   *state
+	meter   *progress.Meter
+	metrics *metrics // nil: not asked for
+
+	mu    sync.Mutex
+	saved time.Time
+}
+
+const saveInterval = 2 * time.Second
+
+func (w *watcher) update(stats hogapi.Stats) {
+	w.meter.Update(stats)
+	if w.metrics != nil {
+		w.metrics.set(stats)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now().UTC()
+	if now.Sub(w.saved) < saveInterval {
+		return
+	}
+	w.saved = now
+	p := snapshot{At: now, Read: stats.Read, Acknowledged: stats.Acknowledged, Rejected: stats.Rejected, Unconfirmed: stats.Unconfirmed, Skipped: stats.Skipped}
+	if stats.LastError != nil {
+		p.WaitingFor, p.Since = strings.TrimPrefix(stats.LastError.Error(), "hogapi: "), stats.FailingSince.UTC()
+	}
+	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
+}
+
+// end keeps the result. An import that has not begun leaves an earlier one as it is.
+func (w *watcher) end(r hogapi.Receipt, err error) error {
+	if r.Source == "" {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: "complete"}
+	if err != nil {
+		p.Ended = endedBy(err)
+	}
+	return errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+}
+
+// endedBy is why an import has ended, in a word.
+func endedBy(err error) string {
+	if errors.Is(err, errInterrupted) {
+		return "interrupted"
+	}
+	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
+		return string(stop.Reason)
+	}
+	return "stopped"
+}
+
+// hasSentNothing reports whether the last run ended by itself and the service has none of the import's events.
+func (s *state) hasSentNothing() bool {
+	p, found, err := s.progress()
+	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed == 0
+}
+
+// watchSorting shows how far a sorting is.
+func watchSorting(source hogapi.Source, meter *progress.Meter) {
+	switch s := source.(type) {
+	case *formats.SortedSource:
+		s.OnProgress = func(p formats.SortProgress) {
+			text := "sorting: " + progress.Number(p.Read) + " read"
+			if p.Merged > 0 {
+				text = fmt.Sprintf("sorting: %s of %s merged", progress.Number(p.Merged), progress.Number(p.Read))
+			}
+			meter.Phase(text)
+		}
+	case interface{ Unwrap() []hogapi.Source }:
+		for _, inner := range s.Unwrap() {
+			watchSorting(inner, meter)
+		}
+	}
+}
+
+// resultText is the result of an import that is complete. What was rejected is on the last line.
+func resultText(s *state, r hogapi.Receipt) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The import %s is complete: %s of %s records acknowledged.\n", s.kept.ID, progress.Number(r.Acknowledged), progress.Number(r.Read))
+	if !r.Oldest.IsZero() {
+		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
+		fmt.Fprintln(&b, wrapped(fmt.Sprintf("  left out, %s: %s", reason, progress.Number(r.Skips[reason]))))
+	}
+	for _, reason := range slices.SortedFunc(maps.Keys(r.Rejects), func(x, y hogapi.Reason) int { return cmp.Compare(r.Rejects[y], r.Rejects[x]) }) {
+		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
+	}
+	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
+		fmt.Fprintf(&b, "  warning, %s: %s\n", warning, progress.Number(r.Warnings[warning]))
+	}
+	fmt.Fprintf(&b, "In some hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
+	if n := r.Rejected + r.Unconfirmed; n > 0 {
+		fmt.Fprintf(&b, "Rejected: %s, in %s; hogimport fix --state %s\n", progress.Number(n), s.rejects(), s.dir)
+	}
+	return b.String()
+}
