@@ -3,7 +3,6 @@ package fetch
 import (
 	"archive/zip"
 	"compress/gzip"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -33,7 +32,8 @@ func (a Amplitude) plan() (export, error) {
 	case err != nil:
 		return export{}, err
 	case a.APIKey == "" || a.SecretKey == "":
-		return export{}, optionsProblem("a key is missing: set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY (both are in the project's settings)")
+		return export{}, optionsProblem("a key of Amplitude is missing",
+			"set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY: both are in the project's settings")
 	}
 	over := func(hour int) time.Time { return time.Unix(int64(hour+1)*60*60, 0).UTC().Add(amplitudeDelay) }
 	return export{
@@ -44,9 +44,9 @@ func (a Amplitude) plan() (export, error) {
 		base: base, query: a.query, sign: a.sign,
 		receive: receiveZip, check: checkZipFile,
 		emptyIs404: true, tooLargeIs: http.StatusBadRequest,
-		tooLargeText: "Amplitude refused a single hour (400), as it does where one has more than 4 GB: export that hour through " +
-			"Amplitude's S3 destination",
-		keyHint: "Check the API key, the secret key, and --region.",
+		tooLargeText: "Amplitude refused a single hour (400), as it does where one has more than 4 GB",
+		tooLargeTodo: "export that hour through Amplitude's S3 destination",
+		keyHint:      "check the API key, the secret key, and --region",
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func checkMember(member *zip.File) (events int64, err error) {
 	if err != nil {
 		return 0, notWhole("a file in the zip archive cannot be read")
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer r.Close()
 	var plain io.Reader = r
 	if strings.HasSuffix(member.Name, ".gz") {
 		if plain, err = gzip.NewReader(r); err != nil {

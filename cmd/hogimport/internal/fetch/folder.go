@@ -67,7 +67,7 @@ func openFolder(fsys durable.FS, path string, e *export) (f *folder, err error) 
 	}
 	if f.lock, err = fsys.Lock(f.own(lockName)); err != nil {
 		if errors.Is(err, durable.ErrLocked) {
-			return nil, &Problem{Text: path + ": another fetch works in this folder: let it end, or use another folder", Cause: err}
+			return nil, &Problem{Text: "another fetch works in " + path, Todo: "let it end, or use another folder", Cause: err}
 		}
 		return nil, f.problem("be locked", err)
 	}
@@ -81,8 +81,8 @@ func (f *folder) own(name string) string { return filepath.Join(f.path, ownFolde
 
 // problem is a failure of the disk.
 func (f *folder) problem(what string, err error) error {
-	text := fmt.Sprintf("%s cannot %s: %v: see to the disk, or use another folder, and run the same command again", f.path, what, cause(err))
-	return &Problem{Text: text, Cause: err}
+	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, cause(err)), Cause: err,
+		Todo: "see to the disk, and run the same command again: what is there is kept"}
 }
 
 // cause is an error of the disk without the path, which the text has already.
@@ -117,7 +117,7 @@ func (f *folder) begin() error {
 		}
 		return f.adopt()
 	case len(strays) > 0:
-		return &Problem{Text: fmt.Sprintf("%s has %s already, and no record of where it is from: use another folder", f.path, strays[0]), Kind: KindOptions}
+		return optionsProblem(fmt.Sprintf("%s has %s already, and no record of where it is from", f.path, strays[0]), "use another folder")
 	}
 	return f.append(want)
 }
@@ -143,8 +143,8 @@ func (f *folder) read(text []byte, want identity) error {
 		return f.unreadable(1)
 	}
 	if have != want {
-		return optionsProblem(fmt.Sprintf("%s holds %s, and this command asks for %s: use the options that the folder was "+
-			"begun with, or another folder", f.path, have.text(), want.text()))
+		return optionsProblem(fmt.Sprintf("%s holds %s, and this command asks for %s", f.path, have.text(), want.text()),
+			"use the options that the folder was begun with, or another folder")
 	}
 	number := 1
 	for line := range bytes.Lines(rest) {
@@ -163,8 +163,8 @@ func (f *folder) read(text []byte, want identity) error {
 }
 
 func (f *folder) unreadable(line int) error {
-	return &Problem{Text: fmt.Sprintf("%s, line %d, is not what this version writes: use another folder, or the version that "+
-		"began this one", f.own(logName), line)}
+	return &Problem{Text: fmt.Sprintf("%s, line %d, is not what this version writes", f.own(logName), line),
+		Todo: "use another folder, or the version that began this one"}
 }
 
 // text is an identity for people.
@@ -203,7 +203,8 @@ func (f *folder) adopt() error {
 	}
 	for _, name := range names {
 		s, _ := f.export.spanOf(name)
-		foreign := &Problem{Text: fmt.Sprintf("%s: %s is not of this download: move it elsewhere, and run the same command again", f.path, name)}
+		foreign := &Problem{Text: fmt.Sprintf("%s is not of this download", filepath.Join(f.path, name)),
+			Todo: "move it elsewhere, and run the same command again"}
 		for held := range f.parts {
 			if held.overlaps(s) {
 				return foreign

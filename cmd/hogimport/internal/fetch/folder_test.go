@@ -157,7 +157,7 @@ func TestTwoInOneFolder(t *testing.T) {
 	}, "2024-01-01", "2024-01-01")
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
-	requireProblem(t, KindOther, second, "another fetch works in this folder")
+	requireProblem(t, KindOther, second, "another fetch works in /")
 }
 
 // A port that nobody listens on is an error after half a minute, with nothing of the folder lost.
@@ -171,7 +171,7 @@ func TestDeadPort(t *testing.T) {
 		}}
 		begin := time.Now()
 		_, err := j.Run(t.Context())
-		requireProblem(t, KindOther, err, "Mixpanel cannot be reached: dial: connect: connection refused, for ", "check the network and the region")
+		requireProblem(t, KindOther, err, "Mixpanel cannot be reached: dial: connect: connection refused, for ", "check the network and --region")
 		require.LessOrEqual(t, time.Since(begin), 30*time.Second)
 		require.NotEmpty(t, shown.waits)
 	})

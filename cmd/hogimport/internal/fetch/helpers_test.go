@@ -165,9 +165,11 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 	t.Helper()
 	var p *Problem
 	require.ErrorAs(t, err, &p)
-	require.Equal(t, kind, p.Kind, p.Text)
+	require.Equal(t, kind, p.Kind, p.Error())
+	require.NotEmpty(t, p.Todo)
+	require.NotContains(t, p.Error(), "\n")
 	for _, text := range texts {
-		require.Contains(t, p.Text, text)
+		require.Contains(t, p.Error(), text)
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		for _, secret := range []string{testSecret, testKey, "http://", "://data", "://localhost", "from_date", "u-1"} {

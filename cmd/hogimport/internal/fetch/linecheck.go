@@ -87,7 +87,7 @@ func (c *lineCheck) judge(line []byte) error {
 	case len(line) == 0:
 		return nil
 	case line[0] != '{' && bytes.Contains(line, terminated):
-		return notWhole(fmt.Sprintf("after %d events the service says that it ended the export early", c.count))
+		return notWhole(fmt.Sprintf("line %d says that the service ended the export early", c.count+1))
 	case line[0] != '{' || !c.long && !json.Valid(line):
 		return notWhole(fmt.Sprintf("line %d is not a JSON object", c.count+1))
 	}

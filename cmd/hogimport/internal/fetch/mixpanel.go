@@ -3,6 +3,7 @@ package fetch
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,15 +45,15 @@ func (m Mixpanel) plan() (export, error) {
 	case err != nil:
 		return export{}, err
 	case m.Secret == "":
-		return export{}, optionsProblem("a secret is missing: set MIXPANEL_SERVICE_ACCOUNT and " +
-			"MIXPANEL_SERVICE_ACCOUNT_SECRET, or MIXPANEL_API_SECRET for a project's secret")
+		return export{}, optionsProblem("a secret of Mixpanel is missing",
+			"set MIXPANEL_SERVICE_ACCOUNT and MIXPANEL_SERVICE_ACCOUNT_SECRET, or MIXPANEL_API_SECRET for a project's secret")
 	case m.ServiceAccount != "" && m.Project == "":
-		return export{}, optionsProblem("a service account can see several projects: say which one (MIXPANEL_PROJECT_ID; " +
-			"the number is in the project's settings)")
+		return export{}, optionsProblem("a service account can see several projects",
+			"set MIXPANEL_PROJECT_ID to the number in the project's settings")
 	case strings.Trim(m.Project, "0123456789") != "":
-		return export{}, optionsProblem("the project id of Mixpanel is a number: it is in the project's settings")
+		return export{}, optionsProblem("the project id of Mixpanel is not a number", "set MIXPANEL_PROJECT_ID to the number in the project's settings")
 	case m.Days < 0 || m.Days > mixpanelDays:
-		return export{}, optionsProblem("Mixpanel is asked for 1 to 31 days at once")
+		return export{}, optionsProblem(fmt.Sprintf("%d days cannot be asked for at once", m.Days), "give 1 to 31")
 	}
 	project := m.Project
 	if project == "" {
@@ -69,7 +70,7 @@ func (m Mixpanel) plan() (export, error) {
 		limits:   []limit{{3, time.Second}, {60, time.Hour}},
 		base:     base,
 		query:    m.query, sign: m.sign, receive: receiveLines, check: checkLinesFile,
-		keyHint: "Check the service account and its secret, that it has access to the project, and --region.",
+		keyHint: "check the service account and its secret, that it has access to the project, and --region",
 	}
 	e.settled = m.over
 	e.late = func(day int) time.Time { return m.over(day).AddDate(0, 0, lateDays) }

@@ -96,7 +96,7 @@ func (r *run) wait(ctx context.Context, why string, until time.Time) error {
 }
 
 func (r *run) stopped(ctx context.Context) error {
-	return &Problem{Kind: KindStopped, Text: "stopped: the parts that are whole are kept, and the same command downloads the rest", Cause: context.Cause(ctx)}
+	return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again: it downloads what is not there yet", Cause: context.Cause(ctx)}
 }
 
 // judge says whether a failed try is followed by another one: when and why, or the error that ends the download.
@@ -124,8 +124,8 @@ func (r *run) judge(err error, s span, canCut bool, p *patience) (wait time.Dura
 	case canCut && p.broken >= brokenLarge:
 		return 0, "", &tooLarge{"did not arrive as a whole (" + why + ")"}
 	case p.broken >= brokenTries:
-		return 0, "", &Problem{Cause: err, Text: fmt.Sprintf("%s: %s did not arrive as a whole in %d tries; at the last one %s: run the "+
-			"same command again later, and ask the service's support if it stays so", r.export.vendor, r.export.spanText(s), p.broken, why)}
+		return 0, "", &Problem{Cause: err, Text: fmt.Sprintf("%s: %s did not arrive as a whole in %d tries; at the last one, %s", r.export.vendor, r.export.spanText(s), p.broken, why),
+			Todo: "run the same command again later, and ask the service's support if it stays so"}
 	}
 	return backoff(firstWait, longestWait, p.tries), fmt.Sprintf("%s: the answer for %s is not whole: %s", r.export.vendor, r.export.spanText(s), why), nil
 }
@@ -143,9 +143,8 @@ func (r *run) judgeOutage(why string, asked time.Duration, p *patience) (time.Du
 	}
 	wait := max(backoff(firstWait, longestWait, p.tries), asked)
 	if now.Add(wait).Sub(p.failing) > most {
-		text := why + fmt.Sprintf(", for %s: check the network and the region, and run the same command again",
-			max(now.Sub(p.failing), time.Second).Round(time.Second))
-		return 0, "", &Problem{Text: text}
+		text := fmt.Sprintf("%s, for %s", why, max(now.Sub(p.failing), time.Second).Round(time.Second))
+		return 0, "", &Problem{Text: text, Todo: "check the network and --region, and run the same command again"}
 	}
 	return wait, why, nil
 }
@@ -156,11 +155,11 @@ func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (t
 	name := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s refused the key (%s). %s", e.vendor, name, e.keyHint)}
+		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s refused the key (%s)", e.vendor, name), Todo: e.keyHint}
 	case status == e.tooLargeIs && canCut:
 		return 0, "", &tooLarge{"is more than one answer holds (" + name + ")"}
 	case status == e.tooLargeIs && e.tooLargeText != "":
-		return 0, "", &Problem{Text: e.spanText(s) + ": " + e.tooLargeText}
+		return 0, "", &Problem{Text: e.spanText(s) + ": " + e.tooLargeText, Todo: e.tooLargeTodo}
 	case status == http.StatusGatewayTimeout && canCut:
 		return 0, "", &tooLarge{"took the service too long (" + name + ")"}
 	case status == http.StatusTooManyRequests:
@@ -168,14 +167,14 @@ func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (t
 	case status == http.StatusRequestTimeout || status >= 500:
 		return r.judgeOutage(e.vendor+" answered "+name, refused.wait, p)
 	case status/100 == 3:
-		return 0, "", &Problem{Kind: KindOptions, Text: fmt.Sprintf("%s answered with a redirect (%s), which is not followed, since the key "+
-			"is sent to one host only: check --region", e.vendor, name)}
+		return 0, "", optionsProblem(fmt.Sprintf("%s answered with a redirect (%s), which is not followed: the key is for one host only",
+			e.vendor, name), "check --region")
 	case status == http.StatusPaymentRequired:
-		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s does not export the events of this project (%s): its plan may not have "+
-			"the export", e.vendor, name)}
+		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s does not export the events of this project (%s)", e.vendor, name),
+			Todo: "check that the project's plan has the export"}
 	}
-	return 0, "", &Problem{Text: fmt.Sprintf("%s refused the request for %s (%s): check the dates, the project and the region",
-		e.vendor, e.spanText(s), name)}
+	return 0, "", &Problem{Text: fmt.Sprintf("%s refused the request for %s (%s)", e.vendor, e.spanText(s), name),
+		Todo: "check the dates, the project and --region"}
 }
 
 // judgeBusy is judge for too many requests.
@@ -192,11 +191,12 @@ func (r *run) judgeBusy(asked time.Duration, p *patience) (time.Duration, string
 	wait = max(wait, firstWait)
 	why := r.export.vendor + " has had too many requests (429)"
 	if wait > busy || now.Add(wait).Sub(p.busy) > busy {
-		text := why + ", and still refuses more: end what else uses its limit, and run the same command again later"
+		end := &Problem{Kind: KindStopped, Text: why + ", and still refuses more",
+			Todo: "end what else uses its limit, and run the same command again later"}
 		if wait > busy {
-			text = fmt.Sprintf("%s, and asks to wait until %s: run the same command again then", why, later(now, wait))
+			end.Text, end.Todo = fmt.Sprintf("%s, and asks to wait until %s", why, later(now, wait)), "run the same command again then"
 		}
-		return 0, "", &Problem{Kind: KindStopped, Text: text}
+		return 0, "", end
 	}
 	return wait, why, nil
 }

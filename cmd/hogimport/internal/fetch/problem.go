@@ -14,15 +14,16 @@ const (
 	KindNotYet       // the end of the range is not over yet; all before it is there
 )
 
-// Problem is why a download is not complete. Its text says what to do.
+// Problem is why a download is not complete.
 type Problem struct {
 	Kind  Kind
-	Text  string
-	Cause error // nil if there is none to look at
+	Text  string // what is wrong, and where
+	Todo  string // what to do next
+	Cause error  // nil if there is none to look at
 }
 
 // Error implements error.
-func (p *Problem) Error() string { return p.Text }
+func (p *Problem) Error() string { return p.Text + ": " + p.Todo }
 
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
@@ -36,4 +37,6 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
-func optionsProblem(text string) error { return &Problem{Kind: KindOptions, Text: text} }
+func optionsProblem(text, todo string) error {
+	return &Problem{Kind: KindOptions, Text: text, Todo: todo}
+}

@@ -35,9 +35,10 @@ type Summary struct {
 	Empty   int // parts without an event
 	Events  int64
 	Bytes   int64
-	Fetched int    // parts that this run has downloaded
-	Early   []Part // parts to which late events may still be added
-	Pattern string // of the files, for the commands that read them
+	Fetched int       // parts that this run has downloaded
+	Early   []Part    // parts to which late events may still be added
+	Final   time.Time // after which none are added to these
+	Pattern string    // of the files, for the commands that read them
 }
 
 // silent shows nothing.

@@ -47,7 +47,7 @@ func (j Job) Run(ctx context.Context) (Summary, error) {
 	}
 	wanted := span{e.unitOf(j.From), e.unitOf(j.To.AddDate(0, 0, 1)) - 1}
 	if wanted.units() < 1 {
-		return Summary{}, optionsProblem("the first day is after the last one")
+		return Summary{}, optionsProblem("the first day is after the last one", "give --from a day that is not after that of --to")
 	}
 	over := sort.Search(wanted.units(), func(i int) bool { return e.settled(wanted.first + i).After(time.Now()) })
 	ready := span{wanted.first, wanted.first + over - 1}
@@ -80,8 +80,8 @@ func (j Job) Run(ctx context.Context) (Summary, error) {
 
 // notYet says that the end of a range is not over.
 func (e *export) notYet(s span) error {
-	return &Problem{Kind: KindNotYet, Text: fmt.Sprintf("%s: %s can still change, and was not downloaded: run the same command "+
-		"again after %s", e.vendor, e.spanText(s), e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC"))}
+	return &Problem{Kind: KindNotYet, Text: fmt.Sprintf("%s: %s can still change, and was not downloaded", e.vendor, e.spanText(s)),
+		Todo: "run the same command again after " + e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC")}
 }
 
 // all downloads what is missing of a range.
@@ -171,6 +171,9 @@ func (r *run) summary(wanted span) Summary {
 		}
 		if p.Early {
 			s.Early = append(s.Early, p)
+			if final := r.export.late(at.last); final.After(s.Final) {
+				s.Final = final
+			}
 		}
 	}
 	slices.SortFunc(s.Early, func(a, b Part) int { return strings.Compare(a.First, b.First) })

@@ -320,15 +320,15 @@ func TestAgain(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for text, vendor := range map[string]Vendor{
-		"a secret is missing: set MIXPANEL_SERVICE_ACCOUNT":     Mixpanel{},
-		"say which one (MIXPANEL_PROJECT_ID":                    Mixpanel{ServiceAccount: "me", Secret: testSecret},
-		"is a number":                                           Mixpanel{Secret: testSecret, Project: "my project"},
-		"1 to 31 days":                                          Mixpanel{Secret: testSecret, Days: 32},
-		`Mixpanel has no region "mars": want one of us, eu, in`: Mixpanel{Secret: testSecret, Region: "mars"},
-		`Amplitude has no region "in": want one of us, eu`:      Amplitude{APIKey: testKey, SecretKey: testSecret, Region: "in"},
-		"set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY":        Amplitude{APIKey: testKey},
-		"want https://, since the key is sent to it":            Amplitude{APIKey: testKey, SecretKey: testSecret, Host: "http://amplitude.example"},
-		"want https:// and a name":                              Amplitude{APIKey: testKey, SecretKey: testSecret, Host: "amplitude.com"},
+		"a secret of Mixpanel is missing: set MIXPANEL_SERVICE_ACCOUNT": Mixpanel{},
+		"set MIXPANEL_PROJECT_ID to the number":                         Mixpanel{ServiceAccount: "me", Secret: testSecret},
+		"is not a number":                                               Mixpanel{Secret: testSecret, Project: "my project"},
+		"give 1 to 31":                                                  Mixpanel{Secret: testSecret, Days: 32},
+		`Mixpanel has no region "mars": give one of us, eu, in`:         Mixpanel{Secret: testSecret, Region: "mars"},
+		`Amplitude has no region "in": give one of us, eu`:              Amplitude{APIKey: testKey, SecretKey: testSecret, Region: "in"},
+		"set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY":                Amplitude{APIKey: testKey},
+		"would get the key unencrypted":                                 Amplitude{APIKey: testKey, SecretKey: testSecret, Host: "http://amplitude.example"},
+		"give https:// and a name":                                      Amplitude{APIKey: testKey, SecretKey: testSecret, Host: "amplitude.com"},
 	} {
 		folder := filepath.Join(t.TempDir(), "new")
 		_, err := Job{Vendor: vendor, From: day("2024-01-01"), To: day("2024-01-02"), Folder: folder}.Run(t.Context())
@@ -356,7 +356,7 @@ func TestStopped(t *testing.T) {
 		j := mixpanelJob(t.TempDir(), "1999-12-01", "1999-12-03")
 		j.transport = s.serve(t)
 		sum, err := j.Run(ctx)
-		requireProblem(t, KindStopped, err, "the same command downloads the rest")
+		requireProblem(t, KindStopped, err, "run the same command again: it downloads what is not there yet")
 		require.Equal(t, 1, sum.Parts)
 		require.Len(t, files(t, j.Folder), 1)
 		_, err = j.Run(t.Context())

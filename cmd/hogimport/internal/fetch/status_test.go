@@ -19,9 +19,9 @@ func TestStatuses(t *testing.T) {
 		text        string
 		least, most time.Duration
 	}{
-		{http.StatusUnauthorized, KindKey, "Mixpanel refused the key (401 Unauthorized). Check the service account", 0, 0},
+		{http.StatusUnauthorized, KindKey, "Mixpanel refused the key (401 Unauthorized): check the service account", 0, 0},
 		{http.StatusForbidden, KindKey, "refused the key (403 Forbidden)", 0, 0},
-		{http.StatusPaymentRequired, KindKey, "its plan may not have the export", 0, 0},
+		{http.StatusPaymentRequired, KindKey, "check that the project's plan has the export", 0, 0},
 		{http.StatusBadRequest, KindOther, "refused the request for 1999-12-01 (400 Bad Request)", 0, 0},
 		{http.StatusNotFound, KindOther, "(404 Not Found)", 0, 0},
 		{http.StatusNoContent, KindOther, "(204 No Content)", 0, 0},

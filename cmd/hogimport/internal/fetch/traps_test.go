@@ -56,7 +56,7 @@ func TestMixpanelAnswersThatAreNotWhole(t *testing.T) {
 		"in the middle of a line":          {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1+half)) }, "line 2 is not a JSON object"},
 		"the same, packed":                 {func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), packed(line1+half)) }, "line 2 is not a JSON object"},
 		"without the last newline":         {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1[:len(line1)-1])) }, "middle of a line"},
-		"terminated early":                 {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1+"export terminated early\n")) }, "after 1 events the service says that it ended the export early"},
+		"terminated early":                 {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1+"export terminated early\n")) }, "line 2 says that the service ended the export early"},
 		"terminated early, no newline":     {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte("terminated early")) }, "ended the export early"},
 		"terminated early within a line":   {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte(line1+half+"terminated early\n")) }, "line 2 is not a JSON object"},
 		"terminated early, packed":         {func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), packed(line1+"terminated early\n")) }, "ended the export early"},

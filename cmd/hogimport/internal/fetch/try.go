@@ -110,7 +110,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	defer cancel(nil)
 	request, err := r.export.request(ctx, s)
 	if err != nil {
-		return &Problem{Text: r.export.vendor + ": the request cannot be made of these options"}
+		return optionsProblem(r.export.vendor+": no request can be made of these options", "check --region and the keys")
 	}
 	answer, err := r.client.Do(request)
 	if err != nil {

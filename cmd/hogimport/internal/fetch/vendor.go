@@ -37,10 +37,10 @@ type export struct {
 	receive func(w io.Writer, answer *http.Response) error // writes an answer to a file
 	check   func(path string) (events int64, err error)    // reads such a file to its end
 
-	emptyIs404   bool // a range without events is a 404
-	tooLargeIs   int  // the status of a range with too much in it; 0: there is none
-	tooLargeText string
-	keyHint      string
+	emptyIs404                 bool // a range without events is a 404
+	tooLargeIs                 int  // the status of a range with too much in it; 0: there is none
+	tooLargeText, tooLargeTodo string
+	keyHint                    string
 }
 
 // text is a unit as the service writes it.
@@ -113,18 +113,18 @@ func baseOf(vendor, host, region string, hosts map[string]string) (*url.URL, err
 		}
 		name, isKnown := hosts[strings.ToLower(region)]
 		if !isKnown {
-			return nil, optionsProblem(fmt.Sprintf("%s has no region %q: want one of %s", vendor, region, regionNames(hosts)))
+			return nil, optionsProblem(fmt.Sprintf("%s has no region %q", vendor, region), "give one of "+regionNames(hosts))
 		}
 		return &url.URL{Scheme: "https", Host: name}, nil
 	}
 	base, err := url.Parse(host)
 	switch {
 	case err != nil || base.Host == "" || base.User != nil || strings.Trim(base.Path, "/") != "" || base.RawQuery != "":
-		return nil, optionsProblem("the host of the export: want https:// and a name, nothing after it")
+		return nil, optionsProblem("the host of the export is not one", "give https:// and a name, nothing after it")
 	case base.Scheme == "https", base.Scheme == "http" && isLoopback(base.Hostname()):
 		return &url.URL{Scheme: base.Scheme, Host: base.Host}, nil
 	}
-	return nil, optionsProblem("the host of the export: want https://, since the key is sent to it")
+	return nil, optionsProblem("the host of the export would get the key unencrypted", "give one with https://")
 }
 
 func regionNames(hosts map[string]string) string {
