@@ -86,7 +86,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
 		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
-		return &fault{code: codeUsage, text: text, err: err}
+		return &fault{code: codeUsage, text: inFlags(err), err: err}
 	case strings.HasPrefix(text, "unknown command"), strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
 		return &fault{code: codeUsage, text: text, todo: "see hogimport --help", err: err}
 	}
