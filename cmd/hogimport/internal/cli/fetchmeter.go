@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/fetch"
@@ -35,28 +36,28 @@ func (m *fetchMeter) Begin(unit string, total, held int) {
 
 // Asking implements fetch.Progress.
 func (m *fetchMeter) Asking(part string) {
-	m.part = part
-	m.show("asking for " + part)
+	m.part, _, _ = strings.Cut(part, " ") // its first day or hour
+	m.show("at " + m.part)
 }
 
 // Received implements fetch.Progress.
 func (m *fetchMeter) Received(n int) {
 	m.received += int64(n)
-	m.show("downloading " + m.part)
+	m.show("at " + m.part)
 }
 
 // Whole implements fetch.Progress.
 func (m *fetchMeter) Whole(p fetch.Part, units int) {
 	m.held += units
 	m.events += p.Events
-	m.show("downloaded " + m.part)
+	m.show("at " + m.part)
 }
 
 // Waiting implements fetch.Progress.
 func (m *fetchMeter) Waiting(reason string, until time.Time) {
 	clock := until.UTC().Format("15:04:05 UTC")
 	m.say(m.now().UTC().Format(time.DateTime) + "  " + reason + ": waiting until " + clock + ".")
-	m.show("waiting until " + clock)
+	m.show("waiting")
 }
 
 // Notice implements fetch.Progress.
@@ -80,12 +81,7 @@ func (m *fetchMeter) show(what string) {
 		}
 		return
 	}
-	share := 100
-	if m.total > 0 {
-		share = 100 * m.held / m.total
-	}
-	m.meter.Phase(fmt.Sprintf("%d%%, %s of %s %s, %s events, %s, %s", share, progress.Number(int64(m.held)), progress.Number(int64(m.total)),
-		m.unit, progress.Number(m.events), byteText(m.received), what))
+	m.meter.Phase(fmt.Sprintf("%s of %s %s, %s, %s", progress.Number(int64(m.held)), progress.Number(int64(m.total)), m.unit, byteText(m.received), what))
 }
 
 func (m *fetchMeter) end() { m.meter.End() }
