@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
 )
 
 // slowly writes an answer in pieces, so that a kill finds it under way.
@@ -185,4 +186,25 @@ func TestFetchOnAFullDisk(t *testing.T) {
 	for name, text := range first {
 		require.Equal(t, text, all[name])
 	}
+}
+
+// The same against the servers that were written from the vendors' documentation: the records of the range, each as often as there.
+func TestFetchKilledAtTheVendors(t *testing.T) {
+	t.Parallel()
+	events := march(4000)
+	a := newAmplitude(vendortest.AmplitudeOptions{Events: events, MaxBytes: 12 << 10})
+	for range 20 {
+		a.Script.Next(vendortest.Fault{Pause: 3 * time.Millisecond})
+	}
+	p := vendorProgram(t, a)
+	args := append([]string{"fetch", "amplitude", "export"}, vendorRange...)
+	random := rand.New(rand.NewPCG(18, 18))
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(100))*time.Millisecond)
+		_ = p.Command(ctx, t, args...).Run()
+		cancel()
+	}
+	r := p.Run(t, args...)
+	require.Zero(t, r.Code, r.Stderr)
+	requireExport(t, filepath.Join(p.Dir, "export"), events, inAmplitude(a))
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,4 +241,62 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	t.Fatal("the disk was full each time")
+}
+
+// orderly notes what is done to the files, in order.
+type orderly struct {
+	durable.OS
+
+	done []string
+}
+
+type orderlyFile struct {
+	durable.File
+
+	disk *orderly
+	name string
+}
+
+func (d *orderly) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := d.OS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return orderlyFile{f, d, filepath.Base(name)}, nil
+}
+
+func (d *orderly) Rename(from, to string) error {
+	d.done = append(d.done, "rename "+filepath.Base(to))
+	return d.OS.Rename(from, to)
+}
+
+func (d *orderly) SyncFolder(name string) error {
+	d.done = append(d.done, "sync the folder "+filepath.Base(name))
+	return d.OS.SyncFolder(name)
+}
+
+func (f orderlyFile) Write(b []byte) (int, error) {
+	f.disk.done = append(f.disk.done, "write "+f.name)
+	return f.File.Write(b)
+}
+
+func (f orderlyFile) Sync() error {
+	f.disk.done = append(f.disk.done, "sync "+f.name)
+	return f.File.Sync()
+}
+
+// After a loss of power, a file with the name of a part is whole, and the log has only parts that are there.
+func TestPartsAreDurable(t *testing.T) {
+	j, _ := served(t, lines, "2024-01-01", "2024-01-01")
+	disk := &orderly{}
+	j.fs = disk
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	folder := filepath.Base(j.Folder)
+	part := slices.Index(disk.done, "write "+tempName)
+	require.Positive(t, part)
+	require.Equal(t, []string{
+		"write part", "sync part", "rename mixpanel-2024-01-01.json.gz", "sync the folder " + folder,
+		"write parts.jsonl", "sync parts.jsonl",
+	}, slices.Compact(disk.done[part:]))
 }

@@ -44,7 +44,6 @@ func (r *run) part(ctx context.Context, s span, canCut bool) error {
 			return err
 		}
 		r.show.Asking(r.export.spanText(s))
-		r.pace.made(time.Now())
 		err := r.try(ctx, s)
 		switch {
 		case err == nil:

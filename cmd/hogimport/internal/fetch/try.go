@@ -113,6 +113,7 @@ func (r *run) try(ctx context.Context, s span) error {
 		return optionsProblem(r.export.vendor+": no request can be made of these options", "check --region and the keys")
 	}
 	answer, err := r.client.Do(request)
+	r.pace.made(time.Now()) // when it has certainly reached the service, which counts from there
 	if err != nil {
 		return unanswered(err)
 	}
