@@ -65,6 +65,7 @@ func TestWaits(t *testing.T) {
 		"too many, for seconds":     {429, "1234", 2, 2 * 1234 * time.Second, "too many requests (429)"},
 		"too many, until a date":    {429, "Sat, 01 Jan 2000 00:45:00 GMT", 1, 45 * time.Minute, "too many requests (429)"},
 		"too many, for no time":     {429, "0", 1, time.Minute, "too many requests (429)"},
+		"too many, for a moment":    {429, "0.2", 2, 2 * time.Second, "too many requests (429)"},
 		"out of order":              {503, "", 4, (1 + 2 + 4 + 8) * time.Second, "answered 503 Service Unavailable"},
 		"out of order, for a while": {503, "600", 2, 2 * 600 * time.Second, "answered 503 Service Unavailable"},
 	} {

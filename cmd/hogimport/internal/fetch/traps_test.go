@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -136,9 +137,12 @@ func TestAmplitudeAnswersThatAreNotWhole(t *testing.T) {
 		return j
 	}
 	for name, c := range map[string]bad{
-		"the archive cut off":       {func(w http.ResponseWriter, _ *http.Request) { write(w, good[:len(good)-10]) }, "zip archive is damaged or cut off"},
-		"a packed file cut off":     {func(w http.ResponseWriter, _ *http.Request) { write(w, zippedRaw(packed(row)[:20])) }, "cut off"},
-		"a packed file damaged":     {func(w http.ResponseWriter, _ *http.Request) { write(w, damaged(80)) }, "damaged"},
+		"the archive cut off":   {func(w http.ResponseWriter, _ *http.Request) { write(w, good[:len(good)-10]) }, "zip archive is damaged or cut off"},
+		"a packed file cut off": {func(w http.ResponseWriter, _ *http.Request) { write(w, zippedRaw(packed(row)[:20])) }, "cut off"},
+		"a packed file damaged": {func(w http.ResponseWriter, _ *http.Request) { write(w, damaged(80)) }, "damaged"},
+		"the archive's sum wrong": {func(w http.ResponseWriter, _ *http.Request) {
+			write(w, damaged(bytes.Index(good, []byte("PK\x01\x02"))+16))
+		}, "damaged"},
 		"half a row":                {func(w http.ResponseWriter, _ *http.Request) { write(w, zipped(row+row[:20])) }, "line 2 is not a JSON object"},
 		"nothing":                   {func(http.ResponseWriter, *http.Request) {}, "it is empty"},
 		"a page of a proxy":         {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte("<html>")) }, "zip archive"},
