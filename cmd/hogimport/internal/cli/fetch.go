@@ -180,9 +180,9 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 		})
 		return
 	}
-	text := fmt.Sprintf("%s has %s events in %s files, %s.", dir, progress.Number(sum.Events), progress.Number(int64(sum.Parts)), byteText(sum.Bytes))
+	text := fmt.Sprintf("%s has %s in %s, %s.", dir, counted(sum.Events, "event"), counted(int64(sum.Parts), "file"), byteText(sum.Bytes))
 	if sum.Empty > 0 {
-		text += fmt.Sprintf(" %s files have no event.", progress.Number(int64(sum.Empty)))
+		text += fmt.Sprintf(" Files without an event: %s.", progress.Number(int64(sum.Empty)))
 	}
 	fmt.Fprintln(a.stdout, wrapped(text))
 	if isAll && sum.Events == 0 {
@@ -190,8 +190,8 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 		return
 	}
 	if n := len(sum.Early); n > 0 {
-		fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("Events can still be added to the last %d files, %s to %s. Run the same command with --again after %s to download them again.",
-			n, sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
+		fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
+			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
 		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", quoted(pattern), format)
@@ -208,6 +208,14 @@ func fetchFault(err error) error {
 		fetch.KindOptions: codeUsage, fetch.KindKey: codeProject, fetch.KindStopped: codeStopped, fetch.KindNotYet: codeCannot,
 	}
 	return &fault{code: cmp.Or(codes[p.Kind], codeOther), text: p.Text, todo: p.Todo, err: err}
+}
+
+// counted is a number of things, such as 1 file or 2 files.
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return progress.Number(n) + " " + thing
 }
 
 // quoted is a pattern for a shell, which expands it.

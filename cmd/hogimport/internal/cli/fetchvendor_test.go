@@ -212,7 +212,7 @@ func TestFetchFromAmplitude(t *testing.T) {
 			assert.Empty(t, a.Log.Twice())
 			if name == "few events, empty days" {
 				assert.Positive(t, a.Log.Statuses()[http.StatusNotFound])
-				assert.Contains(t, r.Stdout, "files have no event")
+				assert.Contains(t, r.Stdout, "Files without an event: ")
 			}
 		})
 	}
