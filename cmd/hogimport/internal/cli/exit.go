@@ -68,13 +68,13 @@ func (a *app) exit(err error) int {
 
 // faultOf is what an error means for the user. It is the only place that knows.
 func faultOf(err error) *fault {
+	if ended, ok := errors.AsType[*importError](err); ok {
+		return ended.fault()
+	}
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
 	text := strings.TrimPrefix(err.Error(), "hogapi: ")
-	if ended, ok := errors.AsType[*importError](err); ok {
-		return ended.fault()
-	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
 		return faultOfStop(stop, false)
 	}

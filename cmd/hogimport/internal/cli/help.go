@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,15 @@ func setHelp(root *cobra.Command) {
 		".LocalFlags.FlagUsages | trimTrailingWhitespaces", ".LocalFlags | flagList",
 		".InheritedFlags.FlagUsages | trimTrailingWhitespaces", ".InheritedFlags | flagList",
 	).Replace(root.UsageTemplate()))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		out := cmd.OutOrStdout()
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		help(cmd, args)
+		cmd.SetOut(out)
+		fmt.Fprint(out, wrapped(text.String())) // also what cobra says itself
+	})
 }
 
 // flagList is the help of flags: a line with the name and the variable, then what it does.

@@ -41,6 +41,11 @@ const exitHelp = `Exit codes:
   6  events are missing
   7  not yet complete, or it cannot be said`
 
+const rootExample = `  hogimport check --format mixpanel export/*.jsonl --report report.html
+  hogimport trial --format mixpanel export/*.jsonl   # with a test project's key
+  hogimport run --host eu --format mixpanel export/*.jsonl
+  hogimport verify                                   # some hours later`
+
 // Run is the whole program: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
@@ -54,7 +59,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use: "hogimport", Short: "Move the history of another analytics tool into PostHog",
-		Long: longHelp + "\n\n" + exitHelp, Version: version(),
+		Long: longHelp + "\n\n" + exitHelp, Example: rootExample, Version: version(),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.begin(cmd) },
 	}
@@ -77,6 +82,8 @@ func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newFetchCommand(a),
 		newRunCommand(a),
+		newStatusCommand(a),
+		newFixCommand(a),
 		newFormatsCommand(a),
 	}
 }
@@ -89,7 +96,15 @@ func (a *app) begin(cmd *cobra.Command) error {
 		if f.Changed || value == "" || err != nil || isCommon(f) {
 			return
 		}
-		if bad := cmd.Flags().Set(f.Name, value); bad != nil {
+		values := []string{value}
+		if f.Value.Type() == "stringArray" { // a value a line
+			values = strings.Split(strings.TrimSpace(value), "\n")
+		}
+		for _, value := range values {
+			bad := cmd.Flags().Set(f.Name, value)
+			if bad == nil {
+				continue
+			}
 			err = usageError(fmt.Sprintf("%s: %v", variable(f), bad), "see "+cmd.CommandPath()+" --help")
 		}
 	})

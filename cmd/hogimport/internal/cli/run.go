@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -33,9 +32,9 @@ type runFlags struct {
 const runHelp = `Import files: check the first records, ask once, and send them.
 
 It keeps its place in a state folder, ./hogimport-state/NAME. Stopped by Ctrl-C,
-a crash or a kill, the same command continues; no event is lost, and what is sent
-twice is stored once. Ctrl-C finishes what is under way, a second one ends at
-once.`
+a crash or a kill, the same command continues; no event is lost, and what is
+sent twice is stored once. Ctrl-C finishes what is under way, a second one ends
+at once.`
 
 const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
   hogimport run --host eu --format mixpanel export/*.jsonl.gz
@@ -55,7 +54,7 @@ func newRunCommand(a *app) *cobra.Command {
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
-	r.input.bindOrder(cmd)
+	r.input.bindRange(cmd)
 	r.project.bindKey(cmd)
 	return cmd
 }
@@ -132,7 +131,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 		return err
 	}
 	if isNew && !r.isAgreed && !a.canAnswer() {
-		return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+		return noTerminal()
 	}
 	lock, err := s.lock()
 	if err != nil {
@@ -144,7 +143,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.stderr, "Continuing the import %s, whose state is in %s.\n", s.kept.ID, s.dir)
+		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir)))
 	}
 	source, err := s.kept.Input.source(s.dir)
 	if err != nil {
@@ -180,7 +179,7 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 		asked.Files[i] = absolute(path)
 	}
 	if !isStarted(dir) {
-		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked, Begun: time.Now().UTC()}}
+		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
 			s.kept.ID = importID(paths)
 		}
@@ -208,7 +207,7 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 	return s, false, nil
 }
 
-// agree checks a sample, shows it and asks whether to begin. The state folder then has the import.
+// agree checks a sample, shows it and asks whether to begin.
 func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
 	found, err := takeSample(ctx, &s.kept.Input, options)
 	if found.report.Read > 0 {
@@ -221,6 +220,15 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	case err != nil:
 		return err
 	}
+	return a.confirm(ctx, r, s, client, found)
+}
+
+func noTerminal() error {
+	return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+}
+
+// confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
+func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
 	target := hostName(client)
 	what := "the records"
 	if found.total > 0 {
@@ -238,11 +246,11 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
-		fmt.Fprintf(a.stderr, "Sending %s to %s as the import %s.\n", what, target, s.kept.ID)
+		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID)))
 	}
-	s.kept.Total, s.kept.Target = found.total, target
-	if err := os.Remove(s.rejects()); err != nil && !errors.Is(err, os.ErrNotExist) { // of runs that sent nothing
-		return stateFault(s.dir, err)
+	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
+	if err := s.reset(); err != nil {
+		return err
 	}
 	return s.save()
 }

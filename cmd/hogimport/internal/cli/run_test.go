@@ -27,7 +27,7 @@ func TestACompleteImport(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, "Rejected: 6, in hogimport-state/events/rejects.jsonl; hogimport fix --state hogimport-state/events", lines[len(lines)-1])
-	assert.Contains(t, r.Stdout, "is complete: 2,994 of 3,000 records acknowledged")
+	assert.Contains(t, r.Stdout, "Complete: 2,994 of 3,000 records acknowledged")
 	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
 	again := p.Run(t, "run", "events.jsonl", "--rate", "none")

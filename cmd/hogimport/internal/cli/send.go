@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.Total, w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
-	return receipt, errors.Join(err, w.end(receipt, err))
+	return receipt, w.end(receipt, err)
 }
 
 // watcher passes on what an import says of itself.
@@ -77,18 +78,26 @@ func (w *watcher) update(stats hogapi.Stats) {
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
 }
 
-// end keeps the result. An import that has not begun leaves an earlier one as it is.
+// end keeps the result, and returns the error of the import. One that has not begun leaves an earlier result as it is.
 func (w *watcher) end(r hogapi.Receipt, err error) error {
 	if r.Source == "" {
-		return nil
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: "complete"}
+	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: isComplete}
 	if err != nil {
 		p.Ended = endedBy(err)
 	}
-	return errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
+		p.Doubtful = int64(unsettled.Count - unsettled.NeverSent)
+	}
+	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+	if err == nil && kept != nil {
+		return &fault{code: codeStopped, err: kept, text: "all was sent, but the result cannot be written: " + cause(kept).Error(),
+			todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
+	}
+	return err
 }
 
 // endedBy is why an import has ended, in a word.
@@ -102,10 +111,21 @@ func endedBy(err error) string {
 	return "stopped"
 }
 
-// hasSentNothing reports whether the last run ended by itself and the service has none of the import's events.
+// hasSentNothing reports whether the last run ended by itself and the service can have none of the import's events.
 func (s *state) hasSentNothing() bool {
 	p, found, err := s.progress()
-	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed == 0
+	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
+}
+
+// reset forgets the place and the rejects of runs that sent nothing, so that the files are read from their start. The
+// place goes first: rejects without it are only written again.
+func (s *state) reset() error {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("sorted")} {
+		if err := os.RemoveAll(name); err != nil {
+			return stateFault(s.dir, err)
+		}
+	}
+	return nil
 }
 
 // watchSorting shows how far a sorting is.
@@ -129,7 +149,7 @@ func watchSorting(source hogapi.Source, meter *progress.Meter) {
 // resultText is the result of an import that is complete. What was rejected is on the last line.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The import %s is complete: %s of %s records acknowledged.\n", s.kept.ID, progress.Number(r.Acknowledged), progress.Number(r.Read))
+	fmt.Fprintln(&b, wrapped(fmt.Sprintf("Complete: %s of %s records acknowledged, as the import %s.", progress.Number(r.Acknowledged), progress.Number(r.Read), s.kept.ID)))
 	if !r.Oldest.IsZero() {
 		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}
@@ -144,7 +164,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 	}
 	fmt.Fprintf(&b, "In some hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
-		fmt.Fprintf(&b, "Rejected: %s, in %s; hogimport fix --state %s\n", progress.Number(n), s.rejects(), s.dir)
+		b.WriteString(s.fixText(n))
 	}
 	return b.String()
 }

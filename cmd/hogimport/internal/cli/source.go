@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/columns"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -44,15 +45,15 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in projects with simplified ID merge")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
-	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// bindOrder adds the flags that change the order of events.
-func (in *input) bindOrder(cmd *cobra.Command) {
+// bindRange adds the flags that say which events are imported, and in which order.
+func (in *input) bindRange(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
 }
@@ -80,18 +81,23 @@ var vendors = map[string]vendor{
 	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
-	"json": {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
-	"csv":  {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
-	"tsv":  {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
+	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
+	"csv":     {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
+	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
+	"tsv":     {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person}), nil
 }
 
-func mappedFormat(hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
-	return func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
-		return hogapi.Format{}, usageError("--map is not there yet", "")
+func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		format, err := columns.Format(in.Map, columns.Options{Name: in.Format, Layout: layout, Zone: zone})
+		if err != nil {
+			return format, usageError(err.Error(), "see hogimport formats --help")
+		}
+		return format, nil
 	}
 }
 
@@ -119,6 +125,11 @@ func (in *input) check() error {
 			return usageError(fmt.Sprintf("%s: there is no such file", path), "check the path; a pattern must match one file or more")
 		}
 	}
+	return in.checkFormat()
+}
+
+// checkFormat settles the format and checks all that depends on it.
+func (in *input) checkFormat() error {
 	if in.Format == "" && !slices.ContainsFunc(in.Files, func(path string) bool { return !isJSONLines(path) }) {
 		in.Format = "jsonl"
 	}
@@ -131,6 +142,9 @@ func (in *input) check() error {
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
+	}
+	if len(in.Map) > 0 && !slices.Contains([]string{"json", "csv", "tsv", "generic"}, in.Format) {
+		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if _, err := in.until(); err != nil {
 		return err

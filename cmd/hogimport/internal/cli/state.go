@@ -34,6 +34,10 @@ type kept struct {
 	Target string    `json:"target"`
 	Total  int64     `json:"total,omitempty"` // about how many records there are; 0: not known
 	Begun  time.Time `json:"begun"`
+
+	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
+	Rejects     string `json:"rejects,omitempty"`
+	RejectsSize int64  `json:"rejects_size,omitempty"`
 }
 
 // snapshot is what progress.json holds: how far a run is. It is written every few seconds.
@@ -44,7 +48,8 @@ type snapshot struct {
 	Rejected     int64     `json:"rejected"`
 	Unconfirmed  int64     `json:"unconfirmed"`
 	Skipped      int64     `json:"skipped"`
-	Ended        string    `json:"ended,omitempty"` // why the run has ended: "complete" or the reason; empty while it runs, or after a kill
+	Doubtful     int64     `json:"doubtful,omitempty"` // were sent, and no answer came
+	Ended        string    `json:"ended,omitempty"`    // why the run has ended: "complete" or the reason; empty while it runs, or after a kill
 	WaitingFor   string    `json:"waiting_for,omitempty"`
 	Since        time.Time `json:"since,omitzero"` // it waits
 }
@@ -54,7 +59,6 @@ func (s *state) file(name string) string { return filepath.Join(s.dir, name) }
 func (s *state) checkpoint() string  { return s.file("checkpoint.json") }
 func (s *state) rejects() string     { return s.file("rejects.jsonl") }
 func (s *state) receiptFile() string { return s.file("receipt.json") }
-func (s *state) fixFolder() string   { return s.file("fix") }
 
 // openState reads a state folder. Its input is checked.
 func openState(dir string) (*state, error) {
@@ -64,7 +68,7 @@ func openState(dir string) (*state, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists those below "+stateRoot)
+		return nil, notAState(dir)
 	}
 	return s, s.kept.Input.check()
 }
@@ -123,8 +127,8 @@ func (s *state) read(name string, value any) (found bool, err error) {
 
 // lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
 func (s *state) lock() (io.Closer, error) {
-	if err := (durable.OS{}).MakeFolder(s.dir); err != nil {
-		return nil, stateFault(s.dir, err)
+	if err := makeFolder(s.dir); err != nil {
+		return nil, err
 	}
 	lock, err := durable.OS{}.Lock(s.file("run.lock"))
 	switch {
@@ -137,13 +141,47 @@ func (s *state) lock() (io.Closer, error) {
 	return lock, nil
 }
 
+func makeFolder(dir string) error {
+	if err := (durable.OS{}).MakeFolder(dir); err != nil {
+		return stateFault(dir, err)
+	}
+	return nil
+}
+
+func notAState(dir string) error {
+	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists those below "+stateRoot)
+}
+
+// onlyState is the state folder that is meant: the one given, or the only one there is.
+func onlyState(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	found, _ := filepath.Glob(filepath.Join(stateRoot, "*", "import.json"))
+	switch len(found) {
+	case 0:
+		return "", usageError("there is no import below "+stateRoot, "name the state folder of the import with --state DIR")
+	case 1:
+		return filepath.Dir(found[0]), nil
+	}
+	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
+}
+
 // stateFault is a state folder that cannot be written.
 func stateFault(dir string, err error) error {
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		err = cause.Err // the path is in the text
+	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
+		todo: "make room or correct the permissions, or give another folder with --state DIR"}
+}
+
+// cause is an error of the file system without the path, which the text has.
+func cause(err error) error {
+	if f, ok := errors.AsType[*fault](err); ok {
+		err = f.err
 	}
-	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, err), err: err,
-		todo: "make room or correct the permissions, or give another folder with --state DIR; nothing was sent"}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return err
 }
 
 // stateName is a name for the import of some files: of a single file its own, else that of their folder.

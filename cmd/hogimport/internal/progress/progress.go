@@ -164,8 +164,10 @@ func (m *Meter) Line(width int) string {
 			s.FailingSince.UTC().Format("15:04:05 UTC"), reason(s.LastError)))
 		return strings.Join(parts, ", ")
 	}
-	parts = append(parts, Number(int64(m.pace.perSecond()+0.5))+"/s")
-	if left := m.pace.remaining(settled(s), s.Total); left > 0 {
+	if perSecond := m.pace.perSecond(); perSecond > 0 {
+		parts = append(parts, Number(int64(perSecond+0.5))+"/s")
+	}
+	if left := m.pace.remaining(settled(s), s.Total); left >= time.Second {
 		parts = append(parts, "about "+Span(left)+" left")
 	}
 	line := strings.Join(parts, ", ")

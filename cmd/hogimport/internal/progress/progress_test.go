@@ -74,7 +74,7 @@ func TestALineAMinute(t *testing.T) {
 	s.run(185, nil)
 	lines := strings.Split(strings.TrimSpace(s.String()), "\n")
 	require.Len(t, lines, 4)
-	assert.Equal(t, "2026-03-01 12:00:00  0%, 500 acknowledged, 0/s", lines[0])
+	assert.Equal(t, "2026-03-01 12:00:00  0%, 500 acknowledged", lines[0])
 	assert.Equal(t, "2026-03-01 12:01:00  60%, 60,500 acknowledged, 1,000/s, about 40s left", lines[1])
 }
 
