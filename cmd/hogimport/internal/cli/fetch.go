@@ -29,11 +29,16 @@ A part is read to its end before it gets its name in the folder, so every file
 there can be imported. Stopped by Ctrl-C, a crash or a kill, the same command
 downloads what is missing. Waits that the service asks for are kept and named.`
 
+const fetchExample = `  hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
+  hogimport fetch amplitude --region eu --from 2023-01-01 --to 2024-03-31 export`
+
 func newFetchCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "fetch", Short: "Download the export of Mixpanel or Amplitude, resumably", Long: fetchHelp,
+	cmd := &cobra.Command{
+		Use: "fetch", Short: "Download the export of Mixpanel or Amplitude, resumably", Long: fetchHelp, Example: fetchExample,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			return usageError("what to fetch is not named", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
-		}}
+		},
+	}
 	cmd.AddCommand(newFetchMixpanelCommand(a), newFetchAmplitudeCommand(a))
 	return cmd
 }
@@ -73,8 +78,8 @@ func newFetchMixpanelCommand(a *app) *cobra.Command {
 		Long: fetchHelp + `
 
 Mixpanel takes 60 requests an hour: 60 files of a day, or of up to 31 with
---days. A day that is not over is left out, and named. Events of phones that were
-offline arrive up to 5 days later: --again downloads such days again.`,
+--days. A day that is not over is left out, and named. Events of phones that
+were offline arrive up to 5 days later: --again downloads such days again.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			m.Region, m.Host = f.region, f.host
 			m.ServiceAccount = cmp.Or(m.ServiceAccount, a.env("MIXPANEL_SERVICE_ACCOUNT"))
@@ -161,24 +166,25 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir, for
 	if err != nil {
 		return err
 	}
-	meter := &fetchMeter{meter: a.meter(), log: a.logger(), now: time.Now}
+	meter := &fetchMeter{meter: a.meter(), log: a.logger(), forPrograms: a.log == "json", now: time.Now}
 	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter}.Run(ctx)
 	meter.end()
 	if sum.Parts > 0 {
-		a.showFetched(sum, f, dir, format, err == nil)
+		if failed := a.showFetched(sum, f, dir, format, err == nil); err == nil {
+			err = failed
+		}
 	}
 	return fetchFault(err)
 }
 
 // showFetched writes what is in the folder.
-func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, isAll bool) {
+func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, isAll bool) error {
 	pattern := filepath.Join(dir, sum.Pattern)
 	if a.json {
-		_ = json.NewEncoder(a.stdout).Encode(map[string]any{
+		return json.NewEncoder(a.stdout).Encode(map[string]any{
 			"folder": dir, "files": pattern, "from": f.from, "to": f.to, "complete": isAll, "parts": sum.Parts, "fetched": sum.Fetched,
 			"empty": sum.Empty, "events": sum.Events, "bytes": sum.Bytes, "early": sum.Early,
 		})
-		return
 	}
 	text := fmt.Sprintf("%s has %s in %s, %s.", dir, counted(sum.Events, "event"), counted(int64(sum.Parts), "file"), byteText(sum.Bytes))
 	if sum.Empty > 0 {
@@ -187,7 +193,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 	fmt.Fprintln(a.stdout, wrapped(text))
 	if isAll && sum.Events == 0 {
 		fmt.Fprintln(a.stdout, wrapped("There is no event in all of the range: check the dates, the project and --region."))
-		return
+		return nil
 	}
 	if n := len(sum.Early); n > 0 {
 		fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
@@ -196,6 +202,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 	if isAll {
 		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", quoted(pattern), format)
 	}
+	return nil
 }
 
 // fetchFault is an error of a download, with its exit code.

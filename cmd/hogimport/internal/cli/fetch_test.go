@@ -47,7 +47,7 @@ func requireNoSecret(t *testing.T, r clitest.Result) {
 	for _, text := range []string{exportSecret, "http://", "from_date"} {
 		require.NotContains(t, r.Stdout+r.Stderr, text)
 	}
-	for _, line := range strings.Split(r.Stdout+r.Stderr, "\n") {
+	for line := range strings.SplitSeq(r.Stdout+r.Stderr, "\n") {
 		require.LessOrEqual(t, len(line), 80, line)
 	}
 }

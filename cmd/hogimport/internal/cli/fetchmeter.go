@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,7 +14,10 @@ import (
 type fetchMeter struct {
 	meter *progress.Meter
 	log   *slog.Logger
-	now   func() time.Time
+
+	forPrograms bool // --log json
+
+	now func() time.Time
 
 	unit     string
 	total    int
@@ -64,17 +66,15 @@ func (m *fetchMeter) Waiting(reason string, until time.Time) {
 func (m *fetchMeter) Notice(text string) { m.say(text + ".") }
 
 func (m *fetchMeter) say(text string) {
-	if !m.forPrograms() {
+	if !m.forPrograms {
 		text = wrapped(text)
 	}
 	m.meter.Say(text)
 }
 
-func (m *fetchMeter) forPrograms() bool { return m.log.Enabled(context.Background(), slog.LevelInfo) }
-
 // show shows how far the download is. Programs get numbers, once a minute.
 func (m *fetchMeter) show(what string) {
-	if m.forPrograms() {
+	if m.forPrograms {
 		if now := m.now(); now.Sub(m.logged) >= time.Minute {
 			m.logged = now
 			m.log.Info("progress", "doing", what, "unit", m.unit, "total", m.total, "there", m.held, "events", m.events, "bytes", m.received)

@@ -87,8 +87,7 @@ func (f *folder) problem(what string, err error) error {
 
 // cause is an error of the disk without the path, which the text has already.
 func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, isPath := errors.AsType[*fs.PathError](err); isPath {
 		return path.Err
 	}
 	return err
@@ -203,7 +202,7 @@ func (f *folder) adopt() error {
 	}
 	for _, name := range names {
 		s, _ := f.export.spanOf(name)
-		foreign := &Problem{Text: fmt.Sprintf("%s is not of this download", filepath.Join(f.path, name)),
+		foreign := &Problem{Text: filepath.Join(f.path, name) + " is not of this download",
 			Todo: "move it elsewhere, and run the same command again"}
 		for held := range f.parts {
 			if held.overlaps(s) {

@@ -1,7 +1,5 @@
 package fetch
 
-import "errors"
-
 // Kind says what kind of problem ended a download, for those who choose an exit code.
 type Kind int
 
@@ -27,15 +25,6 @@ func (p *Problem) Error() string { return p.Text + ": " + p.Todo }
 
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
-
-// KindOf is the kind of an error of this package; KindOther of any other.
-func KindOf(err error) Kind {
-	var p *Problem
-	if errors.As(err, &p) {
-		return p.Kind
-	}
-	return KindOther
-}
 
 func optionsProblem(text, todo string) error {
 	return &Problem{Kind: KindOptions, Text: text, Todo: todo}

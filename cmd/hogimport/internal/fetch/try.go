@@ -85,6 +85,8 @@ var errIdle = errors.New("nothing has arrived for 5 minutes")
 const (
 	idleAfter   = 5 * time.Minute
 	headerAfter = 15 * time.Minute // both services make an export before they answer
+
+	connectAfter = 15 * time.Second
 )
 
 // body shows what arrives, and ends the request when nothing does.
@@ -156,10 +158,14 @@ func (r *run) try(ctx context.Context, s span) error {
 
 // newClient is a client that follows no redirects, so that a key reaches one host only.
 func newClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
-	transport.ResponseHeaderTimeout = headerAfter
 	return &http.Client{
-		Transport:     transport,
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: connectAfter}).DialContext,
+			TLSHandshakeTimeout:   connectAfter,
+			ForceAttemptHTTP2:     true,
+			ResponseHeaderTimeout: headerAfter,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
