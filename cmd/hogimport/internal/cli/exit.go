@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -188,7 +189,7 @@ var stops = map[hogapi.StopReason]struct {
 	hogapi.StopNoProgress:  {codeStopped, "nothing gets through to the service", "when it answers again, " + resume},
 	hogapi.StopHandler:     {codeStopped, "the reject file cannot be written", "make room on the disk, and " + resume},
 	hogapi.StopCheckpoint:  {codeStopped, "the state folder cannot be written", "make room on the disk, and " + resume},
-	hogapi.StopSource:      {codeStopped, "the files cannot be read further", "correct the files, and " + resume},
+	hogapi.StopSource:      {codeOther, "the files cannot be read further", "correct the files, and " + resume},
 	hogapi.StopCanceled:    {codeStopped, "interrupted", resume},
 	hogapi.StopUnreachable: {codeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again"},
 	hogapi.StopCertificate: {codeOther, "the server's certificate is not valid; nothing was sent by this run",
@@ -212,6 +213,12 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	if f.code == codeOther && begun {
 		f.code = codeStopped
 	}
+	if isDiskFull(stop) {
+		f.code, f.todo = codeStopped, "make room on the disk, and "+resume
+	}
+	if stop.Reason == hogapi.StopWrongKey { // the text says it all
+		return f
+	}
 	if stop.Status != 0 {
 		f.text += fmt.Sprintf(" (status %d)", stop.Status)
 	}
@@ -230,23 +237,7 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	return f
 }
 
-// wrapped breaks lines that are wider than help texts at blanks, and indents what follows as the line is.
-func wrapped(text string) string {
-	var out []string
-	for line := range strings.SplitSeq(text, "\n") {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		for len(line) > helpWidth {
-			at := strings.LastIndexByte(line[:helpWidth+1], ' ')
-			if at <= len(indent) {
-				if at = strings.IndexByte(line[helpWidth:], ' '); at < 0 {
-					break
-				}
-				at += helpWidth
-			}
-			out = append(out, strings.TrimRight(line[:at], " "))
-			line = indent + strings.TrimLeft(line[at:], " ")
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "\n")
+// isDiskFull reports whether there is no room for a file.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

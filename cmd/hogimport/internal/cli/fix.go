@@ -113,7 +113,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	if err := makeFolder(s.dir); err != nil {
 		return err
 	}
-	source, err := s.rejectSource()
+	source, err := s.source()
 	if err != nil {
 		return err
 	}
@@ -130,9 +130,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
 	report, err := hogapi.Check(ctx, source, &options)
 	found := sample{report: report, isAll: true, total: report.Read}
-	if report.Read > 0 {
-		found.show(a.stderr)
-	}
+	a.show(found)
 	switch {
 	case err != nil && !isTooMuch(err):
 		return err
@@ -194,13 +192,25 @@ func (s *state) lastFix() *state {
 	}
 }
 
-// rejectSource is what is in the reject file, through the mapping.
-func (s *state) rejectSource() (hogapi.Source, error) {
-	format, err := s.kept.Input.format()
+// source is what the import reads: its files, or for a fix the rejects, through the mapping.
+func (s *state) source() (hogapi.Source, error) {
+	in := &s.kept.Input
+	if s.kept.Rejects == "" {
+		return in.source(s.dir)
+	}
+	format, err := in.format()
 	if err != nil {
 		return nil, err
 	}
-	return s.kept.Input.cut(hogapi.RejectedRecords(s.kept.Rejects, format.Convert)), nil
+	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, format.Convert)), nil
+}
+
+// folder is the state folder of the import, also where this is that of a fix.
+func (s *state) folder() string {
+	if s.kept.Rejects != "" {
+		return filepath.Dir(s.dir)
+	}
+	return s.dir
 }
 
 func sizeOfFile(path string) int64 {
@@ -213,9 +223,5 @@ func sizeOfFile(path string) int64 {
 
 // fixText is what to do with the rejects of an import, for the last line of its result.
 func (s *state) fixText(rejected int64) string {
-	of := s.dir
-	if s.kept.Rejects != "" {
-		of = filepath.Dir(s.dir)
-	}
-	return fmt.Sprintf("Rejected: %s, in %s; hogimport fix --state %s\n", progress.Number(rejected), s.rejects(), of)
+	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", s.rejects(), progress.Number(rejected), s.folder())
 }

@@ -40,7 +40,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	r := p.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "5%", "--map", "time=when"}, mapped...)...)
 	require.Equal(t, 0, r.Code, r.Stderr)
 	require.Equal(t, 2940, server.Ledger().Unique())
-	assert.Contains(t, r.Stdout, "Rejected: 60, in hogimport-state/actions/rejects.jsonl; hogimport fix --state hogimport-state/actions")
+	assert.Contains(t, r.Stdout, "Rejected: 60; to correct them: hogimport fix --state hogimport-state/actions")
 
 	r = p.Run(t, "fix", "--yes")
 	require.Equal(t, 3, r.Code, "nothing is corrected: %s", r.Stderr)
@@ -95,7 +95,7 @@ func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
 	r := p.Run(t, "fix", "--yes", "--rate", "none")
 	require.Equal(t, 0, r.Code, r.Stderr)
-	assert.Contains(t, r.Stdout, "Rejected: 1, in hogimport-state/events/fix-1/rejects.jsonl; hogimport fix --state hogimport-state/events\n")
+	assert.Contains(t, r.Stdout, "are in hogimport-state/events/fix-1/rejects.jsonl\nRejected: 1; to correct them: hogimport fix --state hogimport-state/events\n")
 	clitest.RequireWhole(t, server, append(ids, clitest.ID(17)))
 
 	path = filepath.Join(p.Dir, "hogimport-state/events/fix-1/rejects.jsonl")
@@ -122,7 +122,7 @@ func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
 	require.Equal(t, 3, p.Run(t, wrong...).Code)
 	r := p.Run(t, append(wrong, "--max-rejects", "none")...)
 	require.Equal(t, 0, r.Code, r.Stderr)
-	assert.Contains(t, r.Stdout, "Rejected: 3,000, in hogimport-state/actions/rejects.jsonl")
+	assert.Contains(t, r.Stdout, "Rejected: 3,000;")
 	right := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
 	r = p.Run(t, right...)
 	require.Equal(t, 0, r.Code, r.Stderr)

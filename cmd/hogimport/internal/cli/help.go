@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,4 +59,40 @@ func flagList(flags *pflag.FlagSet) string {
 		fmt.Fprintln(&b, wrapped("      "+what))
 	})
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// wrapped breaks lines that are wider than helpWidth at blanks, and indents what follows as the line is.
+func wrapped(text string) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		for utf8.RuneCountInString(line) > helpWidth {
+			at := breakAt(line, len(indent))
+			if at < 0 {
+				break
+			}
+			out = append(out, strings.TrimRight(line[:at], " "))
+			line = indent + strings.TrimLeft(line[at:], " ")
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// breakAt is the last blank of a line that leaves what is before it narrow enough, else the first one, or -1.
+func breakAt(line string, indent int) int {
+	last, column := -1, 0
+	for at, r := range line {
+		if r == ' ' && at >= indent {
+			if column > helpWidth && last >= 0 {
+				break
+			}
+			last = at
+			if column > helpWidth {
+				break
+			}
+		}
+		column++
+	}
+	return last
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,8 +145,17 @@ var flagNames = strings.NewReplacer(
 	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
 )
 
+// shareOfRejects is a share as the library writes it.
+var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
+
 // inFlags is the text of an error in the words of this program.
-func inFlags(err error) string { return flagNames.Replace(err.Error()) }
+func inFlags(err error) string {
+	text := shareOfRejects.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
+		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
+	})
+	return flagNames.Replace(text)
+}
 
 // hostName is where a client sends events, without a path or a key.
 func hostName(client *hogapi.Client) string {

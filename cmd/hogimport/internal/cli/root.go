@@ -125,6 +125,15 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
+// note writes a line about what is done.
+func (a *app) note(text string) {
+	if a.log == "json" {
+		a.logger().Info(text)
+		return
+	}
+	fmt.Fprintln(a.stderr, wrapped(text))
+}
+
 // variable is the environment variable of a flag.
 func variable(f *pflag.Flag) string {
 	return "HOGIMPORT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,9 +144,9 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir)))
+		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
 	}
-	source, err := s.kept.Input.source(s.dir)
+	source, err := s.source()
 	if err != nil {
 		return err
 	}
@@ -183,23 +184,26 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 		if s.kept.ID == "" {
 			s.kept.ID = importID(paths)
 		}
-		return s, true, nil
+		return s, true, s.checkEmpty()
 	}
 	s = &state{dir: dir}
 	if _, err := s.read("import.json", &s.kept); err != nil {
 		return nil, false, err
 	}
-	if s.hasSentNothing() { // so all may be corrected
+	names := s.kept.Input.differences(&asked)
+	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
+	isAnotherID := r.importID != "" && r.importID != s.kept.ID
+	if s.hasSentNothing() && (s.isChanged || isAnotherID || !s.wasInterrupted()) { // so all may be corrected
 		s.kept.Input = asked
 		if r.importID != "" {
 			s.kept.ID = r.importID
 		}
 		return s, true, nil
 	}
-	if r.importID != "" && r.importID != s.kept.ID {
+	if isAnotherID {
 		return nil, false, usageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
 	}
-	if names := s.kept.Input.differences(&asked); names != "" {
+	if names != "" {
 		return nil, false, usageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
 			"give the same flags to continue it. To import with others, give another folder with --state DIR")
 	}
@@ -210,15 +214,12 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 // agree checks a sample, shows it and asks whether to begin.
 func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
 	found, err := takeSample(ctx, &s.kept.Input, options)
-	if found.report.Read > 0 {
-		found.show(a.stderr)
-	}
+	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-			todo: "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples. To import the rest all the same, add --max-rejects 50% or none"}
+		return found.tooMuch(err)
 	case err != nil:
-		return err
+		return filesFault(err)
 	}
 	return a.confirm(ctx, r, s, client, found)
 }
@@ -238,7 +239,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		}
 	}
 	if !r.isAgreed {
-		question := fmt.Sprintf("Send %s to %s as the import %s? This cannot be undone from here.", what, target, s.kept.ID)
+		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
 			return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
@@ -246,7 +247,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
-		fmt.Fprintln(a.stderr, wrapped(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID)))
+		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
 	}
 	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
 	if err := s.reset(); err != nil {
@@ -265,4 +266,13 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	}
 	fmt.Fprint(a.stdout, resultText(s, receipt))
 	return nil
+}
+
+// filesFault is files that cannot be read.
+func filesFault(err error) error {
+	f := faultOf(err)
+	if f.code != codeOther || f.todo != "" {
+		return err
+	}
+	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
 }

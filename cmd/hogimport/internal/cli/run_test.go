@@ -26,7 +26,7 @@ func TestACompleteImport(t *testing.T) {
 	require.Equal(t, 0, r.Code, r.Stderr)
 	clitest.RequireWhole(t, server, ids)
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
-	assert.Equal(t, "Rejected: 6, in hogimport-state/events/rejects.jsonl; hogimport fix --state hogimport-state/events", lines[len(lines)-1])
+	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
 	assert.Contains(t, r.Stdout, "Complete: 2,994 of 3,000 records acknowledged")
 	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
@@ -78,7 +78,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 		"a form of lines":      {[]string{"run", "events.jsonl", "--yes", "--log", "xml"}, nil, 2, `--log "xml"`, "text or json"},
 		"a state that is not":  {[]string{"status", "--state", "nothing"}, nil, 2, "nothing is not a state folder", "--state DIR"},
 		"metrics":              {[]string{"run", "events.jsonl", "--yes", "--metrics", "999.1.1.1:1"}, nil, 2, "--metrics", "free address"},
-		"too many rejects":     {[]string{"run", "bad.jsonl", "--yes"}, nil, 3, "too much of this would be rejected; nothing was sent", "--max-rejects 50%"},
+		"too many rejects":     {[]string{"run", "bad.jsonl", "--yes"}, nil, 3, "too much of this would be rejected; nothing was sent", "--max-rejects 75%"},
 		"a wrong key":          {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phc_wrong"}, 5, "no project has this project API key; nothing was sent", "copy the key"},
 		"a file of the system": {[]string{"run", "events.jsonl", "--yes", "--state", "/proc/nothing"}, nil, 1, "cannot be written", "--state DIR"},
 	} {
@@ -152,13 +152,13 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
 	require.Equal(t, 3, r.Code, r.Stderr)
 	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "1499 of 12000 records were rejected, more than --max-rejects (0.01)")
+	assert.Contains(t, said, "1499 of 12000 records were rejected, more than --max-rejects (1%)")
 	assert.Contains(t, said, "The rejects are in hogimport-state/events/rejects.jsonl")
 	assert.Contains(t, said, "hogimport fix --state hogimport-state/events")
 	r = p.Run(t, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
 	require.Equal(t, 0, r.Code, r.Stderr)
 	clitest.RequireWhole(t, server, ids)
-	assert.Contains(t, r.Stdout, "Rejected: 1,499, in")
+	assert.Contains(t, r.Stdout, "Rejected: 1,499;")
 }
 
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {

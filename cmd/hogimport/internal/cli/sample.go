@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -90,6 +91,18 @@ func (f *firstRecords) bytes() (sum int64) {
 	return sum
 }
 
+// show writes what was found in a sample for whoever reads it.
+func (a *app) show(s sample) {
+	switch r := s.report; {
+	case r.Read == 0:
+	case a.log == "json":
+		a.logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
+			"reasons", r.Reasons, "warnings", r.Warnings, "total", s.total)
+	default:
+		s.show(a.stderr)
+	}
+}
+
 // show writes what was found, in a few lines.
 func (s sample) show(w io.Writer) {
 	r := s.report
@@ -104,13 +117,13 @@ func (s sample) show(w io.Writer) {
 	}
 	s.names(w)
 	for _, reason := range slices.SortedFunc(maps.Keys(r.Reasons), func(a, b hogapi.Reason) int { return cmp.Compare(r.Reasons[b].Count, r.Reasons[a].Count) }) {
-		finding(w, "rejected, "+string(reason), r.Reasons[reason])
+		finding(w, "rejected, "+string(reason), r.Reasons[reason], "event refused: "+string(reason)+": ")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
 		fmt.Fprintln(w, wrapped(fmt.Sprintf("  left out, %s: %s", reason, progress.Number(r.Skips[reason]))))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		finding(w, "warning, "+string(warning), r.Warnings[warning])
+		finding(w, "warning, "+string(warning), r.Warnings[warning], "")
 	}
 }
 
@@ -134,12 +147,12 @@ func (s sample) names(w io.Writer) {
 	}
 }
 
-// finding writes what was found how often, and the first example.
-func finding(w io.Writer, what string, f hogapi.CheckFinding) {
+// finding writes what was found how often, and the first example without what is said already.
+func finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
 	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
 	if len(f.Examples) > 0 {
 		e := f.Examples[0]
-		line += ", such as " + cmp.Or(strings.TrimPrefix(e.Text, "hogapi: "), e.Position.String())
+		line += ", such as " + cmp.Or(strings.TrimPrefix(strings.TrimPrefix(e.Text, "hogapi: "), said), e.Position.String())
 	}
 	fmt.Fprintln(w, wrapped(line))
 }
@@ -157,6 +170,19 @@ func short(name string) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return name
+}
+
+// tooMuch is the error where too much of a sample would be rejected.
+func (s sample) tooMuch(err error) error {
+	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
+		todo: "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples."}
+	if s.report.Good > 0 {
+		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
+		const margin = 1.5 // the rest of the files may have more
+		f.todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
+			min(max(int(math.Ceil(margin*percent)), 2), 100))
+	}
+	return f
 }
 
 // isTooMuch reports whether too much of the sample is rejected.

@@ -73,7 +73,7 @@ func (w *watcher) update(stats hogapi.Stats) {
 	w.saved = now
 	p := snapshot{At: now, Read: stats.Read, Acknowledged: stats.Acknowledged, Rejected: stats.Rejected, Unconfirmed: stats.Unconfirmed, Skipped: stats.Skipped}
 	if stats.LastError != nil {
-		p.WaitingFor, p.Since = strings.TrimPrefix(stats.LastError.Error(), "hogapi: "), stats.FailingSince.UTC()
+		p.WaitingFor, p.Since = inFlags(stats.LastError), stats.FailingSince.UTC()
 	}
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
 }
@@ -103,7 +103,7 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 // endedBy is why an import has ended, in a word.
 func endedBy(err error) string {
 	if errors.Is(err, errInterrupted) {
-		return "interrupted"
+		return isInterrupted
 	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
 		return string(stop.Reason)
@@ -117,12 +117,32 @@ func (s *state) hasSentNothing() bool {
 	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
 }
 
+// wasInterrupted reports whether the last run was ended by Ctrl-C.
+func (s *state) wasInterrupted() bool {
+	p, found, err := s.progress()
+	return err == nil && found && p.Ended == isInterrupted
+}
+
 // reset forgets the place and the rejects of runs that sent nothing, so that the files are read from their start. The
-// place goes first: rejects without it are only written again.
+// place goes first: rejects without it are only written again. What was sorted stays if the files are read as before.
 func (s *state) reset() error {
-	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("sorted")} {
+	names := []string{s.checkpoint(), s.rejects(), s.receiptFile()}
+	if s.isChanged {
+		names = append(names, s.file("sorted"))
+	}
+	for _, name := range names {
 		if err := os.RemoveAll(name); err != nil {
 			return stateFault(s.dir, err)
+		}
+	}
+	return nil
+}
+
+// checkEmpty refuses a folder for a new import that has files of its names: they are of somebody else.
+func (s *state) checkEmpty() error {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("sorted")} {
+		if _, err := os.Lstat(name); err == nil {
+			return usageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
 		}
 	}
 	return nil
@@ -160,7 +180,10 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		fmt.Fprintf(&b, "  warning, %s: %s\n", warning, progress.Number(r.Warnings[warning]))
+		fmt.Fprintf(&b, "  warning, %s: %s\n", short(string(warning)), progress.Number(r.Warnings[warning]))
+	}
+	if _, err := os.Stat(s.file("sorted")); err == nil {
+		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
 	}
 	fmt.Fprintf(&b, "In some hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
 	if n := r.Rejected + r.Unconfirmed; n > 0 {

@@ -25,6 +25,8 @@ const stateRoot = "hogimport-state"
 type state struct {
 	dir  string
 	kept kept
+
+	isChanged bool // the files are read in another way than before
 }
 
 // kept is what import.json holds.

@@ -37,7 +37,7 @@ type standing struct {
 	Total    int64     `json:"total,omitempty"` // about
 	Progress *snapshot `json:"progress,omitempty"`
 	Rejects  string    `json:"rejects"` // the file
-	Next     string    `json:"next"`    // what to do next
+	Next     []string  `json:"next"`    // what to do next: commands, or a text
 }
 
 func (a *app) status(dir string) error {
@@ -85,8 +85,13 @@ func (a *app) status(dir string) error {
 		if p := one.Progress; p != nil && p.WaitingFor != "" && one.Is == isWaiting {
 			fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("%s waits since %s: %s", one.State, p.Since.UTC().Format(time.DateTime+" UTC"), p.WaitingFor)))
 		}
-		if one.Next != "" {
-			fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("%s: %s", one.State, one.Next)))
+	}
+	for _, one := range all {
+		for i, next := range one.Next {
+			if i == 0 {
+				fmt.Fprintf(a.stdout, "Next for %s:\n", one.State)
+			}
+			fmt.Fprintln(a.stdout, "  "+next)
 		}
 	}
 	return nil
@@ -112,6 +117,8 @@ const (
 	isComplete = "complete"
 	isKilled   = "killed"
 	isNotBegun = "not begun"
+
+	isInterrupted = "interrupted"
 )
 
 // stale is after how long a run that says nothing is over: it says something every two seconds.
@@ -119,7 +126,7 @@ const stale = 15 * time.Second
 
 // standing is how far the import is.
 func (s *state) standing(now time.Time) (standing, error) {
-	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.Total, Rejects: s.rejects(), Is: isNotBegun, Next: "run the same command again"}
+	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.Total, Rejects: s.rejects(), Is: isNotBegun, Next: []string{"the same command again"}}
 	p, found, err := s.progress()
 	if err != nil || !found {
 		return one, err
@@ -127,18 +134,18 @@ func (s *state) standing(now time.Time) (standing, error) {
 	one.Progress = &p
 	switch {
 	case p.Ended == isComplete:
-		one.Is, one.Next = isComplete, "in some hours: hogimport verify --state "+s.dir
+		one.Is, one.Next = isComplete, []string{"hogimport verify --state " + s.dir}
 		if p.Rejected+p.Unconfirmed > 0 {
-			one.Next = fmt.Sprintf("correct the rejects: hogimport fix --state %s; %s", s.dir, one.Next)
+			one.Next = append(one.Next, "hogimport fix --state "+s.folder())
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
 	case now.Sub(p.At) > stale:
 		one.Is = isKilled
 	case p.WaitingFor != "":
-		one.Is, one.Next = isWaiting, ""
+		one.Is, one.Next = isWaiting, nil
 	default:
-		one.Is, one.Next = isRunning, ""
+		one.Is, one.Next = isRunning, nil
 	}
 	return one, nil
 }

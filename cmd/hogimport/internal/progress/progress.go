@@ -38,6 +38,7 @@ type Meter struct {
 	hasBar   bool // the bar is on the screen
 	last     hogapi.Stats
 	hasStats bool
+	shown    string // the last line
 }
 
 // New makes a meter. The width of a terminal is asked for each time that a bar is drawn.
@@ -121,9 +122,15 @@ func (m *Meter) show(must bool) {
 		fmt.Fprintf(m.out, "\r%s\x1b[K", cut(m.Line(max(m.width(), 40)-1), max(m.width(), 40)-1))
 		m.hasBar = true
 	case JSON:
-		m.log.Info("progress", m.fields()...)
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			m.log.Info("progress", m.fields()...)
+		}
 	default:
-		fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), m.Line(0))
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), line)
+		}
 	}
 }
 
