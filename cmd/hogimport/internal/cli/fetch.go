@@ -200,7 +200,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", quoted(pattern), format)
+		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", forShell(pattern), format)
 	}
 	return nil
 }
@@ -225,8 +225,8 @@ func counted(n int64, thing string) string {
 	return progress.Number(n) + " " + thing
 }
 
-// quoted is a pattern for a shell, which expands it.
-func quoted(pattern string) string {
+// forShell is a pattern for a shell, which expands it.
+func forShell(pattern string) string {
 	if strings.ContainsAny(pattern, " '\"$&;()<>|\\`!") {
 		return "'" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
 	}
