@@ -87,7 +87,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return CheckReport{}, err
 	}
 	c := newChecker(o)
-	c.encoder.trust(source)
+	c.events.encoder.trust(source)
 	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(w Warning, text string) {
 		note(c.report.Warnings, w, Position{}, text)
 	}})
@@ -114,31 +114,28 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 
 // checker is the state of a Check. Its memory does not grow with the source.
 type checker struct {
-	report   CheckReport
-	refused  error // the first refusal
-	encoder  *encoder
-	identity *wire.Identity
-	numbers  wire.Numbering
-	seed     maphash.Seed
-	days     *ledger.Counter
-	persons  estimate.Distinct
-	uuids    map[uint64]uint32 // what the first event of each uuid is
-	last     time.Time
-	span     struct {
+	report  CheckReport
+	refused error // the first refusal
+	events  *rehearsal
+	seed    maphash.Seed
+	days    *ledger.Counter
+	persons estimate.Distinct
+	uuids   map[uint64]uint32 // what the first event of each uuid is
+	last    time.Time
+	span    struct {
 		events         int
 		oldest, newest time.Time
 	}
 }
 
 func newChecker(o ImportOptions) *checker {
-	seed, gate := maphash.MakeSeed(), wire.NewGate(o.Gate.rules(rulesOf[o.Delivery.Protocol], time.Now))
+	seed := maphash.MakeSeed()
 	return &checker{
-		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		encoder:  &encoder{Encoder: wire.NewEncoder(gate, newStamps(o.ID), seed)},
-		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
-		days:     ledger.NewCounter(),
-		seed:     seed,
-		uuids:    map[uint64]uint32{},
+		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
+		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, seed),
+		days:   ledger.NewCounter(),
+		seed:   seed,
+		uuids:  map[uint64]uint32{},
 	}
 }
 
@@ -154,20 +151,7 @@ func (c *checker) judge(limits rejectLimits) error {
 
 func (c *checker) add(ev *Event) {
 	c.report.Read++
-	origin := wire.Origin(ev.origin())
-	n := c.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
-	if why, skipped := ev.skipped(); skipped {
-		c.report.Skipped++
-		ledger.AddTo(c.report.Skips, why, 1)
-		return
-	}
-	out, refusal := c.encoder.encode(ev)
-	if refusal == nil {
-		refusal = ev.asError(c.identity.Check(ev.UUID, origin))
-	}
-	if refusal == nil {
-		refusal = ev.asError(c.identity.Assign(&out, origin, n))
-	}
+	out, sent, refusal := c.events.next(ev)
 	if refusal != nil {
 		c.report.Rejected++
 		if c.refused == nil {
@@ -179,6 +163,12 @@ func (c *checker) add(ev *Event) {
 			alone.Position, alone.Where = refusal.Position, refusal.Where
 			note(c.report.Reasons, other.Reason, ev.Position, bare(&alone).Error())
 		}
+		return
+	}
+	if !sent {
+		c.report.Skipped++
+		why, _ := ev.skipped()
+		ledger.AddTo(c.report.Skips, why, 1)
 		return
 	}
 	c.report.Good++

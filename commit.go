@@ -278,7 +278,7 @@ func (c *committer) await(ctx context.Context, target uint64) error {
 func (c *committer) receipt(s ledger.State[Position]) Receipt {
 	r := newReceipt(c.id, c.source, s)
 	if c.line.isDecided() {
-		r.Protocol = c.line.protocol.name()
+		r.Protocol = Protocol(c.line.protocol.Name())
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -18,9 +19,9 @@ import (
 type pipeline struct {
 	core      *core
 	set       deliverySettings
-	rejects   RejectHandler // may be nil
-	protocol  protocol      // nil until decided
-	decided   chan struct{} // closed when the protocol is known
+	rejects   RejectHandler   // may be nil
+	protocol  ingest.Protocol // nil until decided
+	decided   chan struct{}   // closed when the protocol is known
 	stamps    wire.Stamps
 	seed      maphash.Seed
 	encoders  sync.Pool
@@ -108,7 +109,7 @@ func (in importState) ledger() (*ledger.Ledger[Position, *Reject], error) {
 // mostAround is the most bytes around the events of a body.
 const mostAround = 200
 
-func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.around(begun) }
+func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
 
 func (p *pipeline) newEncoder() delivery.Encoder { return p.bodyEncoder().NewWriter() }
 

@@ -1,9 +1,8 @@
 package hogapi
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -12,45 +11,153 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/arrival"
-	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-
-// derived gives the events of a source with the uuids that an import has given them.
-type derived struct {
-	encoder  *encoder
-	identity *wire.Identity
-	numbers  wire.Numbering
+// Missing is the source with the missing events alone, each with the uuid that it had. To send them,
+// import it with the same ID and a new checkpoint; then verify the first receipt again. The source and
+// the gate must be those that were verified. Sent again, an event is stored once, but its $set, merges
+// and destinations act again.
+//
+// Its name says which events it gives, so a checkpoint of another source is refused. It ends with an
+// error if not all missing events were found in the source or named by the Verification, after those
+// that were. Where no event is named as missing it gives none, and the error says why.
+func (v *Verification) Missing(source Source) Source {
+	if err := v.canBeSentAgain(source); err != nil {
+		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] {
+			return func(yield func(Event, error) bool) { yield(Event{}, err) }
+		})
+	}
+	ids := slices.Clone(v.MissingIDs)
+	slices.SortFunc(ids, arrival.CompareIDs)
+	ids = slices.Compact(ids)
+	return missingSource{source, v.ID, v.Gate, v.Protocol, ids, v.MissingEvents - int64(len(ids))}
 }
 
-func newDerived(importID string, gate GateOptions, p Protocol) *derived {
-	rules := gate.rules(rulesOf[p], time.Now)
-	return &derived{
-		encoder:  &encoder{Encoder: wire.NewEncoder(wire.NewGate(rules), newStamps(importID), maphash.MakeSeed())},
-		identity: wire.NewIdentity(importID, gate.ContentIDs),
+// canBeSentAgain says why no missing events are known, or nil where some are.
+func (v *Verification) canBeSentAgain(source Source) error {
+	const op = "hogapi: Verification.Missing: "
+	switch {
+	case v == nil:
+		return errors.New(op + "there is no Verification: look at the error of Verify")
+	case source == nil || !canBeRead(source):
+		return &InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}
+	case len(v.MissingIDs) > 0:
+		return nil
+	case v.State == ArrivalComplete:
+		return errors.New(op + "nothing is missing: the import is complete")
+	case v.MissingEvents > 0:
+		return fmt.Errorf(op+"it is not known which %d events are missing: verify with Source, Gate and all Rejects of the import; "+
+			"the reasons of the cells say what else is in the way", v.MissingEvents)
+	}
+	return fmt.Errorf(op+"no event is known to be missing: the import is %q; verify with Source and Rejects, and Wait until it stands still", v.State)
+}
+
+// missingSource is the missing events of a source.
+type missingSource struct {
+	source   Source
+	importID string
+	gate     GateOptions
+	protocol Protocol
+	ids      []uuid.UUID // sorted
+	unnamed  int64       // missing ones that are not in ids
+}
+
+// Name implements Source. With other ids it is another one: a checkpoint of theirs is of no use.
+func (s missingSource) Name() string {
+	digest := sha256.New()
+	for _, id := range s.ids {
+		digest.Write(id[:])
+	}
+	return fmt.Sprintf("%s, %d missing events (%.4x)", s.source.Name(), len(s.ids), digest.Sum(nil))
+}
+
+// Unwrap returns the source that the events are of.
+func (s missingSource) Unwrap() Source { return s.source }
+
+// Events implements Source. It reads the source from its start after any position: so it knows in the
+// end which events the source does not have.
+func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		d := newRehearsal(s.importID, s.gate, s.protocol, maphash.MakeSeed())
+		found, left := make([]bool, len(s.ids)), len(s.ids)
+		isAfter, passed := after.IsZero(), false
+		for ev, err := range s.source.Events(ctx, Position{}) {
+			if err != nil {
+				yield(ev, err)
+				return
+			}
+			if passed && ev.Position != after {
+				isAfter = true
+			}
+			passed = passed || ev.Position == after
+			out, sent, _ := d.next(&ev)
+			if !sent {
+				continue
+			}
+			i, missing := slices.BinarySearchFunc(s.ids, out.UUID, arrival.CompareIDs)
+			if !missing {
+				continue
+			}
+			if !found[i] {
+				found[i] = true
+				left--
+			}
+			ev.UUID = out.UUID
+			if isAfter && !yield(ev, nil) {
+				return
+			}
+		}
+		if err := s.lacks(ctx, left, isAfter || passed); err != nil {
+			yield(Event{}, err)
+		}
 	}
 }
 
-// next is the event as it was sent, or false where the gate refuses it or it was skipped.
-func (d *derived) next(ev *Event) (out wire.Encoded, sent bool) {
-	origin := wire.Origin(ev.origin())
-	n := d.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
-	if _, skipped := ev.skipped(); skipped {
-		return out, false
+// lacks is what the source did not give, or nil.
+func (s missingSource) lacks(ctx context.Context, left int, passed bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !passed:
+		return errors.New("hogapi: Verification.Missing: the source no longer has the position to continue after: " +
+			"give the source that was verified, or a new checkpoint")
+	case left > 0:
+		return fmt.Errorf("hogapi: Verification.Missing: %d of the %d missing events were not found in the source: "+
+			"give the source that was verified, and verify the first receipt again", left, len(s.ids))
+	case s.unnamed > 0:
+		return fmt.Errorf("hogapi: Verification.Missing: all %d missing events that are named were given, and %d more are not named: "+
+			"verify the first receipt again with Source, Gate and Rejects", len(s.ids), s.unnamed)
 	}
-	out, refusal := d.encoder.encode(ev)
-	if refusal != nil || d.identity.Check(ev.UUID, origin) != nil || d.identity.Assign(&out, origin, n) != nil {
-		return out, false
+	return nil
+}
+
+// sent gives the events that an import with this receipt has settled, as they were sent.
+func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
+	return func(yield func(verify.Event, error) bool) {
+		events := newRehearsal(r.ID, o.Gate, r.Protocol, maphash.MakeSeed())
+		events.encoder.trust(o.Source)
+		for ev, err := range sourceEvents(ctx, o.Source, r.Last) {
+			if err != nil {
+				yield(verify.Event{}, err)
+				return
+			}
+			var is verify.Event
+			if out, sent, _ := events.next(&ev); sent {
+				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
+			}
+			if !yield(is, nil) {
+				return
+			}
+		}
 	}
-	return out, true
 }
 
 // sourceEvents gives the events of a source that an import with this receipt has settled.
@@ -74,57 +181,6 @@ func sourceEvents(ctx context.Context, source Source, last Position) iter.Seq2[E
 	}
 }
 
-// rejectedIDs are the uuids in reject files: those of events that were not taken, and those of events
-// whose fate is not known. Each is sorted.
-type rejectedIDs struct{ refused, unsure []uuid.UUID }
-
-func (r *rejectedIDs) has(id uuid.UUID) bool {
-	_, found := slices.BinarySearchFunc(r.refused, id, compareIDs)
-	return found
-}
-
-func (r *rejectedIDs) isUnsure(id uuid.UUID) bool {
-	_, found := slices.BinarySearchFunc(r.unsure, id, compareIDs)
-	return found
-}
-
-// readRejects reads reject files, as far as they are of an import.
-func readRejects(ctx context.Context, paths []string, importID string) (r rejectedIDs, err error) {
-	for _, path := range paths {
-		if err := r.read(ctx, path, importID); err != nil {
-			return r, fmt.Errorf("hogapi: verify: the reject file: %w", err)
-		}
-	}
-	slices.SortFunc(r.refused, compareIDs)
-	slices.SortFunc(r.unsure, compareIDs)
-	return r, nil
-}
-
-func (r *rejectedIDs) read(ctx context.Context, path, importID string) error {
-	if err := checkReadable("VerifyOptions.Rejects", "a reject file", path); err != nil {
-		return err
-	}
-	f, err := os.Open(path) //nolint:gosec // the caller names it
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for lines := bufio.NewReader(f); ; {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 0 {
-			r.add(line, importID)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
 func checkReadable(field, want, path string) error {
 	info, err := os.Stat(path)
@@ -138,100 +194,5 @@ func checkReadable(field, want, path string) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
-	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + pathless(err).Error()}
-}
-
-// pathless is an error without the path of a file.
-func pathless(err error) error {
-	if of, ok := errors.AsType[*os.PathError](err); ok {
-		return of.Err
-	}
-	if of, ok := errors.AsType[*os.LinkError](err); ok {
-		return of.Err
-	}
-	return err
-}
-
-func (r *rejectedIDs) add(line []byte, importID string) {
-	text, _ := statefile.AfterHole(bytes.TrimSpace(line))
-	id, note, _ := statefile.ReadLine(text)
-	switch {
-	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
-	case note != nil && note.Reason == string(ReasonUnconfirmed):
-		r.unsure = append(r.unsure, id)
-	default:
-		r.refused = append(r.refused, id)
-	}
-}
-
-const (
-	sortedName      = "verify.uuids"
-	sourceSteps     = 100_000
-	mostMissingIDs  = 1_000_000
-	mostOtherIDs    = 100_000
-	mostOutsideList = 1000 // cells whose uuids are listed
-)
-
-// sortSource sorts the uuids of the source by the cells of the receipt.
-func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
-	folder, err := v.files.folder()
-	if err != nil {
-		return nil, v.files.failed(sortedName, err)
-	}
-	name := filepath.Join(folder, sortedName)
-	of := fmt.Sprintf("%q %+v %q", v.options.Source.Name(), v.options.Gate, v.options.Rejects)
-	if v.memory.Sorted == of {
-		if sorted, err := arrival.OpenSorted(name); err == nil {
-			return sorted, nil
-		}
-	}
-	sorter := arrival.NewSorter(folder)
-	if err := v.feed(ctx, sorter); err != nil {
-		return nil, err
-	}
-	if err := sorter.Close(name); err != nil {
-		return nil, v.files.failed(sortedName, err)
-	}
-	v.memory.Sorted = of
-	if err := v.save(); err != nil {
-		return nil, err
-	}
-	sorted, err := arrival.OpenSorted(name)
-	return sorted, v.files.failed(sortedName, err)
-}
-
-// feed gives the sorter all events of the source that were sent.
-func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
-	var read, strange int64
-	d := newDerived(v.id, v.options.Gate, v.receipt.Protocol)
-	d.encoder.trust(v.options.Source)
-	for ev, err := range sourceEvents(ctx, v.options.Source, v.receipt.Last) {
-		if err != nil {
-			return fmt.Errorf("hogapi: verify: the source failed: %w", bare(err))
-		}
-		if read++; read%sourceSteps == 0 {
-			v.progress(ctx, VerifyProgress{Step: "read the source", Done: read, Total: v.receipt.Read})
-		}
-		out, sent := d.next(&ev)
-		if !sent || v.rejected.has(out.UUID) {
-			continue
-		}
-		item := arrival.Item{Cell: v.table.Find(out.Time.Truncate(24*time.Hour), ev.Name), ID: out.UUID}
-		if item.Cell < 0 {
-			strange++
-			continue
-		}
-		for name := range out.Warnings.All {
-			if Warning(name) == WarnOwnJobID {
-				item.Mark |= arrival.Hidden
-			}
-		}
-		if err := sorter.Add(item); err != nil {
-			return v.files.failed(sortedName, err)
-		}
-	}
-	if strange > 0 {
-		v.note("%d events of the source are of days and names that the receipt does not have: is it the source that was imported, with the same gate and all its reject files?", strange)
-	}
-	return nil
+	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,8 +55,7 @@ func (a *app) exit(err error) int {
 	}
 	f := faultOf(err)
 	if a.log == "json" {
-		line, _ := json.Marshal(map[string]any{"level": "ERROR", "msg": f.text, "todo": f.todo, "exit": f.code})
-		fmt.Fprintf(a.stderr, "%s\n", line)
+		a.logger().Error(f.text, "todo", f.todo, "exit", int(f.code))
 		return int(f.code)
 	}
 	fmt.Fprintln(a.stderr, wrapped("hogimport: "+f.text))

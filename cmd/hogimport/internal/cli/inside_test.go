@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +125,41 @@ func TestEachReasonOfAStop(t *testing.T) {
 			assert.NotEmpty(t, f.todo, reason)
 			assert.NotContains(t, f.text, "hogapi:")
 		}
+	}
+}
+
+func TestTheFormatIsGuessedForAdvice(t *testing.T) {
+	for record, want := range map[string]string{
+		`{"event":"e","properties":{"time":1714546800,"distinct_id":"u"}}`:                           "mixpanel",
+		`{"event_type":"e","user_id":"u","event_time":"2024-05-01 00:00:00"}`:                        "amplitude",
+		`{"type":"track","messageId":"m","event":"e","userId":"u"}`:                                  "segment",
+		`{"event_name":"e","event_timestamp":"1","user_pseudo_id":"u"}`:                              "ga4",
+		`{"uuid":"u","event":"e","distinct_id":"u","timestamp":"t","created_at":"t"}`:                "posthog",
+		`{"event":"e","distinct_id":"u","timestamp":"2024-05-01T00:00:00Z"}`:                         "jsonl",
+		`{"event":"e","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"u","time":1}}`: "jsonl",
+		`{"a":1}`: "", "text": "", "": "",
+	} {
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, []byte(record+"\n"), 0o600))
+		assert.Equal(t, want, guess(t.Context(), path), record)
+	}
+	assert.Empty(t, guess(t.Context(), "nothing"))
+}
+
+// A setting that nobody compares would be changed on the way of an import.
+func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
+	for i := range reflect.TypeFor[input]().NumField() {
+		var in input
+		field := reflect.ValueOf(&in).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.String:
+			field.SetString("x")
+		default:
+			field.Set(reflect.ValueOf([]string{"x"}))
+		}
+		name := reflect.TypeFor[input]().Field(i).Name
+		assert.Equal(t, name == "Files", (&input{}).differences(&in) == "", name)
 	}
 }

@@ -39,7 +39,7 @@ func TestKilledTwentyTimes(t *testing.T) {
 				if kill%2 == 0 { // among its events
 					require.Eventually(t, func() bool { return server.Ledger().Len() > before }, time.Minute, time.Millisecond, "%s", &out)
 				} else {
-					time.Sleep(rand.N(80 * time.Millisecond)) //nolint:forbidigo // a kill at any time is the point
+					time.Sleep(rand.N(80 * time.Millisecond))
 				}
 				require.NoError(t, cmd.Process.Kill())
 				if err := cmd.Wait(); err != nil && server.Ledger().Unique() < len(ids) {
@@ -76,6 +76,28 @@ func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	require.Equal(t, 0, r.Code, r.Stderr)
 	clitest.RequireWhole(t, server, ids)
 	assert.LessOrEqual(t, server.Ledger().Duplicates(), 1, "what was under way was finished: only its last record comes again")
+}
+
+func TestInterruptedWhileItSortsItContinuesToSort(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithCompactLedger())
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 300_000, nil)
+	args := []string{"run", "events.jsonl", "--yes", "--rate", "none", "--sort"}
+	cmd := p.Command(t.Context(), t, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	sorted := filepath.Join(p.Dir, "hogimport-state/events/sorted")
+	require.Eventually(t, func() bool { files, _ := os.ReadDir(sorted); return len(files) > 3 }, time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait()
+	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
+	require.Zero(t, server.Ledger().Len(), "it was interrupted before the first event")
+	assert.DirExists(t, sorted)
+	r := p.Run(t, append(args, "--yes=false")...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, r.Stderr, "Continuing the import", "what is sorted is kept, and nothing is asked twice")
+	clitest.RequireWhole(t, server, ids)
 }
 
 func TestInterruptedTwiceItEndsAtOnce(t *testing.T) {

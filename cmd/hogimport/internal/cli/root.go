@@ -51,7 +51,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	ctx, a.stop = watchInterrupts(ctx)
 	defer a.stop.end()
-	root := newRoot(a)
+	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
 	root.SetArgs(args)
 	return a.exit(root.ExecuteContext(ctx))
 }

@@ -217,7 +217,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return found.tooMuch(err)
+		return found.tooMuch(&s.kept.Input, err)
 	case err != nil:
 		return filesFault(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 	}{
 		"no files":             {[]string{"run", "--yes"}, nil, 2, "no files are named", "name the files"},
 		"no such file":         {[]string{"run", "nothing.jsonl", "--yes"}, nil, 2, "nothing.jsonl: there is no such file", "check the path"},
-		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "give --format"},
+		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "Give --format"},
 		"another format":       {[]string{"run", "events.jsonl", "--format", "mixpannel", "--yes"}, nil, 2, `--format "mixpannel" is not known`, "mixpanel"},
 		"unknown flag":         {[]string{"run", "events.jsonl", "--yse"}, nil, 2, "unknown flag: --yse", "hogimport run --help"},
 		"unknown command":      {[]string{"rnu"}, nil, 2, `unknown command "rnu"`, "hogimport --help"},
@@ -106,7 +107,7 @@ func TestAWrongKeyFirst(t *testing.T) {
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 2000, nil)
 	right := p.Env
-	p.Env = append(p.Env[:len(p.Env):len(p.Env)], "POSTHOG_PROJECT_API_KEY=phc_wrong")
+	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
 	r := p.Run(t, "run", "events.jsonl", "--yes")
 	require.Equal(t, 5, r.Code, r.Stderr)
 	p.Env = right

@@ -39,7 +39,7 @@ type input struct {
 // bind adds the flags that say how files are read.
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: jsonl for *.jsonl and *.ndjson")
+	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
 	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
@@ -122,7 +122,7 @@ func (in *input) check() error {
 			continue
 		}
 		if _, err := os.Stat(path); err != nil {
-			return usageError(fmt.Sprintf("%s: there is no such file", path), "check the path; a pattern must match one file or more")
+			return usageError(path+": there is no such file", "check the path; a pattern must match one file or more")
 		}
 	}
 	return in.checkFormat()
@@ -130,15 +130,18 @@ func (in *input) check() error {
 
 // checkFormat settles the format and checks all that depends on it.
 func (in *input) checkFormat() error {
-	if in.Format == "" && !slices.ContainsFunc(in.Files, func(path string) bool { return !isJSONLines(path) }) {
-		in.Format = "jsonl"
+	if in.Format == "" && len(in.Files) > 0 {
+		byName := formatByName(in.Files[0])
+		if !slices.ContainsFunc(in.Files, func(path string) bool { return formatByName(path) != byName }) {
+			in.Format = byName
+		}
 	}
 	if _, ok := vendors[in.Format]; !ok {
 		text := "the format of the files is not named"
 		if in.Format != "" {
 			text = fmt.Sprintf("--format %q is not known", in.Format)
 		}
-		return usageError(text, "give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+		return usageError(text, in.looksLike()+"Give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
@@ -151,14 +154,6 @@ func (in *input) checkFormat() error {
 	}
 	_, err := in.format()
 	return err
-}
-
-// isJSONLines reports whether a path is that of JSON lines by its name, packed or not.
-func isJSONLines(path string) bool {
-	for _, packed := range []string{".gz", ".zst"} {
-		path = strings.TrimSuffix(path, packed)
-	}
-	return strings.HasSuffix(path, ".jsonl") || strings.HasSuffix(path, ".ndjson")
 }
 
 // gate is what the import refuses or changes.

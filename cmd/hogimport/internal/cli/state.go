@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,22 +228,20 @@ func absolute(path string) string {
 	return path
 }
 
-// differences are the settings that make other events of the same files.
+// differences are the flags that make other events of the same files, where they are not the same.
 func (in *input) differences(other *input) string {
-	a, b := *in, *other
-	a.Files, b.Files = nil, nil
-	left, _ := json.Marshal(a)
-	right, _ := json.Marshal(b)
-	if bytes.Equal(left, right) {
-		return ""
-	}
-	var fields [2]map[string]any
-	_ = json.Unmarshal(left, &fields[0])
-	_ = json.Unmarshal(right, &fields[1])
 	var names []string
-	for _, f := range []string{"format", "map", "zone", "group_type", "device_prefix", "set_policy", "until", "sort", "links"} {
-		if fmt.Sprint(fields[0][f]) != fmt.Sprint(fields[1][f]) {
-			names = append(names, "--"+strings.ReplaceAll(f, "_", "-"))
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"--format", in.Format == other.Format}, {"--map", slices.Equal(in.Map, other.Map)}, {"--zone", in.Zone == other.Zone},
+		{"--group-type", in.GroupType == other.GroupType}, {"--device-prefix", in.Devices == other.Devices},
+		{"--set-policy", in.SetPolicy == other.SetPolicy}, {"--until", in.Until == other.Until}, {"--sort", in.Sort == other.Sort},
+		{"--links", in.Links == other.Links},
+	} {
+		if !f.same {
+			names = append(names, f.name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -21,7 +21,7 @@ func (s stoppable) Events(ctx context.Context, after hogapi.Position) iter.Seq2[
 	return func(yield func(hogapi.Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(s.asked, func() { cancel(errInterrupted) })()
+		defer context.AfterFunc(s.asked, func() { cancel(errInterrupted) })() //nolint:contextcheck // another wish than ctx
 		for ev, err := range s.Source.Events(ctx, after) {
 			if s.asked.Err() != nil {
 				break

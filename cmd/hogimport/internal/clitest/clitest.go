@@ -40,11 +40,11 @@ func Main(m *testing.M) int {
 func Binary(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil { //nolint:usetesting // for all tests of a package
 			return
 		}
 		built.path = filepath.Join(built.dir, "hogimport")
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)

@@ -269,7 +269,7 @@ func twice(all []member) error {
 
 // property is a value as a property.
 func (u *use) property(value []byte) ([]byte, error) {
-	switch u.conversion {
+	switch u.conversion { //nolint:exhaustive // others are for times
 	case asJSON:
 		return u.json(value)
 	case asNumber:

@@ -23,7 +23,7 @@ func (u *use) time(value []byte, zone *time.Location) (time.Time, error) {
 		return time.Time{}, err
 	}
 	s = strings.TrimSpace(s)
-	switch u.conversion {
+	switch u.conversion { //nolint:exhaustive // others are not for times
 	case asUnix:
 		return unix(s, 9)
 	case asUnixMS:

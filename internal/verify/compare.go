@@ -1,4 +1,4 @@
-package hogapi
+package verify
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -46,7 +47,7 @@ func (v *verifier) isSuspect(i int) bool {
 	case arrival.Unknown:
 		return !arrival.IsUncountable(v.table.Cells[i].Name)
 	default:
-		return v.options.EveryUUID || v.every
+		return v.EveryUUID || v.every
 	}
 }
 
@@ -79,7 +80,7 @@ func (v *verifier) explain(ctx context.Context) error {
 			return err
 		}
 	}
-	if v.options.Source != nil {
+	if v.Source != nil {
 		if err := v.compare(ctx); err != nil {
 			return err
 		}
@@ -102,23 +103,23 @@ const (
 // lookBeyond counts the events of the import before and after all its days. What takes the service too
 // long is left.
 func (v *verifier) lookBeyond(ctx context.Context) error {
-	for todo, n := v.table.Beyond(v.now()), 1; len(todo) > 0; n++ {
+	for todo, n := v.table.Beyond(v.Now()), 1; len(todo) > 0; n++ {
 		w := todo[0]
 		todo = todo[1:]
-		rows, err := v.count(ctx, w)
+		rows, err := v.Project.Count(ctx, w)
 		for _, r := range rows {
-			v.table.Add(w, r.day, r.event, r.Counts)
+			v.table.Add(w, r.Day, r.Event, r.Counts)
 		}
 		switch {
 		case err == nil:
-		case ctx.Err() != nil || isHopeless(err):
+		case ctx.Err() != nil || v.fault(err).IsHopeless:
 			return err
-		case isTooMuch(err) && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
+		case v.fault(err).IsTooMuch && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
 			todo = append(w.Halves(), todo...)
 		default:
-			v.note("%v was not searched for events that have moved: %v", w, bare(err))
+			v.note("%v was not searched for events that have moved: %v", w, errtext.Bare(err))
 		}
-		v.progress(ctx, VerifyProgress{Step: "look elsewhere", Done: int64(n), Total: int64(n + len(todo))})
+		v.progress(Progress{Step: "look elsewhere", Done: int64(n), Total: int64(n + len(todo))})
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func (v *verifier) lookBeyond(ctx context.Context) error {
 // compare names what is missing, moved and foreign.
 func (v *verifier) compare(ctx context.Context) error {
 	var err error
-	if v.rejected, err = readRejects(ctx, v.options.Rejects, v.id); err != nil {
+	if v.rejected, err = readRejects(ctx, v.Rejects, v.ID); err != nil {
 		return err
 	}
 	sorted, err := v.sortSource(ctx)
@@ -163,7 +164,7 @@ func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) err
 		if err := v.compareCell(ctx, sorted, i); err != nil {
 			return err
 		}
-		v.progress(ctx, VerifyProgress{Step: "compare uuids", Done: int64(i + 1), Total: int64(len(v.table.Cells))})
+		v.progress(Progress{Step: "compare uuids", Done: int64(i + 1), Total: int64(len(v.table.Cells))})
 	}
 	return nil
 }
@@ -185,12 +186,12 @@ func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i in
 	case err == nil:
 		v.found[i] = f
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
-	case ctx.Err() != nil || isHopeless(err):
+	case ctx.Err() != nil || v.fault(err).IsHopeless:
 		return err
 	case !errors.As(err, new(*windowError)):
 		return v.files.failed(sortedName, err)
 	}
-	finds.why = "its uuids could not be listed: " + mask.Clean(bare(err).Error())
+	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.Bare(err).Error())
 	return nil
 }
 
@@ -204,7 +205,7 @@ func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i
 		}
 		f, err := arrival.Compare(sorted.Cell(i), arrival.MergeIDs(streams), mostMissingIDs)
 		failed, ok := errors.AsType[*windowError](err)
-		if !ok || !isTooMuch(err) || failed.window.Halves() == nil || ctx.Err() != nil {
+		if !ok || !v.fault(err).IsTooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
 			return f, err
 		}
 		var smaller []arrival.Window
@@ -218,6 +219,30 @@ func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i
 		windows = smaller
 	}
 }
+
+// list gives the uuids of a name in a window. Its error names the window.
+func (v *verifier) list(ctx context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+	return func(yield func(uuid.UUID, error) bool) {
+		for id, err := range v.Project.List(ctx, name, w) {
+			if err != nil {
+				err = &windowError{w, err}
+			}
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
+}
+
+// windowError is a list that has failed, and for which time.
+type windowError struct {
+	window arrival.Window
+	err    error
+}
+
+func (e *windowError) Error() string { return fmt.Sprintf("%v: %v", e.window, errtext.Bare(e.err)) }
+
+func (e *windowError) Unwrap() error { return e.err }
 
 // compareOutside finds out which uuids are the source's, of those that are not in their cell.
 func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) error {
@@ -263,7 +288,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) e
 func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
 	find := cellFinds{}
 	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
-		if err != nil && (ctx.Err() != nil || isHopeless(err)) {
+		if err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless) {
 			return err
 		}
 		if err != nil || len(v.finds.strange) >= 2*mostOtherIDs {
@@ -304,7 +329,7 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		elsewhere := int64(len(f.Absent) - len(absent))
 		finds.moved += elsewhere
 		lacking, areUnsure := f.Lacking-elsewhere, v.canBeUnsure(i, f.Lacking-elsewhere, absent)
-		isOpen := len(v.options.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
+		isOpen := len(v.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
 		switch {
 		case lacking == 0:
 		case areUnsure && (canArrive || isOpen):
@@ -322,7 +347,7 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 
 // canBeUnsure reports whether all events that a cell lacks can be unconfirmed ones.
 func (v *verifier) canBeUnsure(i int, lacking int64, absent []uuid.UUID) bool {
-	if len(v.options.Rejects) == 0 {
+	if len(v.Rejects) == 0 {
 		return lacking <= v.table.Cells[i].Unsure
 	}
 	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnsure(id) })

@@ -1,4 +1,4 @@
-package hogapi
+package ingest
 
 import (
 	"encoding/json"
@@ -11,33 +11,32 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/ops"
 )
 
-// batchOperation has another origin than the management calls, no prefix, and the key in the body.
-var batchOperation = operation{ops.Capture, http.MethodPost, "/batch/", "", ReplayIdempotent}
+// BatchPath is that of the endpoint /batch/.
+const BatchPath = "/batch/"
 
 // batchEndpoint sends events to /batch/, which answers a request with a word for all its events. The
 // key is in the body, so it holds none: fmt would print it at any depth.
-type batchEndpoint struct{ core *core }
+type batch struct{ who Sender }
 
-func (batchEndpoint) name() Protocol                        { return ProtocolBatch }
-func (batchEndpoint) rules() wire.Protocol                  { return wire.ProtocolBatch }
-func (batchEndpoint) operation() operation                  { return batchOperation }
-func (batchEndpoint) header(http.Header, *delivery.Request) {}
+func (batch) Name() string                          { return NameBatch }
+func (batch) Rules() wire.Protocol                  { return wire.ProtocolBatch }
+func (batch) Path() string                          { return BatchPath }
+func (batch) Header(http.Header, *delivery.Request) {}
 
-// mostBytes of an answer, which is a word; each lane may hold one.
-func (batchEndpoint) mostBytes(int) int64 { return 64 << 10 }
+// MostBytes of an answer, which is a word; each lane may hold one.
+func (batch) MostBytes(int) int64 { return 64 << 10 }
 
-func (b batchEndpoint) around(time.Time) (prefix, suffix []byte) {
-	return []byte(`{"api_key":` + strconv.Quote(b.core.projectKey()) + `,"historical_migration":true,"batch":[`), []byte("]}")
+func (b batch) Around(time.Time) (prefix, suffix []byte) {
+	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")
 }
 
-func (batchEndpoint) refusal(captureAnswer) StopReason { return "" }
+func (batch) refusal(answer) Reason { return "" }
 
 // success accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key that is
 // there twice is neither: of two answers in one nobody knows which one counts.
-func (batchEndpoint) success(r captureAnswer, _ *delivery.Request) (a delivery.Answer, stop StopReason) {
+func (batch) success(r answer, _ *delivery.Request) (a delivery.Answer, stop Reason) {
 	if httptry.IsCut(r.Body) {
 		a.Err = errAnswerCut
 		return a, "" // its end is lost: the same events may be sent again
@@ -57,12 +56,12 @@ func (batchEndpoint) success(r captureAnswer, _ *delivery.Request) (a delivery.A
 	}
 	switch {
 	case err != nil:
-		return a, StopNotService
+		return a, NotService
 	case len(limited) > 0:
-		return a, StopQuota
+		return a, Quota
 	case word == `"ok"`, word == "1":
 		a.Verdict = delivery.Settled
 		return a, ""
 	}
-	return a, StopNotService
+	return a, NotService
 }

@@ -1,4 +1,4 @@
-package hogapi
+package verify
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -22,16 +24,16 @@ func (v *verifier) lookUp(ctx context.Context) error {
 		}
 		isThere, err := v.lookUpOne(ctx, id)
 		switch {
-		case err != nil && (ctx.Err() != nil || isHopeless(err)):
+		case err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless):
 			return err
 		case err != nil:
-			v.note("missing events were not looked for in the whole project: %v", bare(err))
+			v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
 			v.finds.missing = append(left, v.finds.missing[n:]...)
 			return nil
 		case !isThere:
 			left = append(left, id)
 		}
-		v.progress(ctx, VerifyProgress{Step: "look elsewhere", Done: int64(n + 1), Total: int64(min(len(v.finds.missing), mostLookups))})
+		v.progress(Progress{Step: "look elsewhere", Done: int64(n + 1), Total: int64(min(len(v.finds.missing), mostLookups))})
 	}
 	v.finds.missing = left
 	return nil
@@ -39,11 +41,11 @@ func (v *verifier) lookUp(ctx context.Context) error {
 
 // lookUpOne looks for one event in the whole project.
 func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, err error) {
-	rows, err := v.findWithin(ctx, id, false, v.table.Wide(v.now()))
+	rows, err := v.findWithin(ctx, id, false, v.table.Wide(v.Now()))
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	from, at := v.cellOf(id), v.table.Find(rows[0].day, rows[0].event)
+	from, at := v.cellOf(id), v.table.Find(rows[0].Day, rows[0].Event)
 	finds := &v.finds.cells[from]
 	if at == from {
 		ours, err := v.findWithin(ctx, id, true, v.table.Span(v.table.Cells[from].Key))
@@ -57,14 +59,14 @@ func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, e
 	}
 	finds.missing, finds.moved = finds.missing-1, finds.moved+1
 	v.finds.moved = append(v.finds.moved, id)
-	v.note("the event %v is there without the import's ID, on %s as %s", id, rows[0].day.Format(time.DateOnly), mask.Shown(rows[0].event))
+	v.note("the event %v is there without the import's ID, on %s as %s", id, rows[0].Day.Format(time.DateOnly), mask.Shown(rows[0].Event))
 	return true, nil
 }
 
 // cellOf is the cell that an event is absent from.
 func (v *verifier) cellOf(id uuid.UUID) int {
 	for i, f := range v.found {
-		if _, absent := slices.BinarySearchFunc(f.Absent, id, compareIDs); absent {
+		if _, absent := slices.BinarySearchFunc(f.Absent, id, arrival.CompareIDs); absent {
 			return i
 		}
 	}
@@ -72,13 +74,13 @@ func (v *verifier) cellOf(id uuid.UUID) int {
 }
 
 // findWithin looks for an event in a window, in smaller ones where the service needs too long.
-func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]countRow, error) {
+func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]hogql.CountRow, error) {
 	todo := []arrival.Window{w}
 	for n := 1; len(todo) > 0; n++ {
 		w := todo[0]
 		todo = todo[1:]
-		rows, err := v.find(ctx, id, ofImport, w)
-		if err != nil && isTooMuch(err) && n < mostPerEvent && w.Halves() != nil {
+		rows, err := v.Project.Find(ctx, id, ofImport, w)
+		if v.fault(err).IsTooMuch && n < mostPerEvent && w.Halves() != nil {
 			todo = append(w.Halves(), todo...)
 			continue
 		}

@@ -1,4 +1,4 @@
-package hogapi
+package ingest
 
 import (
 	"bytes"
@@ -19,12 +19,9 @@ import (
 )
 
 // judged is what an answer means, and why it stops.
-func judged(r captureAnswer, answered bool) (delivery.Verdict, StopReason) {
-	a := r.judge(batchEndpoint{}, nil, answered)
-	if stop, ok := errors.AsType[*StopError](a.Stop); ok {
-		return a.Verdict, stop.Reason
-	}
-	return a.Verdict, ""
+func judged(r httptry.Answer, answered bool) (delivery.Verdict, Reason) {
+	a, reason := Judge(r, batch{}, nil, answered)
+	return a.Verdict, reason
 }
 
 // Only the service's own words settle events. What is not one of them stops the import, or is waited out where it was cut.
@@ -33,40 +30,40 @@ func TestJudgeSuccess(t *testing.T) {
 		status  int
 		body    string
 		verdict delivery.Verdict
-		reason  StopReason
+		reason  Reason
 	}{
 		{200, `{"status":"Ok"}`, delivery.Settled, ""},
 		{200, ` {"status" : 1} `, delivery.Settled, ""},
 		{201, `{"status":"ok","new":{"status":"no"}}`, delivery.Settled, ""},
-		{204, "", delivery.Stop, StopNotService}, // whoever says nothing may be anybody
-		{204, " \r\n", delivery.Stop, StopNotService},
+		{204, "", delivery.Stop, NotService}, // whoever says nothing may be anybody
+		{204, " \r\n", delivery.Stop, NotService},
 		{200, `{"status":"Ok","quota_limited":[]}`, delivery.Settled, ""},
 		{200, `{"status":"Ok","quota_limited":null}`, delivery.Settled, ""},
-		{200, `{"status":"Ok","quota_limited":["events"]}`, delivery.Stop, StopQuota},
-		{200, `{"quota_limited":["recordings"]}`, delivery.Stop, StopQuota},
-		{200, `{"status":"Ok","quota_limited":"events"}`, delivery.Stop, StopNotService},
+		{200, `{"status":"Ok","quota_limited":["events"]}`, delivery.Stop, Quota},
+		{200, `{"quota_limited":["recordings"]}`, delivery.Stop, Quota},
+		{200, `{"status":"Ok","quota_limited":"events"}`, delivery.Stop, NotService},
 		{200, `{"status":"Ok"`, delivery.Wait, ""},
 		{200, `[{"status":"Ok"}`, delivery.Wait, ""},
 		{204, `{"status":`, delivery.Wait, ""},
-		{200, "", delivery.Stop, StopNotService},
-		{200, `{}`, delivery.Stop, StopNotService},
-		{200, `null`, delivery.Stop, StopNotService},
-		{200, `"Ok"`, delivery.Stop, StopNotService},
-		{200, `[]`, delivery.Stop, StopNotService},
-		{200, `{"status":0}`, delivery.Stop, StopNotService},
-		{200, `{"status":true}`, delivery.Stop, StopNotService},
-		{200, `{"status":"Ok "}`, delivery.Stop, StopNotService},
-		{200, `{"STATUS":"Ok"}`, delivery.Stop, StopNotService},
-		{200, "<html>Ok</html>", delivery.Stop, StopNotService},
-		{200, "Ok", delivery.Stop, StopNotService},
+		{200, "", delivery.Stop, NotService},
+		{200, `{}`, delivery.Stop, NotService},
+		{200, `null`, delivery.Stop, NotService},
+		{200, `"Ok"`, delivery.Stop, NotService},
+		{200, `[]`, delivery.Stop, NotService},
+		{200, `{"status":0}`, delivery.Stop, NotService},
+		{200, `{"status":true}`, delivery.Stop, NotService},
+		{200, `{"status":"Ok "}`, delivery.Stop, NotService},
+		{200, `{"STATUS":"Ok"}`, delivery.Stop, NotService},
+		{200, "<html>Ok</html>", delivery.Stop, NotService},
+		{200, "Ok", delivery.Stop, NotService},
 		// Two answers in one body, of which nobody knows which one counts.
 		{200, `{"status":"Ok"}{"status":"Ok"}`, delivery.Wait, ""},
-		{200, `{"status":"error","status":"Ok"}`, delivery.Stop, StopNotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, delivery.Stop, StopNotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, StopNotService},
-		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, StopNotService},
+		{200, `{"status":"error","status":"Ok"}`, delivery.Stop, NotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, delivery.Stop, NotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, NotService},
+		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, NotService},
 	} {
-		verdict, reason := judged(captureAnswer{Status: tt.status, Body: []byte(tt.body)}, true)
+		verdict, reason := judged(httptry.Answer{Status: tt.status, Body: []byte(tt.body)}, true)
 		assert.Equal(t, tt.verdict, verdict, "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.reason, reason, "%d %s", tt.status, tt.body)
 	}
@@ -85,14 +82,14 @@ func FuzzCaptureAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
 		if status < 200 || status > 999 { // of no final answer: the try has failed
 			err := []error{io.ErrUnexpectedEOF, httptry.ErrForeignOrigin, fmt.Errorf("%w", httptry.ErrTooBig), &net.DNSError{IsNotFound: true}, httptry.ErrTimeout}[status%5]
-			verdict, reason := judged(captureAnswer{Err: err}, true)
+			verdict, reason := judged(httptry.Answer{Err: err}, true)
 			stops := errors.Is(err, httptry.ErrForeignOrigin) || errors.Is(err, httptry.ErrTooBig)
 			require.Equal(t, stops, verdict == delivery.Stop)
-			require.Equal(t, stops, reason == StopNotService)
+			require.Equal(t, stops, reason == NotService)
 			require.Equal(t, !stops, verdict == delivery.Wait)
 			return
 		}
-		verdict, reason := judged(captureAnswer{Status: int(status), Body: body}, true)
+		verdict, reason := judged(httptry.Answer{Status: int(status), Body: body}, true)
 		require.Equal(t, verdict == delivery.Stop, reason != "")
 		refusal := delivery.Split
 		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {

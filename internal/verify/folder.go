@@ -1,4 +1,4 @@
-package hogapi
+package verify
 
 import (
 	"bytes"
@@ -11,35 +11,35 @@ import (
 
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/ops"
 )
 
-// verifyFiles are the files of a Verify: what it remembers, the uuids of the source, and the cells that
+// folder are the files of a Verify: what it remembers, the uuids of the source, and the cells that
 // were compared. Without a folder nothing is remembered.
-type verifyFiles struct {
-	dir     string
-	receipt Receipt
-	lock    durable.Lock
-	temp    string // a folder to be removed
-	log     *durable.Log
+type folder struct {
+	dir  string
+	of   Import
+	lock durable.Lock
+	temp string // a folder to be removed
+	log  *durable.Log
 }
 
-// verifyState is the file of what a Verify remembers.
-type verifyState struct {
-	Version int           `json:"version"`
-	Import  string        `json:"import"`
-	Digest  string        `json:"digest"` // of the receipt
-	Memory  *verifyMemory `json:"memory"`
+// savedMemory is the file of what a Verify remembers.
+type savedMemory struct {
+	Version int     `json:"version"`
+	Import  string  `json:"import"`
+	Digest  string  `json:"digest"` // of the receipt
+	Memory  *memory `json:"memory"`
 }
 
-const verifyVersion = 1
+const version = 1
 
 // The files in a folder; sortedName is one more.
 const (
-	verifyStateName = "verify.json"
-	verifyLockName  = "verify.lock"
-	comparedName    = "verify.compared.jsonl"
+	memoryName   = "verify.json"
+	lockName     = "verify.lock"
+	comparedName = "verify.compared.jsonl"
 )
 
 // comparedCell is a line of the log of cells that were compared.
@@ -49,41 +49,41 @@ type comparedCell struct {
 	Found arrival.Found `json:"found"`
 }
 
-func openVerifyFiles(dir string, r Receipt) (f verifyFiles, err error) {
-	f = verifyFiles{dir: dir, receipt: r}
+func openFolder(dir string, r Import) (f folder, err error) {
+	f = folder{dir: dir, of: r}
 	if dir == "" {
 		return f, nil
 	}
 	if err := (durable.OS{}).MakeFolder(dir); err != nil {
 		return f, f.failed("the folder", err)
 	}
-	if f.lock, err = (durable.OS{}).Lock(f.path(verifyLockName)); errors.Is(err, durable.ErrLocked) {
-		return f, stateFileError(err)
+	if f.lock, err = (durable.OS{}).Lock(f.path(lockName)); errors.Is(err, durable.ErrLocked) {
+		return f, err
 	}
-	return f, f.failed(verifyLockName, err)
+	return f, f.failed(lockName, err)
 }
 
 // failed is the error of a disk, with the name of the file in Dir and what to do.
-func (f *verifyFiles) failed(name string, err error) error {
+func (f *folder) failed(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case f.dir == "":
 		const text = "hogapi: verify: %s in the temporary folder: %w; fix the cause, such as a full disk, or set VerifyOptions.Dir, and verify again"
-		return fmt.Errorf(text, name, pathless(err))
+		return fmt.Errorf(text, name, errtext.Pathless(err))
 	}
 	const text = "hogapi: verify: VerifyOptions.Dir: %s: %w; fix the cause, such as a full disk or a missing permission, and verify again with the same Dir"
-	return fmt.Errorf(text, name, pathless(err))
+	return fmt.Errorf(text, name, errtext.Pathless(err))
 }
 
-func (f *verifyFiles) path(name string) string { return filepath.Join(f.dir, name) }
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-func (f *verifyFiles) state() string { return f.path(verifyStateName) }
+func (f *folder) state() string { return f.path(memoryName) }
 
-func (f *verifyFiles) compared() string { return f.path(comparedName) }
+func (f *folder) compared() string { return f.path(comparedName) }
 
 // load reads what an earlier Verify of the same receipt remembers.
-func (f *verifyFiles) load(into *verifyMemory) error {
+func (f *folder) load(into *memory) error {
 	if f.dir == "" {
 		return nil
 	}
@@ -92,43 +92,49 @@ func (f *verifyFiles) load(into *verifyMemory) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return f.failed(verifyStateName, err)
+		return f.failed(memoryName, err)
 	}
-	var saved verifyState
+	var saved savedMemory
 	err = json.Unmarshal(raw, &saved)
 	switch {
 	case err != nil:
 		return f.unfit("", "the folder of a Verify; its verify.json cannot be read: "+mask.Clean(err.Error()))
-	case saved.Version != verifyVersion:
+	case saved.Version != version:
 		return f.unfit("", "another folder: this one is of another release")
-	case saved.Import != f.receipt.ID:
+	case saved.Import != f.of.ID:
 		return f.unfit(saved.Import, "a folder for each import: this one is of the import that is named here")
-	case saved.Digest == f.receipt.Digest && saved.Memory != nil:
+	case saved.Digest == f.of.Digest && saved.Memory != nil:
 		*into = *saved.Memory
 	}
 	return nil
 }
 
-func (f *verifyFiles) unfit(value, want string) error {
-	return &InputError{Op: ops.Verify, Field: "VerifyOptions.Dir", Value: value, Want: want}
+// FolderError is the error of a folder that is not one for this import.
+type FolderError struct{ Value, Want string }
+
+// Error implements error.
+func (e *FolderError) Error() string { return e.Want }
+
+func (f *folder) unfit(value, want string) error {
+	return &FolderError{value, want}
 }
 
-func (f *verifyFiles) save(m *verifyMemory) error {
+func (f *folder) save(m *memory) error {
 	if f.dir == "" {
 		return nil
 	}
-	raw, err := json.Marshal(verifyState{verifyVersion, f.receipt.ID, f.receipt.Digest, m})
+	raw, err := json.Marshal(savedMemory{version, f.of.ID, f.of.Digest, m})
 	if err != nil {
 		return err
 	}
 	if err := f.lock.Check(); err != nil {
-		return f.failed(verifyLockName, err)
+		return f.failed(lockName, err)
 	}
-	return f.failed(verifyStateName, durable.Replace(durable.OS{}, f.state(), raw))
+	return f.failed(memoryName, durable.Replace(durable.OS{}, f.state(), raw))
 }
 
 // folder is where uuids are sorted.
-func (f *verifyFiles) folder() (string, error) {
+func (f *folder) scratch() (string, error) {
 	if f.dir != "" || f.temp != "" {
 		return f.dir + f.temp, nil
 	}
@@ -138,7 +144,7 @@ func (f *verifyFiles) folder() (string, error) {
 }
 
 // openCompared returns the cells that were compared after a look.
-func (f *verifyFiles) openCompared(look int) (found map[int]arrival.Found, err error) {
+func (f *folder) openCompared(look int) (found map[int]arrival.Found, err error) {
 	found = map[int]arrival.Found{}
 	if f.dir == "" {
 		return found, nil
@@ -158,7 +164,7 @@ func (f *verifyFiles) openCompared(look int) (found map[int]arrival.Found, err e
 }
 
 // addCompared notes a cell that was compared.
-func (f *verifyFiles) addCompared(c comparedCell) error {
+func (f *folder) addCompared(c comparedCell) error {
 	if f.log == nil {
 		return nil
 	}
@@ -173,7 +179,7 @@ func (f *verifyFiles) addCompared(c comparedCell) error {
 }
 
 // forget removes what only a comparison under way needs.
-func (f *verifyFiles) forget() error {
+func (f *folder) forget() error {
 	if f.dir == "" {
 		return nil
 	}
@@ -190,7 +196,7 @@ func (f *verifyFiles) forget() error {
 	return err
 }
 
-func (f *verifyFiles) close() error {
+func (f *folder) close() error {
 	var err error
 	if f.log != nil {
 		err = f.failed(comparedName, f.log.Close())
@@ -199,7 +205,7 @@ func (f *verifyFiles) close() error {
 		err = errors.Join(err, f.failed("the folder", os.RemoveAll(f.temp)))
 	}
 	if f.lock != nil {
-		err = errors.Join(err, f.failed(verifyLockName, f.lock.Close()))
+		err = errors.Join(err, f.failed(lockName, f.lock.Close()))
 	}
 	return err
 }
