@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
+	"github.com/hogapi/hogapi/hogapitest"
 )
 
 const exportKey = "k3y-0123456789abcdef"
@@ -254,5 +255,22 @@ func TestFetchUpToNow(t *testing.T) {
 	assert.Contains(t, strings.ReplaceAll(r.Stderr, "\n", " "), "can still change, and was not downloaded")
 	for _, asked := range a.Log.All() {
 		assert.False(t, asked.To.Add(3*time.Hour).After(now.Add(time.Minute)), "an hour is asked for once it is over for two hours")
+	}
+}
+
+// What was fetched is imported by any pattern for the files in the folder, also one that no shell has expanded.
+func TestFetchedFilesByPattern(t *testing.T) {
+	t.Parallel()
+	events := march(300)
+	for _, pattern := range []string{"export/*", "export/mixpanel-*.json.gz", "exp*/*"} {
+		server := hogapitest.New()
+		p := clitest.New(t, server)
+		p.Env = append(p.Env, vendorProgram(t, newMixpanel(vendortest.MixpanelOptions{Events: events})).Env...)
+		r := p.Run(t, "fetch", "mixpanel", "--days", "31", "--from", "2024-02-20", "--to", "2024-03-10", "export")
+		require.Zero(t, r.Code, r.Stderr)
+		r = p.Run(t, "run", pattern, "--format", "mixpanel", "--yes")
+		require.Zero(t, r.Code, pattern+r.Stderr)
+		want := slices.DeleteFunc(slices.Clone(events), func(e vendortest.Event) bool { return e.User+e.Device == "" })
+		require.Equal(t, len(want), server.Ledger().Unique())
 	}
 }
