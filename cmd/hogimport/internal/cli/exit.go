@@ -136,13 +136,15 @@ func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 	another := "give other files or another project a state folder of their own, with --state DIR"
 	switch {
 	case strings.Contains(unfit.Field, "begun with the source"):
-		f.text = fmt.Sprintf("%s belongs to an import of other files: %s", e.state.dir, unfit.Value)
-		f.todo = "give the files and the order that it began with; " + another
+		f.text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
+		f.todo = "give the files that it began with, unchanged and in the same order; " + another
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
 		f.todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):
 		f.code = codeOther
-		f.todo = "bring back a copy of " + e.state.checkpoint() + "; see the state folder " + e.state.dir
+		f.text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
+		f.todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
+			e.state.kept.ID + ", so that events keep their uuids"
 	}
 	return f
 }

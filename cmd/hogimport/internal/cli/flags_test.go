@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -175,4 +176,23 @@ func TestKeysInFiles(t *testing.T) {
 		assert.Equal(t, 0, r.Code, r.Stderr)
 		clitest.RequireWhole(t, server, ids)
 	}
+}
+
+func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	actions(t, p, 2000, func(int) bool { return false })
+	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	require.NoError(t, os.Truncate(filepath.Join(p.Dir, "hogimport-state/actions/checkpoint.json"), 100))
+	r := p.Run(t, args...)
+	require.Equal(t, 1, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "checkpoint.json is torn, empty or changed")
+	found := regexp.MustCompile(`--state DIR, and --import-id (\S+), so`).FindStringSubmatch(said)
+	require.NotNil(t, found, said)
+	r = p.Run(t, append(args, "--state", "again", "--import-id", found[1])...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 2000, server.Ledger().Unique(), "the events are the same ones")
+	assert.Equal(t, 2000, server.Ledger().Duplicates())
 }

@@ -51,7 +51,7 @@ func guess(ctx context.Context, path string) string {
 		return "ga4"
 	case has(members, "messageId") && (has(members, "type") || has(members, "event")):
 		return "segment"
-	case has(members, "event", "properties") && has(properties, "time") && !has(members, "timestamp"):
+	case has(members, "event", "properties") && has(properties, "distinct_id") && !has(members, "timestamp"):
 		return "mixpanel"
 	case has(members, "uuid", "event", "distinct_id", "timestamp", "created_at"):
 		return "posthog"

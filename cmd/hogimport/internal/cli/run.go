@@ -258,11 +258,18 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 
 // report writes the result of an import, and makes the error of the command.
 func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
+	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
 	if err != nil {
-		return &importError{err: err, state: s, receipt: receipt}
+		ended := &importError{err: err, state: s, receipt: receipt}
+		if a.json {
+			f := faultOf(ended)
+			result["error"], result["todo"], result["exit"] = f.text, f.todo, f.code
+			_ = json.NewEncoder(a.stdout).Encode(result) // the error of the import matters more
+		}
+		return ended
 	}
 	if a.json {
-		return json.NewEncoder(a.stdout).Encode(map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt})
+		return json.NewEncoder(a.stdout).Encode(result)
 	}
 	fmt.Fprint(a.stdout, resultText(s, receipt))
 	return nil

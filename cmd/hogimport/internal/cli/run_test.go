@@ -175,7 +175,7 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	}
 	code, text := said("run", "other/things.jsonl", "--state", "hogimport-state/events")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, text, "hogimport-state/events belongs to an import of other files: events.jsonl")
+	assert.Contains(t, text, "the import in hogimport-state/events began with other files, or with other content: events.jsonl")
 	assert.Contains(t, text, "--state DIR")
 	code, text = said("run", "events.jsonl", "--sort")
 	assert.Equal(t, 2, code)

@@ -49,6 +49,7 @@ func New(out io.Writer, form Form, width func() int, now func() time.Time) *Mete
 const (
 	barInterval  = 400 * time.Millisecond
 	lineInterval = time.Minute
+	waitInterval = 5 * time.Second // before a line says that a wait has begun, or is over
 )
 
 // Update shows a snapshot. It is meant for ImportOptions.OnProgress.
@@ -113,7 +114,10 @@ func (m *Meter) show(must bool) {
 		return // there is nothing to say yet
 	}
 	waits := m.last.LastError != nil
-	if !must && !first && waits == m.waits && now.Sub(m.written) < interval {
+	if waits != m.waits {
+		interval = min(interval, waitInterval)
+	}
+	if !must && !first && now.Sub(m.written) < interval {
 		return
 	}
 	m.written, m.waits = now, waits
