@@ -96,15 +96,18 @@ func TestFetchKilled(t *testing.T) {
 			undisturbed := requests.Swap(0)
 
 			random := rand.New(rand.NewPCG(18, uint64(kills)))
-			done, held := 0, 0
-			for range kills {
+			done, underWay, held := 0, 0, 0
+			for done < kills {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(150))*time.Millisecond)
 				cmd := p.Command(ctx, t, append(args, "killed")...) // killed with -9 when the context ends
 				_ = cmd.Run()
 				cancel()
-				if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
-					require.Equal(t, syscall.SIGKILL, status.Signal())
-					done++
+				if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() {
+					break // all is there
+				}
+				done++
+				if _, err := os.Stat(filepath.Join(p.Dir, "killed", ".hogimport-fetch", "part")); err == nil {
+					underWay++
 				}
 				have := contents(t, filepath.Join(p.Dir, "killed"))
 				for name, text := range have {
@@ -113,12 +116,13 @@ func TestFetchKilled(t *testing.T) {
 				require.GreaterOrEqual(t, len(have), held, "what was whole stays")
 				held = len(have)
 			}
-			require.Positive(t, done)
+			require.Positive(t, underWay, "some kills were within a part")
+			t.Logf("killed %d times, %d times within a part", done, underWay)
 			r := p.Run(t, append(args, "killed")...)
 			require.Zero(t, r.Code, r.Stderr)
 			require.Equal(t, want, contents(t, filepath.Join(p.Dir, "killed")))
 			// At most one answer is lost to a kill, and a range that is too large may be tried again.
-			assert.LessOrEqual(t, requests.Load(), undisturbed+2*int64(kills))
+			assert.LessOrEqual(t, requests.Load(), undisturbed+2*int64(done))
 		})
 	}
 }
