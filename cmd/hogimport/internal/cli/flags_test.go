@@ -126,7 +126,7 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 func TestADamagedFile(t *testing.T) {
 	server := hogapitest.New()
 	p := clitest.New(t, server)
-	mixpanelExport(t, p, 30_000)
+	mixpanelExport(t, p, 8000)
 	path := filepath.Join(p.Dir, "export", "1.jsonl.gz")
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestADamagedFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
 	r = p.Run(t, args...)
 	assert.Equal(t, 0, r.Code, r.Stderr)
-	assert.Equal(t, 30_000, server.Ledger().Unique())
+	assert.Equal(t, 8000, server.Ledger().Unique())
 }
 
 func TestNoKeyIsKeptOrSaid(t *testing.T) {

@@ -32,9 +32,7 @@ func guess(ctx context.Context, path string) string {
 		}
 		return nil, errors.New("a probe")
 	}}
-	for range hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{}) {
-		break
-	}
+	hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false }) // the first one
 	var members map[string]json.RawMessage
 	if json.Unmarshal(record, &members) != nil {
 		return ""

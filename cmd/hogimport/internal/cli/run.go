@@ -119,7 +119,7 @@ func rejectLimit(text string) (share float64, number int64, err error) {
 
 // run is the command.
 func (a *app) run(ctx context.Context, r *runFlags) error {
-	s, isNew, err := a.openRun(r)
+	s, isNew, err := a.openRun(r) //nolint:contextcheck // advice reads one record
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return found.tooMuch(&s.kept.Input, err)
+		return found.tooMuch(&s.kept.Input, err) //nolint:contextcheck // advice reads one record
 	case err != nil:
 		return filesFault(err)
 	}
@@ -264,7 +264,7 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 		if a.json {
 			f := faultOf(ended)
 			result["error"], result["todo"], result["exit"] = f.text, f.todo, f.code
-			_ = json.NewEncoder(a.stdout).Encode(result) // the error of the import matters more
+			_ = json.NewEncoder(a.stdout).Encode(result) //nolint:errchkjson // the error of the import matters more
 		}
 		return ended
 	}

@@ -202,3 +202,19 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	require.NoError(t, first.Wait())
 	clitest.RequireWhole(t, server, ids)
 }
+
+func TestAPlansLimit(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 3000, nil)
+	server.SetQuota(hogapitest.QuotaListed)
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "the plan's limit is reached")
+	assert.Contains(t, said, "raise the limit, run the same command again, and then hogimport verify")
+	server.SetQuota(hogapitest.QuotaFree)
+	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}

@@ -84,7 +84,7 @@ type Result struct {
 // Command is the program with arguments, not yet started.
 func (p *Program) Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd := exec.CommandContext(ctx, Binary(t), args...) //nolint:contextcheck // building it has the test's
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(p.Stdin)
 	return cmd
 }
