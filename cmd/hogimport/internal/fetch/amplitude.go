@@ -72,7 +72,7 @@ func writeEmptyZip(w io.Writer) error { return zip.NewWriter(w).Close() }
 
 // checkZipFile reads an archive of packed files of lines.
 func checkZipFile(path string) (events int64, err error) {
-	f, err := os.Open(path) //nolint:gosec // a file of the folder
+	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -132,7 +132,7 @@ func hasEnd(answer *http.Response) bool {
 
 // checkLinesFile reads a packed file of lines.
 func checkLinesFile(path string) (events int64, err error) {
-	f, err := os.Open(path) //nolint:gosec // a file of the folder
+	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
