@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,7 +59,7 @@ func (a *Amplitude) Hour(e Event) string { return e.Received.UTC().Format(hourFo
 func (a *Amplitude) fail(w http.ResponseWriter, _ *http.Request, f failure) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(f.status)
-	io.WriteString(w, f.text)
+	_, _ = io.WriteString(w, f.text)
 }
 
 func (a *Amplitude) check(r *http.Request, asked *Request) *failure {
@@ -100,9 +99,7 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 		number += 1 + (rows*7)%13
 		name := fmt.Sprintf("%d/%d_%s_%d#%d.json.gz", a.o.App, a.o.App, hour.Format(time.DateOnly), hour.Hour(), number)
 		member, _ := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: hour})
-		z := gzip.NewWriter(member)
-		z.Write(part)
-		z.Close()
+		writeGzip(member, part)
 		part, rows = nil, 0
 	}
 	for i, e := range a.o.Events {
@@ -122,7 +119,7 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 		}
 	}
 	flush()
-	archive.Close()
+	_ = archive.Close() // into memory
 	switch {
 	case asked.Rows == 0:
 		return nil, refusal(http.StatusNotFound, "Raw data files were not found.")

@@ -31,7 +31,7 @@ func TestLimitPerSecondAndHour(t *testing.T) {
 		require.Equal(t, 429, ask(m), "the fourth within a second")
 		time.Sleep(time.Second - 1)
 		require.Equal(t, 429, ask(m))
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.Equal(t, 200, ask(m), "what was refused does not count")
 		for range 56 {
 			time.Sleep(time.Second)

@@ -2,8 +2,8 @@ package vendortest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -60,7 +60,7 @@ func (m *Mixpanel) fail(w http.ResponseWriter, r *http.Request, f failure) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Mixpanel"`)
 	}
 	w.WriteHeader(f.status)
-	json.NewEncoder(w).Encode(map[string]string{"request": r.URL.Path, "error": f.text})
+	_, _ = fmt.Fprintf(w, `{"request":%q,"error":%q}`, r.URL.Path, f.text)
 }
 
 func (m *Mixpanel) check(r *http.Request, asked *Request) (f *failure) {
@@ -149,6 +149,7 @@ func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request
 		text = halfLine(text, fault.place(len(text)))
 	case CutTerminated:
 		text = append(wholeLines(text, fault.place(len(text))), "terminated early\n"...)
+	case CutBody, CutConnection, CutEmpty: // when it is written
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Vary", "Accept-Encoding")
@@ -157,9 +158,7 @@ func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	z.Write(text)
-	z.Close()
+	writeGzip(&packed, text)
 	return packed.Bytes(), nil
 }
 
@@ -167,7 +166,7 @@ func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request
 func (m *Mixpanel) lines(asked *Request) []byte {
 	var names []string
 	if list := asked.Query.Get("event"); list != "" {
-		json.Unmarshal([]byte(list), &names) // check has done it
+		_ = json.Unmarshal([]byte(list), &names) // check has done it
 	}
 	now, end := m.o.Now(), asked.To.Add(asked.Step)
 	var records [][]byte

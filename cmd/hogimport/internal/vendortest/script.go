@@ -25,6 +25,7 @@ type Fault struct {
 // Cut is a way in which an answer with status 200 is not whole.
 type Cut string
 
+// The cuts.
 const (
 	CutLine       Cut = "line"       // Mixpanel: the last line is half there; the encoding and the connection end well
 	CutTerminated Cut = "terminated" // Mixpanel: a last line "terminated early"; all ends well
@@ -102,7 +103,7 @@ func (f Fault) refuse(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds())))
 	}
 	w.WriteHeader(f.Status)
-	io.WriteString(w, f.Text)
+	_, _ = io.WriteString(w, f.Text)
 }
 
 func (f Fault) place(size int) int {
@@ -124,6 +125,7 @@ func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole
 		send = body[:f.place(len(body))]
 	case CutEmpty:
 		send = nil
+	case CutLine, CutTerminated: // the text is cut already
 	}
 	if f.Pause > 0 {
 		parts = 10
@@ -137,7 +139,7 @@ func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole
 			return false
 		}
 		// Without it a small answer would get a Content-Length, and the vendors' have none.
-		http.NewResponseController(w).Flush()
+		_ = http.NewResponseController(w).Flush()
 	}
 	if f.Cut == CutConnection {
 		panic(http.ErrAbortHandler)

@@ -1,7 +1,9 @@
 package vendortest
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -74,4 +76,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, asked *Request) *
 	}
 	asked.Whole = fault.write(w, r, body)
 	return nil
+}
+
+// writeGzip packs data into memory.
+func writeGzip(w io.Writer, data []byte) {
+	z := gzip.NewWriter(w)
+	_, _ = z.Write(data)
+	_ = z.Close()
 }
