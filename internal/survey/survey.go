@@ -52,7 +52,7 @@ type Survey struct {
 	seed    maphash.Seed
 	days    *ledger.Counter
 	persons estimate.Distinct
-	ids     map[uint64]uint32 // what the first event of each uuid is
+	ids     estimate.Marks // with what the first event of each uuid is
 	last    time.Time
 	span    span
 	inSpan  int
@@ -72,7 +72,7 @@ func (s *span) add(at time.Time) {
 
 // New is an empty Survey. The hashes of persons are of the seed.
 func New(seed maphash.Seed) *Survey {
-	return &Survey{seed: seed, days: ledger.NewCounter(), ids: map[uint64]uint32{}}
+	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks{Most: mostIDs}}
 }
 
 // Add looks at an event.
@@ -94,15 +94,9 @@ func (s *Survey) addID(ev Event) (isDouble, isConflict bool) {
 		person uint64
 		day    int64
 	}{ev.Name, ev.Person, ev.Time.Truncate(24 * time.Hour).Unix()}))
-	if was, known := s.ids[mark]; known {
-		return true, was != is
-	}
-	if len(s.ids) >= mostIDs {
-		s.totals.IsPartial = true
-	} else {
-		s.ids[mark] = is
-	}
-	return false, false
+	was, known, kept := s.ids.Add(mark, is)
+	s.totals.IsPartial = s.totals.IsPartial || !kept
+	return known, known && was != is
 }
 
 func (s *Survey) addTime(at time.Time) (back time.Duration) {

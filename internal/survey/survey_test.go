@@ -57,7 +57,7 @@ func TestManyUUIDs(t *testing.T) {
 	s := New(maphash.MakeSeed())
 	s.Add(Event{ID: id(1)})
 	for i := range mostIDs {
-		s.ids[uint64(i)<<32|1<<63] = 0
+		s.ids.Add(uint64(i)<<32|1<<63, 0)
 	}
 	s.Add(Event{ID: id(2)})
 	assert.True(t, s.Totals().IsPartial)
