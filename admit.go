@@ -184,7 +184,7 @@ func (p *pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begin
 	if !p.budget.TryAcquire(more, r.held) {
 		if begins { // the record before is complete, and may have to make the room
 			p.ledger.End()
-			p.committer.signal()
+			p.committer.Signal()
 		}
 		if err := p.acquire(ctx, more, r.held, true); err != nil {
 			return err
@@ -268,7 +268,7 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		}
 		return e.Held
 	}
-	p.committer.signal()
+	p.committer.Signal()
 	return e.Held
 }
 

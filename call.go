@@ -161,10 +161,10 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return err
 	}
 	if out != nil || cfg.reply != nil {
-		x.plan.MostBytes = httptry.MaxAnswer
+		x.Plan.MostBytes = httptry.MaxAnswer
 	}
-	x.location, x.tooMuchIsFinal = r.location, r.tooMuchIsFinal
-	x.send(ctx, httpReq)
+	x.Location, x.TooMuchIsFinal = r.location, r.tooMuchIsFinal
+	x.Send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)
@@ -223,11 +223,11 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.Timeout = max(c.core.timeouts.API, r.leastTry)
+	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	httpReq, err := retryablehttp.NewRequestWithContext(x.plan.In(ctx), r.op.method, target.String(), body)
+	httpReq, err := retryablehttp.NewRequestWithContext(x.Plan.In(ctx), r.op.method, target.String(), body)
 	if err != nil {
 		return nil, nil, x.transportError(httptry.NoURL(err), false)
 	}
@@ -241,7 +241,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	}
 	x.addKey(key)
 	if text, ok := body.([]byte); ok {
-		x.keys = append(x.keys, mask.Credentials(text)...)
+		x.Keys = append(x.Keys, mask.Credentials(text)...)
 	}
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
 		return nil, nil, err

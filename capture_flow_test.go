@@ -371,7 +371,7 @@ func TestEnqueueWithAnEndedContext(t *testing.T) {
 	})
 }
 
-// Events go to the project of the key: a client for another project must not send them there without a word.
+// Events go to the project of the key: a client for another project must not send them there silently.
 func TestForProjectRefusesToImport(t *testing.T) {
 	server := hogapitest.New()
 	other := server.Client(t).ForProject("2")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -140,11 +141,11 @@ func newChecker(o ImportOptions) *checker {
 }
 
 // judge judges the refusals as the import would at its end.
-func (c *checker) judge(limits rejectLimits) error {
-	limits.first, limits.isCheck = c.refused, true
-	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
-	if stop, ok := errors.AsType[*StopError](err); ok {
-		stop.of = "check"
+func (c *checker) judge(limits commit.Limits) error {
+	limits.First, limits.IsCheck = c.refused, true
+	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
+	if err != nil {
+		err = &StopError{Reason: StopTooManyRejects, Err: err, of: "check"}
 	}
 	return err
 }

@@ -101,17 +101,17 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
-	if o.Delivery.Protocol, err = run.resumed.protocol(o.Delivery.Protocol); err != nil {
+	if o.Delivery.Protocol, err = continues(run.resumed, o.Delivery.Protocol); err != nil {
 		return nil, before, errors.Join(err, run.files.close())
 	}
-	run.files.protocol = o.Delivery.Protocol
+	run.files.Protocol = string(o.Delivery.Protocol)
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judgeBefore(t.Counts()); err != nil {
-			return nil, state.resumed.receipt(), errors.Join(err, run.files.close())
+		if err := state.limits.JudgeBefore(t.Counts()); err != nil {
+			return nil, receiptOf(state.resumed), errors.Join(tooManyRejects(err), run.files.close())
 		}
-		before = state.resumed.receipt()
+		before = receiptOf(state.resumed)
 	}
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	_, isMapped := unwrap[mapSource](source)
@@ -245,7 +245,7 @@ func (r *importRun) saveStart(ctx context.Context) error {
 	}
 	r.saved = true
 	state := r.line.ledger.State()
-	save := func() error { return r.files.save(context.WithoutCancel(ctx), state) }
+	save := func() error { return r.files.Save(context.WithoutCancel(ctx), state) }
 	if err := r.line.core.guard(save); err != nil {
 		return &StopError{Reason: StopCheckpoint, Err: err}
 	}
@@ -333,9 +333,7 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 	defer r.ticker.stop()
 	p := r.line
 	if readErr == nil { // otherwise the last record may not be whole
-		p.ledger.End()
-		p.committer.whole.Store(true)
-		p.committer.signal()
+		p.committer.SourceEnded()
 	}
 	if ctx.Err() != nil {
 		p.stop(canceledBy(ctx))

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -341,10 +342,8 @@ type RetryPolicy struct {
 	MaxRetryAfter time.Duration // a longer Retry-After is an error at once; default 60 s
 }
 
-const mostTries = 100
-
 func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
-	if p.MaxTries < 0 || p.MaxTries > mostTries {
+	if p.MaxTries < 0 || p.MaxTries > httptry.MostTries {
 		c.problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
 	}
 	for _, d := range []struct {

@@ -2,10 +2,13 @@ package hogapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
@@ -102,8 +105,8 @@ func (p *pipeline) negotiate() {
 		a, how = p.ask(request)
 		return a
 	})
-	if err == nil && p.committer.saver != nil {
-		keep := func() error { return p.committer.saver.decide(context.WithoutCancel(p.sending), Protocol(how.Name())) }
+	if err == nil && p.saver != nil {
+		keep := func() error { return p.saver.Decide(context.WithoutCancel(p.sending), how.Name()) }
 		if failed := p.core.guard(keep); failed != nil {
 			err = &StopError{Reason: StopCheckpoint, Err: failed}
 		}
@@ -153,4 +156,47 @@ func (p *pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Req
 		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.core.now())
 	}
 	return a
+}
+
+// Encoder compresses the bodies of requests.
+type Encoder interface {
+	Encoding() string      // the Content-Encoding, such as "gzip"
+	NewWriter() BodyWriter // is used for one body after another, by one goroutine
+}
+
+// BodyWriter compresses one body after another: each begins with Reset and ends with Close.
+type BodyWriter interface {
+	io.WriteCloser
+	Reset(to io.Writer)
+}
+
+// Gzip compresses with gzip, which every server takes.
+func Gzip() Encoder { return gzipEncoder{} }
+
+type gzipEncoder struct{}
+
+const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
+
+// Encoding implements Encoder.
+func (gzipEncoder) Encoding() string { return "gzip" }
+
+// NewWriter implements Encoder.
+func (gzipEncoder) NewWriter() BodyWriter {
+	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	return w
+}
+
+// Zstd compresses with Zstandard, which capture v1 takes: smaller bodies for about the same time.
+func Zstd() Encoder { return zstdEncoder{} }
+
+type zstdEncoder struct{}
+
+// Encoding implements Encoder.
+func (zstdEncoder) Encoding() string { return "zstd" }
+
+// NewWriter implements Encoder.
+func (zstdEncoder) NewWriter() BodyWriter {
+	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
+	return w
 }

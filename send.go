@@ -90,7 +90,7 @@ func (p *pipeline) settled(seqs []uint64) {
 	p.refusedOnly.Store(0)
 	p.ledger.Acknowledge(seqs, p.core.now())
 	p.meter.change(func(s *Stats) { s.LastProgress = time.Now() })
-	p.committer.signal()
+	p.committer.Signal()
 }
 
 // remark is given the service's own word about an event that it has accepted.
@@ -131,7 +131,7 @@ func (p *pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	}
 	held, reject := p.rejectOf(reason, event, a)
 	p.ledger.Refuse(seq, string(reason), held, reject)
-	p.committer.signal()
+	p.committer.Signal()
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (p *pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
 	}
 	held, reject := p.rejectOf(ReasonUnconfirmed, event, a)
 	p.ledger.Unconfirm(seq, held, reject)
-	p.committer.signal()
+	p.committer.Signal()
 	return nil
 }
 

@@ -4,13 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/verify"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -187,4 +193,62 @@ func (o VerifyOptions) check(r Receipt) error {
 		}
 	}
 	return o.Gate.check(ops.Verify)
+}
+
+// sent gives the events that an import with this receipt has settled, as they were sent.
+func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
+	return func(yield func(verify.Event, error) bool) {
+		events := newRehearsal(r.ID, o.Gate, r.Protocol, maphash.MakeSeed())
+		events.encoder.trust(o.Source)
+		for ev, err := range sourceEvents(ctx, o.Source, r.Last) {
+			if err != nil {
+				yield(verify.Event{}, err)
+				return
+			}
+			var is verify.Event
+			if out, sent, _ := events.next(&ev); sent {
+				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
+			}
+			if !yield(is, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sourceEvents gives the events of a source that an import with this receipt has settled.
+func sourceEvents(ctx context.Context, source Source, last Position) iter.Seq2[Event, error] {
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
+	return func(yield func(Event, error) bool) {
+		isLast := false
+		for ev, err := range source.Events(ctx, Position{}) {
+			if ctx.Err() != nil {
+				yield(Event{}, context.Cause(ctx))
+				return
+			}
+			if isLast && ev.Position != last {
+				return // the rest came after the import
+			}
+			isLast = !last.IsZero() && ev.Position == last
+			if !yield(ev, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
+func checkReadable(field, want, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+		var f *os.File
+		if f, err = os.Open(path); err == nil { //nolint:gosec // the caller names it
+			_, err = f.Read(make([]byte, 1))
+			_ = f.Close()
+		}
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
 }
