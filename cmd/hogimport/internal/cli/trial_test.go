@@ -32,7 +32,7 @@ func TestTrial(t *testing.T) {
 	require.Equal(t, 0, r.Code, r.Stderr)
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
-	says(t, r.Stdout, `stored Sign up · user-0 · 2023-01-01 00:00:00 UTC`)
+	says(t, r.Stdout, `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`)
 	says(t, r.Stdout, `record {"event":"Sign up","properties":{"time":1672531200`)
 	assert.Equal(t, 1000, server.Ledger().Unique())
 	months := map[string]int{}
@@ -49,7 +49,7 @@ func TestTrial(t *testing.T) {
 	assert.Equal(t, 1000, server.Ledger().Len(), "the same command sends nothing twice")
 	zoned := p.Run(t, append(args, "--zone", "Asia/Tokyo")...)
 	require.Equal(t, 0, zoned.Code, zoned.Stderr)
-	says(t, zoned.Stdout, "stored Sign up · user-0 · 2022-12-31 15:00:00 UTC")
+	says(t, zoned.Stdout, "stored 2022-12-31 15:00:00 UTC · Sign up · user-0")
 }
 
 func TestTrialOfFewEvents(t *testing.T) {
