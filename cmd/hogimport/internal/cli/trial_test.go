@@ -140,3 +140,16 @@ func TestTrialOfNothingGood(t *testing.T) {
 	require.Equal(t, 3, r.Code, r.Stderr)
 	says(t, r.Stderr, "the files have no event with a time")
 }
+
+func TestTrialTakesEventsOfAllHours(t *testing.T) {
+	server := hogapitest.New()
+	p := tried(t, server)
+	p.Events(t, "events.jsonl", 2*24*60, nil) // two days, an event a minute
+	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--events", "48", "--wait", "1s")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	hours := map[string]bool{}
+	for e := range server.Ledger().Events() {
+		hours[e.Time.UTC().Format("2006-01-02 15")] = true
+	}
+	assert.Len(t, hours, 48)
+}
