@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -10,10 +9,9 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/commit"
-	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -60,12 +58,7 @@ type CheckExample struct {
 	Text     string   `json:"text,omitempty"`
 }
 
-const (
-	mostExamples  = 5
-	mostCheckIDs  = 1_000_000
-	spanOfCheck   = 1000
-	uuidMixFactor = 0x9E3779B97F4A7C15
-)
+const mostExamples = 5
 
 func (f *CheckFinding) add(p Position, text string) {
 	f.Count++
@@ -118,15 +111,7 @@ type checker struct {
 	report  CheckReport
 	refused error // the first refusal
 	events  *rehearsal
-	seed    maphash.Seed
-	days    *ledger.Counter
-	persons estimate.Distinct
-	uuids   estimate.Marks // with what the first event of each uuid is
-	last    time.Time
-	span    struct {
-		events         int
-		oldest, newest time.Time
-	}
+	good    *survey.Survey
 }
 
 func newChecker(o ImportOptions) *checker {
@@ -134,9 +119,7 @@ func newChecker(o ImportOptions) *checker {
 	return &checker{
 		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
 		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, seed),
-		days:   ledger.NewCounter(),
-		seed:   seed,
-		uuids:  estimate.Marks{Most: mostCheckIDs},
+		good:   survey.New(seed),
 	}
 }
 
@@ -173,15 +156,19 @@ func (c *checker) add(ev *Event) {
 		return
 	}
 	c.report.Good++
-	c.report.Bytes += int64(len(out.Wire))
-	c.report.Largest = max(c.report.Largest, len(out.Wire))
-	c.days.Count(ev.Name, out.Time)
-	c.persons.Add(out.Person)
 	for name := range out.Warnings.All {
 		note(c.report.Warnings, Warning(name), ev.Position, "")
 	}
-	c.addUUID(ev, &out)
-	c.addTime(ev.Position, out.Time)
+	found := c.good.Add(survey.Event{ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Size: len(out.Wire)})
+	if found.IsDouble {
+		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
+	}
+	if found.IsConflict {
+		note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
+	}
+	if found.Jump > 0 {
+		c.report.Backwards.add(ev.Position, found.Jump.String())
+	}
 }
 
 // note adds to one finding of a map.
@@ -191,66 +178,11 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 	findings[key] = f
 }
 
-func (c *checker) addUUID(ev *Event, out *wire.Encoded) {
-	mark := binary.BigEndian.Uint64(out.UUID[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.UUID[8:])
-	is := uint32(maphash.Comparable(c.seed, struct {
-		name   string
-		person uint64
-		day    int64
-	}{ev.Name, out.Person, out.Time.Truncate(24 * time.Hour).Unix()}))
-	was, double, kept := c.uuids.Add(mark, is)
-	if double {
-		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
-		if was != is {
-			note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
-		}
-		return
-	}
-	if !kept {
-		c.report.UUIDsPartial = true
-	}
-}
-
-func (c *checker) addTime(place Position, at time.Time) {
-	r := &c.report
-	widen(&r.Oldest, &r.Newest, at)
-	if jump := c.last.Sub(at); jump > 0 && !c.last.IsZero() {
-		r.Backwards.add(place, jump.String())
-		r.LargestJump = max(r.LargestJump, jump)
-	}
-	c.last = at
-	s := &c.span
-	if s.events == 0 {
-		s.oldest, s.newest = at, at
-	}
-	widen(&s.oldest, &s.newest, at)
-	if s.events++; s.events == spanOfCheck {
-		c.endSpan()
-	}
-}
-
-// widen makes a span of time include another time. A span that is zero has none yet.
-func widen(oldest, newest *time.Time, at time.Time) {
-	if oldest.IsZero() || at.Before(*oldest) {
-		*oldest = at
-	}
-	if at.After(*newest) {
-		*newest = at
-	}
-}
-
-func (c *checker) endSpan() {
-	if c.span.events > 0 && c.span.newest.Sub(c.span.oldest) > 24*time.Hour {
-		c.report.WideSpans++
-	}
-	c.span.events = 0
-}
-
 func (c *checker) finish() CheckReport {
-	c.endSpan()
-	r := c.report
-	r.Persons = c.persons.Count()
-	for _, row := range c.days.Rows() {
+	r, good := c.report, c.good.Totals()
+	r.Bytes, r.Largest, r.Oldest, r.Newest = good.Bytes, good.Largest, good.Oldest, good.Newest
+	r.LargestJump, r.WideSpans, r.UUIDsPartial, r.Persons = good.LargestJump, good.WideSpans, good.IsPartial, c.good.Persons()
+	for _, row := range c.good.Days() {
 		r.Days = append(r.Days, CheckCount{row.Period, row.Name, row.Acknowledged})
 	}
 	return r

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"reflect"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -200,7 +199,7 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) || mask.HasKey(segment) {
+		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
 			return &InputError{
 				Op: o.name, Field: "Path", Value: mask.UnlessKey(shown), Want: `a path below the project such as "/insights/", ` +
@@ -262,49 +261,16 @@ func (c *config) locate() {
 	}
 }
 
-// apiPart is the end of a URL that belongs to the calls: "/api", with what follows it, and the path
-// of the batch endpoint.
-var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)?)?|/batch)$`)
-
-// parseOrigin checks a URL that keys will be sent to. It repeats the text only once it is known to
-// hold neither a password nor a key.
+// parseOrigin checks a URL that keys will be sent to.
 func (c *config) parseOrigin(field, text string) *url.URL {
 	if text == "" {
 		return nil
 	}
-	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
-	switch {
-	case mask.HasKey(text):
-		c.problem(field, "", "a URL without a key")
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		c.problem(field, "", `an absolute URL such as "https://posthog.example.com"`)
-	case u.User != nil:
-		c.problem(field, "", "a URL without user name and password")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		c.problem(field, "", "a URL without query and fragment")
-	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
-		c.problem(field, "", "a URL whose path needs no escaping and has no dots")
-	case u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()):
-		c.problem(field, "", "https, since keys are sent there; http only on loopback or with WithInsecureHTTP")
-	case u.Scheme != "http" && u.Scheme != "https":
-		c.problem(field, "", "https")
-	case apiPart.MatchString(u.Path):
-		end := apiPart.FindString(u.Path)
-		u.Path = strings.TrimSuffix(u.Path, end)
-		c.problem(field, "", fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)",
-			mask.UnlessKey(u.String()), mask.UnlessKey(end)))
-	default:
-		return u
+	u, want := outgoing.Origin(text, c.insecure)
+	if want != "" {
+		c.problem(field, "", want)
 	}
-	return nil
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return u
 }
 
 // regionOfHost returns the region whose API or capture origin u is, or "".

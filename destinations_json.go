@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/destination"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/optjson"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -88,7 +89,7 @@ func (d Destination) wire(op Op) (w wireDestination, err error) {
 // encode is the config with its credentials, as JSON and as its keys.
 func (d Destination) encode(op Op) (config []byte, keys configKeys, err error) {
 	config, err = optjson.Revealed(d.Config)
-	if err == nil && badText.Match(config) {
+	if err == nil && outgoing.HasBadText(config) {
 		err = errors.New("it has invalid UTF-8")
 	}
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"iter"
 
 	"github.com/hogapi/hogapi/internal/lines"
-	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Region is one of the two cloud regions. It sets the origins of the API and of capture.
@@ -300,7 +301,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
 	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
-		if !isPathSegment(segment) || mask.HasKey(segment) {
+		if !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
 			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
 			break
 		}

@@ -168,6 +168,13 @@ func (v *Verification) String() string {
 			}
 		}
 	}
+	var doubled int64
+	for _, c := range v.Cells {
+		doubled += c.Doubled
+	}
+	if doubled > 0 {
+		fmt.Fprintf(&b, "\nstored once: %d, which share the uuid of another event of the source", doubled)
+	}
 	v.writeCells(&b)
 	if len(v.Uncountable) > 0 {
 		b.WriteString("\nnames that counting can miss:")

@@ -46,6 +46,8 @@ func (v *verifier) isSuspect(i int) bool {
 		return true
 	case arrival.Unknown:
 		return !arrival.IsUncountable(v.table.Cells[i].Name)
+	case arrival.Arriving:
+		return v.EveryUUID || v.every || v.mayBeShared(i)
 	default:
 		return v.EveryUUID || v.every
 	}

@@ -201,17 +201,21 @@ func (v *verifier) ended(ctx context.Context, err error) error {
 	return fmt.Errorf(text, err)
 }
 
-// isSettled reports whether a further look would show nothing else.
+// isSettled reports whether a further look would show nothing else, or comparing uuids can.
 func (v *verifier) isSettled() bool {
 	for i, state := range v.state {
 		_, failed := v.failed[i]
 		isUnsure := state == arrival.CompleteUnsure && v.sight(i).CanArrive()
-		if failed || state == arrival.Arriving || isUnsure {
+		if failed || state == arrival.Arriving && !v.mayBeShared(i) || isUnsure {
 			return false
 		}
 	}
 	return true
 }
+
+// mayBeShared reports whether all events of a cell may have arrived, some with the uuid of another one. The
+// source knows.
+func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).MayShareUUIDs() }
 
 // canArrive reports whether what is absent from some cell may still come.
 func (v *verifier) canArrive() bool {

@@ -80,6 +80,7 @@ func newRoot(a *app) *cobra.Command {
 // commands are all commands, in the order in which they are used.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
+		newFetchCommand(a),
 		newRunCommand(a),
 		newStatusCommand(a),
 		newFixCommand(a),

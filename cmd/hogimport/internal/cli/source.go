@@ -218,6 +218,7 @@ func (in *input) paths() ([]string, error) {
 	var paths []string
 	for _, pattern := range in.Files {
 		found, err := filepath.Glob(pattern)
+		found = withoutHidden(pattern, found)
 		if err != nil || len(found) == 0 {
 			found = []string{pattern} // a name with brackets, or one that is missing: the source says so
 		}
@@ -228,6 +229,14 @@ func (in *input) paths() ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them: as a shell does.
+func withoutHidden(pattern string, found []string) []string {
+	if strings.HasPrefix(filepath.Base(pattern), ".") {
+		return found
+	}
+	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 }
 
 // until is the time of --until, or zero.
