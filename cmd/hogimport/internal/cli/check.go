@@ -43,8 +43,9 @@ a chart of the events by month and name.
 No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
 POSTHOG_PROJECT_ID it also asks which of these days the project has events of.
 
-Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
-1 a file cannot be read.`,
+Exit codes: 0 an import may run, 3 it should not: too much would be rejected, or
+the report has a problem such as a wrong time zone; 2 wrong usage, 1 a file
+cannot be read.`,
 		Example: `  hogimport check export/*.jsonl.gz --format mixpanel --report report.html
   hogimport check events.csv --format csv --map time=created --map event=action`,
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -84,7 +85,8 @@ func (c *check) run(ctx context.Context) error {
 		p.Problem = c.tooMany(&p)
 	}
 	c.askProject(ctx, &p)
-	p.Next = c.next(&p, checked != nil || p.Report.Good == 0)
+	said, findings := p.Summary()
+	p.Next = c.next(&p, said.Level == page.Bad)
 	if err := c.write(&p); err != nil {
 		return err
 	}
@@ -94,6 +96,9 @@ func (c *check) run(ctx context.Context) error {
 	if r := p.Report; r.Good == 0 {
 		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
 			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
+	}
+	if said.Level == page.Bad { // the worst finding comes first
+		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}
 	}
 	return nil
 }
@@ -112,6 +117,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		const enough = 44 << 20 // with the program itself 64 MiB
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(enough))
 	}
+	p.People.Device = c.in.Devices
 	meter, records := c.meter(), int64(0)
 	defer meter.End()
 	if format.Convert == nil { // lines that are events
@@ -134,7 +140,13 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		if records++; records%often == 0 {
 			meter.Phase("checking: " + progress.Number(records) + " records read")
 		}
-		return convert(record)
+		events, err := convert(record)
+		for i := range events {
+			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
+				p.People.Both++
+			}
+		}
+		return events, err
 	}
 	o := &formats.CheckOptions{Import: options, Zone: zone}
 	if c.in.Format == "mixpanel" {
@@ -142,6 +154,10 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		o.Test = p.Zone
 	}
 	p.Report, err = formats.Check(ctx, format, o, paths...)
+	if p.Zone != nil {
+		p.People.Before = p.Zone.Devices
+	}
+	p.Report.Test = p.Tested()
 	return err
 }
 
@@ -222,20 +238,26 @@ func (c *check) next(p *page.Check, failed bool) []page.Step {
 	if isLocal {
 		in.Zone = page.BestZone(p.Zone)
 	}
+	in.Devices = in.Devices || p.People.NeedsPrefix()
 	args := commandLine(in)
-	if failed || isLocal {
+	if failed {
 		return []page.Step{
 			{Text: "Correct the files, or the options that say how they are read. Then check again.", Command: "hogimport check " + args + " --report report.html"},
 		}
 	}
-	run := "hogimport run " + args
+	run, why := "hogimport run "+args, ""
 	if p.Report.LargestJump > page.Disorder {
 		run += " --sort"
+		why += " --sort is there because the files are not in the order of time."
+	}
+	if p.People.NeedsLinks() {
+		run += " --links"
+		why += " --links joins the ids of each person first."
 	}
 	return []page.Step{
 		{Text: "Send 1,000 events to a test project, and compare them there.", Command: "hogimport trial " + args + " --project-key @test-project.key"},
-		{Text: "Import. The same command continues after a stop.", Command: run},
-		{Text: "Some hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
+		{Text: "Import. The same command continues after a stop." + why, Command: run},
+		{Text: "A few hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
 	}
 }
 

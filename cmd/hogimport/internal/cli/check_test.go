@@ -40,7 +40,7 @@ func TestCheckOfGoodFiles(t *testing.T) {
 	requireNarrow(t, r.Stdout)
 	requireNarrow(t, r.Stderr)
 	for _, want := range []string{
-		"would be sent               2,000      100 %", "Sign up", "33 %", "from              2023-01-01 00:00:00 UTC",
+		"would be sent               2,000      100 %", "Sign up", "33.4 %", "from              2023-01-01 00:00:00 UTC",
 		"less than a minute at 1,000 events a second", "The times fit UTC", "The whole report: report.html",
 	} {
 		says(t, r.Stdout, want)
@@ -60,14 +60,18 @@ func TestCheckOfLocalTimes(t *testing.T) {
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 2000, 0, pacific(t))
 	wrong := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
-	require.Equal(t, 0, wrong.Code, "an import would run: %s", wrong.Stderr)
+	require.Equal(t, 3, wrong.Code, "a script must not go on: %s", wrong.Stderr)
+	says(t, wrong.Stderr, "not ready to import: The times are local, not UTC")
+	says(t, wrong.Stderr, "--zone America/Los_Angeles")
 	says(t, wrong.Stdout, "Not ready to import")
 	says(t, wrong.Stdout, "The times are local, not UTC")
 	says(t, wrong.Stdout, "--zone America/Los_Angeles")
 	right := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--zone", "America/Los_Angeles")
+	require.Equal(t, 0, right.Code, right.Stderr)
 	says(t, right.Stdout, "The times fit America/Los_Angeles")
 	says(t, right.Stdout, "Ready to import")
 	other := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo")
+	require.Equal(t, 3, other.Code)
 	says(t, other.Stdout, "Problem: The times")
 }
 

@@ -27,7 +27,7 @@ func checkTable(w io.Writer, p *page.Check) {
 		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
 		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
 		line("to", r.Newest.UTC().Format(time.DateTime)+" UTC")
-		line("persons", "about "+page.Count(r.Persons))
+		line("persons", "about "+page.Count(page.Rounded(r.Persons)))
 		if r.Hours > 0 {
 			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), page.Count(int64(p.Rate))))
 		}
@@ -48,6 +48,12 @@ func checkTable(w io.Writer, p *page.Check) {
 	fmt.Fprintf(w, "\n%s\n", wrapped(said.Title+". "+said.Text))
 	for _, f := range findings {
 		fmt.Fprintf(w, "- %s: %s\n%s\n", f.Level.Word(), f.Title, wrapped("  "+f.Text))
+	}
+	for i, step := range p.Next {
+		if i == 0 {
+			fmt.Fprintln(w, "\nWhat to do next:")
+		}
+		fmt.Fprintf(w, "%s\n%s\n", wrapped(fmt.Sprintf("%d. %s", i+1, step.Text)), broken(step.Command))
 	}
 }
 

@@ -1,6 +1,9 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // commandLine are the files and the options of an input as they can be typed.
 func commandLine(in input) string {
@@ -40,4 +43,25 @@ func quoted(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// broken is a command on lines of at most 80 columns that a shell reads as one. Words in quotes stay whole.
+func broken(command string) string {
+	const begin, next, end = "    ", "      ", " \\"
+	var done []string
+	line, isQuoted := begin, false
+	for word := range strings.SplitSeq(command, " ") {
+		switch {
+		case isQuoted || line == begin || utf8.RuneCountInString(line+" "+word+end) <= helpWidth:
+			if line != begin {
+				line += " "
+			}
+			line += word
+		default:
+			done = append(done, line+end)
+			line = next + word
+		}
+		isQuoted = isQuoted != (strings.Count(word, "'")%2 == 1)
+	}
+	return strings.Join(append(done, line), "\n")
 }

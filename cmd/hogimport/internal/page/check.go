@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -21,8 +22,9 @@ type Check struct {
 	Limit   string             // of rejects, as the user has written it: such as 1%, or none
 	Zone    *mixpanel.ZoneTest // nil: the format has no such test
 	Clock   *time.Location     // by which times were read; nil: UTC
-	Project string             // that was asked for its events of these days; empty: none was
-	Unasked string             // why it could not be asked, if it should have been
+	People  Identity
+	Project string // that was asked for its events of these days; empty: none was
+	Unasked string // why it could not be asked, if it should have been
 	At      time.Time
 	Version string
 	Next    []Step
@@ -35,6 +37,18 @@ func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()
 func (c Check) Summary() (Verdict, []Finding) {
 	v := c.view()
 	return v.Verdict, v.Findings
+}
+
+// Tested is what the tests of the records have found, in a few sentences.
+func (c Check) Tested() string {
+	var said []string
+	if z := newZones(c.Zone, c.Clock); z != nil {
+		said = append(said, z.Title+". "+z.Text)
+	}
+	if title := c.People.Title(); title != "" {
+		said = append(said, title+". "+c.People.Text())
+	}
+	return strings.Join(said, " ")
 }
 
 // checkView is what check.html shows.
@@ -185,7 +199,7 @@ func (c Check) facts() []fact {
 		{Name: "Would be sent", Value: Count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
 		rejected,
 		{Name: "Would be skipped", Value: Count(r.Skipped), Note: "left out on purpose"},
-		{Name: "Persons", Value: "≈ " + Count(r.Persons), Note: "different ids, within 2 %"},
+		{Name: "Persons", Value: "about " + Count(Rounded(r.Persons)), Note: "different ids"},
 	}
 	if r.Good > 0 {
 		list = append(list, fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})

@@ -24,6 +24,13 @@ func (c Check) findings(v checkView) (list []Finding) {
 	if z := v.Zones; z != nil && z.Level != Info {
 		add(z.Level, "zone", z.Title, z.Text)
 	}
+	if title := c.People.Title(); title != "" {
+		level := Warn
+		if c.People.Before == 0 {
+			level = Info
+		}
+		add(level, "duplicates", title, c.People.Text())
+	}
 	if o := v.Overlap; o.Level == Warn {
 		add(Warn, "overlap", o.Title, o.Text)
 	}

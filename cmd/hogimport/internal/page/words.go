@@ -31,6 +31,15 @@ func Count[T int | int64](n T) string {
 	return sign + b.String()
 }
 
+// Rounded is an estimate with as many digits as it is good for: two.
+func Rounded(n int64) int64 {
+	scale := int64(1)
+	for n/scale >= 100 {
+		scale *= 10
+	}
+	return (n + scale/2) / scale * scale
+}
+
 // plural is a number with the word for one thing or for several.
 func plural(n int64, one, several string) string {
 	if n == 1 {
@@ -74,10 +83,10 @@ func Share(part, whole int64) string {
 		return "< 0.1 %"
 	case part < whole && p > 99.9:
 		return "> 99.9 %"
-	case p < 10:
-		return fmt.Sprintf("%.1f %%", p)
+	case part == whole:
+		return "100 %"
 	default:
-		return fmt.Sprintf("%.0f %%", p)
+		return fmt.Sprintf("%.1f %%", p)
 	}
 }
 
@@ -152,17 +161,17 @@ func pretty(s string) string {
 	return visible(s, true)
 }
 
-// span is the years, months or days between two times, in words.
+// span is the years, months or days of UTC between two times, in words.
 func span(oldest, newest time.Time) string {
 	const day = 24 * time.Hour
-	days := int64(newest.Sub(oldest)/day) + 1
+	days := int64(newest.UTC().Truncate(day).Sub(oldest.UTC().Truncate(day))/day) + 1
 	switch {
 	case days > 730:
 		return fmt.Sprintf("%.1f years", float64(days)/365.25)
 	case days > 90:
 		return fmt.Sprintf("%.0f months", float64(days)/30.44)
 	}
-	return plural(days, "day", "days")
+	return plural(days, "UTC day", "UTC days")
 }
 
 // Example is where a reject is, and what is wrong with it.
