@@ -157,13 +157,13 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 		title string
 	}{
 		hogapi.ArrivalComplete:       {page.Good, "Complete: all 1,000 events are in the project"},
-		hogapi.ArrivalCompleteUnsure: {page.Warn, "All acknowledged events have arrived, unconfirmed ones are open"},
+		hogapi.ArrivalCompleteUnsure: {page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
 		hogapi.ArrivalInProgress:     {page.Info, "Still arriving: 10 events are not there yet"},
-		hogapi.ArrivalUnknown:        {page.Info, "It cannot be said yet whether all events have arrived"},
+		hogapi.ArrivalUnknown:        {page.Info, "It is not known yet whether all events have arrived"},
 		hogapi.ArrivalMoved:          {page.Warn, "3 events are under another day or name"},
 		hogapi.ArrivalTooMany:        {page.Bad, "4 events more than were sent"},
 		hogapi.ArrivalMissing:        {page.Bad, "1 event is missing"},
-		"a state of tomorrow":        {page.Info, "It cannot be said yet whether all events have arrived"},
+		"a state of tomorrow":        {page.Info, "It is not known yet whether all events have arrived"},
 	} {
 		v := &hogapi.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
 		p := page.Verify{Verification: v}

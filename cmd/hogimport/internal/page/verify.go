@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -38,32 +39,44 @@ type verifyView struct {
 	Chart    *chart
 	Periods  []*period
 	Unit     string
-	Open     []hogapi.ArrivalCell // those that are not complete, the worst first
-	OpenMore int
-	Why      string   // of all of them, where it is one and the same reason
-	Missing  []string // uuids
+	HasOnce  bool
+	Open     []*openGroup // cells that are not complete, the worst first
+	Missing  []string     // uuids
 	MissMore int64
 }
 
 // period is a line of the table by time.
 type period struct {
 	Name                       string
-	Sent, Found, Missing, Late int64
+	Sent, Found, Once, Missing, Late int64
 }
+
+// openGroup are cells that are not complete for the same reason.
+type openGroup struct {
+	State        hogapi.ArrivalState
+	Why          string
+	Sent, Found  int64
+	Number, More int // of the cells, and of those that are not shown
+	Cells        []hogapi.ArrivalCell
+}
+
+// IsLong reports whether the cells are better folded away.
+func (g *openGroup) IsLong() bool { return len(g.Cells) > 6 }
 
 const (
 	nameFound   = "found"
 	nameMissing = "missing"
 	nameLate    = "not found yet"
+	nameOnce    = "stored once with another"
 )
 
 func (p Verify) view() verifyView {
 	v := verifyView{Verification: p.Verification, Receipt: p.Receipt, Project: p.Project}
 	var samples []sample
-	all := []*series{{Name: nameFound, Class: "found"}, {Name: nameLate, Class: "late"}, {Name: nameMissing, Class: "missing"}}
+	all := []*series{{Name: nameFound, Class: "found"}, {Name: nameOnce, Class: "once"}, {Name: nameLate, Class: "late"}, {Name: nameMissing, Class: "missing"}}
 	for _, c := range p.Verification.Cells {
-		found, late, missing := parts(c)
-		for i, n := range []int64{found, late, missing} {
+		found, once, late, missing := parts(c)
+		for i, n := range []int64{found, once, late, missing} {
 			samples = append(samples, sample{c.Day, all[i].Name, n})
 			all[i].Total += n
 		}
@@ -84,12 +97,23 @@ func (p Verify) view() verifyView {
 	return v
 }
 
-// parts are the sent events of a cell: those that were found, those that may still arrive or cannot be counted, and
-// those that are missing.
-func parts(c hogapi.ArrivalCell) (found, late, missing int64) {
+// parts are the sent events of a cell: those that were found, those that are stored once with another one, those that may
+// still arrive or cannot be counted, and those that are missing.
+func parts(c hogapi.ArrivalCell) (found, once, late, missing int64) {
 	found = min(c.Seen, c.Acknowledged)
-	missing = min(c.Missing, c.Acknowledged-found)
-	return found, c.Acknowledged - found - missing, missing
+	once = min(c.Doubled, c.Acknowledged-found)
+	missing = min(c.Missing, c.Acknowledged-found-once)
+	return found, once, c.Acknowledged - found - once - missing, missing
+}
+
+// Once is how many of the sent events have the uuid of another one, with which they are stored once. It is known of days
+// and names whose uuids were compared.
+func (p Verify) Once() (n int64) {
+	for _, c := range p.Verification.Cells {
+		_, once, _, _ := parts(c)
+		n += once
+	}
+	return n
 }
 
 // tabulate makes the table by time: of the chart's bars.
@@ -104,6 +128,8 @@ func (v *verifyView) tabulate() {
 			switch part.Name {
 			case nameFound:
 				row.Found = part.N
+			case nameOnce:
+				row.Once, v.HasOnce = part.N, true
 			case nameLate:
 				row.Late = part.N
 			case nameMissing:
@@ -122,22 +148,48 @@ var states = []hogapi.ArrivalState{
 	hogapi.ArrivalTooMany, hogapi.ArrivalMissing,
 }
 
-// cells collects the cells that are not complete.
+// cells collects the cells that are not complete, those with the same reason together.
 func (v *verifyView) cells() {
-	const most = 200
+	const most = 200 // cells that are shown
+	var open []hogapi.ArrivalCell
 	for _, c := range slices.Concat(v.Verification.Cells, v.Verification.Outside) {
 		if c.State != hogapi.ArrivalComplete {
-			v.Open = append(v.Open, c)
+			open = append(open, c)
 		}
 	}
-	slices.SortStableFunc(v.Open, func(a, b hogapi.ArrivalCell) int {
+	slices.SortStableFunc(open, func(a, b hogapi.ArrivalCell) int {
 		return cmp.Or(cmp.Compare(slices.Index(states, b.State), slices.Index(states, a.State)), cmp.Compare(b.Missing, a.Missing))
 	})
-	if n := len(v.Open); n > 1 && !slices.ContainsFunc(v.Open, func(c hogapi.ArrivalCell) bool { return c.Reason != v.Open[0].Reason }) && v.Open[0].Reason != "" {
-		v.Why = Explained(v.Open[0].Reason)
+	type key struct {
+		state hogapi.ArrivalState
+		why   string
 	}
-	v.OpenMore = max(0, len(v.Open)-most)
-	v.Open = v.Open[:min(most, len(v.Open))]
+	groups := map[key]*openGroup{}
+	for i, c := range open {
+		k := key{c.State, why(c.Reason)}
+		g := groups[k]
+		if g == nil {
+			g = &openGroup{State: k.state, Why: k.why}
+			groups[k] = g
+			v.Open = append(v.Open, g)
+		}
+		g.Number, g.Sent, g.Found = g.Number+1, g.Sent+c.Acknowledged, g.Found+c.Seen
+		if i < most {
+			g.Cells = append(g.Cells, c)
+		} else {
+			g.More++
+		}
+	}
+}
+
+var ownNumber = regexp.MustCompile(`^[0-9]+ events? `)
+
+// why is a reason without the number of events that it is about, which the cell has.
+func why(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return Explained(ownNumber.ReplaceAllString(reason, "events "))
 }
 
 // LevelOf colors the state of a cell.
@@ -156,22 +208,29 @@ func (verifyView) LevelOf(s hogapi.ArrivalState) Level {
 
 func (p Verify) verdict() Verdict {
 	v := p.Verification
-	lacking := max(0, v.Acknowledged-v.Seen)
+	once := p.Once()
+	lacking := max(0, v.Acknowledged-v.Seen-once)
 	switch v.State {
 	case hogapi.ArrivalComplete:
 		if v.Unfinished {
 			return Verdict{Warn, "All that was sent has arrived, but the import is not finished", "Run the import to its end, then verify again."}
 		}
+		if once > 0 {
+			return Verdict{
+				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events"),
+				fmt.Sprintf("%s of the %s sent %s the uuid of another one and %s stored once.", Count(once), Count(v.Acknowledged), verb(once, "has", "have"), verb(once, "is", "are")),
+			}
+		}
 		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
 	case hogapi.ArrivalCompleteUnsure:
 		return Verdict{
-			Warn, "All acknowledged events have arrived, unconfirmed ones are open",
+			Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
 			plural(v.Unsure, "event was", "events were") + " sent without a clear answer. Verify with the source files and a day later to learn which of them are there.",
 		}
 	case hogapi.ArrivalInProgress:
 		return Verdict{
 			Info, "Still arriving: " + plural(lacking, "event is", "events are") + " not there yet",
-			"Historical events take minutes to hours. Nothing is lost so far. Verify again later.",
+			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.",
 		}
 	case hogapi.ArrivalMoved:
 		return Verdict{
@@ -190,7 +249,7 @@ func (p Verify) verdict() Verdict {
 		}
 	case hogapi.ArrivalUnknown:
 	}
-	return Verdict{Info, "It cannot be said yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
+	return Verdict{Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
 }
 
 func (p Verify) facts() []fact {
@@ -204,7 +263,11 @@ func (p Verify) facts() []fact {
 		found.Note = Count(v.Copies) + " copies, merged later"
 	}
 	list := []fact{{Name: "Sent", Value: Count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
-	if late := v.Acknowledged - v.Seen - v.MissingEvents; late > 0 {
+	once := p.Once()
+	if once > 0 {
+		list = append(list, fact{Name: "Stored once", Value: Count(once), Note: "uuid of another event"})
+	}
+	if late := v.Acknowledged - v.Seen - once - v.MissingEvents; late > 0 {
 		list = append(list, fact{Name: "Not there yet", Value: Count(late), Note: "and not called missing"})
 	}
 	if v.Unsure > 0 {
@@ -219,7 +282,7 @@ func (p Verify) facts() []fact {
 	if p.Receipt.Rejected > 0 {
 		list = append(list, fact{Name: "Rejected", Value: Count(p.Receipt.Rejected), Note: "never sent: see the reject file", Level: Warn})
 	}
-	return append(list, fact{Name: "Looks", Value: Count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
+	return append(list, fact{Name: "Checks", Value: Count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
 }
 
 func (p Verify) findings() (list []Finding) {

@@ -48,6 +48,14 @@ func plural(n int64, one, several string) string {
 	return Count(n) + " " + several
 }
 
+// verb is the word for one thing or for several.
+func verb(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
 // sentence is a text with a capital letter.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
