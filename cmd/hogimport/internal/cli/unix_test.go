@@ -139,3 +139,17 @@ func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
 		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\x1b[K"))), 80, line)
 	}
 }
+
+func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	export(t, p.Dir, "e.json", 300, 0, pacific(t))
+	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
+	s.until(t, "[y/N]")
+	said := strings.Join(strings.Fields(s.shown()), " ")
+	assert.Regexp(t, `The times look local, not UTC.* add --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, said)
+	s.keys(t, "\n")
+	assert.Equal(t, 1, s.exit())
+	assert.Zero(t, server.Ledger().Len())
+}
