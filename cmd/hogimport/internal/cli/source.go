@@ -219,7 +219,7 @@ func (in *input) source(dir string) (hogapi.Source, error) {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
 	}
 	if in.Links {
-		source = hogapi.Concat(formats.Links(source), source)
+		source = hogapi.Concat(&linkSource{Source: formats.Links(source)}, source)
 	}
 	return source, nil
 }

@@ -130,6 +130,19 @@ func (s *state) read(name string, value any) (found bool, err error) {
 	return true, nil
 }
 
+// isVerified reports whether verified.json says that all of the result so far is in the project: it has the digest of the
+// receipt that was verified.
+func (s *state) isVerified() (bool, error) {
+	var verified struct {
+		Digest string `json:"digest"`
+	}
+	if found, err := s.read("verified.json", &verified); err != nil || !found {
+		return false, err
+	}
+	r, found, err := s.receipt()
+	return found && r.Digest == verified.Digest, err
+}
+
 // lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
 func (s *state) lock() (io.Closer, error) {
 	if err := makeFolder(s.dir); err != nil {

@@ -85,6 +85,7 @@ func (s *terminal) exit() int {
 }
 
 func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 9000, nil)
@@ -108,6 +109,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 }
 
 func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
+	t.Parallel()
 	for keys, code := range map[string]int{"\n": 1, "no\n": 1, "x\n": 1, "\x04": 1, "\x03": 4} {
 		server := hogapitest.New()
 		p := clitest.New(t, server)
@@ -124,6 +126,7 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 }
 
 func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 4000, nil)
