@@ -144,11 +144,10 @@ func TestFetchInterrupted(t *testing.T) {
 	})
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-03", "export"}
 	cmd := p.Command(t.Context(), t, args...)
-	result := make(chan clitest.Result, 1)
-	go func() { result <- clitest.Finish(t, cmd) }()
+	finish := clitest.Start(t, cmd)
 	<-arrived
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	r := <-result
+	r := finish()
 	requireNoSecret(t, r)
 	require.Equal(t, 4, r.Code, r.Stderr)
 	assert.Contains(t, r.Stderr, "run the same command again: it downloads what is not there yet")

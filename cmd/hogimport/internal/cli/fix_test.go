@@ -34,6 +34,7 @@ func actions(t *testing.T, p *clitest.Program, n int, isOdd func(i int) bool) {
 var mapped = []string{"--format", "csv", "--map", "event=action", "--map", "person=user"}
 
 func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	actions(t, p, 3000, func(i int) bool { return i%100 == 3 || i%100 == 4 })
@@ -82,6 +83,7 @@ func importID(t *testing.T, p *clitest.Program) string {
 }
 
 func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 500, func(i int) bool { return i == 17 || i == 200 })
@@ -115,6 +117,7 @@ func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 
 // Where all was rejected, the run is begun again with a corrected mapping, and no reject is hidden.
 func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	actions(t, p, 3000, func(int) bool { return true })
@@ -134,6 +137,7 @@ func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
 }
 
 func TestAMappingWithAMistake(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	actions(t, p, 10, func(int) bool { return false })
 	r := p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
