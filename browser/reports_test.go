@@ -104,13 +104,22 @@ func export(n int, zone *time.Location, isBad bool) string {
 				id = "null"
 			case 10, 11:
 				insert = "the same"
-			case 12:
+			case 12, 13, 14:
 				id = "$device:" + id
+			case 15, 16:
+				id += fmt.Sprintf(`","$user_id":"%s","$device_id":"d%[1]s`, id)
+			case 17:
+				id = ""
 			}
 		}
-		fmt.Fprintf(&b, `{"event":%q,"properties":{%s"distinct_id":%q,"$insert_id":%q,"$browser":"Chrome","$current_url":"https://shop.example/p/%d",`+
+		copies := 1
+		if !isBad && i%100 == 3 {
+			copies = 2
+		}
+		line := fmt.Sprintf(`{"event":%q,"properties":{%s"distinct_id":"%s","$insert_id":%q,"$browser":"Chrome","$current_url":"https://shop.example/p/%d",`+
 			`"mp_processing_time_ms":%d,"plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
 			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, i%90)
+		b.WriteString(strings.Repeat(line, copies))
 	}
 	return strings.ReplaceAll(b.String(), `\u202e`, "\u202e")
 }

@@ -42,7 +42,7 @@ type CheckReport struct {
 	DoubleIDs   int64            `json:"double_ids"`         // records with the vendor's id of an earlier one
 	DoublesPart bool             `json:"doubles_partial"`    // more than 1,000,000 ids: those after them were compared with the first million only
 	Kept        map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
-	Examples    []Conversion     `json:"examples,omitempty"` // the first three records with events of different names
+	Examples    []Conversion     `json:"examples,omitempty"` // the first records with events of different names or kinds of ids: three, and up to two more for the ids
 	Zone        string           `json:"zone"`
 	OldestLocal time.Time        `json:"oldest_local"`   // Oldest in Zone
 	NewestLocal time.Time        `json:"newest_local"`   // Newest in Zone

@@ -18,12 +18,19 @@ type inspector struct {
 	mu     sync.Mutex
 	result CheckReport
 	names  map[string]bool // of the examples
+	kinds  map[idKind]bool // of the examples
 	ids    estimate.Marks  // that the vendor gave records
 	test   RecordTest      // may be nil
 }
 
+// idKind is how an event names its person.
+type idKind struct {
+	form   string // of the distinct id
+	hasTwo bool   // it has the id before the login too
+}
+
 func newInspector(test RecordTest) *inspector {
-	i := &inspector{names: map[string]bool{}, ids: estimate.Marks{Most: mostIDs}, test: test}
+	i := &inspector{names: map[string]bool{}, kinds: map[idKind]bool{}, ids: estimate.Marks{Most: mostIDs}, test: test}
 	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}, Kept: map[string]int64{}}
 	return i
 }
@@ -32,6 +39,7 @@ const (
 	mostKept     = 1000
 	mostIDs      = 1_000_000
 	mostExamples = 3
+	mostKinds    = 2 // further examples for them
 	mostBefore   = 2000
 )
 
@@ -58,8 +66,11 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 			}
 		}
 	}
-	if len(i.result.Examples) < mostExamples && !i.names[events[0].Name] {
-		i.names[events[0].Name] = true
+	ev := &events[0]
+	kind := idKind{formOf(ev.DistinctID), ev.AnonymousID != "" && ev.AnonymousID != ev.DistinctID}
+	n := len(i.result.Examples)
+	if n < mostExamples && !i.names[ev.Name] || n < mostExamples+mostKinds && !i.kinds[kind] {
+		i.names[ev.Name], i.kinds[kind] = true, true
 		i.result.Examples = append(i.result.Examples, conversion(record, events))
 	}
 }

@@ -193,9 +193,18 @@ func (v *verifier) arriving(i int) string {
 	case s.Grew:
 		return "more have come since the last look"
 	case s.Quiet < s.Patience:
-		return fmt.Sprintf("the last acknowledgement came %v ago, and events may take %v", s.Quiet.Round(time.Minute), s.Patience)
+		return fmt.Sprintf("the last acknowledgement came %v ago, and events may take %v", rounded(s.Quiet), s.Patience)
 	}
-	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, s.Stood.Round(time.Minute), arrival.EnoughLooks, arrival.EnoughTime)
+	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, rounded(s.Stood), arrival.EnoughLooks, arrival.EnoughTime)
+}
+
+// rounded is a length of time to the second, or where it is long to the minute.
+func rounded(d time.Duration) time.Duration {
+	const long = 10 * time.Minute
+	if d < long {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Minute)
 }
 
 // outsideCell is a cell that the receipt does not have.

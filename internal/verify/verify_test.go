@@ -270,3 +270,13 @@ func TestContinuesInItsFolder(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 2, "the memory and the lock")
 }
+
+func TestTimesAreRoundedAsFarAsTheyAreShort(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]time.Duration{
+		22*time.Second + 300*time.Millisecond: 22 * time.Second, 5*time.Minute + 4*time.Second: 5*time.Minute + 4*time.Second,
+		23*time.Hour + 45*time.Minute + 4*time.Second: 23*time.Hour + 45*time.Minute,
+	} {
+		assert.Equal(t, want, rounded(d))
+	}
+}

@@ -85,6 +85,7 @@ func (c *check) run(ctx context.Context) error {
 		p.Problem = c.tooMany(&p)
 	}
 	c.askProject(ctx, &p)
+	c.explain(ctx, &p, options)
 	said, findings := p.Summary()
 	p.Next = c.next(&p, said.Level == page.Bad)
 	if err := c.write(&p); err != nil {
@@ -94,7 +95,7 @@ func (c *check) run(ctx context.Context) error {
 		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked} //nolint:contextcheck // advice reads one record
 	}
 	if r := p.Report; r.Good == 0 {
-		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
+		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
 			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
 	}
 	if said.Level == page.Bad { // the worst finding comes first
@@ -161,6 +162,22 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	return err
 }
 
+// explain says what the reasons and warnings of a report mean, with the places of records that are left out.
+func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
+	p.Said = page.Sentences{Skips: map[string]string{}, Warnings: map[hogapi.Warning]string{}}
+	var places map[string][]string
+	if p.Report.Skipped > 0 {
+		first, _ := takeSample(ctx, &c.in, options) // whose error was one of the whole files
+		places = first.places()
+	}
+	for reason, n := range p.Report.Skips {
+		p.Said.Skips[reason] = skipText(c.in.Format, reason, n, places[reason])
+	}
+	for warning, found := range p.Report.Warnings {
+		p.Said.Warnings[warning] = warningText(warning, found.Count)
+	}
+}
+
 // cutRecords leaves out what is at or after --until, as cut does.
 func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([]byte) ([]hogapi.Event, error) {
 	until, err := in.until()
@@ -179,7 +196,7 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 			}
 		}
 		if len(kept) == 0 {
-			return nil, hogapi.Skip("at or after --until")
+			return nil, hogapi.Skip(skipUntil)
 		}
 		return kept, nil
 	}

@@ -48,7 +48,7 @@ func TestCheckOfGoodFiles(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
 	require.NoError(t, err)
-	for _, want := range []string{"Ready to import", "Events by month and name", "2023-01", "The times fit UTC", "The project was not asked", "hogimport run export.jsonl --format mixpanel"} {
+	for _, want := range []string{"Ready to import", "Events by month (UTC) and name", "2023-01", "The times fit UTC", "The project was not asked", "hogimport run export.jsonl --format mixpanel"} {
 		assert.Contains(t, string(page), want)
 	}
 	assert.NotContains(t, string(page), "<script", "what a customer has written is text")
@@ -97,7 +97,7 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 	nothing := p.Run(t, "check", "export.jsonl", "--format", "amplitude")
 	require.Equal(t, 3, nothing.Code, "of another format")
 	says(t, nothing.Stderr, "The files look like --format mixpanel.")
-	says(t, nothing.Stderr, "no event would be sent: the files have 2,000 records, and 2,000 are skipped")
+	says(t, nothing.Stderr, "no event would be sent: the files have 2,000 records, and 2,000 are left out")
 }
 
 func TestCheckOfLinesOfPostHog(t *testing.T) {

@@ -33,8 +33,34 @@ func logins(t *testing.T, dir, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600))
 }
 
+// What is left out has its reason, where it is, and what can be done.
+func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	logins(t, p.Dir, "export.jsonl")
+	raw, err := os.ReadFile(filepath.Join(p.Dir, "export.jsonl"))
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(raw), "\n")
+	for _, i := range []int{4, 40} {
+		lines[i] = fmt.Sprintf(`{"event":"Search","properties":{"time":1672531200,"$insert_id":"none%d"}}`+"\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export.jsonl"), []byte(strings.Join(lines, "")), 0o600))
+	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout)
+	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
+	require.NoError(t, err)
+	for _, text := range []string{r.Stdout, string(page)} {
+		says(t, text, "2 records name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them")
+		says(t, text, "For example export.jsonl:5, export.jsonl:41.")
+		assert.NotContains(t, text, "on purpose")
+	}
+	assert.Equal(t, 2, strings.Count(string(page), ">In the file<"), "a record from before login, and one from after it")
+}
+
 // Without the two flags every person would be there twice, so check says it wherever it is read, and the command has them.
 func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	logins(t, p.Dir, "export.jsonl")
 	const says1 = "30 records are from before login"

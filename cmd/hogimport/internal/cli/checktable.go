@@ -22,7 +22,7 @@ func checkTable(w io.Writer, p *page.Check) {
 	row("read", r.Read)
 	row("would be sent", r.Good)
 	row("rejected", r.Rejected)
-	row("skipped", r.Skipped)
+	row("left out", r.Skipped)
 	if r.Good > 0 {
 		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
 		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
@@ -42,8 +42,12 @@ func checkTable(w io.Writer, p *page.Check) {
 		rejects[string(reason)] = f.Count
 	}
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
-	counts(w, "skipped because", "records", r.Skips, r.Read)
 	examples(w, p)
+	for _, reason := range slices.SortedFunc(maps.Keys(r.Skips), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Skips[b], r.Skips[a]), cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(w, "\n%s\n", wrapped("Left out: "+page.Shown(p.Said.Skips[reason])))
+	}
 	said, findings := p.Summary()
 	fmt.Fprintf(w, "\n%s\n", wrapped(said.Title+". "+said.Text))
 	for _, f := range findings {
@@ -90,7 +94,7 @@ func examples(w io.Writer, p *page.Check) {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if list := reasons[reason].Examples; len(list) > 0 {
 			text := page.Example(reason, list[0])
-			fmt.Fprintf(w, "\n%s\n", wrapped("For example "+text))
+			fmt.Fprintf(w, "\n%s\n", wrapped(page.Advice(reason)+" For example "+text))
 		}
 	}
 }

@@ -170,3 +170,21 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 		assert.Equal(t, name == "Files", (&input{}).differences(&in) == "", name)
 	}
 }
+
+// A command on several lines is the same one for a shell, and words in quotes stay whole.
+func TestALongCommandIsBrokenForAShell(t *testing.T) {
+	t.Parallel()
+	command := "hogimport run 'a file with blanks and a name that is long.jsonl' --format csv --map 'time=when is  it|unix' --zone US/Pacific --sort --links"
+	lines := strings.Split(broken(command), "\n")
+	assert.Greater(t, len(lines), 1)
+	for i, line := range lines {
+		assert.LessOrEqual(t, len(line), 80)
+		assert.Equal(t, i < len(lines)-1, strings.HasSuffix(line, " \\"))
+	}
+	var whole []string
+	for _, line := range lines {
+		whole = append(whole, strings.TrimSpace(strings.TrimSuffix(line, "\\")))
+	}
+	assert.Equal(t, command, strings.Join(whole, " "))
+	assert.Equal(t, "    short", broken("short"))
+}

@@ -38,13 +38,13 @@ the project has stored: is the time right, the person, the name? A wrong zone or
 mapping costs a minute here, and a project later.
 
 Give the key of the test project with --project-key or --project-key-file; that
-of POSTHOG_PROJECT_API_KEY is not taken, since it is the one of the import. To
+of POSTHOG_PROJECT_API_KEY is not used, since it is the key of the import. To
 look for the events it needs --project-id and a personal API key (scope
 query:read) of the test project. The same command sends nothing twice: run it
-again to look again.
+again to check again.
 
-Exit codes: 0 all events are there as they were sent, 7 not yet, or it cannot be
-said, 3 no event was taken, 5 the key or the project is wrong.`,
+Exit codes: 0 all events are there as they were sent, 7 not yet or unknown, 3 no
+event was accepted, 5 the key or the project is wrong.`,
 		Example: `  hogimport trial export/*.jsonl.gz --format mixpanel \
       --project-key @test.key --project-id 4711
   hogimport trial events.jsonl --project-key @test.key --project-id 4711 --wait 10m`,
@@ -60,9 +60,9 @@ said, 3 no event was taken, 5 the key or the project is wrong.`,
 	f := cmd.Flags()
 	const events = 1000
 	f.Int64Var(&t.events, "events", events, "how many `EVENTS` are sent, at most 10000")
-	f.DurationVar(&t.wait, "wait", time.Minute, "how much `TIME` the events are waited for")
+	f.DurationVar(&t.wait, "wait", time.Minute, "how much `TIME` to wait for the events")
 	f.StringVar(&t.state, "state", "", "the `FOLDER` that keeps what was sent; default: one below hogimport-state")
-	f.BoolVar(&t.isAgreed, "yes", false, "take the key of the import's own project too")
+	f.BoolVar(&t.isAgreed, "yes", false, "accept the key of the import's own project too")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (t *trial) run(ctx context.Context) error {
 		return t.unsent(&importError{err: err, state: s, receipt: receipt})
 	}
 	if receipt.Acknowledged == 0 {
-		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was taken: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
+		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was accepted: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
 			todo: "hogimport check shows the reasons with examples: correct --format, --zone or --map"}
 	}
 	return t.compare(ctx, client, s, sample, receipt)
@@ -108,7 +108,7 @@ func (t *trial) run(ctx context.Context) error {
 // otherProject refuses the project of the import itself.
 func (t *trial) otherProject(ctx context.Context) error {
 	if t.project.key == "" && t.project.keyFile == "" {
-		return usageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project that is there for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
+		return usageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
 	}
 	key, err := t.secret("--project-key", t.project.key, t.project.keyFile, "")
 	if err != nil {
@@ -156,7 +156,7 @@ func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 	case err != nil:
 		return nil, checkFault(err)
 	case sample.total == 0:
-		return nil, &fault{code: codeRejects, text: "the files have no event with a time", todo: "hogimport check shows why: mostly the files are of another format"}
+		return nil, &fault{code: codeRejects, text: "the files have no event with a time", todo: "hogimport check shows why: usually the files are of another format"}
 	}
 	s.kept.Total = sample.size()
 	return sample, nil
@@ -174,7 +174,7 @@ func (t *trial) unsent(e *importError) error {
 // compare looks for the events, and shows some.
 func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
 	if !t.canAsk(&t.project) {
-		return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " events were sent, and not looked for",
+		return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
 			todo: "give --project-id of the test project, and POSTHOG_PERSONAL_API_KEY (scope query:read): the same command looks for them and sends nothing twice. Or look at the project in the browser"}
 	}
 	result, err := t.look(ctx, client, s, sample, receipt)
@@ -228,7 +228,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 		return nil
 	case result.Seen == 0:
 		return &fault{code: codeCannot, text: "none of the events is there yet",
-			todo: "historical events take minutes to hours; " + again + ". If nothing comes, check that --project-id is that of the test project, whose key was given"}
+			todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is that of the test project, whose key was given"}
 	case result.State == hogapi.ArrivalMoved:
 		return &fault{code: codeCannot, text: "events are there under another day or name", todo: "look for transformations in the settings of the test project"}
 	}

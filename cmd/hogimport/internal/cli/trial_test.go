@@ -86,7 +86,7 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 	without.Env = append(append([]string{}, p.Env...), "POSTHOG_PERSONAL_API_KEY=")
 	r = without.Run(t, args...)
 	require.Equal(t, 7, r.Code)
-	says(t, r.Stderr, "100 events were sent, and not looked for give --project-id of the test project")
+	says(t, r.Stderr, "100 events were sent; it was not checked whether they arrived give --project-id of the test project")
 }
 
 func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {

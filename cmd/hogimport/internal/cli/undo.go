@@ -30,22 +30,22 @@ type undo struct {
 func newUndoCommand(a *app) *cobra.Command {
 	u := &undo{app: a}
 	cmd := &cobra.Command{
-		Use: "undo", Short: "Show what a deletion would take, and ask PostHog for it", Args: cobra.NoArgs,
+		Use: "undo", Short: "Show which events a deletion would remove, and ask PostHog for it", Args: cobra.NoArgs,
 		Long: `undo shows how many events of an import the project has, and then asks PostHog
 to delete them: with --yes, or after a question on a terminal. PostHog's staff
-approve each request, it runs later, and it cannot be cancelled from here. The
-same command says how far the request is.
+approve each request, it runs later, and it cannot be cancelled from here. Run
+the same command again to see the status of the request.
 
 What stays: merges of persons, person and group properties that were changed,
 what destinations have passed on, and events that arrive after the deletion. So
-wait until the import stands still.
+wait until no more events of the import arrive.
 
 The personal API key needs the scope data_deletion:write, and query:read for the
 preview by day. Where deletions are not enabled for a project, ask PostHog's
 support, with the import's id.
 
-Exit codes: 0 the request is made, or done; 7 it was not made: nobody agreed, or
-PostHog has not enabled it; 5 the key or the project is wrong.`,
+Exit codes: 0 the request is made, or done; 7 it was not made: it was not
+confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
 		Example: `  hogimport undo
   hogimport undo --state hogimport-state/export --yes
   hogimport undo --import-id mixpanel-2024`,
@@ -55,7 +55,7 @@ PostHog has not enabled it; 5 the key or the project is wrong.`,
 	f := cmd.Flags()
 	f.StringVar(&u.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
 	f.StringVar(&u.importID, "import-id", "", "the `NAME` of the import, where its state folder is gone")
-	f.StringVar(&u.submission, "submission-id", "", "a `UUID` of your own: to delete once more what was imported again under the same id")
+	f.StringVar(&u.submission, "submission-id", "", "a `UUID` of your own: to delete again what was imported again under the same id")
 	f.BoolVar(&u.isAgreed, "yes", false, "make the request without a question")
 	return cmd
 }
@@ -136,7 +136,7 @@ func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 		return false, err
 	}
 	if !yes {
-		return false, &fault{code: codeCannot, text: "nothing was requested: the answer was not yes", todo: "run the same command again to ask for the deletion"}
+		return false, &fault{code: codeCannot, text: "cancelled; nothing was requested", todo: "run the same command again to ask for the deletion"}
 	}
 	return true, nil
 }
@@ -153,7 +153,7 @@ func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogap
 		}
 	}
 	return &fault{code: codeCannot, text: "the project has no events of the import " + d.ImportID,
-		todo: "check --project-id, --host and the import's id. Events may arrive hours after an import: look again later"}
+		todo: "check --project-id, --host and the import's id. Events can arrive hours after an import: check again later"}
 }
 
 // isOf reports whether a deletion is of an import: its query has the id, quoted.
@@ -167,25 +167,25 @@ func (u *undo) done(d deletion) error {
 		return json.NewEncoder(u.stdout).Encode(d)
 	}
 	text := map[hogapi.DataDeletionStatus]string{
-		hogapi.DataDeletionStatusPending:    "PostHog has the request, and has to approve it.",
+		hogapi.DataDeletionStatusPending:    "PostHog has the request and must approve it.",
 		hogapi.DataDeletionStatusApproved:   "PostHog has approved it, and it will run.",
 		hogapi.DataDeletionStatusQueued:     "It will run with the next deletions.",
-		hogapi.DataDeletionStatusInProgress: "It runs.",
+		hogapi.DataDeletionStatusInProgress: "It is running.",
 		hogapi.DataDeletionStatusCompleted:  "The events of the import are deleted.",
-		hogapi.DataDeletionStatusFailed:     "It has failed: ask PostHog's support, with the id of the request.",
+		hogapi.DataDeletionStatusFailed:     "It failed: ask PostHog's support, with the id of the request.",
 	}[d.Request.Status]
 	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), wrapped(text))
 	if d.Request.Status == hogapi.DataDeletionStatusFailed {
-		return &fault{code: codeOther, text: "the deletion has failed", todo: "ask PostHog's support, with the id of the request"}
+		return &fault{code: codeOther, text: "the deletion failed", todo: "ask PostHog's support, with the id of the request"}
 	}
 	if d.Request.Status == hogapi.DataDeletionStatusCompleted {
 		if d.Events > 0 {
-			return &fault{code: codeCannot, text: page.Count(d.Events) + " events are there although the deletion is completed: they arrived later, or were imported again",
+			return &fault{code: codeCannot, text: page.Count(d.Events) + " events are there although the deletion has completed: they arrived later, or were imported again",
 				todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}
 		}
 		return nil
 	}
-	fmt.Fprintln(u.stdout, wrapped("The same command says how far it is. Do not import anything else under this id until it is completed."))
+	fmt.Fprintln(u.stdout, wrapped("Run the same command again to see its status. Do not import anything else under this id until it is completed."))
 	return nil
 }
 

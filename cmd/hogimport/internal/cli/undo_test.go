@@ -30,7 +30,7 @@ func TestUndo(t *testing.T) {
 	for range 2 { // the same request is one deletion
 		made := p.Run(t, "undo", "--yes")
 		require.Equal(t, 0, made.Code, made.Stderr)
-		says(t, made.Stdout, "PostHog has the request, and has to approve it.")
+		says(t, made.Stdout, "PostHog has the request and must approve it.")
 	}
 	require.Len(t, project.DataDeletions(), 1)
 	id := project.DataDeletions()[0].ID
@@ -62,7 +62,7 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 	require.Equal(t, 0, again.Code, again.Stderr)
 	r := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder))
 	require.Equal(t, 7, r.Code, r.Stdout)
-	says(t, r.Stderr, "299 events are there although the deletion is completed")
+	says(t, r.Stderr, "299 events are there although the deletion has completed")
 	other := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
 	require.Equal(t, 0, other.Code, other.Stderr)
 	require.Len(t, project.DataDeletions(), 2)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,16 +39,16 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
 		Long: `verify counts the events of an import in the project, by day and name, and
 compares them with what was sent. If the counts differ it reads the files again
-and names the events that are missing. Historical events show after minutes to
-hours, so begin some hours after the import. Nothing that can still arrive is
-called missing: that takes three looks over an hour or more, a day after the end
-of the import. Each verify is a look, and --wait makes all of them.
+and names the events that are missing. Historical events can take minutes to
+hours to appear, so begin a few hours after the import. Nothing that can still
+arrive is called missing: that takes three checks over an hour or more, a day
+after the end of the import. Each run counts as one check; --wait makes them all.
 
 The personal API key needs the scope query:read. Files need to be named only if
 they were moved.
 
-Exit codes: 0 complete, 6 events are missing, 7 not yet complete or it cannot be
-said, 5 the key or the project is wrong.`,
+Exit codes: 0 complete, 6 events are missing, 7 not yet complete or unknown, 5
+the key or the project is wrong.`,
 		Example: `  hogimport verify --report verify.html
   hogimport verify --wait
   hogimport verify --resend-missing`,
@@ -59,7 +60,7 @@ said, 5 the key or the project is wrong.`,
 	f.StringVar(&v.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
 	f.StringVar(&v.report, "report", "", "write an HTML page to a `FILE`")
 	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
-	f.BoolVar(&v.wait, "wait", false, "look again until the import is complete or stands still")
+	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
 	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, not only where counts differ")
 	f.DurationVar(&v.patience, "patience", 24*time.Hour, "how much `TIME` after the end of the import events may take to arrive")
 	return cmd
@@ -75,8 +76,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case err != nil:
 		return err
 	case !found:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet: it runs, or was killed",
-			todo: "let hogimport run come to its end, or to a stop; hogimport status shows how far it is"}
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet: it is still running, or was killed",
+			todo: "let hogimport run finish, or stop it; hogimport status shows how far it is"}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", todo: "run it first: hogimport run"}
 	}
@@ -120,7 +121,7 @@ func (v *verify) openState(files []string) (*state, error) {
 // source is the source of the import, or nil if its files are gone.
 func (v *verify) source(s *state) (hogapi.Source, error) {
 	if err := s.kept.Input.check(); err != nil {
-		v.warn("the files of the import cannot be read, so missing events can be counted, and not named: " + faultOf(err).text)
+		v.warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).text)
 		return nil, nil
 	}
 	return s.source()
@@ -143,11 +144,19 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	return client.Verify(ctx, receipt, options)
 }
 
+// steps are what a verification does, in words.
+var steps = map[string]string{
+	"count": "counting", "read the source": "reading the files", "compare uuids": "comparing uuids", "look elsewhere": "looking under other days and names",
+}
+
 // lookText is what a verification does.
 func lookText(p hogapi.VerifyProgress) string {
-	text := fmt.Sprintf("look %d: %s", p.Look, p.Step)
-	if p.Step == "wait" && !p.NextLook.IsZero() {
-		text = "waiting for the next look at " + p.NextLook.UTC().Format("15:04 UTC")
+	text := fmt.Sprintf("check %d: %s", p.Look, cmp.Or(steps[p.Step], p.Step))
+	switch {
+	case p.Step == "wait" && !p.NextLook.IsZero():
+		text = "waiting for the next check at " + p.NextLook.UTC().Format("15:04 UTC")
+	case p.Step != "count" && p.Total > 0:
+		return text + fmt.Sprintf(", %s of %s", progress.Number(p.Done), progress.Number(p.Total))
 	}
 	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
 }
@@ -177,7 +186,7 @@ func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verifica
 
 // next is what comes after a look.
 func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
-	again := page.Step{Text: "Look again in an hour or more.", Command: "hogimport verify --state " + quoted(s.dir)}
+	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify --state " + quoted(s.dir)}
 	switch {
 	case result.Complete():
 		return nil
@@ -189,11 +198,11 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify --state " + quoted(s.dir) + " --resend-missing"},
 		}
 	case result.State == hogapi.ArrivalMissing:
-		return []page.Step{{Text: "Verify with the source files, which name what is missing.", Command: "hogimport verify --state " + quoted(s.dir) + " FILES..."}}
+		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify --state " + quoted(s.dir) + " FILES..."}}
 	case result.State == hogapi.ArrivalMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.ArrivalTooMany:
-		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. An import's events can be deleted on request.", Command: "hogimport undo --state " + quoted(s.dir)}}
+		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: "hogimport undo --state " + quoted(s.dir)}}
 	}
 	return []page.Step{again}
 }
@@ -225,7 +234,7 @@ func stateWords(v *hogapi.Verification) string {
 	case v.State == hogapi.ArrivalMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
 	case v.State == hogapi.ArrivalUnknown:
-		text = "it cannot be said whether all events are there"
+		text = "it is not known whether all events are there"
 	case v.Unfinished:
 		text = "the import is not finished"
 	}
@@ -238,10 +247,13 @@ func (v *verify) failed(err error) error {
 	f.text = strings.TrimPrefix(f.text, "verify: ")
 	if f.code == codeProject {
 		f.todo = "check --project-id, --host, and that POSTHOG_PERSONAL_API_KEY has the scope query:read"
+		if errors.Is(err, hogapi.ErrUnauthorized) { // the service does not know the key, whatever the project is
+			f.todo = "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"
+		}
 	}
 	if f.code == codeOther {
 		f.code = codeCannot
-		f.todo = cmp.Or(f.todo, "run the same command again: it remembers its looks")
+		f.todo = cmp.Or(f.todo, "run the same command again: it remembers its checks")
 	}
 	return &f
 }
@@ -259,8 +271,8 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 	if err != nil {
 		return &importError{err: err, state: again, receipt: receipt}
 	}
-	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; they have not been looked for yet",
-		todo: "In some hours: hogimport verify --state " + quoted(s.dir)}
+	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
+		todo: "In a few hours: hogimport verify --state " + quoted(s.dir)}
 }
 
 // digest names a set of missing events.

@@ -78,7 +78,7 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	require.Equal(t, 7, r.Code, r.Stderr)
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "Still arriving: 299 events are not there yet")
-	says(t, r.Stderr, "not complete: the import is still arriving Look again in an hour or more. hogimport verify --state hogimport-state/events")
+	says(t, r.Stderr, "not complete: the import is still arriving Check again in an hour or more. hogimport verify --state hogimport-state/events")
 	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "Still arriving")
@@ -194,7 +194,7 @@ func TestVerifyWithoutAResult(t *testing.T) {
 		"no state":        {[]string{"--state", "none"}, nil, 2, "none is not a state folder"},
 		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing"},
 		"no project":      {nil, []string{"POSTHOG_PROJECT_ID="}, 2, "--project-id NUMBER"},
-		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "query:read"},
+		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"},
 		"another project": {nil, []string{"POSTHOG_PROJECT_ID=99"}, 5, "--project-id"},
 	} {
 		t.Run(name, func(t *testing.T) {

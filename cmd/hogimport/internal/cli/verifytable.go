@@ -18,6 +18,9 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
 	row("sent", v.Acknowledged)
 	row("found", v.Seen)
+	if once := p.Once(); once > 0 {
+		row("stored once", once)
+	}
 	row("missing", v.MissingEvents)
 	for _, more := range []struct {
 		name string

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -174,22 +172,8 @@ func one(what string) string {
 	return verb + " " + rest
 }
 
-var (
-	goDuration   = regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b`)
-	doubledStops = regexp.MustCompile(`\.([;:,])( |$)`)
-)
-
 // plain is a text of the library with lengths of time and punctuation as people write them.
-func plain(text string) string {
-	text = goDuration.ReplaceAllStringFunc(text, func(found string) string {
-		d, err := time.ParseDuration(found)
-		if err != nil {
-			return found
-		}
-		return progress.Words(d)
-	})
-	return doubledStops.ReplaceAllString(text, "$1$2")
-}
+func plain(text string) string { return page.Plain(text) }
 
 // sentence is a text with a capital letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -23,11 +23,18 @@ type Check struct {
 	Zone    *mixpanel.ZoneTest // nil: the format has no such test
 	Clock   *time.Location     // by which times were read; nil: UTC
 	People  Identity
+	Said    Sentences
 	Project string // that was asked for its events of these days; empty: none was
 	Unasked string // why it could not be asked, if it should have been
 	At      time.Time
 	Version string
 	Next    []Step
+}
+
+// Sentences are what reasons and warnings mean, with their numbers.
+type Sentences struct {
+	Skips    map[string]string // by reason
+	Warnings map[hogapi.Warning]string
 }
 
 // Write writes the page.
@@ -62,7 +69,7 @@ type checkView struct {
 	AllNames   []counted // where there are more than in Names
 	Refusable  int64
 	Reasons    []reason
-	Skips      []counted
+	Skips      []reason
 	Warnings   []reason
 	Zones      *zoneView
 	Duplicates duplicates
@@ -105,7 +112,7 @@ func (c Check) view() checkView {
 		converted += n
 	}
 	v := checkView{
-		Report: r, Limit: c.Limit, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
+		Report: r, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{r.DoubleUUIDs, r.DoubleIDs, r.UUIDsPartial || r.DoublesPart},
 		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
 	}
@@ -125,15 +132,19 @@ func (c Check) view() checkView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
 		f := r.Reasons[name]
-		v.Reasons = append(v.Reasons, reason{string(name), f.Count, reasonAdvice(name), f.Examples})
+		v.Reasons = append(v.Reasons, reason{string(name), f.Count, Advice(name), f.Examples})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]
-		v.Warnings = append(v.Warnings, reason{string(name), f.Count, name.Advice(), f.Examples})
+		v.Warnings = append(v.Warnings, reason{string(name), f.Count, cmp.Or(c.Said.Warnings[name], Explained(name.Advice()), Shown(name)), f.Examples})
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
+		v.Skips = append(v.Skips, reason{Name: why, N: r.Skips[why], Advice: cmp.Or(c.Said.Skips[why], Count(r.Skips[why])+": "+Shown(why))})
 	}
 	byCount := func(a, b reason) int { return cmp.Compare(b.N, a.N) }
 	slices.SortStableFunc(v.Reasons, byCount)
 	slices.SortStableFunc(v.Warnings, byCount)
+	slices.SortStableFunc(v.Skips, byCount)
 	const mostKept = 60
 	v.Kept = sizes(r.Kept, converted)
 	v.KeptMore = max(0, len(v.Kept)-mostKept)
@@ -198,7 +209,7 @@ func (c Check) facts() []fact {
 		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
 		{Name: "Would be sent", Value: Count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
 		rejected,
-		{Name: "Would be skipped", Value: Count(r.Skipped), Note: "left out on purpose"},
+		{Name: "Would be left out", Value: Count(r.Skipped), Note: Share(r.Skipped, r.Read) + " of the records"},
 		{Name: "Persons", Value: "about " + Count(Rounded(r.Persons)), Note: "different ids"},
 	}
 	if r.Good > 0 {

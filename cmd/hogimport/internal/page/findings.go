@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -45,12 +46,19 @@ func (c Check) findings(v checkView) (list []Finding) {
 		return w.Name == string(hogapi.WarnUUIDConflict) || w.Name == string(hogapi.WarnLib) // the latter changes nothing
 	})
 	if n := len(warned); n > 0 {
-		add(Warn, "warnings", plural(int64(n), "warning", "warnings")+" about what PostHog does with these events",
-			"The events are sent, but some are treated in a way of their own. The most frequent: "+warned[0].Name+".")
+		const most = 3
+		var texts []string
+		for _, w := range warned[:min(n, most)] {
+			texts = append(texts, w.Advice)
+		}
+		if n > most {
+			texts = append(texts, fmt.Sprintf("And %d more.", n-most))
+		}
+		add(Warn, "warnings", "PostHog handles some events differently", strings.Join(texts, " "))
 	}
 	if n := r.Backwards.Count; r.LargestJump > Disorder {
-		add(Info, "time", "The files are not in the order of time",
-			plural(n, "event is", "events are")+" older than the one before. Person properties follow the order of arrival: the option --sort brings all events into order first.")
+		add(Info, "time", "The files are not in order of time",
+			plural(n, "event is", "events are")+" older than the one before. Person properties follow the order of arrival, so the import below sorts all events first (--sort).")
 	}
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty
@@ -84,17 +92,17 @@ func (c Check) verdict(findings []Finding) Verdict {
 	case r.Read == 0:
 		return Verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
 	case r.Good == 0:
-		return Verdict{Bad, "No event can be imported", "Every record is rejected or skipped: mostly the files are of another format. Nothing has been sent."}
+		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. Usually the files are of another format. Nothing has been sent."}
 	case bad > 0:
 		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. Nothing has been sent."}
 	case warn > 0:
-		return Verdict{Warn, "Ready, after a look at " + plural(int64(warn), "point", "points"), sent}
+		return Verdict{Warn, "Ready, with " + plural(int64(warn), "warning", "warnings"), sent}
 	}
 	return Verdict{Good, "Ready to import", sent}
 }
 
-// reasonAdvice says what a reason means, and what to do.
-func reasonAdvice(r hogapi.Reason) string {
+// Advice says what a reason means, and what to do.
+func Advice(r hogapi.Reason) string {
 	if text, known := reasonTexts[r]; known {
 		return text
 	}

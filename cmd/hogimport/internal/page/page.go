@@ -14,6 +14,8 @@ import (
 	"io"
 	"reflect"
 	"time"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
 //go:embed page.html check.html verify.html
@@ -31,7 +33,7 @@ var policy = func() string {
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": func(n any) string { return Count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return Shown(fmt.Sprint(s)) },
-	"share": Share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "pluralInt": func(n int, one, several string) string { return plural(int64(n), one, several) }, "sentence": sentence, "explained": Explained,
+	"share": Share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "pluralInt": func(n int, one, several string) string { return plural(int64(n), one, several) }, "sentence": sentence, "explained": Explained, "span": progress.Words,
 }).ParseFS(files, "*.html"))
 
 // Level says how much a finding matters.
@@ -47,7 +49,7 @@ const (
 
 // Word is the level as a reader sees it, who may not see its color.
 func (l Level) Word() string {
-	return map[Level]string{Good: "OK", Info: "Note", Warn: "Look", Bad: "Problem"}[l]
+	return map[Level]string{Good: "OK", Info: "Note", Warn: "Warning", Bad: "Problem"}[l]
 }
 
 // Finding is a line at the top of a page.

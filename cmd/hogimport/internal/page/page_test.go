@@ -3,6 +3,7 @@ package page_test
 import (
 	"bytes"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,17 +124,17 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 	}{
 		"all is right": {func(*page.Check) {}, page.Good, "Ready to import", "Nothing is there for 2023-02 and 12 more months: is a file missing?"},
 		"a problem":    {func(c *page.Check) { c.Problem = "too many" }, page.Bad, "Not ready to import", "too many"},
-		"rejects":      {func(c *page.Check) { c.Report.Rejected = 5 }, page.Warn, "Ready, after a look at 1 point", "5 events would be rejected"},
+		"rejects":      {func(c *page.Check) { c.Report.Rejected = 5 }, page.Warn, "Ready, with 1 warning", "5 events would be rejected"},
 		"nothing":      {func(c *page.Check) { c.Report = formats.CheckReport{} }, page.Bad, "There is nothing to import", ""},
 		"nothing good": {func(c *page.Check) { c.Report.Good, c.Report.Rejected = 0, 3 }, page.Bad, "No event can be imported", ""},
 		"overlap": {func(c *page.Check) {
 			c.Project, c.Report.Held, c.Report.CutFrom = "1", []formats.HeldDay{{Day: "2024-03-01", Project: 3, Files: 7}}, "2024-03-01"
-		}, page.Warn, "Ready, after a look at 1 point", "--until 2024-03-01"},
+		}, page.Warn, "Ready, with 1 warning", "--until 2024-03-01"},
 		"no overlap": {func(c *page.Check) { c.Project = "1" }, page.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{hogapi.WarnUUIDConflict: {Count: 1}, hogapi.WarnLib: {Count: 9}}
-		}, page.Warn, "Ready, after a look at 1 point", "1 event has the uuid of a different event"},
-		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, after a look at 1 point", "The time zone could not be tested"},
+		}, page.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
+		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, with 1 warning", "The time zone could not be tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := good()
@@ -190,4 +191,44 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 		assert.Contains(t, b.String(), c.row)
 		assert.Contains(t, b.String(), `<td class="num">3</td><td class="num">77</td>`)
 	}
+}
+
+// Events of one uuid are stored once: all is there, and neither is called late.
+func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
+	v := &hogapi.Verification{
+		State: hogapi.ArrivalComplete, Acknowledged: 49_662, Seen: 49_432, Copies: 49_432,
+		Cells: []hogapi.ArrivalCell{
+			{Day: "2024-05-01", Event: "a", Acknowledged: 49_000, Seen: 48_770, Doubled: 230, State: hogapi.ArrivalComplete},
+			{Day: "2024-05-02", Event: "a", Acknowledged: 662, Seen: 662, State: hogapi.ArrivalComplete},
+		},
+	}
+	p := page.Verify{Verification: v}
+	assert.Equal(t, "Complete: 49,432 different events", p.Verdict().Title)
+	assert.Equal(t, "230 of the 49,662 sent have the uuid of another one and are stored once.", p.Verdict().Text)
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b))
+	assert.NotContains(t, b.String(), "Not there yet")
+	assert.NotContains(t, b.String(), "not found yet</bdi>")
+	assert.Contains(t, b.String(), `>Stored once</th>`)
+	assert.Contains(t, b.String(), "<dt>Stored once</dt>")
+	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.ArrivalInProgress, 49_430, 660, hogapi.ArrivalInProgress
+	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
+}
+
+// A reason is said once, whatever the number of days and names that have it.
+func TestEqualReasonsAreSaidOnce(t *testing.T) {
+	v := &hogapi.Verification{State: hogapi.ArrivalMissing, Acknowledged: 3000, Seen: 2900}
+	for i := range 300 {
+		c := hogapi.ArrivalCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: hogapi.ArrivalInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
+		if i%3 == 0 {
+			c.Reason = strconv.Itoa(i) + " events are not there, and they are unconfirmed ones"
+		}
+		v.Cells = append(v.Cells, c)
+	}
+	var b bytes.Buffer
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Equal(t, 1, strings.Count(b.String(), "The last acknowledgement came 23 h 45 min ago, and events may take 24 h."))
+	assert.Equal(t, 1, strings.Count(b.String(), "Events are not there, and they are unconfirmed ones."))
+	assert.Contains(t, b.String(), "200 days and names: sent 2,000, found 1,800")
+	assert.Equal(t, 200, strings.Count(b.String(), `class="cell"`), "of many the first ones")
 }

@@ -47,7 +47,7 @@ type verifyView struct {
 
 // period is a line of the table by time.
 type period struct {
-	Name                       string
+	Name                             string
 	Sent, Found, Once, Missing, Late int64
 }
 

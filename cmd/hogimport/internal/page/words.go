@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
 // Count is a number with commas.
@@ -65,16 +66,33 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// libraryWords are what the library calls otherwise, and lengths of time as it writes them.
+// libraryWords are what the library calls otherwise.
 var libraryWords = strings.NewReplacer(
 	", with Wait or the same Dir", "", "VerifyOptions.Source", "the source files", "give Source and Rejects", "verify with the source files",
 	"a Source settles it", "verifying with the source files settles it", "A Source settles it", "Verifying with the source files settles it",
-	"verify with Source, Gate and all Rejects of the import", "verify with the source files", "h0m0s", " h", "m0s", " min",
+	"verify with Source, Gate and all Rejects of the import", "verify with the source files",
 )
+
+var (
+	goDuration   = regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b`)
+	doubledStops = regexp.MustCompile(`\.([;:,])( |$)`)
+)
+
+// Plain is a text of the library with lengths of time and punctuation as people write them.
+func Plain(text string) string {
+	text = goDuration.ReplaceAllStringFunc(text, func(found string) string {
+		d, err := time.ParseDuration(found)
+		if err != nil {
+			return found
+		}
+		return progress.Words(d)
+	})
+	return doubledStops.ReplaceAllString(text, "$1$2")
+}
 
 // Explained is a text of the library as sentences for a reader of a page.
 func Explained(text string) string {
-	text = sentence(libraryWords.Replace(Shown(text)))
+	text = sentence(libraryWords.Replace(Plain(Shown(text))))
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
 		text += "."
 	}
