@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -84,22 +85,11 @@ func skipText(format, reason string, n int64, places []string) string {
 	if ids := personIDs[format]; ids != "" {
 		what = strings.Replace(what, "distinct_id, $user_id or $device_id", ids, 1)
 	}
-	text := counted(n, "record") + " " + what
-	if n == 1 {
-		text = singular(text)
-	}
+	text := predicate(n, "record", what)
 	if len(places) > 0 {
 		text += ". For example " + strings.Join(places, ", ")
 	}
 	return text + "."
-}
-
-// singular is a sentence of skips about one record.
-func singular(text string) string {
-	for _, verb := range [][2]string{{" name ", " names "}, {" are ", " is "}, {" have ", " has "}, {" mark ", " marks "}, {" store them", " store it"}} {
-		text = strings.Replace(text, "1 record"+verb[0], "1 record"+verb[1], 1)
-	}
-	return strings.Replace(text, "store them", "store it", 1)
 }
 
 // warnings are what the codes of warnings mean, after the number of events.
@@ -111,8 +101,6 @@ var warnings = map[hogapi.Warning]string{
 	hogapi.WarnSameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
 	hogapi.WarnNoRecords:      "have no records. Is the export complete?",
 	hogapi.WarnAllSkipped:     "have no record that makes an event. Is --format right?",
-	hogapi.WarnKeyUnchecked:   "could not be made to check the project key: look for the first events in PostHog",
-	hogapi.WarnProtocol:       "did not say which protocol the server takes: events go to /batch/",
 	hogapi.WarnHeatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
 	hogapi.WarnHeatmapStrip:   "are sent without their heatmap data",
 	hogapi.WarnAIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
@@ -137,24 +125,34 @@ var warnings = map[hogapi.Warning]string{
 
 // warningText is a sentence about a warning that came n times.
 func warningText(w hogapi.Warning, n int64) string {
+	if text := ofTheRun[w]; text != "" {
+		return text
+	}
 	what, known := warnings[w]
 	if !known {
 		return fmt.Sprintf("PostHog says %q of %s.", short(string(w)), counted(n, "event"))
 	}
-	thing := "event"
-	switch w {
-	case hogapi.WarnWideBatch:
-		thing = "request"
-	case hogapi.WarnSameContent, hogapi.WarnNoRecords, hogapi.WarnAllSkipped:
-		thing = "file"
-	case hogapi.WarnKeyUnchecked, hogapi.WarnProtocol:
-		thing = "answer"
-	}
-	text := counted(n, thing) + " " + what + "."
+	thing := cmp.Or(warnedThings[w], "event")
+	return predicate(n, thing, what) + "."
+}
+
+// warnedThings are what a warning counts, where it is not events.
+var warnedThings = map[hogapi.Warning]string{
+	hogapi.WarnWideBatch: "request", hogapi.WarnSameContent: "file", hogapi.WarnNoRecords: "file", hogapi.WarnAllSkipped: "file",
+}
+
+// ofTheRun are warnings about a run, as whole sentences.
+var ofTheRun = map[hogapi.Warning]string{
+	hogapi.WarnKeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
+	hogapi.WarnProtocol:     "The server does not say which protocol it takes, so events go to /batch/.",
+}
+
+// predicate is a sentence, without its end, about a number of things.
+func predicate(n int64, thing, what string) string {
 	if n == 1 {
-		text = "1 " + thing + " " + one(what) + "."
+		what = one(what)
 	}
-	return text
+	return counted(n, thing) + " " + what
 }
 
 // one is the predicate of several things for one of them.
@@ -165,7 +163,6 @@ func one(what string) string {
 		verb = "is"
 	case "have":
 		verb = "has"
-	case "could", "did":
 	default:
 		verb += "s"
 	}
