@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -86,8 +85,7 @@ func Run(ctx context.Context, port int, database string) error {
 		temporal.WithConfig(conf),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(hosts),
-		temporal.WithLogger(serverlog.NewSlogLogger(slog.New(slog.NewTextHandler(os.Stderr,
-			&slog.HandlerOptions{Level: slog.LevelError})))),
+		temporal.WithLogger(serverlog.NewZapLogger(serverlog.BuildZapLogger(serverlog.Config{Level: "error"}))),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 512,
