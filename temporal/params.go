@@ -129,4 +129,7 @@ func (s Shard) url() *url.URL {
 	return u
 }
 
+// IsURL reports whether Path is a URL, and not a path.
+func (s Shard) IsURL() bool { return s.url() != nil }
+
 func (s Shard) name() string { return path.Base(s.Path) }

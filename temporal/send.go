@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -44,7 +45,7 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 		return hogapi.Receipt{}, err
 	}
 	through := &fence{lease: b.lease, alive: ctx, base: a.options.Transport}
-	c, err := a.client(through)
+	c, err := a.client(through, fmt.Sprintf("run-%d", in.Run))
 	if err != nil {
 		return hogapi.Receipt{}, err
 	}

@@ -38,10 +38,10 @@ func (a *activities) verify(ctx context.Context, in verifyInput) (Arrival, error
 }
 
 func (a *activities) compare(ctx context.Context, b *beats, in verifyInput) (Arrival, error) {
-	if os.Getenv("POSTHOG_PERSONAL_API_KEY") == "" && len(a.options.Client) == 0 {
+	if os.Getenv("POSTHOG_PERSONAL_API_KEY") == "" {
 		return Arrival{}, errNoKey
 	}
-	c, err := a.client(&fence{lease: b.lease, alive: ctx, base: a.options.Transport})
+	c, err := a.client(&fence{lease: b.lease, alive: ctx, base: a.options.Transport}, "verify")
 	if err != nil {
 		return Arrival{}, err
 	}

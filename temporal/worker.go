@@ -66,7 +66,7 @@ func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 		o.Transport = transport()
 	}
 	a := &activities{temporal: c, options: o, now: time.Now}
-	if _, err := a.client(o.Transport); err != nil {
+	if _, err := a.client(o.Transport, ""); err != nil {
 		return nil, err
 	}
 	w := worker.New(c, TaskQueue, worker.Options{
@@ -109,9 +109,10 @@ type activities struct {
 	now      func() time.Time
 }
 
-// client is one for an activity, whose requests all pass the transport.
-func (a *activities) client(through http.RoundTripper) (*hogapi.Client, error) {
-	options := append([]hogapi.Option{hogapi.FromEnv(), hogapi.WithApplication("hogtemporal", "")}, a.options.Client...)
+// client is one for an activity, whose requests all pass the transport. The version stands in the
+// User-Agent.
+func (a *activities) client(through http.RoundTripper, version string) (*hogapi.Client, error) {
+	options := append([]hogapi.Option{hogapi.FromEnv(), hogapi.WithApplication("hogtemporal", version)}, a.options.Client...)
 	return hogapi.NewClient(append(options, hogapi.WithHTTPClient(&http.Client{Transport: through}))...)
 }
 

@@ -3,6 +3,7 @@ module github.com/hogapi/hogapi/temporal/proof
 go 1.26.8
 
 require (
+	github.com/google/uuid v1.6.0
 	github.com/hogapi/hogapi v0.0.0
 	github.com/hogapi/hogapi/temporal v0.0.0
 	github.com/stretchr/testify v1.12.1
@@ -96,7 +97,6 @@ require (
 	github.com/golang/snappy v1.0.0 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.15 // indirect
 	github.com/googleapis/gax-go/v2 v2.22.0 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
