@@ -45,6 +45,7 @@ type beats struct {
 	token  []byte
 	now    func() time.Time
 	lease  *lease
+	stop   context.CancelCauseFunc // ends the activity; its requests may still end
 
 	sending sync.Mutex // one heartbeat at a time, so that a state never replaces a newer one
 	mu      sync.Mutex
@@ -55,9 +56,10 @@ type beats struct {
 // must. What has been kept alive must be stopped by end.
 func keepAlive(ctx context.Context, c client.Client, now func() time.Time, first Beat) (b *beats, alive context.Context, end func()) {
 	info := activity.GetInfo(ctx)
-	alive, cancel := context.WithCancelCause(ctx)
-	b = &beats{client: c, token: info.TaskToken, now: now, beat: first}
-	b.lease = newLease(info.HeartbeatTimeout, now, now(), cancel)
+	alive, stop := context.WithCancelCause(ctx)
+	b = &beats{client: c, token: info.TaskToken, now: now, beat: first, stop: stop}
+	b.lease = newLease(info.HeartbeatTimeout, now, now())
+	context.AfterFunc(b.lease.alive, func() { stop(context.Cause(b.lease.alive)) })
 	// Nothing is sent before Temporal has answered one: the task may have come long ago.
 	if err := b.send(alive); err != nil {
 		b.lease.stop(fmt.Errorf("%w: %w", errLease, err))
@@ -65,8 +67,9 @@ func keepAlive(ctx context.Context, c client.Client, now func() time.Time, first
 	var running sync.WaitGroup
 	running.Go(func() { b.run(alive, info.HeartbeatTimeout/5, activity.GetWorkerStopChannel(ctx)) })
 	return b, alive, func() {
-		b.lease.stop(context.Canceled)
+		stop(nil)
 		running.Wait()
+		b.lease.stop(context.Canceled)
 	}
 }
 
@@ -78,7 +81,7 @@ func (b *beats) run(ctx context.Context, every time.Duration, stopping <-chan st
 		case <-tick.C:
 			_ = b.send(ctx) // what it means is the lease's to say
 		case <-stopping:
-			b.lease.stop(errStopping)
+			b.stop(errStopping)
 			return
 		case <-ctx.Done():
 			return
@@ -104,7 +107,7 @@ func (b *beats) send(ctx context.Context) error {
 		b.lease.renew(began)
 		return nil
 	case temporal.IsCanceledError(err), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset):
-		b.lease.stop(errCanceled)
+		b.stop(errCanceled)
 		return nil
 	case errors.As(err, &gone):
 		b.lease.stop(errGone)

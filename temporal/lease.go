@@ -22,15 +22,18 @@ type lease struct {
 	since time.Time // when the heartbeat that was answered last began, by both clocks
 	ended error
 	timer *time.Timer
+
+	alive context.Context // ends with the lease
 	lost  context.CancelCauseFunc
 }
 
 // leaseShare of the heartbeat time-out is the lease. The rest is for clocks that run at different speeds.
 const leaseShare = 0.9
 
-// newLease begins at a time. It calls lost once when it has ended.
-func newLease(timeout time.Duration, now func() time.Time, since time.Time, lost context.CancelCauseFunc) *lease {
-	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: since, lost: lost}
+// newLease begins at a time.
+func newLease(timeout time.Duration, now func() time.Time, since time.Time) *lease {
+	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: since}
+	l.alive, l.lost = context.WithCancelCause(context.Background())
 	l.timer = time.AfterFunc(l.length, func() { _ = l.check() }) // which each renewal sets again
 	return l
 }
@@ -88,7 +91,6 @@ func (l *lease) age() time.Duration {
 // its body, and cuts what is under way when the lease ends.
 type fence struct {
 	lease *lease
-	alive context.Context // ends with the lease
 	base  http.RoundTripper
 }
 
@@ -98,7 +100,7 @@ func (f *fence) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(f.alive, func() { cancel(context.Cause(f.alive)) })
+	stop := context.AfterFunc(f.lease.alive, func() { cancel(context.Cause(f.lease.alive)) })
 	r = r.Clone(ctx)
 	if r.Body != nil {
 		r.Body = &fencedBody{r.Body, f.lease}

@@ -44,7 +44,7 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 	if err := samePrint(in.shard(), in.Print); err != nil {
 		return hogapi.Receipt{}, err
 	}
-	through := &fence{lease: b.lease, alive: ctx, base: a.options.Transport}
+	through := &fence{b.lease, a.options.Transport}
 	c, err := a.client(through, fmt.Sprintf("run-%d", in.Run))
 	if err != nil {
 		return hogapi.Receipt{}, err

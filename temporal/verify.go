@@ -41,7 +41,7 @@ func (a *activities) compare(ctx context.Context, b *beats, in verifyInput) (Arr
 	if os.Getenv("POSTHOG_PERSONAL_API_KEY") == "" {
 		return Arrival{}, errNoKey
 	}
-	c, err := a.client(&fence{lease: b.lease, alive: ctx, base: a.options.Transport}, "verify")
+	c, err := a.client(&fence{b.lease, a.options.Transport}, "verify")
 	if err != nil {
 		return Arrival{}, err
 	}
