@@ -165,4 +165,3 @@ func callError(importID string, err error) error {
 	}
 	return fmt.Errorf("hogtemporal: import %q: %w", importID, err)
 }
-
