@@ -124,6 +124,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	t.Logf("%d commits, %d copies, %d runs, frozen for %v; late: %d began, %d were under way, by up to %v; %d inversions; a worker's peak %d MiB; %d history events",
 		ledger.Len(), ledger.Duplicates(), s.service.runs(), frozen, begun, read, longest, inversions, peak>>20, history)
 	s.noKeys()
+	s.record("killed")
 }
 
 // wait returns the result of an import that is expected to be complete.

@@ -9,7 +9,7 @@ import (
 )
 
 // Programs that the tests run.
-var engineProgram, workerProgram string
+var engineProgram, workerProgram, plainProgram string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -20,11 +20,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	engineProgram, workerProgram = filepath.Join(dir, "engine"), filepath.Join(dir, "hogworker")
+	engineProgram, workerProgram, plainProgram = filepath.Join(dir, "engine"), filepath.Join(dir, "hogworker"), filepath.Join(dir, "plain")
 	// The engine is built as go vet builds it, so that it is built once only. A worker is static.
 	for _, build := range []struct{ module, pkg, to, cgo string }{
 		{".", "./cmd/engine", engineProgram, ""},
 		{"..", "./cmd/hogworker", workerProgram, "CGO_ENABLED=0"},
+		{".", "./cmd/plain", plainProgram, "CGO_ENABLED=0"},
 	} {
 		cmd := exec.Command("go", "build", "-C", build.module, "-o", build.to, build.pkg)
 		cmd.Env = append(os.Environ(), build.cgo)

@@ -71,6 +71,7 @@ func (s *site) complete(all events, id string) {
 	assert.Equal(s.t, all.digest(), out.Receipt.Digest)
 	s.until(id, func(st hogtemporal.Status) bool { return st.State == hogtemporal.StateComplete }, "complete")
 	s.noKeys()
+	s.record(id)
 }
 
 func sending(st hogtemporal.Status) bool {
