@@ -111,9 +111,9 @@ func (s *Status) addPending(d *workflowservice.DescribeWorkflowExecutionResponse
 		if converter.GetDefaultDataConverter().FromPayloads(p.GetHeartbeatDetails(), &beat) != nil {
 			continue // there is none yet
 		}
-		beat.State = nil
+		beat.State = nil // which is large, and for workers only
 		s.Beat = &beat
-		if s.Stage == StageSend {
+		if s.Stage == StageSend && s.Shard == beat.Shard { // otherwise the shard is done and counted, or not begun
 			s.Read, s.Acknowledged, s.Rejected = s.Read+beat.Read, s.Acknowledged+beat.Acknowledged, s.Rejected+beat.Rejected
 		}
 	}

@@ -61,6 +61,11 @@ func (s *site) anonymous(v any) any {
 		if strings.Contains(v, "@") { // the identity of a client: process and host
 			return "client"
 		}
+		if host, err := os.Hostname(); err == nil { // in the name of a worker's own queue
+			if rest, ok := strings.CutPrefix(v, host+":"); ok {
+				return "worker:" + rest
+			}
+		}
 		return strings.ReplaceAll(v, s.dir, "/shared")
 	}
 	return v

@@ -74,7 +74,7 @@ func Run(ctx context.Context, port int, database string) error {
 	for i, s := range services {
 		p := port
 		if i > 0 {
-			if p, err = freePort(); err != nil {
+			if p, err = FreePort(); err != nil {
 				return err
 			}
 		}
@@ -124,8 +124,8 @@ func openDatabase(file string) (*config.SQL, error) {
 	return sql, nil
 }
 
-// freePort returns a port of 127.0.0.1 that nobody listened on a moment ago.
-func freePort() (int, error) {
+// FreePort returns a port of 127.0.0.1 that nobody listened on a moment ago.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return 0, err
