@@ -135,7 +135,7 @@ func (b *fencedBody) Read(p []byte) (int, error) {
 }
 
 // bodyPiece is how much of a body is sent between two looks at the clocks.
-const bodyPiece = 16 << 10
+const bodyPiece = 32 << 10 // as much as net/http asks for
 
 // endingBody is the body of an answer, and frees what the request needed.
 type endingBody struct {

@@ -24,7 +24,7 @@ type Store interface {
 	Checkpoint(a Attempt) hogapi.Checkpointer
 	// Rejects takes the rejects of one attempt.
 	Rejects(a Attempt) hogapi.RejectHandler
-	// Folder is for [hogapi.VerifyOptions.Dir] and for people to read; empty if there is none.
+	// Folder is for [hogapi.VerifyOptions.Dir] and for people to read; empty for a store without one.
 	Folder(importID string) string
 }
 

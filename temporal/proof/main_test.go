@@ -1,3 +1,4 @@
+// Package proof tests github.com/hogapi/hogapi/temporal on a real Temporal server. Its first build takes some minutes.
 package proof
 
 import (

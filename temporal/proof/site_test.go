@@ -106,12 +106,22 @@ func (p *process) look() {
 	}
 }
 
-// cpu is what it has used, once it has ended.
+// cpu is what it has used up to now.
 func (p *process) cpu() time.Duration {
-	if p.cmd.ProcessState == nil {
-		return 0
+	if p.cmd.ProcessState != nil {
+		return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	// On Linux, a process' clock of CPU time is told in its schedstat, in nanoseconds, for each thread.
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	var sum time.Duration
+	for _, file := range threads {
+		text, err := os.ReadFile(file)
+		if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
+			n, _ := strconv.ParseInt(fields[0], 10, 64)
+			sum += time.Duration(n)
+		}
+	}
+	return sum
 }
 
 // startEngine starts the server, again if another process has taken one of its ports meanwhile.

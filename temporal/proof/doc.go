@@ -1,2 +1,0 @@
-// Package proof tests github.com/hogapi/hogapi/temporal on a real Temporal server.
-package proof
