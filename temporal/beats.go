@@ -33,8 +33,8 @@ type Beat struct {
 
 // Reasons why a worker ends an activity before it is done.
 var (
-	errCanceled = errors.New("Temporal asked to stop: pause, another rate, or cancel")
-	errGone     = errors.New("Temporal has given this work to another worker, or the import has ended")
+	errCanceled = errors.New("it was asked to stop: pause, another rate, or cancel")
+	errGone     = errors.New("another worker has been given this work, or the import has ended")
 	errStopping = errors.New("this worker is ending")
 )
 

@@ -96,7 +96,7 @@ func startPostgres(t *testing.T) (socket string) {
 	if len(bin) == 0 {
 		t.Skip("needs Debian's postgresql")
 	}
-	dir, err := os.MkdirTemp("", "hogapi-pg-") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "hogapi-pg-") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	attributes := &syscall.SysProcAttr{}

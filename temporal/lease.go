@@ -100,7 +100,7 @@ func (f *fence) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(f.lease.alive, func() { cancel(context.Cause(f.lease.alive)) })
+	stop := context.AfterFunc(f.lease.alive, func() { cancel(context.Cause(f.lease.alive)) }) //nolint:contextcheck // the lease's
 	r = r.Clone(ctx)
 	if r.Body != nil {
 		r.Body = &fencedBody{r.Body, f.lease}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,9 +82,9 @@ func (p ImportParams) check() error {
 	case keyLike.Match(raw):
 		return &hogapi.InputError{Field: "ImportParams", Want: "no key: workers read keys from their environment, and what is here stays in Temporal's history"}
 	case len(p.Shards) == 0 || len(p.Shards) > mostShards || len(raw) > mostParams:
-		return bad("Shards", fmt.Sprint(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
+		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
 	case p.Rate < hogapi.Unpaced:
-		return bad("Rate", fmt.Sprint(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
+		return bad("Rate", strconv.Itoa(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
 	case p.Heartbeat != 0 && p.Heartbeat < leastHeartbeat:
 		return bad("Heartbeat", p.Heartbeat.String(), "2 s or more, or 0 for the default of 30 s")
 	}

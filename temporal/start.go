@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -68,7 +69,7 @@ func Resume(ctx context.Context, c client.Client, importID string) error {
 // SetRate changes the most events a second, or [hogapi.Unpaced]. What is under way is settled first.
 func SetRate(ctx context.Context, c client.Client, importID string, rate int) error {
 	if rate == 0 || rate < hogapi.Unpaced {
-		return &hogapi.InputError{Field: "rate", Value: fmt.Sprint(rate), Want: "events a second, or -1 for no limit"}
+		return &hogapi.InputError{Field: "rate", Value: strconv.Itoa(rate), Want: "events a second, or -1 for no limit"}
 	}
 	return ask(ctx, c, importID, control{Do: doRate, Rate: rate})
 }
@@ -156,8 +157,7 @@ func callError(importID string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		if missing.Error() == "workflow execution already completed" {
 			return fmt.Errorf("%w: %q: %w", ErrOver, importID, err)
 		}

@@ -354,7 +354,5 @@ func (f *flow) tell(ctx workflow.Context) {
 		return
 	}
 	f.told, f.Status.Since = text, workflow.Now(ctx)
-	if err := workflow.UpsertMemo(ctx, map[string]any{memoKey: text}); err != nil {
-		workflow.GetLogger(ctx).Warn("hogtemporal: the memo was not changed", "error", err)
-	}
+	_ = workflow.UpsertMemo(ctx, map[string]any{memoKey: text}) // it fails for what is not JSON only
 }

@@ -132,6 +132,7 @@ func (t *tool) followImport(ctx context.Context, c client.Client, id string) err
 				return nil
 			case hogtemporal.StateCanceled, hogtemporal.StateEnded:
 				return fmt.Errorf("%w: %s", errNotComplete, s.State)
+			case hogtemporal.StateRunning, hogtemporal.StatePaused, hogtemporal.StateStopped:
 			}
 		}
 		select {

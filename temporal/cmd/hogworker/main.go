@@ -65,14 +65,14 @@ func env(name, otherwise string) string {
 func (t *tool) dial(ctx context.Context, identity string) (client.Client, error) {
 	options := client.Options{
 		HostPort: t.address, Namespace: t.namespace, Identity: identity,
-		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))), //nolint:forbidigo // the SDK's
 	}
 	if key := os.Getenv("TEMPORAL_API_KEY"); key != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(key)
 	}
 	c, err := client.DialContext(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("Temporal at %s does not answer (--address and --namespace say where it is): %w", t.address, err)
+		return nil, fmt.Errorf("no Temporal answers at %s (--address and --namespace say where it is): %w", t.address, err)
 	}
 	return c, nil
 }
