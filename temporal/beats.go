@@ -43,7 +43,7 @@ var (
 type beats struct {
 	client client.Client
 	token  []byte
-	now    func() time.Time
+	now    func() reading
 	lease  *lease
 	stop   context.CancelCauseFunc // ends the activity; its requests may still end
 
@@ -54,11 +54,11 @@ type beats struct {
 
 // keepAlive starts the heartbeats of an activity. The context ends, with the cause, when the activity
 // must. What has been kept alive must be stopped by end.
-func keepAlive(ctx context.Context, c client.Client, now func() time.Time, first Beat) (b *beats, alive context.Context, end func()) {
+func keepAlive(ctx context.Context, c client.Client, now func() reading, first Beat) (b *beats, alive context.Context, end func()) {
 	info := activity.GetInfo(ctx)
 	alive, stop := context.WithCancelCause(ctx)
 	b = &beats{client: c, token: info.TaskToken, now: now, beat: first, stop: stop}
-	b.lease = newLease(info.HeartbeatTimeout, now, now())
+	b.lease = newLease(info.HeartbeatTimeout, now)
 	context.AfterFunc(b.lease.alive, func() { stop(context.Cause(b.lease.alive)) })
 	// Nothing is sent before Temporal has answered one: the task may have come long ago.
 	if err := b.send(alive); err != nil {
@@ -94,7 +94,7 @@ func (b *beats) send(ctx context.Context) error {
 	b.sending.Lock()
 	defer b.sending.Unlock()
 	b.mu.Lock()
-	b.beat.At = b.now().UTC()
+	b.beat.At = b.now().wall.UTC()
 	beat := b.beat
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, max(b.lease.left(), 10*time.Millisecond))

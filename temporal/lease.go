@@ -16,10 +16,10 @@ var errLease = errors.New("this worker's lease has ended: Temporal did not answe
 // change of the time does not touch, or the wall clock, which also moves while a machine sleeps.
 type lease struct {
 	length time.Duration
-	now    func() time.Time
+	now    func() reading
 
 	mu    sync.Mutex
-	since time.Time // when the heartbeat that was answered last began, by both clocks
+	since reading // when the heartbeat that was answered last began
 	ended error
 	timer *time.Timer
 
@@ -27,19 +27,30 @@ type lease struct {
 	lost  context.CancelCauseFunc
 }
 
+// reading is what both clocks show.
+type reading struct {
+	monotonic time.Duration // since a moment of this process
+	wall      time.Time
+}
+
+var processStart = time.Now()
+
+// clocks reads both.
+func clocks() reading { return reading{time.Since(processStart), time.Now().Round(0)} }
+
 // leaseShare of the heartbeat time-out is the lease. The rest is for clocks that run at different speeds.
 const leaseShare = 0.9
 
-// newLease begins at a time.
-func newLease(timeout time.Duration, now func() time.Time, since time.Time) *lease {
-	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: since}
+// newLease begins now.
+func newLease(timeout time.Duration, now func() reading) *lease {
+	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: now()}
 	l.alive, l.lost = context.WithCancelCause(context.Background())
 	l.timer = time.AfterFunc(l.length, func() { _ = l.check() }) // which each renewal sets again
 	return l
 }
 
 // renew is called when a heartbeat that began at that time was answered. A lease that has ended stays so.
-func (l *lease) renew(began time.Time) {
+func (l *lease) renew(began reading) {
 	if l.check() != nil {
 		return
 	}
@@ -84,7 +95,7 @@ func (l *lease) left() time.Duration {
 // age is by the clock that has gone further. A wall clock that was set back says nothing.
 func (l *lease) age() time.Duration {
 	now := l.now()
-	return max(now.Sub(l.since), now.Round(0).Sub(l.since.Round(0)))
+	return max(now.monotonic-l.since.monotonic, now.wall.Sub(l.since.wall))
 }
 
 // fence lets requests pass while the lease holds. It looks before each request and before each piece of

@@ -16,34 +16,42 @@ import (
 
 func TestLeaseEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLease(10*time.Second, time.Now, time.Now())
-		time.Sleep(8 * time.Second)
+		l := newLease(10*time.Second, clocks)
+		time.Sleep(7 * time.Second)
 		require.NoError(t, l.check())
-		l.renew(time.Now().Add(-time.Second)) // the heartbeat began a second ago
+		aSecondAgo := clocks()
+		time.Sleep(time.Second)
+		l.renew(aSecondAgo) // when the heartbeat began that is answered now
 		time.Sleep(7 * time.Second)
 		require.NoError(t, l.check())
 		time.Sleep(time.Second)
 		<-l.alive.Done() // by itself, with nobody asking
 		require.ErrorIs(t, l.check(), errLease)
-		l.renew(time.Now())
+		l.renew(clocks())
 		require.ErrorIs(t, l.check(), errLease, "what has ended stays so")
 	})
 }
 
-// A clock that jumps ends a lease too early at worst.
+// A clock that jumps, or stands still, ends a lease too early at worst.
 func TestLeaseAndClocksThatJump(t *testing.T) {
-	start := time.Now()
-	for name, now := range map[string]time.Time{
-		"the wall clock alone, forward: the machine slept":    start.Round(0).Add(time.Minute),
-		"the monotonic clock alone: the wall clock went back": start.Add(time.Minute).Add(0),
-		"both": start.Add(time.Minute),
+	start := clocks()
+	for name, c := range map[string]struct {
+		monotonic, wall time.Duration
+		ended           bool
+	}{
+		"both":                                      {8 * time.Second, 8 * time.Second, false},
+		"the machine slept":                         {time.Second, time.Minute, true},
+		"the wall clock was set back":               {time.Minute, -time.Hour, true},
+		"the wall clock stood still":                {10 * time.Second, 0, true},
+		"the wall clock was set back, a moment ago": {time.Second, -time.Hour, false},
+		"the wall clock was set forward":            {time.Second, time.Hour, true},
 	} {
-		l := newLease(10*time.Second, func() time.Time { return now }, start)
-		require.ErrorIs(t, l.check(), errLease, name)
+		now := start
+		l := newLease(10*time.Second, func() reading { return now })
+		now = reading{start.monotonic + c.monotonic, start.wall.Add(c.wall)}
+		assert.Equal(t, c.ended, l.check() != nil, name)
+		l.stop(errGone)
 	}
-	back := newLease(10*time.Second, func() time.Time { return start.Round(0).Add(-time.Hour) }, start)
-	assert.NoError(t, back.check(), "a clock that was set back says nothing")
-	back.stop(errGone)
 }
 
 func TestFence(t *testing.T) {
@@ -55,8 +63,10 @@ func TestFence(t *testing.T) {
 	}))
 	defer server.Close()
 	var offset atomic.Int64
-	start := time.Now()
-	l := newLease(time.Minute, func() time.Time { return start.Add(time.Duration(offset.Load())) }, start)
+	start := clocks()
+	l := newLease(time.Minute, func() reading {
+		return reading{start.monotonic, start.wall.Add(time.Duration(offset.Load()))}
+	})
 	client := &http.Client{Transport: &fence{l, http.DefaultTransport}}
 	post := func(body io.Reader) error {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
@@ -92,7 +102,7 @@ func TestFenceCutsWhatIsUnderWay(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	l := newLease(time.Hour, time.Now, time.Now())
+	l := newLease(time.Hour, clocks)
 	go func() {
 		<-arrived
 		l.stop(errGone)

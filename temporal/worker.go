@@ -67,7 +67,7 @@ func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
-	a := &activities{temporal: c, options: o, now: time.Now}
+	a := &activities{temporal: c, options: o, now: clocks}
 	if _, err := a.client(o.Transport, ""); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (w *Worker) Run(ctx context.Context) error {
 type activities struct {
 	temporal client.Client
 	options  WorkerOptions
-	now      func() time.Time
+	now      func() reading
 }
 
 // client is one for an activity, whose requests all pass the transport. The version stands in the

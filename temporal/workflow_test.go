@@ -208,3 +208,23 @@ func TestCanceledWhilePaused(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &canceled)
 	assert.Equal(t, StateCanceled, statusOf(t, env).State)
 }
+
+// Tries that fail at once come further and further apart.
+func TestTriesAreSpread(t *testing.T) {
+	env, p := testEnv(t)
+	start := env.Now()
+	var at []time.Duration
+	env.OnActivity(activitySend, mock.Anything, mock.Anything).Return(func(context.Context, sendInput) (hogapi.Receipt, error) {
+		if at = append(at, env.Now().Sub(start)); len(at) < 10 {
+			return hogapi.Receipt{}, problem(&hogapi.StopError{Reason: hogapi.StopCheckpoint}).failure(Beat{})
+		}
+		return hogapi.Receipt{Finished: true}, nil
+	})
+	env.ExecuteWorkflow(WorkflowType, p, (*memory)(nil))
+	require.NoError(t, env.GetWorkflowError())
+	var waits []time.Duration
+	for i := range 9 {
+		waits = append(waits, (at[i+1] - at[i]).Round(time.Second))
+	}
+	assert.Equal(t, []time.Duration{1e9, 2e9, 4e9, 8e9, 16e9, 32e9, 60e9, 60e9, 60e9}, waits)
+}
