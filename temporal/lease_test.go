@@ -87,6 +87,12 @@ func TestFence(t *testing.T) {
 	})
 	require.ErrorIs(t, post(late), errLease)
 	require.ErrorIs(t, post(strings.NewReader("more")), errLease)
+
+	// A clock has jumped, and nobody has looked at it since: not even a request without a body passes.
+	jumped := start
+	client.Transport = &fence{newLease(time.Minute, func() reading { return jumped }), http.DefaultTransport}
+	jumped.wall = jumped.wall.Add(time.Hour)
+	require.ErrorIs(t, post(http.NoBody), errLease)
 	assert.EqualValues(t, 1, served.Load())
 }
 
