@@ -3,12 +3,15 @@ package hogapi
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -43,6 +46,40 @@ func (e *encoder) encode(ev *Event) (wire.Encoded, *EventError) {
 	}
 	out, refusal := e.Encode(&fields)
 	return out, ev.asError(refusal)
+}
+
+// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
+// use.
+type rehearsal struct {
+	encoder  encoder
+	identity *wire.Identity
+	numbers  wire.Numbering
+}
+
+func newRehearsal(importID string, gate GateOptions, p Protocol, seed maphash.Seed) *rehearsal {
+	rules := wire.NewGate(gate.rules(rulesOf[p], time.Now))
+	return &rehearsal{
+		encoder:  encoder{Encoder: wire.NewEncoder(rules, newStamps(importID), seed)},
+		identity: wire.NewIdentity(importID, gate.ContentIDs),
+	}
+}
+
+// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
+// was skipped is neither. It must be given every event of a source, in order.
+func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
+	origin := wire.Origin(ev.origin())
+	n := r.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
+	if _, skipped := ev.skipped(); skipped {
+		return out, false, nil
+	}
+	out, refusal = r.encoder.encode(ev)
+	if refusal == nil {
+		refusal = ev.asError(r.identity.Check(ev.UUID, origin))
+	}
+	if refusal == nil {
+		refusal = ev.asError(r.identity.Assign(&out, origin, n))
+	}
+	return out, refusal == nil, refusal
 }
 
 // offered is an event on its way in. It is sent, rejected or skipped.
@@ -147,7 +184,7 @@ func (p *pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begin
 	if !p.budget.TryAcquire(more, r.held) {
 		if begins { // the record before is complete, and may have to make the room
 			p.ledger.End()
-			p.committer.signal()
+			p.committer.Signal()
 		}
 		if err := p.acquire(ctx, more, r.held, true); err != nil {
 			return err
@@ -223,7 +260,7 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
 		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
-		if p.protocol.name() == ProtocolV1 {
+		if p.protocol.Name() == ingest.NameV1 {
 			item.ID = out.UUID // capture v1 refuses a request with an id twice
 		}
 		if p.sender.Add(item) {
@@ -231,7 +268,7 @@ func (p *pipeline) admit(o *offered, begins, ends bool) (held int) {
 		}
 		return e.Held
 	}
-	p.committer.signal()
+	p.committer.Signal()
 	return e.Held
 }
 

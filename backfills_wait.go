@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -142,17 +141,13 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	return e
 }
 
-// follower is the state of following one ticket.
+// follower follows one ticket. It implements [coverage.Service].
 type follower struct {
 	client  *Client
 	ticket  BackfillTicket
 	watch   WatchOptions
 	options []CallOption
-
-	row       *Backfill // the service's record, once it is there
-	runs      *coverage.Runs[Run]
-	joined    []uuid.UUID // runs of others that are not over
-	changedAt time.Time
+	engine  *coverage.Follower[Backfill, Run]
 }
 
 func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOption) *follower {
@@ -164,222 +159,108 @@ func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOpti
 	runs := coverage.NewRuns(baseline, t.RequestedAt, factsOf, o.Until)
 	runs.OpenEnd = t.Unpaused
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
-	return &follower{client: c, ticket: t, watch: o, options: options, runs: runs, joined: slices.Clone(before.Running)}
+	f := &follower{client: c, ticket: t, watch: o, options: options}
+	f.engine = coverage.NewFollower(f, runs, before.Running, o.Settle)
+	return f
 }
 
 // look reads what is new and says how far it has come.
 func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
-	for _, read := range []func(context.Context) error{f.readRow, f.locate, f.findRow, f.readJoined, f.readRuns} {
-		if err := read(ctx); err != nil {
-			return seen, err
-		}
+	runs := f.engine.Runs
+	done, err := f.engine.Look(ctx)
+	if errors.Is(err, coverage.ErrFull) {
+		err = fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, runs.Most)
 	}
-	if f.runs.IsFull() {
-		return seen, fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, f.runs.Most)
-	}
-	if f.runs.Changed {
-		f.changedAt = time.Now()
-	}
-	done, err := f.isDone(ctx)
 	if err != nil {
 		return seen, err
 	}
-	seen = watch.Sight[BackfillState]{State: f.state(done), Changed: f.runs.Changed, Done: done}
-	f.runs.Changed = false
+	seen = watch.Sight[BackfillState]{State: f.state(done), Changed: runs.Changed, Done: done}
+	runs.Changed = false
 	return seen, nil
 }
 
-// readRow reads the service's record by its id. The service writes it a moment after the request.
-func (f *follower) readRow(ctx context.Context) error {
-	if f.runs.OfRuns || f.runs.Backfill == uuid.Nil || f.row != nil && f.row.Status.IsTerminal() {
-		return nil
-	}
-	row, err := f.client.Backfills.Get(ctx, f.ticket.ExportID, f.runs.Backfill, f.options...)
-	switch {
-	case err == nil:
-		f.setRow(row)
-	case isUnknownEndpoint(err):
-		f.runs.OfRuns = true
-	case errors.Is(err, ErrNotFound) && f.row == nil:
-	default:
-		return err
-	}
-	return nil
+// Record reads the service's record.
+func (f *follower) Record(ctx context.Context, id uuid.UUID) (*Backfill, error) {
+	return f.client.Backfills.Get(ctx, f.ticket.ExportID, id, f.options...)
 }
 
-// findRow finds the record where the ticket does not name it: the first one of the range that was
-// not there before the request.
-func (f *follower) findRow(ctx context.Context) error {
-	if f.runs.OfRuns || f.runs.Backfill != uuid.Nil {
-		return nil
-	}
-	var first *Backfill
-	for row, err := range f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...) { // the newest comes first
-		if hasNoRecords(err) {
-			f.runs.OfRuns = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if row.CreatedAt.Before(f.runs.Since) {
-			break
-		}
-		if f.runs.IsRecord(row.ID, row.CreatedAt, row.span()) {
-			first = &row
-		}
-	}
-	if first != nil {
-		f.setRow(first)
-	}
-	return nil
+// Records lists the service's records.
+func (f *follower) Records(ctx context.Context) iter.Seq2[Backfill, error] {
+	return f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...)
 }
 
-func (f *follower) setRow(row *Backfill) {
-	if f.row == nil {
-		f.runs.Found(row.ID, row.CreatedAt, row.span())
+// RecordFacts are what counts of a record.
+func (*follower) RecordFacts(row *Backfill) coverage.RecordFacts {
+	return coverage.RecordFacts{
+		ID: row.ID, Created: row.CreatedAt, Ended: cmp.Or(orDefault(row.FinishedAt), row.LastUpdatedAt), Whole: row.span(),
+		DataStart: orDefault(row.AdjustedStartAt), IsOver: row.Status.IsTerminal(), Mark: row.mark(),
 	}
-	f.runs.Changed = f.runs.Changed || f.row == nil || f.row.mark() != row.mark()
-	f.row = row
 }
 
-// locate finds out what is to be covered.
-func (f *follower) locate(ctx context.Context) error {
+// Run reads a run.
+func (f *follower) Run(ctx context.Context, id uuid.UUID) (*Run, error) {
+	return f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
+}
+
+// Runs lists the runs of the export.
+func (f *follower) Runs(ctx context.Context) iter.Seq2[Run, error] {
+	return f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...)
+}
+
+// RunsWithin lists the runs of a time.
+func (f *follower) RunsWithin(ctx context.Context, of coverage.Span) iter.Seq2[Run, error] {
+	o := RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End}
+	return f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...)
+}
+
+// Fault says what an error means.
+func (*follower) Fault(err error) coverage.Fault {
+	return coverage.Fault{
+		NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: errors.Is(err, ErrNotFound), IsServer: errors.Is(err, ErrServer),
+	}
+}
+
+// Locate says what is to be covered.
+func (f *follower) Locate(ctx context.Context) (whole coverage.Span, running uuid.UUID, err error) {
 	t := f.ticket
 	switch {
-	case f.runs.Whole != nil:
 	case t.RetriedRun != uuid.Nil:
-		run, err := f.client.Runs.Get(ctx, t.ExportID, t.RetriedRun, f.options...)
+		run, err := f.Run(ctx, t.RetriedRun)
 		if err != nil {
-			return err
+			return whole, running, err
 		}
-		f.runs.Whole = new(run.span())
 		if run.Status.goesOn() {
-			f.join(run.ID)
+			running = run.ID
 		}
+		return run.span(), running, nil
 	case t.EndAt.IsDate():
-		return f.locateDates(ctx)
-	default:
-		f.runs.Whole = new(coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()))
+		whole, err = f.locateDates(ctx)
+		return whole, running, err
 	}
-	return nil
+	return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()), running, nil
 }
 
 // locateDates asks the export in which zone, and at which hour, its days begin.
-func (f *follower) locateDates(ctx context.Context) error {
+func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err error) {
 	export, err := f.client.BatchExports.Get(ctx, f.ticket.ExportID, f.options...)
 	if err != nil {
-		return err
+		return whole, err
 	}
 	days, err := export.days()
 	if err != nil {
-		return fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
+		return whole, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
 	}
-	f.runs.Whole = &coverage.Span{End: days.Begin(f.ticket.EndAt.Time())}
+	whole.End = days.Begin(f.ticket.EndAt.Time())
 	if f.ticket.StartAt.IsDate() {
-		f.runs.Whole.Start = days.Begin(f.ticket.StartAt.Time())
+		whole.Start = days.Begin(f.ticket.StartAt.Time())
 	}
-	return nil
-}
-
-func (f *follower) join(id uuid.UUID) {
-	if !slices.Contains(f.joined, id) {
-		f.joined = append(f.joined, id)
-	}
-}
-
-// readJoined reads the runs that were under way at the request: their intervals get no run of their
-// own.
-func (f *follower) readJoined(ctx context.Context) error {
-	var live []uuid.UUID
-	for _, id := range f.joined {
-		run, err := f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
-		if err != nil {
-			return err
-		}
-		if f.runs.Join(*run) {
-			live = append(live, id)
-		}
-	}
-	f.joined = live
-	return nil
-}
-
-// readRuns reads the runs that are new or not yet over. They begin one after another, so that is
-// seldom more than a page.
-func (f *follower) readRuns(ctx context.Context) error {
-	if f.runs.Backfill == uuid.Nil && !f.runs.OfRuns {
-		return nil // its runs cannot be recognised yet
-	}
-	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...) {
-		if err != nil {
-			return err
-		}
-		if !f.runs.Read(run) {
-			break
-		}
-	}
-	f.runs.DoneReading()
-	return nil
-}
-
-// isDone reports whether nothing more is expected.
-func (f *follower) isDone(ctx context.Context) (bool, error) {
-	switch {
-	case f.runs.AnyUnderWay():
-		return false, nil
-	case f.row == nil:
-		return f.runs.Gap(f.runs.Whole.Start).Size == 0 || time.Since(f.changedAt) >= f.watch.Settle, nil
-	case !f.row.Status.IsTerminal():
-		return false, nil
-	}
-	if err := f.joinGaps(ctx); err != nil {
-		return false, err
-	}
-	return !f.runs.AnyUnderWay(), nil
-}
-
-// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
-// no run of its own, and that were under way while it was.
-func (f *follower) joinGaps(ctx context.Context) error {
-	start := f.runs.Whole.Start
-	if adjusted := f.row.AdjustedStartAt; adjusted != nil && adjusted.After(start) {
-		start = adjusted.UTC()
-	}
-	gap := f.runs.Gap(start)
-	if gap.Size == 0 {
-		return nil
-	}
-	newest := RunListOptions{Ordering: RunsNewestFirst}
-	if gap.Hull.Start.IsZero() || gap.Hull.End.IsZero() {
-		return f.joinAmong(ctx, newest, gap.Hull) // the order by interval does not list runs without a start
-	}
-	const zones = 24 * time.Hour // some servers read times in the project's zone
-	byInterval := RunListOptions{Ordering: RunsByInterval, Start: gap.Hull.Start.Add(-zones), End: gap.Hull.End.Add(zones)}
-	err := f.joinAmong(ctx, byInterval, gap.Hull)
-	if errors.Is(err, ErrServer) {
-		return f.joinAmong(ctx, newest, gap.Hull) // some servers fail in that order at a run without a start
-	}
-	return err
-}
-
-// joinAmong takes the runs of a list that the backfill has joined in an opening of its own runs.
-func (f *follower) joinAmong(ctx context.Context, o RunListOptions, opening coverage.Span) error {
-	ended := cmp.Or(orDefault(f.row.FinishedAt), f.row.LastUpdatedAt)
-	for run, err := range f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...) {
-		if err != nil {
-			return err
-		}
-		if f.runs.Fill(run, opening, f.row.CreatedAt, ended) {
-			f.join(run.ID)
-		}
-	}
-	return nil
+	return whole, nil
 }
 
 // state is a snapshot that is the reader's to keep.
 func (f *follower) state(done bool) *BackfillState {
-	s := &BackfillState{Backfill: f.row, Runs: f.runs.Sorted(), Progress: f.runs.Progress(), Done: done}
+	row := f.engine.Record
+	s := &BackfillState{Backfill: row, Runs: f.engine.Runs.Sorted(), Progress: f.engine.Runs.Progress(), Done: done}
 	for _, run := range s.Runs {
 		switch {
 		case run.endedBadly() && (run.Status.IsTerminal() || f.watch.Until(run)):
@@ -388,9 +269,9 @@ func (f *follower) state(done bool) *BackfillState {
 			s.Completed++
 		}
 	}
-	if f.row != nil {
-		s.Progress = max(s.Progress, orDefault(orDefault(f.row.Progress).Progress))
-		if f.row.Status == RunStatusCompleted {
+	if row != nil {
+		s.Progress = max(s.Progress, orDefault(orDefault(row.Progress).Progress))
+		if row.Status == RunStatusCompleted {
 			s.Progress = 1
 		}
 	}

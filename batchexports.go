@@ -342,3 +342,54 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
+
+// checkRules refuses the combinations of a new export that no server can store.
+func (c BatchExportRequest) checkRules(op Op) error {
+	bad := func(field, want string) error { return &InputError{Op: op, Field: field, Want: want} }
+	isHogQL := c.Model == ModelHogQL
+	switch {
+	case isHogQL && c.HogQLQuery == "":
+		return bad("HogQLQuery", "a query: the model hogql needs one")
+	case !isHogQL && len(c.HogQLModifiers) > 0 && string(c.HogQLModifiers) != "null":
+		return bad("HogQLModifiers", "the model hogql, or no modifiers")
+	case !isHogQL && c.PrimaryKey != nil:
+		return bad("PrimaryKey", "the model hogql, or no key")
+	case !isHogQL && c.VersionKey != nil:
+		return bad("VersionKey", "the model hogql, or no key")
+	case c.IncrementalMode == IncrementalModeMerge && len(c.PrimaryKey) == 0:
+		return bad("PrimaryKey", "the columns of the key: IncrementalModeMerge needs them")
+	}
+	return checkOffsets(op, c.Interval, c.OffsetDay != nil, c.OffsetHour != nil)
+}
+
+// checkOffsets refuses offsets that the interval does not have.
+func checkOffsets(op Op, interval Interval, hasDay, hasHour bool) error {
+	bad := func(field, want string) error {
+		return &InputError{Op: op, Field: field, Want: want + ", or no offset"}
+	}
+	switch {
+	case !isKnown(interval, intervals) || interval == IntervalWeek:
+		return nil
+	case hasDay:
+		return bad("OffsetDay", "IntervalWeek")
+	case hasHour && interval != IntervalDay:
+		return bad("OffsetHour", "IntervalDay or IntervalWeek")
+	}
+	return nil
+}
+
+// checkOffsets refuses offsets without the interval that they are of, which the service fails at, and
+// one offset of a weekly export without the other, which the service would set to 0.
+func (u BatchExportUpdateRequest) checkOffsets(op Op) error {
+	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
+	interval, hasInterval := u.Interval.Get()
+	switch {
+	case (hasDay || hasHour) && !hasInterval:
+		return &InputError{Op: op, Field: "Interval", Want: "the interval of the offset, even if it stays the same: the service fails without it"}
+	case interval == IntervalWeek && hasDay != hasHour:
+		return &InputError{Op: op, Field: "OffsetDay", Want: "OffsetDay and OffsetHour together: the service sets the absent one to 0"}
+	}
+	_, hasDay = u.OffsetDay.Get()
+	_, hasHour = u.OffsetHour.Get()
+	return checkOffsets(op, interval, hasDay, hasHour)
+}

@@ -1,18 +1,13 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // CallOption changes one call.
@@ -161,10 +157,10 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return err
 	}
 	if out != nil || cfg.reply != nil {
-		x.plan.MostBytes = httptry.MaxAnswer
+		x.Plan.MostBytes = httptry.MaxAnswer
 	}
-	x.location, x.tooMuchIsFinal = r.location, r.tooMuchIsFinal
-	x.send(ctx, httpReq)
+	x.Location, x.TooMuchIsFinal = r.location, r.tooMuchIsFinal
+	x.Send(ctx, httpReq)
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)
@@ -223,11 +219,11 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
-	x.plan.Timeout = max(c.core.timeouts.API, r.leastTry)
+	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	httpReq, err := retryablehttp.NewRequestWithContext(x.plan.In(ctx), r.op.method, target.String(), body)
+	httpReq, err := retryablehttp.NewRequestWithContext(x.Plan.In(ctx), r.op.method, target.String(), body)
 	if err != nil {
 		return nil, nil, x.transportError(httptry.NoURL(err), false)
 	}
@@ -241,7 +237,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	}
 	x.addKey(key)
 	if text, ok := body.([]byte); ok {
-		x.keys = append(x.keys, mask.Credentials(text)...)
+		x.Keys = append(x.Keys, mask.Credentials(text)...)
 	}
 	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
 		return nil, nil, err
@@ -279,70 +275,21 @@ func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, 
 	return &u, nil
 }
 
-// badText is what encoding/json makes of a byte that is not UTF-8. A U+FFFD of the caller's own is
-// written as it is.
-var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
-
-// encodeBody returns nil for no body. A byte slice rewinds for free (T12).
+// encodeBody returns nil for no body.
 func encodeBody(op Op, body any) (any, error) {
-	switch body.(type) {
-	case nil:
+	if body == nil {
 		return nil, nil
-	case []byte, io.Reader:
-		return nil, &InputError{
-			Op: op, Field: "body", Value: fmt.Sprintf("%T", body),
-			Want: "a value to marshal; for JSON that is written already a json.RawMessage",
-		}
 	}
-	b, err := json.Marshal(body)
-	if err != nil {
-		return nil, &InputError{Op: op, Field: "body", Want: "a value that can be marshalled: " + mask.Clean(err.Error())}
+	b, bad := outgoing.Body(body)
+	if bad != nil {
+		return nil, &InputError{Op: op, Field: "body", Value: bad.Value, Want: bad.Want}
 	}
-	if string(b) == "null" {
-		return nil, &InputError{Op: op, Field: "body", Value: "null", Want: "a JSON object"}
-	}
-	if badText.Match(b) {
-		return nil, &InputError{Op: op, Field: "body", Want: "valid UTF-8: invalid bytes would be stored as U+FFFD"}
-	}
-	if bytes.Contains(b, []byte(`"`+redacted+`"`)) {
-		return nil, &InputError{
-			Op: op, Field: "body", Want: "credentials in clear: a Secret or a printed config would be stored as " + redacted,
-		}
-	}
-	return b, nil
-}
-
-// ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would
-// repeat a request that has one, whatever its replay class, although the service does not know
-// them.
-var ownHeaders = []string{
-	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host",
-	"Transfer-Encoding",
-	"Idempotency-Key", "X-Idempotency-Key",
-}
-
-// headerProblem says what is wrong with a header given by the caller. net/http would refuse a
-// malformed one only while sending, which looks like a failure of the network.
-func headerProblem(name string, values []string) string {
-	const symbols = "!#$%&'*+-.^_`|~"
-	isToken := func(r rune) bool {
-		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune(symbols, r)
-	}
-	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	switch {
-	case slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)):
-		return "a header that the call does not set itself"
-	case name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }):
-		return "a header name of letters, digits and '-'"
-	case slices.ContainsFunc(values, func(v string) bool { return strings.ContainsFunc(v, isControl) }):
-		return "a value without line breaks and control characters"
-	}
-	return ""
+	return b, nil // a byte slice rewinds for free (T12)
 }
 
 func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
 	for name, values := range extra {
-		if want := headerProblem(name, values); want != "" {
+		if want := outgoing.HeaderProblem(name, values); want != "" {
 			return &InputError{Op: op, Field: "header", Value: mask.UnlessKey(name), Want: want}
 		}
 		h[name] = values

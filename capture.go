@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -261,7 +262,7 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
 	case d.Protocol != ProtocolAuto && c.protocol(d.Protocol) == nil:
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
-	case d.Encoder != nil && (isNil(d.Encoder) || !isPathSegment(d.Encoder.Encoding())):
+	case d.Encoder != nil && (isNil(d.Encoder) || !outgoing.IsPathSegment(d.Encoder.Encoding())):
 		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
 	case d.Encoder != nil && d.NoCompression:
 		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")

@@ -2,17 +2,16 @@ package hogapi
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/estimate"
+	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -59,12 +58,7 @@ type CheckExample struct {
 	Text     string   `json:"text,omitempty"`
 }
 
-const (
-	mostExamples  = 5
-	mostCheckIDs  = 1_000_000
-	spanOfCheck   = 1000
-	uuidMixFactor = 0x9E3779B97F4A7C15
-)
+const mostExamples = 5
 
 func (f *CheckFinding) add(p Position, text string) {
 	f.Count++
@@ -87,7 +81,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return CheckReport{}, err
 	}
 	c := newChecker(o)
-	c.encoder.trust(source)
+	c.events.encoder.trust(source)
 	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(w Warning, text string) {
 		note(c.report.Warnings, w, Position{}, text)
 	}})
@@ -114,60 +108,34 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 
 // checker is the state of a Check. Its memory does not grow with the source.
 type checker struct {
-	report   CheckReport
-	refused  error // the first refusal
-	encoder  *encoder
-	identity *wire.Identity
-	numbers  wire.Numbering
-	seed     maphash.Seed
-	days     *ledger.Counter
-	persons  estimate.Distinct
-	uuids    map[uint64]uint32 // what the first event of each uuid is
-	last     time.Time
-	span     struct {
-		events         int
-		oldest, newest time.Time
-	}
+	report  CheckReport
+	refused error // the first refusal
+	events  *rehearsal
+	good    *survey.Survey
 }
 
 func newChecker(o ImportOptions) *checker {
-	seed, gate := maphash.MakeSeed(), wire.NewGate(o.Gate.rules(rulesOf[o.Delivery.Protocol], time.Now))
+	seed := maphash.MakeSeed()
 	return &checker{
-		report:   CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		encoder:  &encoder{Encoder: wire.NewEncoder(gate, newStamps(o.ID), seed)},
-		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
-		days:     ledger.NewCounter(),
-		seed:     seed,
-		uuids:    map[uint64]uint32{},
+		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
+		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, seed),
+		good:   survey.New(seed),
 	}
 }
 
 // judge judges the refusals as the import would at its end.
-func (c *checker) judge(limits rejectLimits) error {
-	limits.first, limits.isCheck = c.refused, true
-	err := limits.judgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
-	if stop, ok := errors.AsType[*StopError](err); ok {
-		stop.of = "check"
+func (c *checker) judge(limits commit.Limits) error {
+	limits.First, limits.IsCheck = c.refused, true
+	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
+	if err != nil {
+		err = &StopError{Reason: StopTooManyRejects, Err: err, of: "check"}
 	}
 	return err
 }
 
 func (c *checker) add(ev *Event) {
 	c.report.Read++
-	origin := wire.Origin(ev.origin())
-	n := c.numbers.Next(wire.Origin(ev.Position), origin, ev.number)
-	if why, skipped := ev.skipped(); skipped {
-		c.report.Skipped++
-		ledger.AddTo(c.report.Skips, why, 1)
-		return
-	}
-	out, refusal := c.encoder.encode(ev)
-	if refusal == nil {
-		refusal = ev.asError(c.identity.Check(ev.UUID, origin))
-	}
-	if refusal == nil {
-		refusal = ev.asError(c.identity.Assign(&out, origin, n))
-	}
+	out, sent, refusal := c.events.next(ev)
 	if refusal != nil {
 		c.report.Rejected++
 		if c.refused == nil {
@@ -181,16 +149,26 @@ func (c *checker) add(ev *Event) {
 		}
 		return
 	}
+	if !sent {
+		c.report.Skipped++
+		why, _ := ev.skipped()
+		ledger.AddTo(c.report.Skips, why, 1)
+		return
+	}
 	c.report.Good++
-	c.report.Bytes += int64(len(out.Wire))
-	c.report.Largest = max(c.report.Largest, len(out.Wire))
-	c.days.Count(ev.Name, out.Time)
-	c.persons.Add(out.Person)
 	for name := range out.Warnings.All {
 		note(c.report.Warnings, Warning(name), ev.Position, "")
 	}
-	c.addUUID(ev, &out)
-	c.addTime(ev.Position, out.Time)
+	found := c.good.Add(survey.Event{ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Size: len(out.Wire)})
+	if found.IsDouble {
+		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
+	}
+	if found.IsConflict {
+		note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
+	}
+	if found.Jump > 0 {
+		c.report.Backwards.add(ev.Position, found.Jump.String())
+	}
 }
 
 // note adds to one finding of a map.
@@ -200,67 +178,11 @@ func note[K comparable](findings map[K]CheckFinding, key K, p Position, text str
 	findings[key] = f
 }
 
-func (c *checker) addUUID(ev *Event, out *wire.Encoded) {
-	mark := binary.BigEndian.Uint64(out.UUID[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(out.UUID[8:])
-	is := uint32(maphash.Comparable(c.seed, struct {
-		name   string
-		person uint64
-		day    int64
-	}{ev.Name, out.Person, out.Time.Truncate(24 * time.Hour).Unix()}))
-	if was, double := c.uuids[mark]; double {
-		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
-		if was != is {
-			note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
-		}
-		return
-	}
-	if len(c.uuids) >= mostCheckIDs {
-		c.report.UUIDsPartial = true
-		return
-	}
-	c.uuids[mark] = is
-}
-
-func (c *checker) addTime(place Position, at time.Time) {
-	r := &c.report
-	widen(&r.Oldest, &r.Newest, at)
-	if jump := c.last.Sub(at); jump > 0 && !c.last.IsZero() {
-		r.Backwards.add(place, jump.String())
-		r.LargestJump = max(r.LargestJump, jump)
-	}
-	c.last = at
-	s := &c.span
-	if s.events == 0 {
-		s.oldest, s.newest = at, at
-	}
-	widen(&s.oldest, &s.newest, at)
-	if s.events++; s.events == spanOfCheck {
-		c.endSpan()
-	}
-}
-
-// widen makes a span of time include another time. A span that is zero has none yet.
-func widen(oldest, newest *time.Time, at time.Time) {
-	if oldest.IsZero() || at.Before(*oldest) {
-		*oldest = at
-	}
-	if at.After(*newest) {
-		*newest = at
-	}
-}
-
-func (c *checker) endSpan() {
-	if c.span.events > 0 && c.span.newest.Sub(c.span.oldest) > 24*time.Hour {
-		c.report.WideSpans++
-	}
-	c.span.events = 0
-}
-
 func (c *checker) finish() CheckReport {
-	c.endSpan()
-	r := c.report
-	r.Persons = c.persons.Count()
-	for _, row := range c.days.Rows() {
+	r, good := c.report, c.good.Totals()
+	r.Bytes, r.Largest, r.Oldest, r.Newest = good.Bytes, good.Largest, good.Oldest, good.Newest
+	r.LargestJump, r.WideSpans, r.UUIDsPartial, r.Persons = good.LargestJump, good.WideSpans, good.IsPartial, c.good.Persons()
+	for _, row := range c.good.Days() {
 		r.Days = append(r.Days, CheckCount{row.Period, row.Name, row.Acknowledged})
 	}
 	return r

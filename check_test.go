@@ -138,7 +138,7 @@ func TestCheckReportsAsFarAsItCame(t *testing.T) {
 	assert.EqualValues(t, 1, report.Good)
 }
 
-// A source may end without a word when its context does: what it gave is not all.
+// A source may end silently when its context does: what it gave is not all.
 func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")

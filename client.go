@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -198,7 +199,7 @@ func (o *operation) checkCustom() error {
 	path, slashed := strings.CutPrefix(o.path, "/")
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
-		if !slashed || !isPathSegment(segment) || mask.HasKey(segment) {
+		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
 			shown, _, _ := strings.Cut(o.path, "?") // a query may hold anything
 			return &InputError{
 				Op: o.name, Field: "Path", Value: mask.UnlessKey(shown), Want: `a path below the project such as "/insights/", ` +
@@ -231,4 +232,58 @@ func userAgent(app string) string {
 		agent = app + " " + agent
 	}
 	return agent
+}
+
+// endpoints are the two checked origins of a client, without trailing slashes.
+type endpoints struct{ api, capture *url.URL }
+
+// locate turns the region and the given URLs into two URLs, and reports contradictions.
+func (c *config) locate() {
+	api, capture := regionOfHost(c.baseURL), regionOfHost(c.captureURL)
+	switch {
+	case c.region != "" && c.baseURL != "" && api != c.region:
+		c.problem("base URL", "", "either a region or a base URL: the two given contradict each other")
+	case strings.Contains(c.baseURL, ".i.posthog.com"):
+		c.problem("base URL", "", "the API's origin: this one only takes events; say WithRegion")
+	case capture != "" && (c.region != "" && capture != c.region || api != "" && capture != api):
+		c.problem("capture URL", "", "the capture origin of the same region")
+	}
+	if c.region == RegionUS || c.region == RegionEU {
+		api = c.region
+		c.baseURL = cmp.Or(c.baseURL, c.region.apiURL())
+	}
+	if api != "" {
+		c.captureURL = cmp.Or(c.captureURL, api.captureURL())
+	}
+	c.captureURL = cmp.Or(c.captureURL, c.baseURL)
+	if c.baseURL == "" && c.captureURL != "" && c.personalKey != nil {
+		c.problem("base URL", "", "WithRegion or WithBaseURL, which a personal API key needs")
+	}
+}
+
+// parseOrigin checks a URL that keys will be sent to.
+func (c *config) parseOrigin(field, text string) *url.URL {
+	if text == "" {
+		return nil
+	}
+	u, want := outgoing.Origin(text, c.insecure)
+	if want != "" {
+		c.problem(field, "", want)
+	}
+	return u
+}
+
+// regionOfHost returns the region whose API or capture origin u is, or "".
+func regionOfHost(u string) Region {
+	host := u
+	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
+		host = parsed.Hostname()
+	}
+	switch strings.ToLower(host) {
+	case "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
+		return RegionUS
+	case "eu.posthog.com", "eu.i.posthog.com":
+		return RegionEU
+	}
+	return ""
 }

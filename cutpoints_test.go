@@ -210,7 +210,7 @@ func slicesOf(n int) []string {
 // so that the waits take no time.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 	t.Parallel()
-	const calls, workers = 10_000, 50 // half the retries that the budget has room for at the same time
+	const calls, workers = 3000, 50 // half the retries that the budget has room for at the same time
 	reasons := []error{
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.EHOSTUNREACH},

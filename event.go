@@ -208,3 +208,87 @@ func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any)
 func Alias(distinctID, alias string, at time.Time) Event {
 	return Event{Name: wire.EventAlias, DistinctID: distinctID, Timestamp: at, Properties: map[string]any{"alias": alias}}
 }
+
+// AppendBinary appends the event with all that an import has to know of it: its uuid and where that is
+// derived from, its place and record for a reject, why it is skipped or rejected. It is for sources that
+// keep the events of another source, such as formats.Sorted, which read it through [Concat]: that
+// numbers the events of a record. Properties that JSON cannot hold are an error.
+func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
+	k := wire.Kept{
+		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Origin(ev.Position), Origin: wire.Origin(ev.Origin),
+		Record: ev.record, Where: ev.where(), Format: ev.format, Number: ev.number,
+		IsMapped: ev.isMapped, IsFinal: ev.isFinal, NeedsMapping: ev.needsMapping, IsLoose: ev.isLoose || ev.file == nil && ev.place == "",
+	}
+	if ev.bad != nil {
+		k.Bad = &wire.KeptBad{Raw: ev.bad.raw, Note: noteOf(ev.bad.err)}
+	}
+	b, err := k.Append(b)
+	if err != nil {
+		err = fmt.Errorf("hogapi: the event cannot be kept: %w", err)
+	}
+	return b, err
+}
+
+// UnmarshalBinary reads what AppendBinary has written. The event shares the bytes of data.
+func (ev *Event) UnmarshalBinary(data []byte) error {
+	k, err := wire.ReadKept(data)
+	if err != nil {
+		return fmt.Errorf("hogapi: %w", err)
+	}
+	*ev = Event{
+		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, Timestamp: k.Timestamp, UUID: k.UUID,
+		Position: Position(k.Position), Origin: Position(k.Origin), RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
+		record: k.Record, place: k.Where, format: k.Format, number: k.Number,
+		isMapped: k.IsMapped, isFinal: k.IsFinal, needsMapping: k.NeedsMapping, isLoose: k.IsLoose,
+	}
+	if k.Bad != nil {
+		ev.bad = &badRecord{raw: k.Bad.Raw, err: errorOf(k.Bad.Note)}
+	}
+	return nil
+}
+
+func noteOf(err error) wire.KeptNote {
+	if skip, ok := errors.AsType[*SkipError](err); ok {
+		return wire.KeptNote{Skip: &skip.Reason}
+	}
+	e, ok := errors.AsType[*EventError](err)
+	if !ok {
+		return wire.KeptNote{Text: bare(err).Error()}
+	}
+	kept := keptRefusalOf(e)
+	note := wire.KeptNote{Refusal: &kept}
+	for _, other := range e.Also {
+		note.Also = append(note.Also, keptRefusalOf(other))
+	}
+	return note
+}
+
+func keptRefusalOf(e *EventError) wire.KeptRefusal {
+	k := wire.KeptRefusal{Reason: string(e.Reason), Field: e.Field, Value: e.Value, Want: e.Want}
+	if e.Err != nil {
+		k.Text = bare(e.Err).Error()
+	}
+	return k
+}
+
+func errorOf(n wire.KeptNote) error {
+	switch {
+	case n.Skip != nil:
+		return Skip(*n.Skip)
+	case n.Refusal == nil:
+		return errors.New(n.Text)
+	}
+	e := refusalOf(*n.Refusal)
+	for _, other := range n.Also {
+		e.Also = append(e.Also, refusalOf(other))
+	}
+	return e
+}
+
+func refusalOf(k wire.KeptRefusal) *EventError {
+	e := &EventError{Reason: Reason(k.Reason), Field: k.Field, Value: k.Value, Want: k.Want}
+	if k.Text != "" {
+		e.Err = errors.New(k.Text)
+	}
+	return e
+}

@@ -3,183 +3,61 @@ package hogapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
 
-// exchange is the state of one call over its tries. go-retryablehttp's callbacks cannot see the
-// request that they decide about (T1), so each call has a retrying client of its own, whose
-// callbacks are methods of this state.
+// exchange is one call of an operation, over its tries.
 type exchange struct {
+	httptry.Exchange
+
 	core    *core
 	op      operation
 	ids     int
-	plan    httptry.Plan
-	account httptry.Account
-	keys    []string // what no error and no kept body may show
-	apiKeys []string // of them: the client's own, which no answer may show either
+	apiKeys []string // of Keys: the client's own, which no answer may show either
 	started time.Time
-
-	tries   int
-	facts   httptry.Facts   // of the newest try
-	last    httptry.Outcome // of the newest try
-	verdict httptry.Verdict
-	starved bool              // the retry budget is used up
-	mayHave bool              // an earlier try of this call may have taken effect
-	answer  *Reply            // of the newest try; nil where none came
-	problem httptry.ErrorBody // what it says, where it is no success
-
-	location       *string // of the call's request
-	tooMuchIsFinal bool    // of the call's request
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), account: httptry.Account{Tokens: c.tokens}}
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now()}
+	x.Exchange = httptry.Exchange{
+		Plan: httptry.Plan{
+			Origin: httptry.OriginOf(target),
+			Mark:   func(ctx context.Context) context.Context { return x.op.info(x.Tries + 1).in(ctx) },
+		},
+		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: op.replay == ReplayNever,
+		Now: c.now, Tried: x.observeTry,
+	}
 	if c.projectKey != nil {
 		x.addKey(c.projectKey())
-	}
-	x.plan = httptry.Plan{
-		Origin: httptry.OriginOf(target),
-		Mark:   func(ctx context.Context) context.Context { return x.op.info(x.tries + 1).in(ctx) },
 	}
 	return x
 }
 
 // addKey notes one of the client's own keys.
 func (x *exchange) addKey(key string) {
-	x.keys, x.apiKeys = append(x.keys, key), append(x.apiKeys, key)
-}
-
-// send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
-func (x *exchange) send(ctx context.Context, req *retryablehttp.Request) {
-	client := retryablehttp.Client{
-		HTTPClient:   x.core.clients.API(),
-		Logger:       nil, // the default logs whole URLs to stderr (T10)
-		RetryMax:     mostTries,
-		CheckRetry:   x.checkRetry,
-		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.verdict.Wait },
-		ErrorHandler: func(resp *http.Response, err error, _ int) (*http.Response, error) { return resp, err },
-	}
-	resp, err := client.Do(req)
-	if ctx.Err() != nil && err != nil {
-		x.last.Canceled = true // during a try, or during the wait for the next one
-		if x.verdict.Retry {
-			x.account.Refund() // the retry never began
-		}
-	}
-	if resp != nil {
-		_ = resp.Body.Close() // in memory
-	}
-}
-
-// checkRetry is called after every try; it records the outcome and decides.
-func (x *exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
-	x.mayHave = x.mayHave || x.verdict.MayHave
-	x.last = x.outcome(ctx, resp, err)
-	x.verdict = x.core.retry.Decide(x.last)
-	if x.tooMuchIsFinal && (x.last.Status == http.StatusGatewayTimeout || x.verdict.Silent) {
-		x.verdict.Retry = false
-	}
-	x.settleBudget()
-	x.observeTry(ctx)
-	return x.verdict.Retry, nil
-}
-
-// outcome is what a try has shown. It keeps the answer, of a failure without the keys.
-func (x *exchange) outcome(ctx context.Context, resp *http.Response, err error) httptry.Outcome {
-	x.tries++
-	x.facts = x.plan.TakeFacts()
-	o := httptry.Outcome{
-		Try: x.tries, Once: x.op.replay == ReplayNever, Err: mask.Error(httptry.NoURL(err), x.keys), Unsent: x.facts.Unsent,
-		Answered: x.facts.Answered, Canceled: ctx.Err() != nil, TimeLeft: timeLeft(ctx), Random: httptry.Random(),
-	}
-	x.answer = nil
-	if resp == nil || err != nil {
-		return o
-	}
-	x.answer = &Reply{StatusCode: resp.StatusCode, Header: resp.Header, Body: httptry.BodyOf(resp)}
-	o.Status = resp.StatusCode
-	switch {
-	case x.isRedirected(o.Status):
-		*x.location = resp.Header.Get("Location")
-	case !httptry.IsSuccess(o.Status):
-		o.RetryAfter = httptry.ParseRetryAfter(resp.Header, x.core.now())
-		x.readProblem()
-		o.Code, o.IsOwn = x.problem.Code, x.problem.IsOwn()
-	}
-	if x.location != nil {
-		x.hideLocation()
-	}
-	return o
-}
-
-// readProblem reads what an answer says that is no success, and keeps the keys out of it.
-func (x *exchange) readProblem() {
-	header, body := x.answer.Header, x.answer.Body
-	x.answer.Header, x.answer.Body = mask.Header(header, x.keys), mask.Bytes(body, x.keys)
-	x.problem = httptry.ParseErrorBody(header.Get("Content-Type"), x.answer.Body)
-}
-
-// hideLocation takes out of an answer, whatever its status, what can be the place that it leads to:
-// a signed URL, which is a secret. Of the body only the service's own words remain.
-func (x *exchange) hideLocation() {
-	a := x.answer
-	if _, leads := a.Header["Location"]; leads {
-		a.Header = a.Header.Clone()
-		a.Header.Set("Location", redacted)
-	}
-	hasFailed := !httptry.IsSuccess(a.StatusCode) && !x.isRedirected(a.StatusCode)
-	if !hasFailed || !x.problem.IsOwn() || mask.HoldsURL(a.Body) {
-		a.Body, x.problem = nil, httptry.ErrorBody{IsForeign: x.problem.IsForeign}
-	}
-}
-
-// isRedirected reports whether a status is the redirect that the call wants.
-func (x *exchange) isRedirected(status int) bool {
-	return x.location != nil && status == http.StatusFound
-}
-
-func (x *exchange) hasSucceeded() bool {
-	return x.last.Err == nil && (httptry.IsSuccess(x.last.Status) || x.isRedirected(x.last.Status))
-}
-
-// settleBudget takes the cost of a retry from the budget, or gives back for a success.
-func (x *exchange) settleBudget() {
-	switch {
-	case x.hasSucceeded():
-		x.account.Succeed()
-	case x.verdict.Retry && !x.account.Pay(x.verdict):
-		x.verdict.Retry, x.starved = false, true
-	}
-}
-
-func timeLeft(ctx context.Context) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		return time.Until(deadline)
-	}
-	return 1<<63 - 1
+	x.Keys, x.apiKeys = append(x.Keys, key), append(x.apiKeys, key)
 }
 
 // finish turns the last outcome into a result or one typed error.
 func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
-	if x.hasSucceeded() {
+	if x.HasSucceeded() {
 		return x.read(ctx, lenient, out)
 	}
-	if x.op.method == http.MethodDelete && x.mayHave && x.saysGone() {
+	if x.op.method == http.MethodDelete && x.MayHave && x.SaysGone() {
 		return nil // an earlier try, whose answer was lost, has deleted it
 	}
 	err := x.failure(ctx)
-	if x.verdict.MayHave {
-		err = x.unlessRepeatable(err, x.last.SaysDone())
+	if x.Verdict.MayHave {
+		err = x.unlessRepeatable(err, x.Last.SaysDone())
 	}
 	return err
 }
@@ -187,49 +65,41 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 // unlessRepeatable is the error of a call that may have taken effect: it must be noticed where the
 // call may not be repeated.
 func (x *exchange) unlessRepeatable(err error, done bool) error {
-	if x.op.replay != ReplayNever {
+	if !x.Once {
 		return err
 	}
-	return &OutcomeUnknownError{CallInfo: x.op.info(x.tries), Done: done, Err: err}
-}
-
-// saysGone reports the service's own word that the thing does not exist. A proxy's 404, and one
-// that lacks the project or the endpoint, say nothing about it.
-func (x *exchange) saysGone() bool {
-	said := x.problem
-	return x.last.Status == http.StatusNotFound && said.Code == "not_found" &&
-		said.Detail != httptry.NoEndpoint && said.Detail != httptry.NoProject
+	return &OutcomeUnknownError{CallInfo: x.op.info(x.Tries), Done: done, Err: err}
 }
 
 // failure is the newest try's error, joined by why there is no further try where that is not the
 // answer's own fault.
 func (x *exchange) failure(ctx context.Context) error {
 	var err error
-	if x.last.Status != 0 {
+	if x.Last.Status != 0 {
 		err = x.apiError()
 	} else {
-		err = x.transportError(x.last.Err, !x.last.Unsent)
+		err = x.transportError(x.Last.Err, !x.Last.Unsent)
 	}
 	switch {
-	case x.last.Canceled:
+	case x.Last.Canceled:
 		if !errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
 			err = fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 		}
-	case x.starved:
+	case x.Starved:
 		err = fmt.Errorf("%w (not tried again: %w)", err, errStarved)
-	case x.verdict.TooLong:
-		wait := x.verdict.Wait.Round(time.Millisecond)
+	case x.Verdict.TooLong:
+		wait := x.Verdict.Wait.Round(time.Millisecond)
 		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, wait, context.DeadlineExceeded)
 	}
 	return err
 }
 
 func (x *exchange) apiError() *APIError {
-	a, text := x.answer, x.problem
+	a, text := x.Answer, x.Problem
 	err := &APIError{
-		CallInfo: x.op.info(x.tries), StatusCode: a.StatusCode,
+		CallInfo: x.op.info(x.Tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
-		RequestID: httptry.RequestID(a.Header), RetryAfter: x.last.RetryAfter,
+		RequestID: httptry.RequestID(a.Header), RetryAfter: x.Last.RetryAfter,
 		scope: x.op.scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
 	}
 	if err.isUnsupported() {
@@ -239,14 +109,14 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{CallInfo: x.op.info(x.tries), Sent: sent, Err: err}
+	return &TransportError{CallInfo: x.op.info(x.Tries), Sent: sent, Err: err}
 }
 
 // read decodes a success into out. An answer that cannot be read leaves a call that may not be
 // repeated of unknown outcome.
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
-	body := bytes.TrimSpace(x.answer.Body)
-	page := httptry.IsPage(x.answer.Header.Get("Content-Type"), body)
+	body := bytes.TrimSpace(x.Answer.Body)
+	page := httptry.IsPage(x.Answer.Header.Get("Content-Type"), body)
 	if out == nil && (x.op.name == ops.Do || !page) {
 		return nil
 	}
@@ -267,23 +137,111 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		x.last.Canceled = true
+		x.Last.Canceled = true
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
 	if !errors.Is(err, httptry.ErrTooBig) { // which says nothing of the answer's own
-		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.keys)))
+		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
-		CallInfo: x.op.info(x.tries), StatusCode: x.answer.StatusCode,
-		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.keys),
+		CallInfo: x.op.info(x.Tries), StatusCode: x.Answer.StatusCode,
+		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
 	}, false)
 }
 
 // reply is the newest answer, or an empty one where none came.
 func (x *exchange) reply() Reply {
-	if x.answer == nil {
+	if x.Answer == nil {
 		return Reply{}
 	}
-	return *x.answer
+	return Reply(*x.Answer)
 }
+
+// completed is an answer that knows whether it is one: JSON of something else, such as {} or null,
+// decodes without an error.
+type completed interface{ complete() error }
+
+// listed is an answer that holds a list.
+type listed interface {
+	decodeRows(ctx context.Context, body []byte) error
+}
+
+// decodeAnswer decodes a body within the bounds of memory. It ends with ctx.
+func decodeAnswer(ctx context.Context, body []byte, out any) error {
+	err := httptry.Weigh(ctx, body, out)
+	if err != nil {
+		return err
+	}
+	if list, ok := out.(listed); ok {
+		err = list.decodeRows(ctx, body)
+	} else {
+		err = httptry.Unmarshal(body, out)
+	}
+	if err == nil {
+		err = completeness(out)
+	}
+	return err
+}
+
+func completeness(answer any) error {
+	if answer, ok := answer.(completed); ok {
+		return answer.complete()
+	}
+	return nil
+}
+
+// matching is an answer that must also match what was asked for.
+type matching[T any] struct {
+	answer  T
+	matches func(*T) error
+}
+
+func (m *matching[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &m.answer) }
+
+func (m *matching[T]) complete() error {
+	if err := completeness(&m.answer); err != nil {
+		return err
+	}
+	return m.matches(&m.answer)
+}
+
+// isAskedFor refuses an answer about another thing than the one that was asked for.
+func isAskedFor[T comparable](key string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
+	}
+	return nil
+}
+
+func hasID[T comparable](id T) error {
+	var none T
+	if id == none {
+		return errors.New("it has no id")
+	}
+	return nil
+}
+
+func hasText(text, key string) error {
+	if text == "" {
+		return errors.New("it has no " + key)
+	}
+	return nil
+}
+
+func allComplete[T any](rows []T) error {
+	for i := range rows {
+		if err := completeness(&rows[i]); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// rowsOf reads the list of an answer that is an object, and the other members that are asked
+// for. Each row must be complete.
+func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
+	return httptry.Rows(ctx, body, list, others, isComplete[T])
+}
+
+func isComplete[T any](row *T) error { return completeness(row) }

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/records"
 )
@@ -164,7 +162,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.failed = panicError(p)
+			w.failed = errtext.Panic(p, "the format's function")
 			if f != nil {
 				w.failed = fmt.Errorf("%s: %w", f.Locate(l.Number), w.failed)
 			}
@@ -187,25 +185,4 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 		made[0].UUID = w.format.ID(l.Text)
 	}
 	return made
-}
-
-// panicError is a panic of a format's function: where it was, and what the runtime says of it. Another
-// panic's value can hold the record, so only its type is named.
-func panicError(value any) error {
-	what := fmt.Sprintf("a panic with a value of type %T", value)
-	if err, ok := value.(runtime.Error); ok {
-		what = err.Error()
-	}
-	const deepest = 32
-	callers := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // of what has panicked, in which the runtime comes first
-	for {
-		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Errorf("the format's function panicked at %s:%d: %s", filepath.Base(frame.File), frame.Line, what)
-		}
-		if !more {
-			return fmt.Errorf("the format's function panicked: %s", what)
-		}
-	}
 }

@@ -230,7 +230,7 @@ func TestFingerprintsOfTheSameFile(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	const bom = "\xef\xbb\xbf"
-	for _, n := range []int{1, 2, 58, 59, 60, 61, 90} { // about 4 KiB
+	for _, n := range []int{1, 59, 60, 90} { // about 4 KiB
 		now, later := linesOf(2023, n), linesOf(2023, n+30)
 		for name, contents := range map[string][2]string{
 			"grown":           {now, later},

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -79,15 +80,15 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 
 // importRun is one run of an import.
 type importRun struct {
-	source  Source
-	options ImportOptions
-	line    *pipeline
-	encoder *encoder
-	files   *importFiles
-	resumed *savedState // of the run before; nil: this is the first
-	saved   bool        // the first save is done
-	record  openRecord
-	ticker  *progressTicker
+	source      Source
+	options     ImportOptions
+	line        *pipeline
+	encoder     *encoder
+	files       *importFiles
+	resumed     *savedState // of the run before; nil: this is the first
+	saved       bool        // the first save is done
+	record      openRecord
+	endProgress func()
 }
 
 // openImport makes everything ready for a run, and says what the runs before it have done.
@@ -101,17 +102,17 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
 		return nil, before, err
 	}
-	if o.Delivery.Protocol, err = run.resumed.protocol(o.Delivery.Protocol); err != nil {
+	if o.Delivery.Protocol, err = continues(run.resumed, o.Delivery.Protocol); err != nil {
 		return nil, before, errors.Join(err, run.files.close())
 	}
-	run.files.protocol = o.Delivery.Protocol
+	run.files.Protocol = string(o.Delivery.Protocol)
 	state.resumed = run.resumed
 	if state.resumed != nil {
 		t := state.resumed.State.Totals
-		if err := state.limits.judgeBefore(t.Counts()); err != nil {
-			return nil, state.resumed.receipt(), errors.Join(err, run.files.close())
+		if err := state.limits.JudgeBefore(t.Counts()); err != nil {
+			return nil, receiptOf(state.resumed), errors.Join(tooManyRejects(err), run.files.close())
 		}
-		before = state.resumed.receipt()
+		before = receiptOf(state.resumed)
 	}
 	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	_, isMapped := unwrap[mapSource](source)
@@ -125,7 +126,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 		return nil, before, errors.Join(err, run.files.close())
 	}
 	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
-	run.ticker = startProgress(run.line, o.OnProgress)
+	run.endProgress = startProgress(run.line, o.OnProgress)
 	return run, before, nil
 }
 
@@ -187,29 +188,15 @@ func (r *importRun) read(ctx context.Context) error {
 	defer end(nil)
 	defer context.AfterFunc(r.line.sending, func() { end(context.Cause(r.line.sending)) })() //nolint:contextcheck // of another life time
 	ctx = context.WithValue(ctx, sourceNotesKey{}, r.notes(ctx))
-	done := make(chan error, 1)
-	go func() {
-		err := errors.New("the source ended its goroutine")
-		defer func() {
-			if p := recover(); p != nil {
-				r.line.core.logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
-				err = fmt.Errorf("the source panicked: %v", p)
-			}
-			done <- err
-		}()
-		err = r.readAll(ctx)
-	}()
-	select {
-	case err := <-done:
-		return r.readError(ctx, err)
-	case <-ctx.Done():
+	panicked := func(value any) error {
+		r.line.core.logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
+		return fmt.Errorf("the source panicked: %v", value)
 	}
-	select {
-	case err := <-done:
-		return r.readError(ctx, err)
-	case <-time.After(patience):
+	err, ended := watch.Aside(ctx, patience, func() error { return r.readAll(ctx) }, panicked)
+	if !ended {
 		return context.Cause(ctx)
 	}
+	return r.readError(ctx, err)
 }
 
 // readError is why reading ended, or nil at the end of the source.
@@ -245,7 +232,7 @@ func (r *importRun) saveStart(ctx context.Context) error {
 	}
 	r.saved = true
 	state := r.line.ledger.State()
-	save := func() error { return r.files.save(context.WithoutCancel(ctx), state) }
+	save := func() error { return r.files.Save(context.WithoutCancel(ctx), state) }
 	if err := r.line.core.guard(save); err != nil {
 		return &StopError{Reason: StopCheckpoint, Err: err}
 	}
@@ -330,12 +317,10 @@ func (r *importRun) take(ctx context.Context, ev *Event) error {
 // still end, for a moment, so that less is sent again. Files and progress are ended in any case.
 func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, err error) {
 	defer func() { err = errors.Join(err, r.files.close()) }()
-	defer r.ticker.stop()
+	defer r.endProgress()
 	p := r.line
 	if readErr == nil { // otherwise the last record may not be whole
-		p.ledger.End()
-		p.committer.whole.Store(true)
-		p.committer.signal()
+		p.committer.SourceEnded()
 	}
 	if ctx.Err() != nil {
 		p.stop(canceledBy(ctx))
@@ -353,39 +338,12 @@ func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, 
 	return receipt, err
 }
 
-// progressTicker calls OnProgress on a goroutine of its own.
-type progressTicker struct {
-	end   chan struct{}
-	ended chan struct{}
-}
-
 const progressInterval = 500 * time.Millisecond
 
-func startProgress(p *pipeline, f func(Stats)) *progressTicker {
+// startProgress calls OnProgress on a goroutine of its own, until it is ended.
+func startProgress(p *pipeline, f func(Stats)) (end func()) {
 	if f == nil {
-		return nil
+		return func() {}
 	}
-	t := &progressTicker{end: make(chan struct{}), ended: make(chan struct{})}
-	go func() {
-		defer close(t.ended)
-		tick := time.NewTicker(progressInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				p.core.hook(p.sending, true, func() { f(p.snapshot()) })
-			case <-t.end:
-				p.core.hook(p.sending, true, func() { f(p.snapshot()) })
-				return
-			}
-		}
-	}()
-	return t
-}
-
-func (t *progressTicker) stop() {
-	if t != nil {
-		close(t.end)
-		<-t.ended
-	}
+	return watch.Every(progressInterval, func() { p.core.hook(p.sending, true, func() { f(p.snapshot()) }) })
 }

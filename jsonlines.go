@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -122,8 +123,8 @@ func linesError(err error, after Position, resumed *savedState) error {
 	case errors.Is(err, lines.ErrNoPlace):
 		return fmt.Errorf("there is no position %s in these files", after)
 	case errors.Is(err, lines.ErrOtherFile), errors.Is(err, lines.ErrReplaced):
-		return unfitState(fieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
-			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err))
+		return stateFileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
+			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err)))
 	}
 	return err
 }

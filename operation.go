@@ -4,10 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -164,9 +163,9 @@ func (o operation) expand(ids []string) (string, error) {
 	for i, id := range ids {
 		before, after, _ := strings.Cut(rest, "{")
 		name, tail, _ := strings.Cut(after, "}")
-		fits, want := isPathSegment, "letters, digits, '_', '@' or '-'"
+		fits, want := outgoing.IsPathSegment, "letters, digits, '_', '@' or '-'"
 		if o.name == ops.AppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
-			fits, want = isOneSegment, "an id as HistoricalExports returns it"
+			fits, want = outgoing.IsOneSegment, "an id as HistoricalExports returns it"
 		}
 		if !fits(id) || mask.HasKey(id) {
 			return "", &InputError{Op: o.name, Field: name, Value: mask.UnlessKey(id), Want: want}
@@ -177,25 +176,4 @@ func (o operation) expand(ids []string) (string, error) {
 	}
 	b.WriteString(rest)
 	return b.String(), nil
-}
-
-// isOneSegment reports whether s, escaped, stays between two slashes of a path.
-func isOneSegment(s string) bool {
-	return s != "" && s != "." && s != ".." && len(s) <= 200 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
-}
-
-// isPathSegment reports whether s can stand between two slashes of a path without escaping and has
-// no meaning of its own there.
-func isPathSegment(s string) bool {
-	if s == "" || len(s) > 200 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '@', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

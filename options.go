@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Region is one of the two cloud regions. It sets the origins of the API and of capture.
@@ -299,7 +301,7 @@ func (c *config) check() (endpoints, error) {
 	}
 	c.apiPath = "/" + strings.Trim(c.apiPath, "/")
 	for segment := range strings.SplitSeq(c.apiPath[1:], "/") {
-		if !isPathSegment(segment) || mask.HasKey(segment) {
+		if !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
 			c.problem("API path", c.apiPath, `a path such as "/api/projects"`)
 			break
 		}
@@ -341,10 +343,8 @@ type RetryPolicy struct {
 	MaxRetryAfter time.Duration // a longer Retry-After is an error at once; default 60 s
 }
 
-const mostTries = 100
-
 func (p RetryPolicy) withDefaults(c *config) RetryPolicy {
-	if p.MaxTries < 0 || p.MaxTries > mostTries {
+	if p.MaxTries < 0 || p.MaxTries > httptry.MostTries {
 		c.problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
 	}
 	for _, d := range []struct {

@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -18,9 +20,9 @@ import (
 type pipeline struct {
 	core      *core
 	set       deliverySettings
-	rejects   RejectHandler // may be nil
-	protocol  protocol      // nil until decided
-	decided   chan struct{} // closed when the protocol is known
+	rejects   RejectHandler   // may be nil
+	protocol  ingest.Protocol // nil until decided
+	decided   chan struct{}   // closed when the protocol is known
 	stamps    wire.Stamps
 	seed      maphash.Seed
 	encoders  sync.Pool
@@ -31,7 +33,10 @@ type pipeline struct {
 	ledger    *ledger.Ledger[Position, *Reject]
 	budget    *delivery.Budget
 	sender    *delivery.Sender
-	committer *committer
+	committer *commit.Committer[Position, *Reject]
+	saver     stateSaver // nil: nothing is saved
+	id        string
+	source    string
 	meter     meter
 
 	// Each ends before the next one, or with it. The cause says why.
@@ -53,12 +58,19 @@ type pipeline struct {
 	resultErr   error
 }
 
+// stateSaver makes the settled place durable before there is room for more. An import has one.
+type stateSaver interface {
+	Save(ctx context.Context, s ledger.State[Position]) error
+	Decide(ctx context.Context, protocol string) error // before the first event is sent
+	Finish(ctx context.Context, s ledger.State[Position]) error
+}
+
 // importState is what an import adds to a Capture.
 type importState struct {
 	source  string
 	resumed *savedState // of the run before; nil: this is the first
 	saver   stateSaver  // nil: nothing is saved
-	limits  rejectLimits
+	limits  commit.Limits
 }
 
 func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error) {
@@ -71,7 +83,7 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 		return nil, err
 	}
 	p := &pipeline{
-		core: c.core, set: set, rejects: o.Rejects, ledger: books,
+		core: c.core, set: set, rejects: o.Rejects, ledger: books, saver: in.saver, id: o.ID, source: in.source,
 		identity: wire.NewIdentity(o.ID, o.Gate.ContentIDs),
 		budget:   delivery.NewBudget(delivery.Held{Events: set.MaxInFlight, Bytes: set.MaxBytes}),
 		stamps:   newStamps(o.ID), seed: maphash.MakeSeed(),
@@ -85,14 +97,13 @@ func (c *Client) newPipeline(o CaptureOptions, in importState) (*pipeline, error
 	if how := c.core.protocol(set.Protocol); how != nil {
 		p.decide(how)
 	}
-	p.committer = newCommitter(p, o, in)
 	p.sender = delivery.New(p.sending, delivery.Config{
 		Limits: set.limits(), Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
 		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unsure: p.unsure,
 		Tried: p.tried,
 		Wide:  func() { p.ledger.Count(string(WarnWideBatch), 1) },
 	})
-	go p.committer.run()
+	p.committer = commit.Start(p.commits(o.OnSettled, in.limits))
 	return p, nil
 }
 
@@ -108,15 +119,74 @@ func (in importState) ledger() (*ledger.Ledger[Position, *Reject], error) {
 // mostAround is the most bytes around the events of a body.
 const mostAround = 200
 
-func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.around(begun) }
+func (p *pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
 
 func (p *pipeline) newEncoder() delivery.Encoder { return p.bodyEncoder().NewWriter() }
+
+// commits is what is done with events that are settled.
+func (p *pipeline) commits(onSettled func(Position), limits commit.Limits) commit.Config[Position, *Reject] {
+	c := commit.Config[Position, *Reject]{
+		Ledger: p.ledger, Room: p.set.MaxInFlight, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
+		Release: p.budget.Release, HandOver: p.handOver, Why: func(r *Reject) error { return r.Err },
+		Saved: func(place Position, took time.Duration) {
+			p.core.hook(p.sending, p.core.hooks.OnCheckpoint != nil, func() {
+				p.core.hooks.OnCheckpoint(CheckpointInfo{Position: place, Duration: took})
+			})
+		},
+		Settled: func(place Position) { p.core.hook(p.sending, onSettled != nil, func() { onSettled(place) }) },
+		Limits:  limits, TooMany: tooManyRejects, End: p.endOfSource,
+	}
+	if p.saver != nil {
+		c.Save = func(s ledger.State[Position]) error { return p.keep(p.saver.Save, s) }
+	}
+	return c
+}
+
+// handOver gives a reject to the caller's handler.
+func (p *pipeline) handOver(r *Reject) error {
+	if p.rejects == nil {
+		return &StopError{Reason: StopRejected, Status: r.Status, Err: r.Err}
+	}
+	if err := p.core.guard(func() error { return p.rejects.Reject(p.sending, *r) }); err != nil {
+		return &StopError{Reason: StopHandler, Err: err}
+	}
+	return nil
+}
+
+// keep has a state saved.
+func (p *pipeline) keep(save func(context.Context, ledger.State[Position]) error, s ledger.State[Position]) error {
+	if err := p.core.guard(func() error { return save(context.WithoutCancel(p.sending), s) }); err != nil {
+		return &StopError{Reason: StopCheckpoint, Err: err}
+	}
+	return nil
+}
+
+// endOfSource ends an import whose source is committed to its end.
+func (p *pipeline) endOfSource(c ledger.Counts, tooMany error) error {
+	if c.Skipped > 0 && c.Acknowledged+c.Refused() == 0 {
+		p.ledger.Count(string(WarnAllSkipped), 1)
+		p.core.logger.WarnContext(p.sending, "hogapi: every record of the source was skipped", "records", c.Skipped)
+	}
+	if tooMany != nil || p.saver == nil {
+		return tooMany
+	}
+	return p.keep(p.saver.Finish, p.ledger.State())
+}
+
+// receipt is a state of the ledger in the form of a receipt.
+func (p *pipeline) receipt(s ledger.State[Position]) Receipt {
+	r := newReceipt(p.id, p.source, s)
+	if p.isDecided() {
+		r.Protocol = Protocol(p.protocol.Name())
+	}
+	return r
+}
 
 // flush returns when all that was admitted is committed and reported.
 func (p *pipeline) flush(ctx context.Context) error {
 	target := p.ledger.Next()
 	p.sender.Flush(target)
-	return p.committer.await(ctx, target)
+	return p.committer.Await(ctx, target)
 }
 
 // close ends the pipeline. The first call does, and all return what it returns.
@@ -143,12 +213,12 @@ func (p *pipeline) close(ctx context.Context) (Receipt, error) {
 func (p *pipeline) finish() {
 	defer close(p.ended)
 	p.sender.Close()
-	p.committer.close()
+	p.committer.Close()
 	stopped := context.Cause(p.sending)
 	p.stop(ErrClosed)
 	p.abort() // releases the contexts
 	state, open := p.ledger.Conclude()
-	p.result = p.committer.receipt(state)
+	p.result = p.receipt(state)
 	p.result.Pending = int64(len(open))
 	p.result.Read += p.result.Pending
 	p.result.Refused = p.meter.read().Refused
@@ -181,6 +251,6 @@ func (p *pipeline) snapshot() Stats {
 	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
 	s.InFlight, s.Bytes = live.InFlight, p.budget.Held().Bytes
 	s.Permits, s.Throttled, s.FailingSince, s.LastError = state.Permits, state.Throttled, state.Failure.Since, state.Failure.Err
-	s.Position = p.committer.reported()
+	s.Position = p.committer.Reported()
 	return s
 }

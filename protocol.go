@@ -2,14 +2,17 @@ package hogapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
-	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -23,30 +26,11 @@ const (
 	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
 )
 
-// protocol is one way to send events: what a request is made of, and what its answer says of the
-// events.
-type protocol interface {
-	name() Protocol
-	rules() wire.Protocol // for the gate and the form of events
-	operation() operation
-	around(begun time.Time) (prefix, suffix []byte) // of the events in a body
-	header(h http.Header, of *delivery.Request)     // adds what the request needs
-	mostBytes(events int) int64                     // of an answer
-	// success judges a 2xx. With a reason, the import stops.
-	success(r captureAnswer, of *delivery.Request) (delivery.Answer, StopReason)
-	// refusal judges a 400 or 413 of the service. Without a reason, the request is halved.
-	refusal(r captureAnswer) StopReason
-}
+// protocol is the way to send that has a name, or nil.
+func (c *core) protocol(p Protocol) ingest.Protocol { return ingest.Named(string(p), c.sender()) }
 
-func (c *core) protocol(p Protocol) protocol {
-	switch p {
-	case ProtocolV1:
-		return captureV1{c}
-	case ProtocolBatch:
-		return batchEndpoint{c}
-	default:
-		return nil
-	}
+func (c *core) sender() ingest.Sender {
+	return ingest.Sender{Key: c.projectKey, SDK: libraryName + "/" + libraryVersion(), Now: c.now}
 }
 
 // rulesOf are the gate's rules where nobody is asked: a check does not know how events will be sent.
@@ -63,9 +47,9 @@ func (p *pipeline) isDecided() bool {
 }
 
 // decide settles how events are sent.
-func (p *pipeline) decide(how protocol) {
+func (p *pipeline) decide(how ingest.Protocol) {
 	p.protocol = how
-	p.encoders.New = p.encodersBy(how.rules())
+	p.encoders.New = p.encodersBy(how.Rules())
 	close(p.decided)
 }
 
@@ -115,14 +99,14 @@ func (p *pipeline) encoder(ctx context.Context, wait bool) (*encoder, error) {
 // two protocols.
 func (p *pipeline) negotiate() {
 	request := &delivery.Request{ID: uuid.New(), Begun: time.Now()}
-	var how protocol
+	var how ingest.Protocol
 	err := p.sender.Ask(func(try int) (a delivery.Answer) {
 		request.Try = try
 		a, how = p.ask(request)
 		return a
 	})
-	if err == nil && p.committer.saver != nil {
-		keep := func() error { return p.committer.saver.decide(context.WithoutCancel(p.sending), how.name()) }
+	if err == nil && p.saver != nil {
+		keep := func() error { return p.saver.Decide(context.WithoutCancel(p.sending), how.Name()) }
 		if failed := p.core.guard(keep); failed != nil {
 			err = &StopError{Reason: StopCheckpoint, Err: failed}
 		}
@@ -134,42 +118,85 @@ func (p *pipeline) negotiate() {
 	p.decide(how)
 }
 
-// ask sends a request without events to capture v1, which refuses it with words of its own. A server
-// without that endpoint knows no such path.
-func (p *pipeline) ask(request *delivery.Request) (delivery.Answer, protocol) {
-	v1 := captureV1{p.core}
-	prefix, suffix := v1.around(request.Begun)
+// ask asks by a request without events: see [ingest.Offer].
+func (p *pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Protocol) {
+	v1 := p.core.protocol(ProtocolV1)
+	prefix, suffix := v1.Around(request.Begun)
 	body := string(prefix) + string(suffix)
 	header := http.Header{}
-	v1.header(header, request)
+	v1.Header(header, request)
 	start := time.Now()
-	r := p.core.capturePost(p.posting, protocolOperation, textBody(body), header, v1.mostBytes(0))
+	r := p.core.capturePost(p.posting, protocolOperation, textBody(body), header, v1.MostBytes(0))
 	a := p.judge(r, v1, request, time.Since(start))
-	settled := delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}
-	switch {
-	case r.Err != nil, a.Verdict == delivery.Wait, r.Status == http.StatusUnauthorized:
+	if r.Err != nil || a.Verdict == delivery.Wait || r.Status == http.StatusUnauthorized {
 		return a, nil
-	case r.Status == http.StatusBadRequest && capturev1.ParseError(r.Body).IsEmptyBatch():
-		return settled, v1
-	case r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed:
+	}
+	how, isClear := ingest.Offer(r, p.core.sender())
+	if !isClear {
 		p.ledger.Count(string(WarnProtocol), 1)
 		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"
 		p.core.logger.WarnContext(p.sending, text, "status", r.Status)
 	}
-	return settled, batchEndpoint{p.core}
+	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
 }
 
 // judge is an answer in the terms of delivery.
-func (p *pipeline) judge(r captureAnswer, how protocol, of *delivery.Request, took time.Duration) delivery.Answer {
+func (p *pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
 	answered := p.answered.Load()
 	if r.Status != 0 {
 		p.answered.Store(true)
 	}
-	a := r.judge(how, of, answered)
+	a, reason := ingest.Judge(r, how, of, answered)
+	if reason != "" {
+		a.Stop = &StopError{Reason: StopReason(reason), Status: r.Status, Err: a.Err}
+	}
 	a.Unreached = a.Unsent && !answered
 	a.Duration = took
 	if r.Err == nil {
 		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.core.now())
 	}
 	return a
+}
+
+// Encoder compresses the bodies of requests.
+type Encoder interface {
+	Encoding() string      // the Content-Encoding, such as "gzip"
+	NewWriter() BodyWriter // is used for one body after another, by one goroutine
+}
+
+// BodyWriter compresses one body after another: each begins with Reset and ends with Close.
+type BodyWriter interface {
+	io.WriteCloser
+	Reset(to io.Writer)
+}
+
+// Gzip compresses with gzip, which every server takes.
+func Gzip() Encoder { return gzipEncoder{} }
+
+type gzipEncoder struct{}
+
+const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
+
+// Encoding implements Encoder.
+func (gzipEncoder) Encoding() string { return "gzip" }
+
+// NewWriter implements Encoder.
+func (gzipEncoder) NewWriter() BodyWriter {
+	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	return w
+}
+
+// Zstd compresses with Zstandard, which capture v1 takes: smaller bodies for about the same time.
+func Zstd() Encoder { return zstdEncoder{} }
+
+type zstdEncoder struct{}
+
+// Encoding implements Encoder.
+func (zstdEncoder) Encoding() string { return "zstd" }
+
+// NewWriter implements Encoder.
+func (zstdEncoder) NewWriter() BodyWriter {
+	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
+	return w
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -179,6 +181,8 @@ type Query struct {
 	Values map[string]any // by the names of the placeholders
 }
 
+func queryOf(q hogql.Query) Query { return Query{HogQL: q.Text, Values: q.Values} }
+
 // MarshalJSON is the query as the service takes it.
 func (q Query) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
@@ -199,22 +203,6 @@ func (q Query) String() string {
 	return strings.NewReplacer(pairs...).Replace(q.HogQL)
 }
 
-// What all queries ask for: the events of one import, in a window of whole days of UTC.
-const (
-	queryEvents = "\nFROM events\nWHERE properties.$import_job_id = {job_id}" + queryWindow
-	queryWindow = " AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
-	countDays   = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
-		queryEvents + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
-	countTotal = "SELECT count() AS copies, uniqExact(uuid) AS uuids,\n" +
-		"  min(toTimeZone(timestamp, 'UTC')) AS first_time, max(toTimeZone(timestamp, 'UTC')) AS last_time" + queryEvents
-	listUUIDs = "SELECT toString(uuid) AS uuid_text" + queryEvents +
-		"\n  AND event = {one_event} AND toString(uuid) > {after_id}\nGROUP BY uuid_text ORDER BY uuid_text LIMIT 10000"
-)
-
-func (r Receipt) query(hogQL string, from, until time.Time) Query {
-	return Query{hogQL, map[string]any{"job_id": r.ID, "start_at": from.Format(time.RFC3339), "end_at": until.Format(time.RFC3339)}}
-}
-
 // TotalQuery counts the events of this import that the project shows. Its one row is copies, uuids,
 // first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until
 // the service has merged what was sent twice. The window is a day wider on both sides than the events.
@@ -228,7 +216,7 @@ func (r Receipt) TotalQuery() Query {
 		return Query{}
 	}
 	from, until := r.days()
-	return r.query(countTotal, from.AddDate(0, 0, -1), until.AddDate(0, 0, 1))
+	return queryOf(hogql.CountTotal(r.ID, arrival.Window{From: from.AddDate(0, 0, -1), Until: until.AddDate(0, 0, 1)}))
 }
 
 // CountQueries count the events of this import by day and name, a query for each month of UTC that has
@@ -251,7 +239,7 @@ func (r Receipt) CountQueries() []Query {
 	for from := first; from.Before(until); {
 		next := time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 		if all || months[from.Format("2006-01")] {
-			list = append(list, r.query(countDays, from, earlier(next, until)))
+			list = append(list, queryOf(hogql.CountDays(r.ID, arrival.Window{From: from, Until: earlier(next, until)})))
 		}
 		from = next
 	}
@@ -272,9 +260,7 @@ func (r Receipt) UUIDQuery(row DayCount, after string) Query {
 	} else if month, err := time.Parse("2006-01", row.Day); err == nil {
 		from, until = month, month.AddDate(0, 1, 0)
 	}
-	q := r.query(listUUIDs, from, until)
-	q.Values["one_event"], q.Values["after_id"] = row.Event, after
-	return q
+	return queryOf(hogql.ListUUIDs(r.ID, row.Event, after, arrival.Window{From: from, Until: until}))
 }
 
 // days are the first day of the acknowledged events, and the one after the last.

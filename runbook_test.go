@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/statefile"
 )
 
 // The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes what the errors say.
@@ -38,8 +41,8 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"other"}`,
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
-		_, err := readState([]byte(raw), "one", "target", "file")
-		var refusal *InputError
+		_, err := resume.Read[Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
+		var refusal *statefile.UnfitError
 		require.ErrorAs(t, err, &refusal)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}

@@ -1,14 +1,10 @@
 package hogapi
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -37,7 +34,7 @@ func textBody(text string) upload {
 
 // capturePost makes one request to the capture origin. What is sent again, and when, is for the
 // lanes to say.
-func (c *core) capturePost(ctx context.Context, op operation, body upload, header http.Header, mostBytes int64) captureAnswer {
+func (c *core) capturePost(ctx context.Context, op operation, body upload, header http.Header, mostBytes int64) httptry.Answer {
 	target := *c.capture
 	target.Path += op.path
 	timeout := c.timeouts.Capture
@@ -51,11 +48,11 @@ func (c *core) capturePost(ctx context.Context, op operation, body upload, heade
 	if body.encoding != "" {
 		header.Set("Content-Encoding", body.encoding)
 	}
-	return captureAnswer(httptry.Once(ctx, c.clients.Capture(), httptry.Request{
+	return httptry.Once(ctx, c.clients.Capture(), httptry.Request{
 		Plan:   httptry.Plan{Timeout: timeout, MostBytes: mostBytes, Mark: info.in},
 		Method: op.method, URL: &target, Header: header,
 		Open: body.open, Size: body.size, Keys: []string{c.projectKey()},
-	}))
+	})
 }
 
 // post makes one try of a batch.
@@ -66,14 +63,14 @@ func (p *pipeline) post(request *delivery.Request) delivery.Answer {
 		body.encoding = p.bodyEncoder().Encoding()
 	}
 	header := http.Header{}
-	how.header(header, request)
-	r := p.core.capturePost(p.posting, how.operation(), body, header, how.mostBytes(request.Len()))
+	how.Header(header, request)
+	r := p.core.capturePost(p.posting, captureOperation(how), body, header, how.MostBytes(request.Len()))
 	return p.judge(r, how, request, time.Since(start))
 }
 
 // bodyEncoder compresses the bodies. The endpoint /batch/ knows gzip only.
 func (p *pipeline) bodyEncoder() Encoder {
-	if p.protocol.name() == ProtocolBatch || p.set.Encoder == nil {
+	if p.protocol.Name() == ingest.NameBatch || p.set.Encoder == nil {
 		return Gzip()
 	}
 	return p.set.Encoder
@@ -93,7 +90,7 @@ func (p *pipeline) settled(seqs []uint64) {
 	p.refusedOnly.Store(0)
 	p.ledger.Acknowledge(seqs, p.core.now())
 	p.meter.change(func(s *Stats) { s.LastProgress = time.Now() })
-	p.committer.signal()
+	p.committer.Signal()
 }
 
 // remark is given the service's own word about an event that it has accepted.
@@ -108,7 +105,7 @@ func shortWord(word string) string {
 
 // line is a sent event as a line of a file.
 func (p *pipeline) line(event []byte) []byte {
-	if p.protocol.name() == ProtocolV1 {
+	if p.protocol.Name() == ingest.NameV1 {
 		return wire.Lower(event)
 	}
 	return slices.Clone(event)
@@ -134,7 +131,7 @@ func (p *pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	}
 	held, reject := p.rejectOf(reason, event, a)
 	p.ledger.Refuse(seq, string(reason), held, reject)
-	p.committer.signal()
+	p.committer.Signal()
 	return nil
 }
 
@@ -146,7 +143,7 @@ func (p *pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
 	}
 	held, reject := p.rejectOf(ReasonUnconfirmed, event, a)
 	p.ledger.Unconfirm(seq, held, reject)
-	p.committer.signal()
+	p.committer.Signal()
 	return nil
 }
 
@@ -172,7 +169,7 @@ func (p *pipeline) tried(t delivery.Try) {
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	info := p.protocol.operation().info(t.Number)
+	info := captureOperation(p.protocol).info(t.Number)
 	p.core.logBatch(p.sending, info, t)
 	p.core.hook(p.sending, p.core.hooks.OnBatch != nil, func() {
 		p.core.hooks.OnBatch(BatchInfo{
@@ -196,7 +193,21 @@ const preflightTime = 20 * time.Second
 // mostFlags is the most bytes of the preflight's answer.
 const mostFlags = 64 << 10
 
-var preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", "", ReplaySafe}
+// The operations of imports have another origin than the management calls, no prefix, and the project
+// API key.
+var (
+	batchOperation = operation{ops.Capture, http.MethodPost, ingest.BatchPath, "", ReplayIdempotent}
+	// protocolOperation asks whether the server has capture v1.
+	protocolOperation = operation{ops.Protocol, http.MethodPost, capturev1.Path, "", ReplaySafe}
+
+	preflightOperation = operation{ops.Preflight, http.MethodPost, "/flags/", "", ReplaySafe}
+)
+
+func captureOperation(how ingest.Protocol) operation {
+	o := batchOperation
+	o.path = how.Path()
+	return o
+}
 
 // preflight asks an endpoint that knows the project keys whether ours is one of them: the capture
 // endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
@@ -213,11 +224,11 @@ func (p *pipeline) preflight() {
 	}
 	switch {
 	case r.Err == nil && r.Status == http.StatusUnauthorized:
-		p.stop(&StopError{Reason: StopWrongKey, Status: r.Status, Err: r.words()})
+		p.stop(&StopError{Reason: StopWrongKey, Status: r.Status, Err: ingest.Words(r)})
 	case r.Err == nil && httptry.IsSuccess(r.Status):
 	case p.sending.Err() == nil:
-		if reason := unreachable(r.Err); reason != "" {
-			p.stop(&StopError{Reason: reason, Err: r.Err})
+		if reason := ingest.Unreachable(r.Err); reason != "" {
+			p.stop(&StopError{Reason: StopReason(reason), Err: r.Err})
 			return
 		}
 		if r.Err != nil {
@@ -236,124 +247,4 @@ func canceledBy(ctx context.Context) error {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
 	}
 	return &StopError{Reason: StopCanceled, Err: cause}
-}
-
-var errAnswerCut = errors.New("the end of the answer is missing")
-
-// longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
-const longestRefusal = 4 << 10
-
-// captureAnswer is the outcome of one request to the capture origin.
-type captureAnswer httptry.Answer
-
-// judge is the whole policy for capture answers; it does no I/O. answered says whether the host has
-// answered before: until then, what no repetition can fix stops at once.
-func (r captureAnswer) judge(how protocol, of *delivery.Request, answered bool) delivery.Answer {
-	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
-	stop := func(reason StopReason) delivery.Answer {
-		a.Verdict = delivery.Stop
-		a.Stop = &StopError{Reason: reason, Status: r.Status, Err: a.Err}
-		return a
-	}
-	if r.Err != nil {
-		reason := unreachable(r.Err)
-		switch {
-		case errors.Is(r.Err, httptry.ErrForeignOrigin), errors.Is(r.Err, httptry.ErrTooBig):
-			return stop(StopNotService)
-		case reason != "" && !answered:
-			return stop(reason)
-		}
-		return a // waits
-	}
-	if httptry.IsSuccess(r.Status) {
-		said, reason := how.success(r, of)
-		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
-		if reason != "" {
-			a.Err = cmp.Or(a.Err, r.words())
-			return stop(reason)
-		}
-		return a
-	}
-	a.Err = r.words()
-	switch {
-	case r.Status >= 300 && r.Status < 400:
-		return stop(StopRedirect)
-	case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge:
-		if r.isForeign() {
-			if r.Status == http.StatusRequestEntityTooLarge {
-				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
-			}
-			return stop(StopNotService)
-		}
-		if reason := how.refusal(r); reason != "" {
-			return stop(reason)
-		}
-		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
-		return a
-	case r.Status == http.StatusTooManyRequests && capturev1.ParseError(r.Body).IsQuota():
-		return stop(StopQuota)
-	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
-		return a // waits
-	}
-	switch r.Status {
-	case http.StatusUnauthorized:
-		return stop(StopUnauthorized)
-	case http.StatusPaymentRequired:
-		return stop(StopQuota)
-	case http.StatusForbidden:
-		return stop(StopForbidden)
-	case http.StatusNotFound:
-		if how.name() == ProtocolV1 {
-			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
-				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
-		}
-		return stop(StopNotFound)
-	}
-	return stop(StopRefused)
-}
-
-// isForeign reports a refusal that the service cannot have written.
-func (r captureAnswer) isForeign() bool {
-	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
-}
-
-// unreachable is the reason for an error that shows a wrong URL or a wrong set-up, or "".
-func unreachable(err error) StopReason {
-	var (
-		badRecord tls.RecordHeaderError
-		alert     tls.AlertError
-		lostName  *net.DNSError
-	)
-	switch {
-	case err == nil, errors.As(err, &lostName):
-		return ""
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &badRecord):
-		return StopWrongScheme
-	case httptry.IsPermanent(err):
-		return StopCertificate
-	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return StopTLS
-	}
-	return ""
-}
-
-// words is an answer as an error: the status, and the beginning of its text without keys. Of
-// JSON only the service's own explanation is shown: the rest may repeat the events.
-func (r captureAnswer) words() error {
-	const most = 200
-	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
-	switch said, tagged := httptry.ParseErrorBody(contentType, text), capturev1.ParseError(text); {
-	case len(text) == 0:
-		return fmt.Errorf("the server answered %d without a text", r.Status)
-	case httptry.IsPage(contentType, text):
-		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
-	case tagged.Tag != "":
-		text = []byte(strings.TrimSuffix(tagged.Tag+": "+tagged.Description, ": "))
-	case said.Detail != "":
-		text = []byte(said.Detail)
-	case text[0] == '{' || text[0] == '[':
-		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(text))
-	}
-	said := mask.Keys(string(text))
-	return fmt.Errorf("the server answered %d: %s", r.Status, mask.Clean(said[:min(len(said), most)]))
 }

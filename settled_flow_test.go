@@ -318,7 +318,7 @@ func TestPaceIsKeptAfterAnOutage(t *testing.T) {
 		server := hogapitest.New()
 		time.AfterFunc(5*time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(time.Minute, func() { server.SetDown(false) })
-		_, err := server.Client(t).Import(t.Context(), numbered(40_000), &hogapi.ImportOptions{ID: "outage"})
+		_, err := server.Client(t).Import(t.Context(), numbered(15_000), &hogapi.ImportOptions{ID: "outage"})
 		require.NoError(t, err)
 		requirePace(t, server)
 	})

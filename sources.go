@@ -7,6 +7,8 @@ import (
 	"iter"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/pages"
 )
 
 // Source gives the events of an import in a fixed order, oldest first.
@@ -180,11 +182,11 @@ func (s pagedSource) Name() string { return s.name }
 
 func (s pagedSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var seen circle
+		var seen pages.Circle[Position]
 		for at := after; ; {
 			page, upTo, err := s.page(ctx, at)
 			isLast := len(page) == 0 && (upTo.IsZero() || upTo == at)
-			if err == nil && !isLast && seen.isClosedBy(upTo) {
+			if err == nil && !isLast && seen.IsClosedBy(upTo) {
 				err = fmt.Errorf("the pages go in circles: one ended at %s before", placeName(upTo))
 			}
 			if err != nil {
@@ -205,25 +207,6 @@ func (s pagedSource) Events(ctx context.Context, after Position) iter.Seq2[Event
 			at = upTo
 		}
 	}
-}
-
-// circle notices a walk that comes to a place again, sooner or later and in little memory: it remembers
-// one place, and another one each time that the walk has become twice as long.
-type circle struct {
-	place    Position
-	steps    int
-	nextMark int
-}
-
-func (c *circle) isClosedBy(p Position) bool {
-	if c.steps > 0 && p == c.place {
-		return true
-	}
-	if c.steps == c.nextMark {
-		c.place, c.nextMark = p, 2*c.steps+1
-	}
-	c.steps++
-	return false
 }
 
 // page reads one page and checks that the import can rely on it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
@@ -84,19 +85,9 @@ func (e *StopError) Error() string {
 }
 
 // bare is an error for use inside another one of this package, which has the prefix already.
-func bare(err error) error {
-	if strings.HasPrefix(err.Error(), prefix) {
-		return bareError{err}
-	}
-	return err
-}
+func bare(err error) error { return errtext.Bare(err) }
 
 const prefix = "hogapi: "
-
-type bareError struct{ err error }
-
-func (e bareError) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
-func (e bareError) Unwrap() error { return e.err }
 
 var stopHints = map[StopReason]string{
 	StopUnauthorized:   "check the project API key (phc_…) and run again",

@@ -2,47 +2,23 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"hash/maphash"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/verify"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
-
-// ArrivalState says what counting the events of an import in the project has shown.
-type ArrivalState string
-
-// The states, from the best to the worst. A whole import has the worst of its cells.
-const (
-	// ArrivalComplete: all events that were sent are there.
-	ArrivalComplete ArrivalState = "complete"
-	// ArrivalCompleteUnsure: as many events are there as were acknowledged, or more, but fewer than were
-	// sent: unconfirmed ones are not there, or have taken the place of others. It is no success. With
-	// Source and Rejects those that are not there are missing once they can no longer arrive.
-	ArrivalCompleteUnsure ArrivalState = "complete, with unsure"
-	// ArrivalInProgress: fewer are there, and they may still arrive. Hours are normal.
-	ArrivalInProgress ArrivalState = "still arriving"
-	// ArrivalUnknown: counting cannot tell, and the reason says why.
-	ArrivalUnknown ArrivalState = "cannot tell"
-	// ArrivalMoved: events are there under another day or name.
-	ArrivalMoved ArrivalState = "moved"
-	// ArrivalTooMany: there are more than were sent: the ID was used twice, or the receipt is of an
-	// older checkpoint.
-	ArrivalTooMany ArrivalState = "too many"
-	// ArrivalMissing: fewer are there, and no more have come in three looks over an hour or more, and
-	// since [VerifyOptions.Patience].
-	ArrivalMissing ArrivalState = "missing"
-)
-
-var arrivalStates = []ArrivalState{
-	arrival.Complete: ArrivalComplete, arrival.CompleteUnsure: ArrivalCompleteUnsure, arrival.Arriving: ArrivalInProgress,
-	arrival.Unknown: ArrivalUnknown, arrival.Moved: ArrivalMoved, arrival.TooMany: ArrivalTooMany, arrival.Missing: ArrivalMissing,
-}
 
 // VerifyOptions set up a comparison of a receipt with the project.
 type VerifyOptions struct {
@@ -100,58 +76,6 @@ func (p VerifyProgress) String() string {
 	return text
 }
 
-// Verification is what the project shows of an import. As JSON it can be kept and read again.
-type Verification struct {
-	ID           string       `json:"id"` // of the import
-	State        ArrivalState `json:"state"`
-	CheckedAt    time.Time    `json:"checked_at"`
-	Looks        int          `json:"looks"`        // over all runs with one Dir
-	Acknowledged int64        `json:"acknowledged"` // by the receipt
-	Unsure       int64        `json:"unsure"`       // by the receipt
-	Seen         int64        `json:"seen"`         // different events of the import's days and names
-	Copies       int64        `json:"copies"`       // rows: the service merges those of one event later
-
-	MissingEvents int64 `json:"missing_events"` // without a Source: as many as the counts lack
-	MovedEvents   int64 `json:"moved_events"`   // under another day or name; without a Source: all that are not in the receipt's
-	ForeignEvents int64 `json:"foreign_events"` // with the import's ID, and not in the Source; without: as many as there are too many
-
-	Cells   []ArrivalCell `json:"cells"`             // by day and name, as the receipt has them
-	Outside []ArrivalCell `json:"outside,omitempty"` // days and names that the receipt does not have
-
-	MissingIDs []uuid.UUID `json:"missing_ids,omitempty"` // the first 1,000,000, sorted; they need the Source
-	MovedIDs   []uuid.UUID `json:"moved_ids,omitempty"`   // the first 100,000
-	ForeignIDs []uuid.UUID `json:"foreign_ids,omitempty"` // the first 100,000
-
-	Unfinished  bool               `json:"unfinished,omitempty"`  // the receipt is of an import that did not reach its end
-	Uncountable []string           `json:"uncountable,omitempty"` // names in the import whose events the service keeps elsewhere
-	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, that can explain what is missing
-	Notes       []string           `json:"notes,omitempty"`       // what could not be found out, and why
-	Gate        GateOptions        `json:"gate"`                  // of the import
-	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
-}
-
-// ArrivalCell compares the events of one name in one period.
-type ArrivalCell struct {
-	Day          string       `json:"day"` // as [DayCount]; days before 1970 are months
-	Event        string       `json:"event"`
-	Acknowledged int64        `json:"acknowledged"`
-	Unsure       int64        `json:"unsure,omitempty"`
-	Seen         int64        `json:"seen"` // different uuids
-	Copies       int64        `json:"copies"`
-	Missing      int64        `json:"missing,omitempty"`
-	Moved        int64        `json:"moved,omitempty"`   // to another cell, or from one
-	Foreign      int64        `json:"foreign,omitempty"` // not in the source
-	Doubled      int64        `json:"doubled,omitempty"` // events of the source that share the uuid of another one
-	State        ArrivalState `json:"state"`
-	Reason       string       `json:"reason,omitempty"`
-}
-
-// Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are
-// there, and nothing else. It is what a program should exit with 0 for.
-func (v *Verification) Complete() bool {
-	return v != nil && v.State == ArrivalComplete && !v.Unfinished
-}
-
 // Verify counts the events of an import in the project and compares them with the receipt, by day of UTC
 // and name. An acknowledgement says that the service has queued an event; only this says that it is
 // there. Historical events show after minutes to hours. It asks one query at a time: one for each month,
@@ -186,15 +110,42 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 	if err := options.check(receipt); err != nil {
 		return nil, err
 	}
-	v, err := newVerifier(c, receipt, options)
-	if err != nil {
-		return nil, err
+	found, err := verify.Verify(ctx, c.verifyConfig(ctx, receipt, options))
+	if unfit, ok := errors.AsType[*verify.FolderError](err); ok {
+		err = &InputError{Op: ops.Verify, Field: "VerifyOptions.Dir", Value: unfit.Value, Want: unfit.Want}
 	}
-	result, err := v.run(ctx)
-	if closeErr := v.close(); err == nil {
-		err = closeErr
+	if found == nil {
+		return nil, stateFileError(err)
 	}
-	return result, err
+	v := options.verification(receipt, found, c.core.now())
+	if v.MissingEvents > 0 || v.MovedEvents > 0 {
+		c.addWarnings(ctx, v)
+	}
+	return v, err
+}
+
+func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) verify.Config {
+	config := verify.Config{
+		Import: verify.Import{
+			ID: r.ID, Digest: r.Digest, Rows: make([]arrival.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
+			LastAcknowledged: r.LastAcknowledged, Read: r.Read, IsOpen: r.Pending > 0, Hidden: r.Warnings[WarnOwnJobID],
+		},
+		Project: &hogql.Import{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
+		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
+		Progress: func(p verify.Progress) {
+			c.core.hook(ctx, o.OnProgress != nil, func() {
+				o.OnProgress(VerifyProgress{p.Look, p.Step, p.Done, p.Total, r.Acknowledged, p.Seen, p.NextLook})
+			})
+		},
+	}
+	for i, d := range r.Days {
+		config.Rows[i] = arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unsure: d.Unsure}
+	}
+	if o.Source != nil {
+		config.Source = func(ctx context.Context) iter.Seq2[verify.Event, error] { return o.sent(ctx, r) }
+		config.SourceID = fmt.Sprintf("%q %+v %q", o.Source.Name(), o.Gate, o.Rejects)
+	}
+	return config
 }
 
 const defaultPatience = 24 * time.Hour
@@ -244,15 +195,60 @@ func (o VerifyOptions) check(r Receipt) error {
 	return o.Gate.check(ops.Verify)
 }
 
-// UnmarshalJSON reads what json.Marshal has written.
-func (v *Verification) UnmarshalJSON(b []byte) error {
-	type plain Verification
-	*v = Verification{}
-	if err := json.Unmarshal(b, (*plain)(v)); err != nil {
-		return err
+// sent gives the events that an import with this receipt has settled, as they were sent.
+func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
+	return func(yield func(verify.Event, error) bool) {
+		events := newRehearsal(r.ID, o.Gate, r.Protocol, maphash.MakeSeed())
+		events.encoder.trust(o.Source)
+		for ev, err := range sourceEvents(ctx, o.Source, r.Last) {
+			if err != nil {
+				yield(verify.Event{}, err)
+				return
+			}
+			var is verify.Event
+			if out, sent, _ := events.next(&ev); sent {
+				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
+			}
+			if !yield(is, nil) {
+				return
+			}
+		}
 	}
-	if !slices.Contains(arrivalStates, v.State) {
-		return &InputError{Op: ops.Verify, Field: "state", Value: string(v.State), Want: "the JSON of a Verification of this release"}
+}
+
+// sourceEvents gives the events of a source that an import with this receipt has settled.
+func sourceEvents(ctx context.Context, source Source, last Position) iter.Seq2[Event, error] {
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
+	return func(yield func(Event, error) bool) {
+		isLast := false
+		for ev, err := range source.Events(ctx, Position{}) {
+			if ctx.Err() != nil {
+				yield(Event{}, context.Cause(ctx))
+				return
+			}
+			if isLast && ev.Position != last {
+				return // the rest came after the import
+			}
+			isLast = !last.IsZero() && ev.Position == last
+			if !yield(ev, err) || err != nil {
+				return
+			}
+		}
 	}
-	return nil
+}
+
+// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
+func checkReadable(field, want, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+		var f *os.File
+		if f, err = os.Open(path); err == nil { //nolint:gosec // the caller names it
+			_, err = f.Read(make([]byte, 1))
+			_ = f.Close()
+		}
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -238,6 +239,39 @@ func TestVerifyDoubledUUIDs(t *testing.T) {
 	assert.NotContains(t, v.String(), "missing")
 	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
 	assert.True(t, v.Complete(), "%v", v)
+}
+
+// Equal uuids are not waited for: where as many copies are there as were sent, the first look settles it, as does Wait.
+func TestVerifyDoubledUUIDsAtOnce(t *testing.T) {
+	t.Parallel()
+	source := altered(numbered(10), func(ev *hogapi.Event) { ev.UUID = numberedUUID(int(ev.Position.Offset+1) / 2) })
+	for _, wait := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.HoldEvents()
+			receipt := importInto(t, client, source)
+			server.ReleaseEvents(9)
+			options := &hogapi.VerifyOptions{Source: source, Wait: wait}
+			if !wait {
+				v, err := client.Verify(t.Context(), receipt, options)
+				require.NoError(t, err)
+				assert.Equal(t, hogapi.ArrivalInProgress, v.State, "%v", v)
+			}
+			begin := time.Now()
+			time.AfterFunc(90*time.Second, func() { server.ReleaseEvents(-1) })
+			if !wait {
+				time.Sleep(90 * time.Second)
+				synctest.Wait()
+			}
+			v, err := client.Verify(t.Context(), receipt, options)
+			require.NoError(t, err)
+			assert.True(t, v.Complete(), "%v", v)
+			assert.EqualValues(t, 5, v.Cells[0].Doubled)
+			assert.Contains(t, v.String(), "stored once: 5")
+			assert.Less(t, time.Since(begin), time.Hour)
+		})
+	}
 }
 
 // From an import to its end and back: previewed, requested once, approved and gone.

@@ -1,13 +1,8 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -103,55 +98,4 @@ func TestVerifyReadsWhatWasImported(t *testing.T) {
 		n++
 	}
 	assert.Equal(t, 31, n)
-}
-
-// A reject file of several imports says which events of this one were not taken.
-func TestVerifyReadsRejects(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rejects.jsonl")
-	lines := []string{
-		fmt.Sprintf(`{"uuid":%q,"$reject":{"reason":"answer_400","import":"mine"}}`, marchID(1)),
-		fmt.Sprintf(`{"uuid":%q,"$reject":{"reason":"unconfirmed","import":"mine"}}`, marchID(2)),
-		fmt.Sprintf(`{"uuid":%q,"$reject":{"reason":"answer_400","import":"another"}}`, marchID(3)),
-		fmt.Sprintf(`{"uuid":%q,"event":"corrected by hand"}`, marchID(4)),
-		`{"$reject":{"reason":"bad_record","raw":"x"}}`, `torn {`, ``,
-		fmt.Sprintf("\x00\x00"+`{"uuid":%q,"$reject":{"reason":"too_young"}}`, marchID(5)),
-	}
-	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
-	r, err := readRejects(t.Context(), []string{path}, "mine")
-	require.NoError(t, err)
-	assert.Equal(t, []uuid.UUID{marchID(1), marchID(4), marchID(5)}, r.refused)
-	assert.Equal(t, []uuid.UUID{marchID(2)}, r.unsure)
-	_, err = readRejects(t.Context(), []string{path + ".no"}, "mine")
-	require.ErrorIs(t, err, ErrInvalid)
-	assert.NotContains(t, err.Error(), filepath.Dir(path), "no path of this machine")
-}
-
-// FuzzQueryAnswer: what is taken as an answer is one JSON object with one list of results, each of which was read.
-func FuzzQueryAnswer(f *testing.F) {
-	for _, seed := range []string{
-		`{"results":[["1999-03-01","e",2,1]],"is_cached":false,"error":null}`, `{"results":[]}`, `{"results":[[]]}`, `{"results":null}`, `[]`, `{`,
-		`{"results":[],"results":[]}`, `{"results":[]}{}`, `{"results":[["1999-03-01T00:00:00Z","\ud800",1,1]]}`, `{"is_cached":true,"results":[]}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var answer hogRows[countRow]
-		if answer.decodeRows(t.Context(), body) != nil {
-			return
-		}
-		var plain map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(body, &plain))
-		var rows [][]any
-		require.NoError(t, json.Unmarshal(plain["results"], &rows))
-		require.Len(t, answer.rows, len(rows))
-		for i, row := range answer.rows {
-			require.Len(t, rows[i], 4)
-			require.Equal(t, rows[i][1], row.event)
-			require.GreaterOrEqual(t, row.Copies, row.Seen)
-			require.Positive(t, row.Seen)
-		}
-		if cached, ok := plain["is_cached"]; ok {
-			require.Equal(t, bytes.Equal(cached, []byte("true")), answer.isCached)
-		}
-	})
 }

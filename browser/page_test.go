@@ -20,19 +20,22 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
+// chromiumPath is where the browser is.
+func chromiumPath(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no chromium here (Debian: apt-get install chromium)")
+	return ""
+}
+
 // chromium runs the browser without a window and returns what it prints.
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
-	var program string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("no chromium here (Debian: apt-get install chromium)")
-	}
+	program := chromiumPath(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=" + t.TempDir()}, args...)

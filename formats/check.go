@@ -105,7 +105,7 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	if err != nil || o.Client == nil || r.Good == 0 {
 		return r, err
 	}
-	r.Held, err = held(ctx, o.Client, r)
+	r.Held, err = Held(ctx, o.Client, r.CheckReport)
 	r.CutFrom = r.Cut()
 	return r, err
 }
@@ -125,8 +125,13 @@ func hours(events int64, rate int) float64 {
 const countDays = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +
 	"WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\nGROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
-// held asks the project for its events of the days of the files.
-func held(ctx context.Context, client *hogapi.Client, r CheckReport) ([]HeldDay, error) {
+// Held counts what a project already has in the days of a report, as [Check] does with a client: for the
+// report of a source that is not one of files, or after the files were read. It needs a personal key with
+// the scope query:read. A report without good events has no days.
+func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]HeldDay, error) {
+	if r.Good == 0 {
+		return nil, nil
+	}
 	const day = 24 * time.Hour
 	files := map[string]int64{}
 	for _, row := range r.Days {

@@ -85,3 +85,33 @@ func ExampleCheck() {
 	// uuids: map[content:1 id:2] double: 1
 	// kept: map[plan:3]
 }
+
+// A source that is not one of files is checked by hogapi.Check, and the project is asked afterwards.
+func ExampleHeld() {
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, at := context.Background(), time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{Event: "live", DistinctID: "ann", Time: at})
+	rows := func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+		if !after.IsZero() {
+			return nil, after, nil
+		}
+		place := hogapi.Position{Offset: 1}
+		return []hogapi.Event{{Name: "order placed", DistinctID: "ann", Timestamp: at, Position: place}}, place, nil
+	}
+	report, err := hogapi.Check(ctx, hogapi.PagedSource("orders", rows), &hogapi.ImportOptions{ID: "orders"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	days, err := formats.Held(ctx, client, report)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, day := range days {
+		fmt.Printf("%s: the project has %d, the table has %d\n", day.Day, day.Project, day.Files)
+	}
+	// Output: 2024-05-01: the project has 1, the table has 1
+}

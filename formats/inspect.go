@@ -2,11 +2,13 @@ package formats
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -15,13 +17,13 @@ import (
 type inspector struct {
 	mu     sync.Mutex
 	result CheckReport
-	names  map[string]bool    // of the examples
-	ids    map[uuid.UUID]bool // that the vendor gave records
-	test   RecordTest         // may be nil
+	names  map[string]bool // of the examples
+	ids    estimate.Marks  // that the vendor gave records
+	test   RecordTest      // may be nil
 }
 
 func newInspector(test RecordTest) *inspector {
-	i := &inspector{names: map[string]bool{}, ids: map[uuid.UUID]bool{}, test: test}
+	i := &inspector{names: map[string]bool{}, ids: estimate.Marks{Most: mostIDs}, test: test}
 	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}, Kept: map[string]int64{}}
 	return i
 }
@@ -64,14 +66,15 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 
 // seeID notes the id that the vendor gave a record.
 func (i *inspector) seeID(id uuid.UUID) {
-	switch {
-	case id == uuid.Nil:
-	case i.ids[id]:
+	if id == uuid.Nil {
+		return
+	}
+	const mix = 0x9E3779B97F4A7C15 // so that what differs in one half does not cancel what differs in the other
+	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), 0); {
+	case known:
 		i.result.DoubleIDs++
-	case len(i.ids) >= mostIDs:
+	case !kept:
 		i.result.DoublesPart = true
-	default:
-		i.ids[id] = true
 	}
 }
 

@@ -26,7 +26,7 @@ var hogFunctions = map[string]hogFunction{
 }
 
 // hogColumns are the columns of events that the fake has, in addition to those of its properties.
-var hogColumns = []string{"uuid", "event", "timestamp", "distinct_id"}
+var hogColumns = []string{"uuid", "event", "timestamp", "distinct_id", "properties"}
 
 // arity is that of the function in an era.
 func (f hogFunction) arity(name string, e Era) (least, most int) {

@@ -192,6 +192,8 @@ func (g hogGroup) column(name string) any {
 		return g.table.texts[r.who]
 	case "timestamp":
 		return r.at.In(g.zone)
+	case "properties": // JSON as text
+		return cmp.Or(string(r.properties), "{}")
 	case "properties." + importID:
 		if job := g.table.texts[r.key.job]; job != "" {
 			return job

@@ -51,6 +51,9 @@ func TestQueriesInOtherForms(t *testing.T) {
 	} {
 		assert.JSONEq(t, want, w.rows(query, values), query)
 	}
+	var row [][]string
+	require.NoError(t, json.Unmarshal([]byte(w.rows("SELECT properties"+where+" AND distinct_id = 'user-0'", values)), &row))
+	assert.Contains(t, row[0][0], `"$import_job_id":"job"`, "properties are JSON as text")
 	assert.Equal(t, []any{"u", "the copies"}, w.asked("SELECT uniqExact(uuid) u, count() `the copies` FROM events", nil)["columns"])
 }
 

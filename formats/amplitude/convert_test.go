@@ -15,7 +15,7 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.Golden(t, amplitude.Format(nil), "testdata/export.jsonl")
+	formattest.Golden(t, amplitude.Format(nil), "export.jsonl", "export.golden.json")
 }
 
 // With all options on, everything that a row has is in its events.
@@ -23,7 +23,7 @@ func TestGoldenWithAll(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, amplitude.Format(&amplitude.Options{
 		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
-	}), "testdata/all.jsonl")
+	}), "all.jsonl", "all.golden.json")
 }
 
 // convert makes the events of a record.

@@ -3,6 +3,7 @@ package amplitude_test
 import (
 	"testing"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
@@ -14,8 +15,12 @@ func FuzzConvert(f *testing.F) {
 	plain, full := amplitude.Format(nil), amplitude.Format(&amplitude.Options{
 		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
 	})
+	lines := formattest.Lines(f, "testdata/export.jsonl")
 	f.Fuzz(func(t *testing.T, record []byte) {
-		formattest.RequirePure(t, plain, record)
-		formattest.RequirePure(t, full, record)
+		formattest.RequireStable(t, full, lines[0], record, lines[1])
+		for _, format := range []hogapi.Format{plain, full} {
+			formattest.Pure(t, format, record)
+			formattest.RequireComplete(t, format, record)
+		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, ga4.Format(nil), "rows.jsonl", "rows.golden.json")
-	formattest.GoldenRecords(t, ga4.Format(&ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
+	formattest.Golden(t, ga4.Format(nil), "rows.jsonl", "rows.golden.json")
+	formattest.Golden(t, ga4.Format(&ga4.Options{Personless: true, PersonProperties: formats.PersonSet, Skip: []string{"user_engagement"}}), "rows.jsonl", "rows-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
@@ -48,7 +48,11 @@ func TestForms(t *testing.T) {
 func FuzzConvert(f *testing.F) {
 	formattest.Seeds(f)
 	format := ga4.Format(&ga4.Options{Personless: true})
-	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
+	lines := formattest.Lines(f, "testdata/rows.jsonl")
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.Pure(t, format, record)
+		formattest.RequireStable(t, format, lines[0], record, lines[1])
+	})
 }
 
 func BenchmarkConvert(b *testing.B) {

@@ -78,7 +78,9 @@ func FuzzConvert(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	format := generic.Format(&generic.Options{Columns: map[string]string{"b": "$set.b", "c": "$set_once.c"}, Numbers: []string{"a"}})
+	first, last := []byte(`{"event":"e","distinct_id":"first"}`), []byte(`{"event":"e","distinct_id":"last"}`)
 	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.RequireStable(t, format, first, record, last)
 		events, err := format.Convert(record)
 		again, errAgain := format.Convert(record)
 		require.Equal(t, events, again)

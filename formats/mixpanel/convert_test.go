@@ -15,7 +15,7 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.Golden(t, mixpanel.Format(nil), "testdata/export.jsonl")
+	formattest.Golden(t, mixpanel.Format(nil), "export.jsonl", "export.golden.json")
 }
 
 // convert makes the one event of a record.

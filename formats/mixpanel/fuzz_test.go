@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
@@ -19,9 +20,13 @@ func FuzzConvert(f *testing.F) {
 	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
 		Zone: zone, DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
 	})
+	lines := formattest.Lines(f, "testdata/export.jsonl")
 	f.Fuzz(func(t *testing.T, record []byte) {
-		formattest.RequirePure(t, plain, record)
-		formattest.RequirePure(t, full, record)
+		formattest.RequireStable(t, full, lines[0], record, lines[1])
+		for _, format := range []hogapi.Format{plain, full} {
+			formattest.Pure(t, format, record)
+			formattest.RequireComplete(t, format, record)
+		}
 		new(mixpanel.ZoneTest).Add(record)
 	})
 }

@@ -12,8 +12,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
-	formattest.GoldenRecords(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
+	formattest.Golden(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
+	formattest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
 }
 
 func TestOptions(t *testing.T) {
@@ -25,7 +25,11 @@ func TestOptions(t *testing.T) {
 func FuzzConvert(f *testing.F) {
 	formattest.Seeds(f)
 	format := posthogexport.Format(nil)
-	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
+	lines := formattest.Lines(f, "testdata/export.jsonl")
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.Pure(t, format, record)
+		formattest.RequireStable(t, format, lines[0], record, lines[1])
+	})
 }
 
 func BenchmarkConvert(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	formattest.GoldenRecords(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
-	formattest.GoldenRecords(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
+	formattest.Golden(t, segment.Format(nil), "calls.jsonl", "calls.golden.json")
+	formattest.Golden(t, segment.Format(&segment.Options{GroupType: "company", PersonProperties: formats.PersonSet}), "calls.jsonl", "calls-options.golden.json")
 }
 
 func TestOptions(t *testing.T) {
@@ -29,7 +29,11 @@ func TestOptions(t *testing.T) {
 func FuzzConvert(f *testing.F) {
 	formattest.Seeds(f)
 	format := segment.Format(&segment.Options{GroupType: "company"})
-	f.Fuzz(func(t *testing.T, record []byte) { formattest.Pure(t, format, record) })
+	lines := formattest.Lines(f, "testdata/calls.jsonl")
+	f.Fuzz(func(t *testing.T, record []byte) {
+		formattest.Pure(t, format, record)
+		formattest.RequireStable(t, format, lines[0], record, lines[1])
+	})
 }
 
 func BenchmarkConvert(b *testing.B) {

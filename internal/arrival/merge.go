@@ -7,6 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// CompareIDs orders uuids as their texts are.
+func CompareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
 // Found is what comparing the uuids of a cell has found. Of Absent and Foreign it has the first ones.
 type Found struct {
 	Listed  int64       `json:"listed"`  // uuids that the service shows

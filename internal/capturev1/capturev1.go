@@ -115,7 +115,7 @@ func fate(value []byte) delivery.Fate {
 	})
 	switch {
 	case err != nil || said.Result == "":
-		return delivery.Fate{Outcome: delivery.Unsure, Reason: "a result without a word"}
+		return delivery.Fate{Outcome: delivery.Unsure, Reason: "a result that says nothing"}
 	case said.Result == "ok":
 		return delivery.Fate{Outcome: delivery.Accepted, Reason: said.Details}
 	case said.Result == "warning":

@@ -1,6 +1,6 @@
-// Package coverage is the interval arithmetic of backfills: which runs count for a backfill or a
-// retry, which part of its range they cover, and where the days of an export begin. It knows times
-// and ids; it makes no calls.
+// Package coverage follows backfills: which runs count for a backfill or a retry, which part of its range
+// they cover, whether it is over, and where the days of an export begin. It knows times and ids; it
+// makes no calls.
 package coverage
 
 import (

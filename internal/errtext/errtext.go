@@ -2,9 +2,36 @@
 package errtext
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 )
+
+// Bare is an error without the prefix of the module, to stand in another one.
+func Bare(err error) error {
+	if strings.HasPrefix(err.Error(), prefix) {
+		return bare{err}
+	}
+	return err
+}
+
+type bare struct{ err error }
+
+func (e bare) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
+func (e bare) Unwrap() error { return e.err }
+
+// Pathless is an error of a file without its path.
+func Pathless(err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		return of.Err
+	}
+	if of, ok := errors.AsType[*os.LinkError](err); ok {
+		return of.Err
+	}
+	return err
+}
 
 const prefix = "hogapi: "
 

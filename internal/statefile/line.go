@@ -42,6 +42,9 @@ type Note struct {
 	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
 }
 
+// Unconfirmed is the reason of an event that was sent, and of which no answer says what became of it.
+const Unconfirmed = "unconfirmed"
+
 // encode makes the line without its newline. Texts that others wrote are cleaned.
 func (l Line) encode(enc *jsonb.Encoder) ([]byte, error) {
 	note := l.Note

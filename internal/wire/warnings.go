@@ -17,7 +17,8 @@ import (
 // event in flight.
 type Warnings uint32
 
-// The warnings. Backwards alone is not found here, but when an event joins its batch.
+// The warnings. Backwards alone is not found here, but when an event joins its batch; OwnJobID marks an
+// event that is not found by its import.
 const (
 	suspectID Warnings = 1 << iota
 	groupIdentify
@@ -36,7 +37,7 @@ const (
 	uuidTime
 	sessionType
 	sessionID
-	ownJobID
+	OwnJobID
 	unset
 	setIgnored
 	longID
@@ -125,7 +126,7 @@ func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	}
 	ours := e.stamps.importJob
 	if len(s.importJob) > 0 && len(ours) > 0 && !bytes.HasSuffix(ours, append([]byte{':'}, s.importJob...)) {
-		w |= ownJobID
+		w |= OwnJobID
 	}
 	if len(s.lib) > 0 && e.gate.rules.Protocol == ProtocolUnknown {
 		w |= ownLib

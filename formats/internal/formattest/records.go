@@ -67,9 +67,9 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	return r
 }
 
-// GoldenRecords compares what a format makes of the lines of a fixture with a golden file, which is written
+// Golden compares what a format makes of the lines of a fixture with a golden file, which is written
 // with the flag -update.
-func GoldenRecords(t *testing.T, format hogapi.Format, fixture, golden string) {
+func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
 	require.NoError(t, err)

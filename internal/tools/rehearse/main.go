@@ -1,6 +1,6 @@
 // Command rehearse plays a release on this machine: it packs the work tree as module versions into a file-system module
-// proxy and shows that a program outside can `go get`, build and run it. With -nested it does the same for the nested
-// modules that hold an importable package.
+// proxy and shows that a program outside can `go get`, build and run it, and that its commands can be installed. With -nested
+// it does the same for the nested modules that hold an importable package or a command.
 package main
 
 import (
@@ -23,7 +23,7 @@ const (
 )
 
 func main() {
-	nested := flag.Bool("nested", false, "also the nested modules with an importable package")
+	nested := flag.Bool("nested", false, "also the nested modules with an importable package or a command")
 	flag.Parse()
 	if err := rehearse(".", *nested); err != nil {
 		fmt.Fprintln(os.Stderr, "rehearse:", err)
@@ -46,20 +46,19 @@ func rehearse(root string, nested bool) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range modules {
-		importable, err := m.importable(root)
+	released, err := releasedOf(root, modules, nested)
+	if err != nil {
+		return err
+	}
+	for _, r := range released { // all first: one may need another
+		size, err := publish(o.proxy, root, r.module, files, modules)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", r.path(), err)
 		}
-		if m.dir != "." && (!nested || len(importable) == 0) {
-			continue
-		}
-		size, err := publish(o.proxy, root, m, files, modules)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.path(), err)
-		}
-		fmt.Printf("%s@%s packed, %d KiB\n", m.path(), version, size/1024)
-		if err := o.use(m, importable); err != nil {
+		fmt.Printf("%s@%s packed, %d KiB\n", r.path(), version, size/1024)
+	}
+	for _, r := range released {
+		if err := o.use(r); err != nil {
 			return err
 		}
 	}
@@ -76,18 +75,53 @@ func (m module) path() string {
 	return rootModule + "/" + m.dir
 }
 
-// importable lists the packages of the module that other modules can import.
-func (m module) importable(root string) ([]string, error) {
-	cmd := exec.Command("go", "list", "-f", `{{if ne .Name "main"}}{{if .GoFiles}}{{.ImportPath}}{{end}}{{end}}`, "./...")
+// release is a module with what others use of it.
+type release struct {
+	module
+
+	packages, commands []string // import paths
+}
+
+// releasedOf chooses the modules of a release: the root and, where they are asked for, the nested ones that others can use.
+func releasedOf(root string, modules []module, nested bool) (released []release, err error) {
+	for _, m := range modules {
+		if m.dir != "." && (!nested || slices.Contains(own, filepath.Base(m.dir))) {
+			continue
+		}
+		r, err := m.release(root)
+		if err != nil {
+			return nil, err
+		}
+		if m.dir == "." || len(r.packages)+len(r.commands) > 0 {
+			released = append(released, r)
+		}
+	}
+	return released, nil
+}
+
+// own are the names of modules that hold tests, measurements or programs to copy: nobody imports them.
+var own = []string{"benchmarks", "browser", "conformance", "examples", "faults", "peer", "proof", "recipes"}
+
+// release lists the packages of the module that other modules can import, and its commands: programs in a folder cmd.
+func (m module) release(root string) (release, error) {
+	r := release{module: m}
+	cmd := exec.Command("go", "list", "-f", `{{if .GoFiles}}{{.Name}} {{.ImportPath}}{{end}}`, "./...")
 	cmd.Dir = filepath.Join(root, m.dir)
 	out, err := output(cmd)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	paths := strings.Fields(out)
-	return slices.DeleteFunc(paths, func(p string) bool {
-		return strings.Contains(p+"/", "/internal/")
-	}), nil
+	for line := range strings.Lines(out) {
+		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case path == "" || strings.Contains(path+"/", "/internal/"):
+		case name != "main":
+			r.packages = append(r.packages, path)
+		case strings.Contains(path, "/cmd/"):
+			r.commands = append(r.commands, path)
+		}
+	}
+	return r, nil
 }
 
 func modulesOf(files []string) []module {

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
 
 // outside is a module of somebody else, who reads our modules from the proxy folder and all others from the usual places.
 type outside struct {
-	dir, proxy string
-	env        []string
-	imports    []string
+	dir, proxy, bin string
+	env             []string
+	imports         []string
 }
 
 func newOutside(dir string) (*outside, error) {
-	o := &outside{dir: filepath.Join(dir, "outside"), proxy: filepath.Join(dir, "proxy")}
+	o := &outside{dir: filepath.Join(dir, "outside"), proxy: filepath.Join(dir, "proxy"), bin: filepath.Join(dir, "bin")}
 	for _, d := range []string{o.dir, o.proxy} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, err
@@ -31,17 +32,32 @@ func newOutside(dir string) (*outside, error) {
 	// its own, since a version in the real one would never be read again.
 	proxies := []string{"file://" + filepath.ToSlash(o.proxy), "file://" + filepath.ToSlash(cache) + "/cache/download", usual}
 	o.env = append(os.Environ(),
-		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off",
+		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off", "GOBIN="+o.bin,
 		"GOFLAGS=-mod=mod -modcacherw", "GONOSUMDB="+rootModule+","+rootModule+"/*", "GOPRIVATE=", "GONOPROXY=")
 	return o, os.WriteFile(filepath.Join(o.dir, "go.mod"), []byte("module example.test/outside\n\ngo 1.26.0\n"), 0o644)
 }
 
-// use gets a module and builds every package of it that can be imported.
-func (o *outside) use(m module, importable []string) error {
-	if len(importable) == 0 {
-		return fmt.Errorf("%s has no package to import", m.path())
+// use gets a module, builds every package of it that can be imported, and installs and starts its commands.
+func (o *outside) use(r release) error {
+	if len(r.packages) > 0 {
+		if err := o.build(r); err != nil {
+			return err
+		}
 	}
-	o.imports = append(o.imports, importable...)
+	for _, command := range r.commands {
+		if _, err := o.run("go", "install", command+"@"+version); err != nil {
+			return err
+		}
+		if _, err := o.run(filepath.Join(o.bin, path.Base(command)), "--help"); err != nil {
+			return err
+		}
+		fmt.Printf("go install %s@%s: installed, prints its help\n", command, version)
+	}
+	return nil
+}
+
+func (o *outside) build(r release) error {
+	o.imports = append(o.imports, r.packages...)
 	var program strings.Builder
 	program.WriteString("package main\n\nimport (\n")
 	for _, p := range o.imports {
@@ -51,12 +67,12 @@ func (o *outside) use(m module, importable []string) error {
 	if err := os.WriteFile(filepath.Join(o.dir, "main.go"), []byte(program.String()), 0o644); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"get", m.path() + "@" + version}, {"mod", "tidy"}, {"build", "-o", os.DevNull, "."}} {
+	for _, args := range [][]string{{"get", r.path() + "@" + version}, {"mod", "tidy"}, {"build", "-o", os.DevNull, "."}} {
 		if _, err := o.run("go", args...); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("go get %s@%s: builds %s\n", m.path(), version, strings.Join(importable, " "))
+	fmt.Printf("go get %s@%s: builds %s\n", r.path(), version, strings.Join(r.packages, " "))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -38,7 +39,10 @@ func publish(proxy, root string, m module, files []string, modules []module) (in
 	return len(archive), nil
 }
 
-// releasedMod is the go.mod as a release has it: a nested module asks for the root's released version and replaces nothing.
+// ours are the modules of this project that a go.mod requires or replaces.
+var ours = regexp.MustCompile(`(?m)^\s*(?:require |replace )?(` + regexp.QuoteMeta(rootModule) + `(?:/\S*)?) `)
+
+// releasedMod is the go.mod as a release has it: a nested module asks for released versions of ours and replaces nothing.
 func releasedMod(root string, m module) ([]byte, error) {
 	mod, err := os.ReadFile(filepath.Join(root, m.dir, "go.mod"))
 	if err != nil || m.dir == "." {
@@ -55,7 +59,12 @@ func releasedMod(root string, m module) ([]byte, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	if _, err := output(exec.Command("go", "mod", "edit", "-dropreplace="+rootModule, "-require="+rootModule+"@"+version, file.Name())); err != nil {
+	args := []string{"mod", "edit"}
+	for _, found := range ours.FindAllStringSubmatch(string(mod), -1) {
+		path := found[1]
+		args = append(args, "-dropreplace="+path, "-require="+path+"@"+version)
+	}
+	if _, err := output(exec.Command("go", append(args, file.Name())...)); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file.Name())

@@ -42,8 +42,8 @@ const (
 
 var webAddress = regexp.MustCompile(`https?://[^\s)]+`)
 
-// english checks the words and the line length of what users read: documents, examples, and the doc
-// comments of exported names.
+// english checks the words and the line length of what users read: documents, examples, the doc comments
+// of exported names, and the texts of errors.
 func english(file string, text []byte) []string {
 	c := check{file: file}
 	switch path.Ext(file) {
@@ -114,16 +114,21 @@ func (c *check) words(n int, line string) {
 	}
 }
 
-// code checks an example as a whole, and elsewhere the doc comments of exported names.
+// code checks an example as a whole, the doc comments of exported names, and everywhere the texts of
+// errors.
 func (c *check) code(text string) {
-	example := strings.HasPrefix(c.file, "examples/")
-	if !example && !isPublic(c.file) {
+	if strings.HasSuffix(c.file, "_test.go") {
 		return
 	}
+	example := strings.HasPrefix(c.file, "examples/")
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, c.file, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return // the compiler says so
+	}
+	c.texts(files, tree)
+	if !example && !isPublic(c.file) {
+		return
 	}
 	comments := documented(tree)
 	if example {
@@ -143,6 +148,55 @@ func (c *check) code(text string) {
 			c.words(files.Position(comment.Pos()).Line, comment.Text)
 		}
 	}
+}
+
+// wordy are the fields of the types that refuse something, which users read.
+var wordy = map[string]bool{"Want": true, "Reason": true, "reason": true, "Alternative": true}
+
+// texts checks what errors say: the texts in calls of functions whose names have to do with errors and
+// notes, and in the fields of refusals.
+func (c *check) texts(files *token.FileSet, tree *ast.File) {
+	literals := func(in ast.Node) {
+		ast.Inspect(in, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				c.words(files.Position(text.Pos()).Line, text.Value[1:len(text.Value)-1])
+			}
+			return true
+		})
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if errorMaker.MatchString(nameOf(n.Fun)) {
+				for _, arg := range n.Args {
+					literals(arg)
+				}
+				return false
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && wordy[key.Name] {
+				literals(n.Value)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// errorMaker is what functions are called that make errors of their arguments.
+var errorMaker = regexp.MustCompile(`^(errors\.New|(fmt|errtext)\.Errorf|bad|problem|note|refuse|stop|unfit|[Uu]nfit.*|.*[Ee]rror)$`)
+
+func nameOf(fun ast.Expr) string {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if of, ok := f.X.(*ast.Ident); ok && (of.Name == "errors" || of.Name == "fmt" || of.Name == "errtext") {
+			return of.Name + "." + f.Sel.Name
+		}
+		return f.Sel.Name
+	}
+	return ""
 }
 
 // isPublic reports whether a file can be a part of a package for users.

@@ -1,0 +1,285 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// reports are the pages that hogimport writes, by name: of a check that finds what there is to find, one that finds
+// nothing, an import that is complete, and one that lacks events.
+func reports(t *testing.T) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "hogimport")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "cmd", "hogimport")
+	built, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	server := hogapitest.New()
+	t.Cleanup(server.Close)
+	run := func(code int, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = dir
+		cmd.Env = []string{
+			"POSTHOG_HOST=" + server.URL(), "POSTHOG_PROJECT_ID=" + hogapitest.DefaultProject,
+			"POSTHOG_PERSONAL_API_KEY=" + hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY=" + hogapitest.DefaultProjectKey,
+		}
+		out, _ := cmd.CombinedOutput()
+		require.Equal(t, code, cmd.ProcessState.ExitCode(), "%v: %s", args, out)
+	}
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	pacific, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	write("bad.jsonl", export(3000, pacific, true))
+	write("good.jsonl", export(1500, time.UTC, false))
+	for i := range 900 {
+		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
+			UUID: [16]byte{1, byte(i), byte(i >> 8)}, Event: "live", DistinctID: "x", Time: time.Date(2024, 5, 1, 2*i, 0, 0, 0, time.UTC),
+		})
+	}
+	run(3, "check", "bad.jsonl", "--format", "mixpanel", "--report", "check-bad.html")
+	run(0, "check", "good.jsonl", "--format", "mixpanel", "--until", "2024-04-01", "--report", "check-good.html")
+	run(0, "run", "good.jsonl", "--format", "mixpanel", "--yes", "--rate", "none", "--import-id", "good")
+	run(0, "verify", "--report", "verify-complete.html")
+	server.Project(hogapitest.DefaultProject).LoseEvents("good", 23)
+	for range 2 {
+		past(t, filepath.Join(dir, "hogimport-state", "good"))
+		run(7, "verify", "--report", "verify-arriving.html")
+	}
+	past(t, filepath.Join(dir, "hogimport-state", "good"))
+	run(6, "verify", "--report", "verify-missing.html")
+	pages := map[string]string{}
+	for _, name := range []string{"check-bad", "check-good", "verify-complete", "verify-arriving", "verify-missing"} {
+		pages[name] = filepath.Join(dir, name+".html")
+	}
+	return pages
+}
+
+// export is an export of Mixpanel in the time of a zone, with all that a check can find if it is a bad one.
+func export(n int, zone *time.Location, isBad bool) string {
+	var b strings.Builder
+	names := []string{
+		"$mp_web_page_view", "$mp_web_page_view", "$mp_web_page_view", "Search", "Search", "Sign up", "Add to cart", "Order placed", "Invite sent",
+		"Plan upgraded", "Setting changed", "Checkout started",
+	}
+	if isBad {
+		names = append(names, `<img src=x onerror="document.title='hacked'">`, "</style><script>document.title='hacked'</script>", "a name without a blank "+strings.Repeat("supercalifragilistic", 6), "\u202egnp.exe")
+	}
+	begin := time.Date(2022, 11, 3, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		at := begin.Add(time.Duration(i) * (650 * 24 * time.Hour / time.Duration(n)))
+		if at.Year() == 2023 && at.Month() == time.July && isBad {
+			continue
+		}
+		_, ahead := at.In(zone).Zone()
+		stamp, id, insert := fmt.Sprintf(`"time":%d,`, at.Unix()+int64(ahead)), fmt.Sprintf("user-%d", i%211), fmt.Sprintf("%08x", i)
+		if isBad {
+			switch i % 50 {
+			case 7:
+				stamp = ""
+			case 8:
+				stamp = `"time":99999999999999,`
+			case 9:
+				id = "null"
+			case 10, 11:
+				insert = "the same"
+			case 12:
+				id = "$device:" + id
+			}
+		}
+		fmt.Fprintf(&b, `{"event":%q,"properties":{%s"distinct_id":%q,"$insert_id":%q,"$browser":"Chrome","$current_url":"https://shop.example/p/%d",`+
+			`"mp_processing_time_ms":%d,"plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
+			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, i%90)
+	}
+	return strings.ReplaceAll(b.String(), `\u202e`, "\u202e")
+}
+
+var momentInJSON = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]+"`)
+
+// past lets a day pass for an import and its verification.
+func past(t *testing.T, folder string) {
+	t.Helper()
+	for path, only := range map[string]*regexp.Regexp{
+		"receipt.json": regexp.MustCompile(`"last_acknowledged": *"[^"]+"`), filepath.Join("verify", "verify.json"): momentInJSON,
+	} {
+		path = filepath.Join(folder, path)
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		raw = only.ReplaceAllFunc(raw, func(m []byte) []byte {
+			return momentInJSON.ReplaceAllFunc(m, func(text []byte) []byte {
+				at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(text))
+				require.NoError(t, err)
+				return []byte(at.Add(-24 * time.Hour).Format(`"` + time.RFC3339Nano + `"`))
+			})
+		})
+		require.NoError(t, os.WriteFile(path, raw, 0o600))
+	}
+}
+
+// view is a way to look at a page.
+type view struct {
+	name          string
+	width, height int64
+	scheme, media string
+}
+
+var views = []view{
+	{"light", 1280, 900, "light", "screen"}, {"dark", 1280, 900, "dark", "screen"},
+	{"phone", 390, 844, "light", "screen"}, {"phone-dark", 390, 844, "dark", "screen"}, {"narrow", 320, 640, "light", "screen"},
+	{"print", 794, 1123, "dark", "print"},
+}
+
+// The pages of hogimport in a browser: nothing is loaded, nothing is wrong, nothing is wider than the screen.
+// With HOGAPI_SCREENSHOTS=DIR the screenshots are kept.
+func TestTheReportsInABrowser(t *testing.T) {
+	program := chromiumPath(t)
+	pages := reports(t)
+	keep := os.Getenv("HOGAPI_SCREENSHOTS")
+	if keep == "" {
+		keep = t.TempDir()
+	}
+	allocator, end := chromedp.NewExecAllocator(
+		t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)...)
+	defer end()
+	browser, stop := chromedp.NewContext(allocator)
+	defer stop()
+	require.NoError(t, chromedp.Do(browser))
+	for name, path := range pages {
+		backgrounds := map[string]string{}
+		for _, v := range views {
+			t.Run(name+"/"+v.name, func(t *testing.T) {
+				shot := look(browser, t, "file://"+path, v)
+				backgrounds[v.name] = shot.background
+				require.NoError(t, os.WriteFile(filepath.Join(keep, name+"-"+v.name+".png"), shot.picture, 0o600))
+				if shot.pdf != nil {
+					require.NoError(t, os.WriteFile(filepath.Join(keep, name+".pdf"), shot.pdf, 0o600))
+				}
+			})
+		}
+		assert.Len(t, map[string]bool{backgrounds["light"]: true, backgrounds["dark"]: true, backgrounds["print"]: true}, 3,
+			"light, dark and paper have colors of their own, so the page's style is in use: %v", backgrounds)
+	}
+}
+
+// shot is what a page looks like.
+type shot struct {
+	picture, pdf []byte
+	background   string
+}
+
+// look opens a page in a tab of its own, and demands that all is well.
+func look(browser context.Context, t *testing.T, url string, v view) (s shot) {
+	t.Helper()
+	tab, closeTab := chromedp.NewContext(browser)
+	defer closeTab()
+	require.NoError(t, chromedp.Do(tab))
+	tab, cancel := context.WithTimeout(tab, time.Minute)
+	defer cancel()
+	requests, lines := chromedp.Events(tab, network.RequestWillBeSent), chromedp.Console(tab)
+	do := func(steps ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		require.NoError(t, chromedp.Do(tab, steps...))
+	}
+	do(
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+				Width: v.width, Height: v.height, DeviceScaleFactor: 1, Mobile: v.width < 500,
+			})
+			return err
+		}),
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Media: v.media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.scheme}},
+			})
+			return err
+		}),
+		chromedp.Navigate(url),
+	)
+	title := run(tab, t, chromedp.Title())
+	assert.NotContains(t, title, "hacked")
+	assert.Contains(t, title, "hogimport")
+	assert.Empty(t, run(tab, t, chromedp.Evaluate[[]string](tooWide)), "wider than the screen")
+	colors := run(tab, t, chromedp.Evaluate[[]string](`['.card', 'h1'].map(s => getComputedStyle(document.querySelector(s)))
+		.flatMap(s => [s.backgroundColor, s.color])`))
+	if v.media == "print" {
+		assert.Equal(t, []string{"rgb(255, 255, 255)", "rgb(26, 29, 35)"}, []string{colors[0], colors[1]}, "paper is white, whatever the screen is")
+		assert.Equal(t, "rgb(26, 29, 35)", colors[3])
+	}
+	s.background = run(tab, t, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+	s.picture = run(tab, t, chromedp.FullScreenshot(100))
+	picture, err := png.Decode(bytes.NewReader(s.picture))
+	require.NoError(t, err)
+	assert.EqualValues(t, v.width, picture.Bounds().Dx(), "no wider than the screen")
+	if v.media == "print" {
+		s.pdf = run(tab, t, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPrintBackground()))
+		sheets := len(regexp.MustCompile(`/Type /Page\b[^s]`).FindAll(s.pdf, -1))
+		assert.Positive(t, sheets)
+		assert.Less(t, sheets, 16)
+	}
+
+	// What was said and asked for so far ends with these marks.
+	const mark = "the end of the test"
+	do(chromedp.Evaluate[chromedp.Void](`console.log("` + mark + `")`))
+	for line, err := range lines {
+		require.NoError(t, err)
+		if line.Text == mark {
+			break
+		}
+		assert.Fail(t, "a line in the console", "%s", line)
+	}
+	do(chromedp.Navigate(url + "?end"))
+	for request, err := range requests {
+		require.NoError(t, err)
+		if strings.HasSuffix(request.Request.URL, "?end") {
+			break
+		}
+		assert.Equal(t, url, request.Request.URL, "the page itself is all that is loaded")
+	}
+	if v.name == "light" {
+		assert.Equal(t, "img-src", run(tab, t, chromedp.Evaluate[string](loadImage, chromedp.EvalAwaitPromise)), "the page's policy refuses what it has not itself")
+	}
+	return s
+}
+
+func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T {
+	t.Helper()
+	result, err := chromedp.Run(tab, action)
+	require.NoError(t, err)
+	return result
+}
+
+// loadImage tries to load something.
+const loadImage = `new Promise(done => {
+	document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
+	const image = new Image(); image.onload = () => done('loaded'); image.onerror = () => setTimeout(() => done('tried'), 1000);
+	image.src = 'http://127.0.0.1:1/x.png'; document.body.append(image);
+})`
+
+// tooWide lists what is outside of the screen on its right or left.
+const tooWide = `[...document.querySelectorAll('body *')].filter(e => {
+	const r = e.getBoundingClientRect(), style = getComputedStyle(e);
+	return r.width > 0 && style.visibility !== 'hidden' && (r.right > innerWidth + 1 || r.left < -1);
+}).map(e => e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + e.textContent.slice(0, 40))
+	.concat(document.documentElement.scrollWidth > innerWidth ? ['the page: ' + document.documentElement.scrollWidth] : [])
+	.slice(0, 5)`

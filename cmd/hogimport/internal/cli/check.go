@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// check is the command that reads all and sends nothing.
+type check struct {
+	*app
+
+	in      input
+	project project
+	limits  runFlags // of these: --rate and --max-rejects
+	report  string
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	c := &check{app: a, limits: runFlags{protocol: "auto", maxOutage: time.Minute}}
+	cmd := &cobra.Command{
+		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
+		Long: `check reads all files and sends nothing. It says what an import would send, what
+it would reject and why, and what to look at first: the time zone, duplicates,
+events that the project already has. --report writes it as one HTML page, with
+a chart of the events by month and name.
+
+No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
+POSTHOG_PROJECT_ID it also asks which of these days the project has events of.
+
+Exit codes: 0 an import may run, 2 wrong usage, 3 too much would be rejected,
+1 a file cannot be read.`,
+		Example: `  hogimport check export/*.jsonl.gz --format mixpanel --report report.html
+  hogimport check events.csv --format csv --map time=created --map event=action`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			c.in.Files = files
+			return c.run(cmd.Context())
+		},
+	}
+	c.in.bind(cmd)
+	c.in.bindUntil(cmd)
+	c.project.bindPersonal(cmd)
+	f := cmd.Flags()
+	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit")
+	f.StringVar(&c.limits.rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
+	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
+	return cmd
+}
+
+func (c *check) run(ctx context.Context) error {
+	if err := c.in.check(); err != nil { //nolint:contextcheck // advice reads one record
+		return err
+	}
+	paths, err := c.in.paths()
+	if err != nil {
+		return err
+	}
+	c.limits.input = c.in
+	options, err := c.limits.options("check")
+	if err != nil {
+		return err
+	}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version()}
+	checked := c.read(ctx, &p, &options, paths)
+	if checked != nil && !isTooMuch(checked) {
+		return checkFault(checked)
+	}
+	if checked != nil {
+		p.Problem = c.tooMany(&p)
+	}
+	c.askProject(ctx, &p)
+	p.Next = c.next(&p, checked != nil || p.Report.Good == 0)
+	if err := c.write(&p); err != nil {
+		return err
+	}
+	if checked != nil {
+		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked} //nolint:contextcheck // advice reads one record
+	}
+	if r := p.Report; r.Good == 0 {
+		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are skipped",
+			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
+	}
+	return nil
+}
+
+// read reads all files.
+func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportOptions, paths []string) error {
+	zone, err := time.LoadLocation(c.in.Zone)
+	if err != nil {
+		return err
+	}
+	format, err := c.in.format()
+	if err != nil {
+		return err
+	}
+	if c.env("GOMEMLIMIT") == "" {
+		const enough = 44 << 20 // with the program itself 64 MiB
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(enough))
+	}
+	meter, records := c.meter(), int64(0)
+	defer meter.End()
+	if format.Convert == nil { // lines that are events
+		meter.Phase("checking the files")
+		source, err := c.in.files()
+		if err != nil {
+			return err
+		}
+		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
+		p.Report.Format, p.Report.Zone = format.Name, zone.String()
+		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
+		if p.Rate > 0 {
+			p.Report.Hours = float64(p.Report.Good) / float64(p.Rate) / time.Hour.Seconds()
+		}
+		return err
+	}
+	const often = 10_000
+	convert := c.in.cutRecords(format.Convert)
+	format.Convert = func(record []byte) ([]hogapi.Event, error) {
+		if records++; records%often == 0 {
+			meter.Phase("checking: " + progress.Number(records) + " records read")
+		}
+		return convert(record)
+	}
+	o := &formats.CheckOptions{Import: options, Zone: zone}
+	if c.in.Format == "mixpanel" {
+		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
+		o.Test = p.Zone
+	}
+	p.Report, err = formats.Check(ctx, format, o, paths...)
+	return err
+}
+
+// cutRecords leaves out what is at or after --until, as cut does.
+func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([]byte) ([]hogapi.Event, error) {
+	until, err := in.until()
+	if err != nil || until.IsZero() {
+		return convert
+	}
+	return func(record []byte) ([]hogapi.Event, error) {
+		events, err := convert(record)
+		if err != nil || len(events) == 0 {
+			return events, err
+		}
+		kept := events[:0]
+		for _, ev := range events {
+			if ev.Timestamp.Before(until) {
+				kept = append(kept, ev)
+			}
+		}
+		if len(kept) == 0 {
+			return nil, hogapi.Skip("at or after --until")
+		}
+		return kept, nil
+	}
+}
+
+// askProject asks the project which of the days it has events of, where that is possible. What it cannot say is no error of
+// the files.
+func (c *check) askProject(ctx context.Context, p *page.Check) {
+	if !c.canAsk(&c.project) || p.Report.Good == 0 {
+		return
+	}
+	client, err := c.client(&c.project, false, true)
+	if err == nil {
+		p.Report.Held, err = formats.Held(ctx, client, p.Report.CheckReport)
+	}
+	if err != nil {
+		p.Unasked = faultOf(err).text
+		c.warn("the project was not asked which days it has: " + p.Unasked)
+		return
+	}
+	p.Report.CutFrom = p.Report.Cut()
+	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
+}
+
+// advice is what the files look like, where nothing in them is good.
+func (c *check) advice(p *page.Check) string {
+	if p.Report.Good > 0 {
+		return ""
+	}
+	return c.in.looksLike()
+}
+
+// plural is a number of things.
+func plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return page.Count(n) + " " + thing + "s"
+}
+
+// tooMany says why the import would stop.
+func (c *check) tooMany(p *page.Check) string {
+	r := p.Report
+	all := r.Good + r.Rejected
+	limit := "--max-rejects allows " + c.limits.rejects
+	if r.Good == 0 {
+		limit = "an import needs one good event at least"
+	}
+	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
+}
+
+// next are the commands that come after a check.
+func (c *check) next(p *page.Check, failed bool) []page.Step {
+	in := c.in
+	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
+	if isLocal {
+		in.Zone = page.BestZone(p.Zone)
+	}
+	args := commandLine(in)
+	if failed || isLocal {
+		return []page.Step{
+			{Text: "Correct the files, or the options that say how they are read. Then check again.", Command: "hogimport check " + args + " --report report.html"},
+		}
+	}
+	run := "hogimport run " + args
+	if p.Report.LargestJump > page.Disorder {
+		run += " --sort"
+	}
+	return []page.Step{
+		{Text: "Send 1,000 events to a test project, and compare them there.", Command: "hogimport trial " + args + " --project-key @test-project.key"},
+		{Text: "Import. The same command continues after a stop.", Command: run},
+		{Text: "Some hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
+	}
+}
+
+// write writes the page and the table.
+func (c *check) write(p *page.Check) error {
+	if c.report != "" {
+		if err := writePage(c.report, p.Write); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return json.NewEncoder(c.stdout).Encode(p.Report)
+	}
+	var b bytes.Buffer
+	checkTable(&b, p)
+	if c.report != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", c.report)
+	}
+	_, err := c.stdout.Write(b.Bytes())
+	return err
+}
+
+// writePage writes a page to a file, at once or not at all.
+func writePage(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	err := write(&b)
+	if err == nil {
+		err = durable.Replace(durable.OS{}, path, b.Bytes())
+	}
+	if err != nil {
+		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", filepath.Base(path), cause(err)), err: err,
+			todo: "give a path that can be written with --report FILE"}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+)
+
+// The memory of a check does not grow with its files: 1 GiB at night, with more ids than are remembered.
+func TestCheckMemory(t *testing.T) {
+	p := clitest.New(t, nil)
+	most := int64(24 << 20)
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		most = 1 << 30
+	}
+	f, err := os.Create(filepath.Join(p.Dir, "big.jsonl"))
+	require.NoError(t, err)
+	w, written := bufio.NewWriter(f), int64(0)
+	for i := 0; written < most; i++ {
+		n, err := fmt.Fprintf(w, `{"event":"event %d","properties":{"time":%d,"distinct_id":"user-%d","$insert_id":"%016x","$browser":"Chrome",`+
+			`"$current_url":"https://shop.example/products/%d?utm_source=newsletter&utm_medium=email","mp_processing_time_ms":%d,`+
+			`"plan":"professional","cart value":%d.5,"items":%d,"experiment variant":"B, with the new checkout"}}`+"\n",
+			i%23, 1672531200+i*20, i%100_003, i, i%977, (1672531200+int64(i)*20)*1000, i%90, i%7)
+		require.NoError(t, err)
+		written += int64(n)
+	}
+	require.NoError(t, w.Flush())
+	require.NoError(t, f.Close())
+	cmd := p.Command(t.Context(), t, "check", "big.jsonl", "--format", "mixpanel", "--report", "report.html")
+	r := clitest.Finish(t, cmd)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	require.True(t, ok)
+	resident := usage.Maxrss // in KiB, but for macOS
+	if runtime.GOOS == "darwin" {
+		resident >>= 10
+	}
+	t.Logf("%d MiB of files: %d KiB resident", written>>20, resident)
+	assert.Less(t, resident, int64(64<<10), "KiB")
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// checkTable writes a report in 80 columns.
+func checkTable(w io.Writer, p *page.Check) {
+	r := p.Report
+	all := r.Good + r.Rejected + r.Skipped
+	row := func(name string, n int64) {
+		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, page.Count(n), page.Share(n, all))
+	}
+	row("read", r.Read)
+	row("would be sent", r.Good)
+	row("rejected", r.Rejected)
+	row("skipped", r.Skipped)
+	if r.Good > 0 {
+		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
+		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
+		line("to", r.Newest.UTC().Format(time.DateTime)+" UTC")
+		line("persons", "about "+page.Count(r.Persons))
+		if r.Hours > 0 {
+			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), page.Count(int64(p.Rate))))
+		}
+	}
+	names := map[string]int64{}
+	for _, d := range r.Days {
+		names[d.Event] += d.Events
+	}
+	counts(w, "event", "events", names, r.Good)
+	rejects := map[string]int64{}
+	for reason, f := range r.Reasons {
+		rejects[string(reason)] = f.Count
+	}
+	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
+	counts(w, "skipped because", "records", r.Skips, r.Read)
+	examples(w, p)
+	said, findings := p.Summary()
+	fmt.Fprintf(w, "\n%s\n", wrapped(said.Title+". "+said.Text))
+	for _, f := range findings {
+		fmt.Fprintf(w, "- %s: %s\n%s\n", f.Level.Word(), f.Title, wrapped("  "+f.Text))
+	}
+}
+
+const (
+	nameWidth = 44
+	mostRows  = 12
+)
+
+// counts writes a table of counts, the largest first.
+func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
+	if len(list) == 0 {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(list), func(a, b string) int {
+		return cmp.Or(cmp.Compare(list[b], list[a]), cmp.Compare(a, b))
+	})
+	fmt.Fprintf(w, "\n%-*s  %15s  %9s\n", nameWidth, what, of, "share")
+	var rest int64
+	for i, name := range names {
+		if i < mostRows {
+			fmt.Fprintf(w, "%s  %15s  %9s\n", padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
+			continue
+		}
+		rest += list[name]
+	}
+	if more := len(names) - mostRows; more > 0 {
+		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, fmt.Sprintf("%d more", more), page.Count(rest), page.Share(rest, whole))
+	}
+}
+
+// examples writes the first reject of each reason.
+func examples(w io.Writer, p *page.Check) {
+	reasons := p.Report.Reasons
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		if list := reasons[reason].Examples; len(list) > 0 {
+			text := page.Example(reason, list[0])
+			fmt.Fprintf(w, "\n%s\n", wrapped("For example "+text))
+		}
+	}
+}
+
+// padded is a text of a width: cut, or filled with blanks.
+func padded(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return text + strings.Repeat(" ", width-len(runes))
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// code is an exit code.
+type code int
+
+const (
+	codeDone    code = 0 // complete; rejects below the limit
+	codeOther   code = 1 // another error
+	codeUsage   code = 2 // flags or arguments
+	codeRejects code = 3 // too many rejects
+	codeStopped code = 4 // stopped and resumable
+	codeProject code = 5 // the key or the project
+	codeMissing code = 6 // events are missing
+	codeCannot  code = 7 // not yet, or cannot tell
+)
+
+// fault is an error as the user sees it: what is wrong, and what to do next.
+type fault struct {
+	code code
+	text string // what is wrong, and where
+	todo string // what to do next; empty: the text says it
+	err  error  // that it was made of; may be nil
+}
+
+// Error implements error.
+func (f *fault) Error() string {
+	if f.todo == "" {
+		return f.text
+	}
+	return f.text + "\n  " + f.todo
+}
+
+// Unwrap returns the error that the fault was made of.
+func (f *fault) Unwrap() error { return f.err }
+
+// usageError is wrong flags or arguments.
+func usageError(text, todo string) error { return &fault{code: codeUsage, text: text, todo: todo} }
+
+// exit prints an error, if there is one, and returns the exit code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return int(codeDone)
+	}
+	f := faultOf(err)
+	if a.log == "json" {
+		a.logger().Error(f.text, "todo", f.todo, "exit", int(f.code))
+		return int(f.code)
+	}
+	fmt.Fprintln(a.stderr, wrapped("hogimport: "+f.text))
+	if f.todo != "" {
+		fmt.Fprintln(a.stderr, wrapped("  "+f.todo))
+	}
+	return int(f.code)
+}
+
+// faultOf is what an error means for the user. It is the only place that knows.
+func faultOf(err error) *fault {
+	if ended, ok := errors.AsType[*importError](err); ok {
+		return ended.fault()
+	}
+	if f, ok := errors.AsType[*fault](err); ok {
+		return f
+	}
+	text := strings.TrimPrefix(err.Error(), "hogapi: ")
+	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
+		return faultOfStop(stop, false)
+	}
+	switch {
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+		return &fault{code: codeStopped, text: "interrupted", todo: resume, err: err}
+	case errors.Is(err, hogapi.ErrHeld):
+		return &fault{code: codeOther, text: "another run uses this state folder", todo: "let it end, or end it; then run this command again", err: err}
+	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
+		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
+	case errors.Is(err, hogapi.ErrInvalid):
+		return &fault{code: codeUsage, text: inFlags(err), err: err}
+	case strings.HasPrefix(text, "unknown command"), strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
+		return &fault{code: codeUsage, text: text, todo: "see hogimport --help", err: err}
+	}
+	return &fault{code: codeOther, text: text, err: err}
+}
+
+// importError is why an import has ended, with what is known of it.
+type importError struct {
+	err     error
+	state   *state
+	receipt hogapi.Receipt
+}
+
+// Error implements error.
+func (e *importError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the import.
+func (e *importError) Unwrap() error { return e.err }
+
+// fault is what it means for the user.
+func (e *importError) fault() *fault {
+	begun := e.receipt.Acknowledged+e.receipt.Unconfirmed > 0
+	stop, ok := errors.AsType[*hogapi.StopError](e.err)
+	switch {
+	case errors.Is(e.err, errInterrupted):
+		return &fault{code: codeStopped, text: "interrupted: " + e.soFar(), todo: resume, err: e.err}
+	case ok:
+		f := faultOfStop(stop, begun)
+		if f.code == codeRejects {
+			f.todo += e.afterRejects(begun)
+		}
+		if f.code == codeStopped || begun {
+			f.text += "\n" + e.soFar()
+		}
+		return f
+	case errors.Is(e.err, hogapi.ErrHeld):
+		return &fault{code: codeOther, text: "another run uses the state folder " + e.state.dir, todo: "let it end, or end it; then run this command again", err: e.err}
+	}
+	if unfit, ok := errors.AsType[*hogapi.InputError](e.err); ok {
+		return e.unfit(unfit)
+	}
+	return faultOf(e.err)
+}
+
+// unfit is a state that does not belong to what was asked for.
+func (e *importError) unfit(unfit *hogapi.InputError) *fault {
+	f := &fault{code: codeUsage, text: inFlags(unfit), err: e.err}
+	another := "give other files or another project a state folder of their own, with --state DIR"
+	switch {
+	case strings.Contains(unfit.Field, "begun with the source"):
+		f.text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
+		f.todo = "give the files that it began with, unchanged and in the same order; " + another
+	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
+		f.todo = another
+	case strings.HasPrefix(unfit.Field, "checkpoint"):
+		f.code = codeOther
+		f.text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
+		f.todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
+			e.state.kept.ID + ", so that events keep their uuids"
+	}
+	return f
+}
+
+// soFar is how far the import is.
+func (e *importError) soFar() string {
+	r := e.receipt
+	settled := r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
+	text := progress.Number(settled) + " records are settled"
+	if total := e.state.kept.Total; total > settled {
+		text = fmt.Sprintf("%s of about %s records are settled", progress.Number(settled), progress.Number(total))
+	}
+	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](e.err); ok && unsettled.Count > 0 {
+		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
+	}
+	return text + "; the place is in " + e.state.dir
+}
+
+// afterRejects is what to do when too much was rejected.
+func (e *importError) afterRejects(begun bool) string {
+	if !begun {
+		return "Nothing was sent: correct --format, --zone or --map and run again"
+	}
+	return fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
+		"hogimport fix --state %s. If what was sent is wrong too, see hogimport undo", e.state.rejects(), e.state.dir)
+}
+
+const resume = "run the same command again: it continues where it stopped"
+
+// stops are what the reasons of a stop mean.
+var stops = map[hogapi.StopReason]struct {
+	code       code
+	text, todo string
+}{
+	hogapi.StopUnauthorized: {codeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again"},
+	hogapi.StopWrongKey: {codeProject, "no project has this project API key; nothing was sent",
+		"copy the key (phc_…) from the settings of the right project, check that --host is its region, and run again"},
+	hogapi.StopForbidden:      {codeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again"},
+	hogapi.StopTooManyRejects: {codeRejects, "too much was rejected", ""},
+	hogapi.StopQuota: {codeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
+		"raise the limit, run the same command again, and then hogimport verify"},
+	hogapi.StopNoProgress:  {codeStopped, "nothing gets through to the service", "when it answers again, " + resume},
+	hogapi.StopHandler:     {codeStopped, "the reject file cannot be written", "make room on the disk, and " + resume},
+	hogapi.StopCheckpoint:  {codeStopped, "the state folder cannot be written", "make room on the disk, and " + resume},
+	hogapi.StopSource:      {codeOther, "the files cannot be read further", "correct the files, and " + resume},
+	hogapi.StopCanceled:    {codeStopped, "interrupted", resume},
+	hogapi.StopUnreachable: {codeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again"},
+	hogapi.StopCertificate: {codeOther, "the server's certificate is not valid; nothing was sent by this run",
+		"check --host, the clock of this machine and its root certificates, and run again"},
+	hogapi.StopWrongScheme: {codeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again"},
+	hogapi.StopTLS:         {codeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again"},
+	hogapi.StopNotFound:    {codeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again"},
+	hogapi.StopRedirect:    {codeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again"},
+	hogapi.StopRefused:     {codeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again"},
+	hogapi.StopNotService:  {codeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again"},
+	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text"},
+}
+
+// faultOfStop is why an import has stopped. An import that has begun can be resumed, whatever is to be corrected.
+func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
+	s, ok := stops[stop.Reason]
+	if !ok {
+		s.code, s.text, s.todo = codeOther, "stopped: "+string(stop.Reason), resume
+	}
+	f := &fault{code: s.code, text: s.text, todo: s.todo, err: stop}
+	if f.code == codeOther && begun {
+		f.code = codeStopped
+	}
+	if isDiskFull(stop) {
+		f.code, f.todo = codeStopped, "make room on the disk, and "+resume
+	}
+	if stop.Reason == hogapi.StopWrongKey { // the text says it all
+		return f
+	}
+	if stop.Status != 0 {
+		f.text += fmt.Sprintf(" (status %d)", stop.Status)
+	}
+	for _, err := range []error{stop.Err, stop.Failure} {
+		if err != nil {
+			f.text += ": " + inFlags(err)
+			break
+		}
+	}
+	if !stop.FailingSince.IsZero() {
+		f.text += ", failing since " + stop.FailingSince.UTC().Format(time.DateTime+" UTC")
+	}
+	if stop.RetryAfter > 0 {
+		f.text += "; the service asks to wait " + progress.Span(stop.RetryAfter)
+	}
+	return f
+}
+
+// isDiskFull reports whether there is no room for a file.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

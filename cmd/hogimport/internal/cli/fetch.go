@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/fetch"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// fetchFlags are the flags that both services have.
+type fetchFlags struct {
+	from, to string
+	region   string
+	host     string
+}
+
+const fetchHelp = `Download the raw export of another tool, in parts that are whole.
+
+A part is read to its end before it gets its name in the folder, so every file
+there can be imported. Stopped by Ctrl-C, a crash or a kill, the same command
+downloads what is missing. Waits that the service asks for are kept and named.`
+
+const fetchExample = `  hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
+  hogimport fetch amplitude --region eu --from 2023-01-01 --to 2024-03-31 export`
+
+func newFetchCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "fetch", Short: "Download the export of Mixpanel or Amplitude, resumably", Long: fetchHelp, Example: fetchExample,
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageError("what to fetch is not named", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
+		},
+	}
+	cmd.AddCommand(newFetchMixpanelCommand(a), newFetchAmplitudeCommand(a))
+	return cmd
+}
+
+// folderOnly takes one folder as the arguments of a command.
+func folderOnly(_ *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return usageError(fmt.Sprintf("want one folder for the files of the export, got %d arguments", len(args)), "give a new folder, such as export")
+}
+
+func (f *fetchFlags) bind(cmd *cobra.Command, regions string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "the first `DAY`, such as 2024-01-01; it is in the export")
+	flags.StringVar(&f.to, "to", "", "the last `DAY`; it is in the export too")
+	flags.StringVar(&f.region, "region", "us", "where the project's data is, a `REGION`: "+regions)
+	flags.StringVar(&f.host, "export-host", "", "the `URL` of a server in place of the region's, such as a proxy of your own")
+}
+
+const fetchMixpanelExample = `  export MIXPANEL_SERVICE_ACCOUNT=…   # or MIXPANEL_API_SECRET alone
+  export MIXPANEL_SERVICE_ACCOUNT_SECRET=…
+  export MIXPANEL_PROJECT_ID=1234567
+  hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
+  hogimport check export/mixpanel-*.json.gz --format mixpanel`
+
+func newFetchMixpanelCommand(a *app) *cobra.Command {
+	var (
+		f          fetchFlags
+		m          fetch.Mixpanel
+		secretFile string
+		zone       string
+		isAgain    bool
+	)
+	cmd := &cobra.Command{
+		Use: "mixpanel DIR", Short: "Download the raw events of a Mixpanel project", Example: fetchMixpanelExample, Args: folderOnly,
+		Long: fetchHelp + `
+
+Mixpanel takes 60 requests an hour: 60 files of a day, or of up to 31 with
+--days. A day that is not over is left out, and named. Events of phones that
+were offline arrive up to 5 days later: --again downloads such days again.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			m.Region, m.Host = f.region, f.host
+			m.ServiceAccount = cmp.Or(m.ServiceAccount, a.env("MIXPANEL_SERVICE_ACCOUNT"))
+			m.Project = cmp.Or(m.Project, a.env("MIXPANEL_PROJECT_ID"))
+			variable := "MIXPANEL_SERVICE_ACCOUNT_SECRET"
+			if m.ServiceAccount == "" {
+				variable = "MIXPANEL_API_SECRET"
+			}
+			if m.Secret, err = a.secret("--secret-file", "", secretFile, variable); err != nil {
+				return err
+			}
+			if zone != "" {
+				if m.Zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
+					return usageError(fmt.Sprintf("--zone %q is not known", zone), "give a name such as US/Pacific or Europe/Berlin")
+				}
+			}
+			return a.fetch(cmd.Context(), m, &f, args[0], "mixpanel", isAgain)
+		},
+	}
+	f.bind(cmd, "us, eu or in")
+	flags := cmd.Flags()
+	flags.StringVar(&m.ServiceAccount, "service-account", "", "the `NAME` of a service account; or MIXPANEL_SERVICE_ACCOUNT")
+	flags.StringVar(&secretFile, "secret-file", "", "a `FILE` with the secret, of the service account or else of the project; better in the environment: MIXPANEL_SERVICE_ACCOUNT_SECRET, MIXPANEL_API_SECRET")
+	flags.StringVar(&m.Project, "mixpanel-project", "", "the `NUMBER` of the project; or MIXPANEL_PROJECT_ID")
+	flags.StringVar(&zone, "zone", "", "the time zone of a project made before 2023, such as `US/Pacific`: its days end then. Give it to check and run too")
+	flags.IntVar(&m.Days, "days", 1, "how many `DAYS` a file has: up to 31")
+	flags.BoolVar(&isAgain, "again", false, "download again the days to which events may have been added since")
+	return cmd
+}
+
+const fetchAmplitudeExample = `  export AMPLITUDE_API_KEY=… AMPLITUDE_SECRET_KEY=…
+  hogimport fetch amplitude --from 2023-01-01 --to 2024-03-31 export
+  hogimport check export/amplitude-*.zip --format amplitude`
+
+func newFetchAmplitudeCommand(a *app) *cobra.Command {
+	var (
+		f                   fetchFlags
+		v                   fetch.Amplitude
+		keyFile, secretFile string
+	)
+	cmd := &cobra.Command{
+		Use: "amplitude DIR", Short: "Download the events of an Amplitude project", Example: fetchAmplitudeExample, Args: folderOnly,
+		Long: fetchHelp + `
+
+The days are those of UTC on which events reached Amplitude, up to two hours ago.
+A day that is more than one answer may hold is taken in pieces, down to an hour.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			v.Region, v.Host = f.region, f.host
+			if v.APIKey, err = a.secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {
+				return err
+			}
+			if v.SecretKey, err = a.secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
+				return err
+			}
+			return a.fetch(cmd.Context(), v, &f, args[0], "amplitude", false)
+		},
+	}
+	f.bind(cmd, "us or eu")
+	flags := cmd.Flags()
+	flags.StringVar(&keyFile, "api-key-file", "", "a `FILE` with the API key; better in the environment: AMPLITUDE_API_KEY")
+	flags.StringVar(&secretFile, "secret-key-file", "", "a `FILE` with the secret key; better in the environment: AMPLITUDE_SECRET_KEY")
+	return cmd
+}
+
+// days reads the range.
+func (f *fetchFlags) days() (from, to time.Time, err error) {
+	for _, d := range []struct {
+		flag, text string
+		at         *time.Time
+	}{{"--from", f.from, &from}, {"--to", f.to, &to}} {
+		if d.text == "" {
+			return from, to, usageError(d.flag+" is missing", "give --from and --to, the first and the last day, such as 2024-01-01")
+		}
+		if *d.at, err = time.Parse(time.DateOnly, d.text); err != nil {
+			return from, to, usageError(fmt.Sprintf("%s %q is not a day", d.flag, d.text), "give a day such as 2024-01-01")
+		}
+	}
+	return from, to, nil
+}
+
+// fetch is the command.
+func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir, format string, isAgain bool) error {
+	from, to, err := f.days()
+	if err != nil {
+		return err
+	}
+	meter := &fetchMeter{meter: a.meter(), log: a.logger(), forPrograms: a.log == "json", now: time.Now}
+	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter}.Run(ctx)
+	meter.end()
+	if sum.Parts > 0 {
+		if failed := a.showFetched(sum, f, dir, format, err == nil); err == nil {
+			err = failed
+		}
+	}
+	return fetchFault(err)
+}
+
+// showFetched writes what is in the folder.
+func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, isAll bool) error {
+	pattern := filepath.Join(dir, sum.Pattern)
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(map[string]any{
+			"folder": dir, "files": pattern, "from": f.from, "to": f.to, "complete": isAll, "parts": sum.Parts, "fetched": sum.Fetched,
+			"empty": sum.Empty, "events": sum.Events, "bytes": sum.Bytes, "early": sum.Early,
+		})
+	}
+	text := fmt.Sprintf("%s has %s in %s, %s.", dir, counted(sum.Events, "event"), counted(int64(sum.Parts), "file"), byteText(sum.Bytes))
+	if sum.Empty > 0 {
+		text += fmt.Sprintf(" Files without an event: %s.", progress.Number(int64(sum.Empty)))
+	}
+	fmt.Fprintln(a.stdout, wrapped(text))
+	if isAll && sum.Events == 0 {
+		fmt.Fprintln(a.stdout, wrapped("There is no event in all of the range: check the dates, the project and --region."))
+		return nil
+	}
+	if n := len(sum.Early); n > 0 {
+		fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
+			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
+	}
+	if isAll {
+		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", forShell(pattern), format)
+	}
+	return nil
+}
+
+// fetchFault is an error of a download, with its exit code.
+func fetchFault(err error) error {
+	p, isProblem := errors.AsType[*fetch.Problem](err)
+	if !isProblem {
+		return err
+	}
+	codes := map[fetch.Kind]code{
+		fetch.KindOptions: codeUsage, fetch.KindKey: codeProject, fetch.KindStopped: codeStopped, fetch.KindNotYet: codeCannot,
+	}
+	return &fault{code: cmp.Or(codes[p.Kind], codeOther), text: p.Text, todo: p.Todo, err: err}
+}
+
+// counted is a number of things, such as 1 file or 2 files.
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return progress.Number(n) + " " + thing
+}
+
+// forShell is a pattern for a shell, which expands it.
+func forShell(pattern string) string {
+	if strings.ContainsAny(pattern, " '\"$&;()<>|\\`!") {
+		return "'" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
+	}
+	return pattern
+}
+
+// byteText is a number of bytes for people.
+func byteText(n int64) string {
+	size, unit := float64(n), "bytes"
+	for _, larger := range []string{"KB", "MB", "GB", "TB"} {
+		if size < 1000 {
+			break
+		}
+		size, unit = size/1000, larger
+	}
+	if unit == "bytes" || size >= 100 {
+		return fmt.Sprintf("%.0f %s", size, unit)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}

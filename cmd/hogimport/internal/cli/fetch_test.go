@@ -1,0 +1,150 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+)
+
+const exportSecret = "s3cr3t-0123456789abcdef"
+
+// exporter is a Mixpanel with some events a day, and a program that asks it.
+func exporter(t *testing.T, handler http.HandlerFunc) (*clitest.Program, *atomic.Int64) {
+	t.Helper()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p := clitest.New(t, nil)
+	p.Env = []string{"MIXPANEL_API_SECRET=" + exportSecret, "HOGIMPORT_EXPORT_HOST=" + server.URL}
+	return p, &requests
+}
+
+func dayOfEvents(w http.ResponseWriter, r *http.Request) {
+	day := r.URL.Query().Get("from_date")
+	for i := range 500 {
+		fmt.Fprintf(w, `{"event":"seen","properties":{"time":1709251262000,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", i, day, i)
+	}
+}
+
+func requireNoSecret(t *testing.T, r clitest.Result) {
+	t.Helper()
+	for _, text := range []string{exportSecret, "http://", "from_date"} {
+		require.NotContains(t, r.Stdout+r.Stderr, text)
+	}
+	for line := range strings.SplitSeq(r.Stdout+r.Stderr, "\n") {
+		require.LessOrEqual(t, len(line), 80, line)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	p, requests := exporter(t, dayOfEvents)
+	args := []string{"fetch", "mixpanel", "--from", "2024-02-28", "--to", "2024-03-01", "export"}
+	r := p.Run(t, args...)
+	requireNoSecret(t, r)
+	require.Zero(t, r.Code, r.Stderr)
+	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext: hogimport check export/mixpanel-\*\.json\.gz --format mixpanel\n$`, r.Stdout)
+	assert.Contains(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
+
+	r = p.Run(t, args...)
+	require.Zero(t, r.Code, r.Stderr)
+	assert.Contains(t, r.Stderr, "3 of 3 days are there already.")
+	assert.EqualValues(t, 3, requests.Load())
+
+	r = p.Run(t, append(args, "--json", "--log", "json")...)
+	require.Zero(t, r.Code, r.Stderr)
+	var out map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &out))
+	assert.EqualValues(t, 1500, out["events"])
+	assert.Equal(t, true, out["complete"])
+	for line := range strings.Lines(r.Stderr) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+}
+
+func TestFetchWithoutAnEvent(t *testing.T) {
+	t.Parallel()
+	p, _ := exporter(t, func(http.ResponseWriter, *http.Request) {})
+	r := p.Run(t, "fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export")
+	require.Zero(t, r.Code, r.Stderr)
+	assert.Contains(t, r.Stdout, "There is no event in all of the range: check the dates, the project and\n--region.")
+}
+
+// Each end has its code, and a text that says what to do.
+func TestFetchExitCodes(t *testing.T) {
+	t.Parallel()
+	today, lately := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, -9).Format(time.DateOnly)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := "http://" + listener.Addr().String()
+	require.NoError(t, listener.Close())
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		env     string
+		args    []string
+		code    int
+		text    string
+	}{
+		"no vendor":       {nil, "", []string{"fetch"}, 2, "give mixpanel or amplitude"},
+		"no folder":       {nil, "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01"}, 2, "give a new folder"},
+		"no dates":        {nil, "", []string{"fetch", "mixpanel", "x"}, 2, "--from is missing"},
+		"no day":          {nil, "", []string{"fetch", "mixpanel", "--from", "2024-02-30", "--to", "2024-03-01", "x"}, 2, `--from "2024-02-30" is not a day`},
+		"unknown zone":    {nil, "", []string{"fetch", "mixpanel", "--from", "2024-02-03", "--to", "2024-03-01", "--zone", "Mars", "x"}, 2, `--zone "Mars" is not known`},
+		"no keys":         {nil, "", []string{"fetch", "amplitude", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 2, "set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY"},
+		"unknown region":  {nil, "HOGIMPORT_EXPORT_HOST=", []string{"fetch", "mixpanel", "--region", "mars", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 2, "give one of us, eu, in"},
+		"wrong key":       {status(401), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 5, "Mixpanel refused the key (401 Unauthorized)"},
+		"other project":   {status(403), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 5, "Mixpanel refused the key (403 Forbidden)"},
+		"refused":         {status(400), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "check the dates, the project and --region"},
+		"today":           {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", lately, "--to", today, "--days", "31", "x"}, 7, "run the same command again after 2"},
+		"no folder there": {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "/proc/x"}, 1, "/proc/x cannot be made"},
+		"nobody there":    {nil, "HOGIMPORT_EXPORT_HOST=" + nobody, []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "Mixpanel cannot be reached: dial: connect: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := exporter(t, c.handler)
+			if c.env != "" {
+				p.Env = append(p.Env, c.env) // the last one counts
+			}
+			r := p.Run(t, c.args...)
+			requireNoSecret(t, r)
+			require.Equal(t, c.code, r.Code, r.Stderr)
+			require.Contains(t, strings.ReplaceAll(r.Stderr, "\n", " "), c.text)
+		})
+	}
+}
+
+// A key can be in a file, never in an argument.
+func TestFetchWithAKeyFile(t *testing.T) {
+	t.Parallel()
+	var user atomic.Value
+	p, _ := exporter(t, func(w http.ResponseWriter, r *http.Request) {
+		name, password, _ := r.BasicAuth()
+		user.Store(name + ":" + password)
+		dayOfEvents(w, r)
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "key"), []byte(exportSecret+"\n"), 0o600))
+	p.Env = p.Env[1:]
+	r := p.Run(t, "fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "--service-account", "me", "--secret-file", "key",
+		"--mixpanel-project", "7", "export")
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, "me:"+exportSecret, user.Load())
+}

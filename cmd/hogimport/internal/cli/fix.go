@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+const fixHelp = `Import what an import has rejected, with a corrected mapping or after the reject
+file was corrected by hand: edit a line and remove "$reject" from it.
+
+Each event keeps the uuid that it had, so it is one event wherever it is
+corrected. What is rejected again is in a reject file of its own: run fix once
+more with a better mapping. Flags that are not given are those of the import.`
+
+const fixExample = `  hogimport fix --state hogimport-state/export --zone US/Pacific
+  hogimport fix --state hogimport-state/actions \
+      --map event=action --map person=user --map person=device \
+      --map 'time=when|layout:02.01.2006 15:04' --zone UTC`
+
+func newFixCommand(a *app) *cobra.Command {
+	r := &runFlags{}
+	cmd := &cobra.Command{
+		Use: "fix", Short: "Import the rejects of an import, corrected", Long: fixHelp, Example: fixExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.fix(cmd, r) },
+	}
+	r.bind(cmd)
+	r.input.bind(cmd)
+	r.project.bindKey(cmd)
+	_ = cmd.Flags().Set("max-rejects", "none")
+	for name, usage := range map[string]string{
+		"state":       "the state `FOLDER` of the import; default: the only one below hogimport-state",
+		"max-rejects": "stop when more is rejected again: a `NUMBER`, a share such as 5%, or none",
+		"import-id":   "the `NAME` of what is imported now; default: that of the import and -fix-1",
+	} {
+		cmd.Flags().Lookup(name).Usage = usage
+	}
+	cmd.Flags().Lookup("max-rejects").DefValue = "none"
+	cmd.Flags().Lookup("max-rejects").Changed = false
+	return cmd
+}
+
+// correct takes the flags that were given in place of those of an import.
+func (in *input) correct(given *input, flags *pflag.FlagSet) {
+	for name, take := range map[string]func(){
+		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
+		"group-type": func() { in.GroupType = given.GroupType }, "device-prefix": func() { in.Devices = given.Devices },
+		"set-policy": func() { in.SetPolicy = given.SetPolicy },
+	} {
+		if flags.Changed(name) {
+			take()
+		}
+	}
+}
+
+// fix is the command.
+func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
+	ctx := cmd.Context()
+	dir, err := onlyState(r.state)
+	if err != nil {
+		return err
+	}
+	of, err := openState(dir)
+	if err != nil {
+		return err
+	}
+	corrected := of.kept.Input
+	corrected.correct(&r.input, cmd.Flags())
+	corrected.Sort, corrected.Links = false, false
+	if err := corrected.checkFormat(); err != nil {
+		return err
+	}
+	r.input = corrected
+	if p, found, err := of.progress(); err != nil || !found || p.Ended != isComplete {
+		return &fault{code: codeOther, text: "the import in " + dir + " is not complete", err: err,
+			todo: "complete it with hogimport run first: with a higher --max-rejects if it stopped for its rejects. Then fix them"}
+	}
+	s, isNew, err := of.nextFix(corrected)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		fmt.Fprintln(a.stdout, "Nothing is rejected, so there is nothing to fix.")
+		return nil
+	}
+	if isNew && r.importID != "" {
+		s.kept.ID = r.importID
+	}
+	options, err := r.options(s.kept.ID)
+	if err != nil {
+		return err
+	}
+	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
+	if err != nil {
+		return err
+	}
+	if isNew && !r.isAgreed && !a.canAnswer() {
+		return noTerminal()
+	}
+	lock, err := of.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := makeFolder(s.dir); err != nil {
+		return err
+	}
+	source, err := s.source()
+	if err != nil {
+		return err
+	}
+	if isNew {
+		if err := a.agreeToFix(ctx, r, s, source, client, options); err != nil {
+			return err
+		}
+	}
+	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
+	return a.report(s, receipt, err)
+}
+
+// agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.
+func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
+	report, err := hogapi.Check(ctx, source, &options)
+	found := sample{report: report, isAll: true, total: report.Read}
+	a.show(found)
+	switch {
+	case err != nil && !isTooMuch(err):
+		return err
+	case report.Good == 0 && report.Rejected > 0, isTooMuch(err):
+		return &fault{code: codeRejects, text: "with these flags too much would be rejected again; nothing was sent", err: err,
+			todo: "The reasons are above. Correct --map, --zone or --format, or the lines of " + s.kept.Rejects + ` by hand (and remove "$reject" from them)`}
+	}
+	return a.confirm(ctx, r, s, client, found)
+}
+
+// nextFix is the state of the fix that is to be made now: the last one, where it has stopped and the mapping is the same,
+// or a new one. It is nil where nothing is left.
+func (s *state) nextFix(corrected input) (next *state, isNew bool, err error) {
+	number, from := 1, s.rejects()
+	size := sizeOfFile(s.rejects())
+	last := s.lastFix()
+	if last != nil {
+		p, _, err := last.progress()
+		if err != nil {
+			return nil, false, err
+		}
+		number, _ = strconv.Atoi(filepath.Base(last.dir)[len("fix-"):])
+		isSame := last.kept.Input.differences(&corrected) == ""
+		switch {
+		case p.Ended != isComplete && isSame:
+			return last, last.hasSentNothing(), nil
+		case last.kept.RejectsSize != size: // the import has rejected more since, or the file was corrected by hand
+		case p.Ended == isComplete:
+			from = last.rejects()
+		default:
+			from = last.kept.Rejects
+		}
+		number++
+	}
+	if sizeOfFile(from) == 0 {
+		return nil, false, nil
+	}
+	name := "fix-" + strconv.Itoa(number)
+	next = &state{dir: s.file(name)}
+	next.kept = kept{ID: s.kept.ID + "-" + name, Input: corrected, Rejects: absolute(from), RejectsSize: size}
+	return next, true, nil
+}
+
+// lastFix is the newest fix, or nil.
+func (s *state) lastFix() *state {
+	for number := 1; ; number++ {
+		dir := s.file("fix-" + strconv.Itoa(number))
+		if isStarted(dir) {
+			continue
+		}
+		if number == 1 {
+			return nil
+		}
+		last := &state{dir: s.file("fix-" + strconv.Itoa(number-1))}
+		if _, err := last.read("import.json", &last.kept); err != nil {
+			return nil
+		}
+		return last
+	}
+}
+
+// source is what the import reads: its files, or for a fix the rejects, through the mapping.
+func (s *state) source() (hogapi.Source, error) {
+	in := &s.kept.Input
+	if s.kept.Rejects == "" {
+		return in.source(s.dir)
+	}
+	format, err := in.format()
+	if err != nil {
+		return nil, err
+	}
+	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, format.Convert)), nil
+}
+
+// folder is the state folder of the import, also where this is that of a fix.
+func (s *state) folder() string {
+	if s.kept.Rejects != "" {
+		return filepath.Dir(s.dir)
+	}
+	return s.dir
+}
+
+func sizeOfFile(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// fixText is what to do with the rejects of an import, for the last line of its result.
+func (s *state) fixText(rejected int64) string {
+	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", s.rejects(), progress.Number(rejected), s.folder())
+}

@@ -1,0 +1,148 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// actions is a table in which some times are written in another way.
+func actions(t *testing.T, p *clitest.Program, n int, isOdd func(i int) bool) {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("action,user,when\n")
+	for i := range n {
+		when := fmt.Sprintf("2024-05-%02dT12:%02d:00Z", 1+i%28, i%60)
+		if isOdd(i) {
+			when = fmt.Sprintf("%02d.05.2024 12:%02d", 1+i%28, i%60)
+		}
+		fmt.Fprintf(&b, "click,u%d,%s\n", i, when)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "actions.csv"), b.Bytes(), 0o600))
+}
+
+var mapped = []string{"--format", "csv", "--map", "event=action", "--map", "person=user"}
+
+func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	actions(t, p, 3000, func(i int) bool { return i%100 == 3 || i%100 == 4 })
+	r := p.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "5%", "--map", "time=when"}, mapped...)...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Equal(t, 2940, server.Ledger().Unique())
+	assert.Contains(t, r.Stdout, "Rejected: 60; to correct them: hogimport fix --state hogimport-state/actions")
+
+	r = p.Run(t, "fix", "--yes")
+	require.Equal(t, 3, r.Code, "nothing is corrected: %s", r.Stderr)
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "too much would be rejected again; nothing was sent")
+	assert.Equal(t, 2940, server.Ledger().Unique())
+
+	corrected := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
+	r = p.Run(t, corrected...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 3000, server.Ledger().Unique())
+	assert.Zero(t, server.Ledger().Duplicates())
+	assert.NotContains(t, r.Stdout, "Rejected:")
+
+	r = p.Run(t, corrected...)
+	assert.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, "Nothing is rejected, so there is nothing to fix.\n", r.Stdout)
+
+	// The uuids are those that the events would have had at first.
+	whole := hogapitest.New()
+	q := clitest.New(t, whole)
+	actions(t, q, 3000, func(int) bool { return false })
+	id := importID(t, p)
+	r = q.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--import-id", id, "--map", "time=when"}, mapped...)...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	both := 0
+	for e := range whole.Ledger().Events() {
+		both += len(server.Ledger().Find(e.UUID))
+	}
+	assert.Equal(t, 2940, both, "the rows that were written otherwise are other records, the others are the same")
+}
+
+func importID(t *testing.T, p *clitest.Program) string {
+	t.Helper()
+	r := p.Run(t, "status", "--json")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	var all []struct{ Import string }
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &all))
+	return all[0].Import
+}
+
+func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 500, func(i int) bool { return i == 17 || i == 200 })
+	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none").Code)
+
+	path := filepath.Join(p.Dir, "hogimport-state/events/rejects.jsonl")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	lines[0] = fmt.Sprintf(`{"uuid":%q,"event":"by hand","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", clitest.ID(17))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
+	r := p.Run(t, "fix", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, r.Stdout, "are in hogimport-state/events/fix-1/rejects.jsonl\nRejected: 1; to correct them: hogimport fix --state hogimport-state/events\n")
+	clitest.RequireWhole(t, server, append(ids, clitest.ID(17)))
+
+	path = filepath.Join(p.Dir, "hogimport-state/events/fix-1/rejects.jsonl")
+	line := fmt.Sprintf(`{"uuid":%q,"event":"by hand","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", clitest.ID(200))
+	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
+	r = p.Run(t, "fix", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, append(ids, clitest.ID(17), clitest.ID(200)))
+	assert.Zero(t, server.Ledger().Duplicates(), "what is fixed is not sent again")
+
+	r = p.Run(t, "status")
+	assert.Equal(t, 0, r.Code)
+	for _, folder := range []string{"hogimport-state/events ", "hogimport-state/events/fix-1 ", "hogimport-state/events/fix-2 "} {
+		assert.Regexp(t, folder+` +complete`, r.Stdout)
+	}
+}
+
+// Where all was rejected, the run is begun again with a corrected mapping, and no reject is hidden.
+func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	actions(t, p, 3000, func(int) bool { return true })
+	wrong := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
+	require.Equal(t, 3, p.Run(t, wrong...).Code)
+	r := p.Run(t, append(wrong, "--max-rejects", "none")...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, r.Stdout, "Rejected: 3,000;")
+	right := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
+	r = p.Run(t, right...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 3000, server.Ledger().Unique())
+	assert.NotContains(t, r.Stdout, "Rejected")
+	rejects, err := os.ReadFile(filepath.Join(p.Dir, "hogimport-state/actions/rejects.jsonl"))
+	require.NoError(t, err)
+	assert.Empty(t, rejects, "the rejects of the wrong mapping are gone with it")
+}
+
+func TestAMappingWithAMistake(t *testing.T) {
+	p := clitest.New(t, hogapitest.New())
+	actions(t, p, 10, func(int) bool { return false })
+	r := p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
+	assert.Equal(t, 2, r.Code)
+	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, layout:…, number or json\n")
+	r = p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
+	assert.Equal(t, 1, r.Code)
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), `the table has no column "usr", which --map 'person=usr' names: it has action, user, when`)
+	p.Env = append(p.Env, "HOGIMPORT_MAP=event=action\nperson=user\ntime=when", "HOGIMPORT_RATE=none", "HOGIMPORT_YES=true")
+	r = p.Run(t, "run", "actions.csv", "--format", "csv")
+	assert.Equal(t, 0, r.Code, r.Stderr)
+}

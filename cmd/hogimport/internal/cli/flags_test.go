@@ -1,0 +1,198 @@
+package cli_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// mixpanelExport is an export of a project in Pacific time, newest event first.
+func mixpanelExport(t *testing.T, p *clitest.Program, n int) {
+	t.Helper()
+	var b bytes.Buffer
+	packed := gzip.NewWriter(&b)
+	at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		fmt.Fprintf(packed, `{"event":"visit","properties":{"time":%d,"distinct_id":"u%d","$user_id":"u%d","$device_id":"d%d","$insert_id":"i%d"}}`+"\n",
+			at.Add(time.Duration(n-i)*time.Minute).Unix(), i%5, i%5, i%5, i)
+	}
+	require.NoError(t, packed.Close())
+	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, "export"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export", "1.jsonl.gz"), b.Bytes(), 0o600))
+}
+
+func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	mixpanelExport(t, p, 3000)
+	args := []string{"run", "--format", "mixpanel", "export/*.gz", "--yes", "--rate", "none", "--sort", "--links", "--zone", "US/Pacific", "--until", "2024-05-02"}
+	r := p.Run(t, args...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, r.Stdout, "left out, at or after --until: ")
+	assert.Contains(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified")
+	links, last := 0, time.Time{}
+	for e := range server.Ledger().Events() {
+		assert.True(t, e.Time.Before(time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)))
+		if e.Event == "$identify" {
+			links++
+			assert.True(t, last.IsZero(), "links come first")
+			continue
+		}
+		if e.DistinctID == "u0" {
+			assert.False(t, e.Time.Before(last), "oldest first")
+			last = e.Time
+		}
+	}
+	assert.Equal(t, 5, links)
+	assert.Equal(t, time.Date(2024, 5, 1, 7, 1, 0, 0, time.UTC), oldest(server), "midnight in Los Angeles is 07:00 in UTC")
+}
+
+func oldest(server *hogapitest.Server) (at time.Time) {
+	for e := range server.Ledger().Events() {
+		if e.Event == "visit" && (at.IsZero() || e.Time.Before(at)) {
+			at = e.Time
+		}
+	}
+	return at
+}
+
+func TestPersonPropertiesByPolicy(t *testing.T) {
+	for policy, want := range map[string]string{"keep": `"$set":{"plan":"free"}`, "set-once": `"$set_once":{"plan":"free"}`, "strip": ""} {
+		server := hogapitest.New()
+		p := clitest.New(t, server)
+		line := `{"event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"$set":{"plan":"free"}}}` + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(line), 0o600))
+		r := p.Run(t, "run", "e.jsonl", "--yes", "--set-policy", policy)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		for e := range server.Ledger().Events() {
+			assert.Contains(t, string(e.Properties), want)
+			assert.Equal(t, policy == "keep", bytes.Contains(e.Properties, []byte(`"$set":`)))
+		}
+	}
+}
+
+func TestTheProtocolIsChosen(t *testing.T) {
+	for _, protocol := range []string{"v1", "batch"} {
+		server := hogapitest.New()
+		p := clitest.New(t, server)
+		p.Events(t, "events.jsonl", 10, nil)
+		require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--protocol", protocol).Code)
+		for _, request := range server.Ledger().Requests() {
+			assert.Equal(t, protocol, request.Protocol)
+		}
+	}
+}
+
+func TestLinesForPrograms(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	p.Events(t, "events.jsonl", 3000, func(i int) bool { return i == 7 })
+	server.Script(ops.Capture, hogapitest.Status(503))
+	for _, args := range [][]string{{"--rate", "2000"}, {"--rate", "none"}, {"--rate", "0"}} {
+		r := p.Run(t, append([]string{"run", "events.jsonl", "--yes", "--log", "json"}, args...)...)
+		for line := range strings.Lines(r.Stderr) {
+			var fields map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
+			assert.NotEmpty(t, fields["msg"])
+		}
+		assert.NotEmpty(t, r.Stderr)
+	}
+}
+
+func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "rejects.jsonl", 10, nil)
+	r := p.Run(t, "run", "rejects.jsonl", "--yes", "--state", ".")
+	assert.Equal(t, 2, r.Code, r.Stderr)
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "rejects.jsonl is there already, and no import of hogimport has made it")
+	assert.FileExists(t, filepath.Join(p.Dir, "rejects.jsonl"))
+}
+
+func TestADamagedFile(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	mixpanelExport(t, p, 8000)
+	path := filepath.Join(p.Dir, "export", "1.jsonl.gz")
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, whole[:len(whole)-1000], 0o600))
+	args := []string{"run", "--format", "mixpanel", path, "--yes", "--rate", "none", "--state", "s"}
+	r := p.Run(t, args...)
+	assert.Equal(t, 1, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "the files cannot be read further")
+	assert.Contains(t, said, "1.jsonl.gz")
+	assert.Contains(t, said, "correct the files, and run the same command again")
+	require.NoError(t, os.WriteFile(path, whole, 0o600))
+	r = p.Run(t, args...)
+	assert.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 8000, server.Ledger().Unique())
+}
+
+func TestNoKeyIsKeptOrSaid(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	p.Events(t, "events.jsonl", 100, nil)
+	var said string
+	for _, args := range [][]string{{"run", "events.jsonl", "--yes"}, {"status", "--json"}, {"run", "events.jsonl", "--log", "json"}} {
+		r := p.Run(t, args...)
+		said += r.Stdout + r.Stderr
+	}
+	require.NoError(t, filepath.WalkDir(p.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		said += string(text)
+		return err
+	}))
+	assert.NotContains(t, said, hogapitest.DefaultProjectKey)
+	assert.NotContains(t, said, hogapitest.DefaultPersonalKey)
+}
+
+func TestKeysInFiles(t *testing.T) {
+	for _, args := range [][]string{{"--project-key-file", "key"}, {"--project-key", "@key"}} {
+		server := hogapitest.New()
+		p := clitest.New(t, server)
+		ids := p.Events(t, "events.jsonl", 10, nil)
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "key"), []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
+		p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=")
+		r := p.Run(t, append([]string{"run", "events.jsonl", "--yes"}, args...)...)
+		assert.Equal(t, 0, r.Code, r.Stderr)
+		clitest.RequireWhole(t, server, ids)
+	}
+}
+
+func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	actions(t, p, 2000, func(int) bool { return false })
+	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	require.NoError(t, os.Truncate(filepath.Join(p.Dir, "hogimport-state/actions/checkpoint.json"), 100))
+	r := p.Run(t, args...)
+	require.Equal(t, 1, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "checkpoint.json is torn, empty or changed")
+	found := regexp.MustCompile(`--state DIR, and --import-id (\S+), so`).FindStringSubmatch(said)
+	require.NotNil(t, found, said)
+	r = p.Run(t, append(args, "--state", "again", "--import-id", found[1])...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 2000, server.Ledger().Unique(), "the events are the same ones")
+	assert.Equal(t, 2000, server.Ledger().Duplicates())
+}

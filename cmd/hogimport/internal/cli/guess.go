@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+)
+
+// formatByName is the format that the name of a file stands for, packed or not, or empty.
+func formatByName(path string) string {
+	for _, packed := range []string{".gz", ".zst"} {
+		path = strings.TrimSuffix(path, packed)
+	}
+	for end, format := range map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"} {
+		if strings.HasSuffix(path, end) {
+			return format
+		}
+	}
+	return ""
+}
+
+// guess is the format that the first record of a file looks like, for advice; empty where it looks like none.
+func guess(ctx context.Context, path string) string {
+	var record []byte
+	probe := hogapi.Format{Name: "probe", Convert: func(raw []byte) ([]hogapi.Event, error) {
+		if record == nil {
+			record = slices.Clone(raw)
+		}
+		return nil, errors.New("a probe")
+	}}
+	hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false }) // the first one
+	var members map[string]json.RawMessage
+	if json.Unmarshal(record, &members) != nil {
+		return ""
+	}
+	has := func(in map[string]json.RawMessage, names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return in[name] == nil })
+	}
+	var properties map[string]json.RawMessage
+	_ = json.Unmarshal(members["properties"], &properties)
+	switch {
+	case has(members, "event_type") && (has(members, "device_id") || has(members, "user_id")):
+		return "amplitude"
+	case has(members, "event_name", "event_timestamp"):
+		return "ga4"
+	case has(members, "messageId") && (has(members, "type") || has(members, "event")):
+		return "segment"
+	case has(members, "event", "properties") && has(properties, "distinct_id") && !has(members, "timestamp"):
+		return "mixpanel"
+	case has(members, "uuid", "event", "distinct_id", "timestamp", "created_at"):
+		return "posthog"
+	case has(members, "event", "timestamp") && (has(members, "distinct_id") || has(properties, "distinct_id")):
+		return "jsonl"
+	}
+	return ""
+}
+
+// looksLike is advice about the format of a file, or empty.
+func (in *input) looksLike() string {
+	paths, err := in.paths()
+	if err != nil || len(paths) == 0 {
+		return ""
+	}
+	if found := guess(context.Background(), paths[0]); found != "" && found != in.Format {
+		return "The files look like --format " + found + ". "
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+)
+
+// project is where events go, and the keys for it.
+type project struct {
+	host, captureHost string
+	id                string
+	key, keyFile      string // of events
+	personal          string // of management calls
+	personalFile      string
+}
+
+// bindKey adds the flags of a command that sends events.
+func (p *project) bindKey(cmd *cobra.Command) {
+	p.bindHost(cmd)
+	f := cmd.Flags()
+	f.StringVar(&p.captureHost, "capture-host", "", "the origin that takes events, where it is not that of --host: a `URL`")
+	f.StringVar(&p.key, "project-key", "", "the project API `KEY` (phc_…), or @FILE; better in the environment: POSTHOG_PROJECT_API_KEY")
+	f.StringVar(&p.keyFile, "project-key-file", "", "a `FILE` with the project API key")
+}
+
+// bindPersonal adds the flags of a command that asks the project.
+func (p *project) bindPersonal(cmd *cobra.Command) {
+	p.bindHost(cmd)
+	f := cmd.Flags()
+	f.StringVar(&p.id, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
+	f.StringVar(&p.personalFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
+}
+
+func (p *project) bindHost(cmd *cobra.Command) {
+	if cmd.Flags().Lookup("host") == nil {
+		cmd.Flags().StringVar(&p.host, "host", "", "us, eu, or the `URL` of a server of your own; or POSTHOG_HOST, POSTHOG_REGION")
+	}
+}
+
+// client is a client of the project that can do what is asked of it: send events (with the project API key), ask the
+// project (with a personal key and the project's id), or both. What is not asked for is taken where it is known.
+func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
+	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", version())}, more...)
+	host := cmp.Or(p.host, a.env("POSTHOG_HOST"), a.env("POSTHOG_REGION"))
+	where, err := hostOptions(host, p.captureHost)
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, where...)
+	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case key != "":
+		options = append(options, hogapi.WithProjectAPIKey(key))
+	case sends:
+		return nil, usageError("the project API key is missing", "set POSTHOG_PROJECT_API_KEY to the phc_… key of the project's settings, or give --project-key-file FILE")
+	}
+	personal, err := a.secret("--personal-key-file", p.personal, p.personalFile, "POSTHOG_PERSONAL_API_KEY")
+	if err != nil {
+		return nil, err
+	}
+	id := cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID"))
+	switch {
+	case personal != "" && id != "":
+		options = append(options, hogapi.WithPersonalAPIKey(personal), hogapi.WithProject(id))
+	case asks && personal == "":
+		return nil, usageError("the personal API key is missing", "set POSTHOG_PERSONAL_API_KEY to a phx_… key with the scope query:read, or give --personal-key-file FILE")
+	case asks:
+		return nil, usageError("the project's id is missing", "give --project-id NUMBER: it is in the project's settings and in the address of its pages")
+	}
+	client, err := hogapi.NewClient(options...)
+	if err != nil {
+		return nil, &fault{code: codeUsage, text: inFlags(err), err: err}
+	}
+	return client, nil
+}
+
+// canAsk reports whether a personal key and the project's id are known.
+func (a *app) canAsk(p *project) bool {
+	hasKey := p.personal != "" || p.personalFile != "" || a.env("POSTHOG_PERSONAL_API_KEY") != ""
+	return hasKey && cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) != ""
+}
+
+// secret is a key: the flag's value, the content of a file, or a variable.
+func (a *app) secret(flag, value, file, variable string) (string, error) {
+	if name, isFile := strings.CutPrefix(value, "@"); isFile {
+		file, value = name, ""
+	}
+	if value != "" || file == "" {
+		return strings.TrimSpace(cmp.Or(value, a.env(variable))), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", usageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that holds the key and nothing else")
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// hostOptions are the options for a host as users write it.
+func hostOptions(host, capture string) ([]hogapi.Option, error) {
+	var options []hogapi.Option
+	if capture != "" {
+		options = append(options, hogapi.WithCaptureURL(capture))
+	}
+	name := strings.ToLower(host)
+	if u, err := url.Parse(host); err == nil && u.Host != "" {
+		name = strings.ToLower(u.Hostname())
+	}
+	switch name {
+	case "":
+		if capture != "" {
+			return options, nil
+		}
+		return nil, usageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own")
+	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
+		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
+	case "eu", "eu.posthog.com", "eu.i.posthog.com":
+		return append(options, hogapi.WithRegion(hogapi.RegionEU)), nil
+	}
+	if !strings.Contains(host, "://") {
+		return nil, usageError(fmt.Sprintf("--host %q is neither a region nor a URL", host), "give us, eu, or a URL such as https://posthog.example.com")
+	}
+	return append(options, hogapi.WithBaseURL(host)), nil
+}
+
+// flagNames are the flags for what the library calls otherwise.
+var flagNames = strings.NewReplacer(
+	"WithProjectAPIKey", "POSTHOG_PROJECT_API_KEY", "WithPersonalAPIKey", "POSTHOG_PERSONAL_API_KEY",
+	"WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own", "--host us, eu or a URL",
+	"WithCaptureURL", "--capture-host", "WithBaseURL", "--host", "WithProject", "--project-id",
+	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
+	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
+	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
+	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
+)
+
+// shareOfRejects is a share as the library writes it.
+var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
+
+// inFlags is the text of an error in the words of this program.
+func inFlags(err error) string {
+	text := shareOfRejects.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
+		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
+	})
+	return flagNames.Replace(text)
+}
+
+// hostName is where a client sends events, without a path or a key.
+func hostName(client *hogapi.Client) string {
+	_, after, _ := strings.Cut(client.String(), "capture: ")
+	return strings.TrimSuffix(after, "}")
+}

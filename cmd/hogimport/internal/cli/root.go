@@ -1,0 +1,164 @@
+// Package cli has the commands of hogimport, a file each.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is what all commands share.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer // results: tables, and JSON with --json
+	stderr io.Writer // progress, warnings, questions
+	env    func(name string) string
+	stop   *interrupts
+
+	json bool   // --json
+	log  string // --log: "text" or "json"
+}
+
+const longHelp = `hogimport moves the history of another analytics tool into PostHog: it checks
+files, imports them resumably, and verifies that everything has arrived.
+
+Each flag has an environment variable of its own, shown with it. The keys of the
+project are best given there: POSTHOG_PROJECT_API_KEY, POSTHOG_PERSONAL_API_KEY.`
+
+const exitHelp = `Exit codes:
+  0  complete; rejects below the limit are named on the last line
+  1  another error
+  2  wrong usage
+  3  too many rejects
+  4  stopped and resumable: run the same command again
+  5  the key or the project is wrong
+  6  events are missing
+  7  not yet complete, or it cannot be said`
+
+const rootExample = `  hogimport check --format mixpanel export/*.jsonl --report report.html
+  hogimport trial --format mixpanel export/*.jsonl   # with a test project's key
+  hogimport run --host eu --format mixpanel export/*.jsonl
+  hogimport verify                                   # some hours later`
+
+// Run is the whole program: it returns the exit code.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	ctx, a.stop = watchInterrupts(ctx)
+	defer a.stop.end()
+	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
+	root.SetArgs(args)
+	return a.exit(root.ExecuteContext(ctx))
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use: "hogimport", Short: "Move the history of another analytics tool into PostHog",
+		Long: longHelp + "\n\n" + exitHelp, Example: rootExample, Version: version(),
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.begin(cmd) },
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetVersionTemplate("hogimport {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Sprintf("%v", err), "see "+cmd.CommandPath()+" --help")
+	})
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
+	root.PersistentFlags().StringVar(&a.log, "log", "text", "how progress is written where there is no terminal: text or json, a `FORM` of lines")
+	root.AddCommand(commands(a)...)
+	setHelp(root)
+	return root
+}
+
+// commands are all commands, in the order in which they are used.
+func commands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		newFetchCommand(a),
+		newRunCommand(a),
+		newStatusCommand(a),
+		newFixCommand(a),
+		newFormatsCommand(a),
+		newCheckCommand(a),
+		newVerifyCommand(a),
+		newUndoCommand(a),
+		newTrialCommand(a),
+	}
+}
+
+// begin takes flags from the environment and checks those of all commands.
+func (a *app) begin(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		value := a.env(variable(f))
+		if f.Changed || value == "" || err != nil || isCommon(f) {
+			return
+		}
+		values := []string{value}
+		if f.Value.Type() == "stringArray" { // a value a line
+			values = strings.Split(strings.TrimSpace(value), "\n")
+		}
+		for _, value := range values {
+			bad := cmd.Flags().Set(f.Name, value)
+			if bad == nil {
+				continue
+			}
+			err = usageError(fmt.Sprintf("%s: %v", variable(f), bad), "see "+cmd.CommandPath()+" --help")
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if a.log != "text" && a.log != "json" {
+		return usageError(fmt.Sprintf("--log %q is not a form of lines", a.log), "give text or json")
+	}
+	return nil
+}
+
+// logger writes lines for programs with --log json, and nothing otherwise.
+func (a *app) logger() *slog.Logger {
+	if a.log == "json" {
+		return slog.New(slog.NewJSONHandler(a.stderr, nil))
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// note writes a line about what is done.
+func (a *app) note(text string) {
+	if a.log == "json" {
+		a.logger().Info(text)
+		return
+	}
+	fmt.Fprintln(a.stderr, wrapped(text))
+}
+
+// variable is the environment variable of a flag.
+func variable(f *pflag.Flag) string {
+	return "HOGIMPORT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// isCommon reports whether a flag is one of cobra's own.
+func isCommon(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "version" }
+
+// version is that of the module, or of the revision that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "devel-" + s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return "devel"
+}

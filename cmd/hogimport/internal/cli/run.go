@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// runFlags are the flags of a command that imports.
+type runFlags struct {
+	input     input
+	project   project
+	state     string
+	importID  string
+	rejects   string
+	rate      string
+	protocol  string
+	metrics   string
+	isAgreed  bool // --yes
+	maxOutage time.Duration
+}
+
+const runHelp = `Import files: check the first records, ask once, and send them.
+
+It keeps its place in a state folder, ./hogimport-state/NAME. Stopped by Ctrl-C,
+a crash or a kill, the same command continues; no event is lost, and what is
+sent twice is stored once. Ctrl-C finishes what is under way, a second one ends
+at once.`
+
+const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
+  hogimport run --host eu --format mixpanel export/*.jsonl.gz
+  hogimport run --host us --format amplitude --sort --links export.zip
+  hogimport run --host us events.jsonl --max-rejects 5% --yes
+  hogimport run --host eu --format csv actions.csv \
+      --map event=action --map person=user --map 'time=when|unix'`
+
+func newRunCommand(a *app) *cobra.Command {
+	r := &runFlags{}
+	cmd := &cobra.Command{
+		Use: "run FILES…", Short: "Import files, resumably", Long: runHelp, Example: runExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.input.Files = args
+			return a.run(cmd.Context(), r)
+		},
+	}
+	r.bind(cmd)
+	r.input.bind(cmd)
+	r.input.bindRange(cmd)
+	r.project.bindKey(cmd)
+	return cmd
+}
+
+// bind adds the flags that are about the import itself.
+func (r *runFlags) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's place and its rejects; default: hogimport-state/NAME, after the files")
+	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: made of the files")
+	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit")
+	f.StringVar(&r.rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
+	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
+	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
+	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which is of this machine only")
+	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question")
+}
+
+// options are those of the import.
+func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
+	o = hogapi.ImportOptions{ID: id, Gate: r.input.gate()}
+	if o.MaxRejectShare, o.MaxRejects, err = rejectLimit(r.rejects); err != nil {
+		return o, err
+	}
+	switch r.rate {
+	case "none":
+		o.Rate = hogapi.Unpaced
+	default:
+		if o.Rate, err = strconv.Atoi(r.rate); err != nil || o.Rate < 1 {
+			return o, usageError(fmt.Sprintf("--rate %q is not a number of events", r.rate), "give a number such as 1000, or none for no limit")
+		}
+	}
+	switch r.protocol {
+	case "auto":
+	case "v1", "batch":
+		o.Delivery.Protocol = hogapi.Protocol(r.protocol)
+	default:
+		return o, usageError(fmt.Sprintf("--protocol %q is not known", r.protocol), "give auto, v1 or batch")
+	}
+	if r.maxOutage < time.Second {
+		return o, usageError("--max-outage is too short", "give a second or more, such as 15m")
+	}
+	o.Delivery.NoProgress = r.maxOutage
+	o.Delivery.FirstAnswer = min(r.maxOutage, 30*time.Second)
+	return o, nil
+}
+
+// rejectLimit reads --max-rejects: a number, a share, or none.
+func rejectLimit(text string) (share float64, number int64, err error) {
+	if text == "none" {
+		return -1, 0, nil
+	}
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		if share, err = strconv.ParseFloat(percent, 64); err == nil && share > 0 && share <= 100 {
+			return share / 100, 0, nil
+		}
+	} else if number, err = strconv.ParseInt(text, 10, 64); err == nil && number > 0 {
+		return -1, number, nil
+	}
+	return 0, 0, usageError(fmt.Sprintf("--max-rejects %q is not a limit", text), "give a number such as 500, a share such as 5%, or none")
+}
+
+// run is the command.
+func (a *app) run(ctx context.Context, r *runFlags) error {
+	s, isNew, err := a.openRun(r) //nolint:contextcheck // advice reads one record
+	if err != nil {
+		return err
+	}
+	options, err := r.options(s.kept.ID)
+	if err != nil {
+		return err
+	}
+	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
+	if err != nil {
+		return err
+	}
+	if isNew && !r.isAgreed && !a.canAnswer() {
+		return noTerminal()
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if isNew {
+		if err := a.agree(ctx, r, s, client, options); err != nil {
+			return err
+		}
+	} else {
+		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
+	}
+	source, err := s.source()
+	if err != nil {
+		return err
+	}
+	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
+	return a.report(s, receipt, err)
+}
+
+// openRun finds the state folder of a run, and whether its import is a new one.
+func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
+	if len(r.input.Files) == 0 && r.state != "" && isStarted(r.state) {
+		s, err := openState(r.state)
+		if err == nil {
+			r.input = s.kept.Input
+		}
+		return s, false, err
+	}
+	if err := r.input.check(); err != nil {
+		return nil, false, err
+	}
+	paths, err := r.input.paths()
+	if err != nil {
+		return nil, false, err
+	}
+	dir := r.state
+	if dir == "" {
+		dir = stateRoot + string(os.PathSeparator) + stateName(paths)
+	}
+	asked := r.input
+	asked.Files = make([]string, len(r.input.Files))
+	for i, path := range r.input.Files {
+		asked.Files[i] = absolute(path)
+	}
+	if !isStarted(dir) {
+		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
+		if s.kept.ID == "" {
+			s.kept.ID = importID(paths)
+		}
+		return s, true, s.checkEmpty()
+	}
+	s = &state{dir: dir}
+	if _, err := s.read("import.json", &s.kept); err != nil {
+		return nil, false, err
+	}
+	names := s.kept.Input.differences(&asked)
+	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
+	isAnotherID := r.importID != "" && r.importID != s.kept.ID
+	if s.hasSentNothing() && (s.isChanged || isAnotherID || !s.wasInterrupted()) { // so all may be corrected
+		s.kept.Input = asked
+		if r.importID != "" {
+			s.kept.ID = r.importID
+		}
+		return s, true, nil
+	}
+	if isAnotherID {
+		return nil, false, usageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
+	}
+	if names != "" {
+		return nil, false, usageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
+			"give the same flags to continue it. To import with others, give another folder with --state DIR")
+	}
+	s.kept.Input.Files = asked.Files
+	return s, false, nil
+}
+
+// agree checks a sample, shows it and asks whether to begin.
+func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
+	found, err := takeSample(ctx, &s.kept.Input, options)
+	a.show(found)
+	switch {
+	case isTooMuch(err):
+		return found.tooMuch(&s.kept.Input, err) //nolint:contextcheck // advice reads one record
+	case err != nil:
+		return filesFault(err)
+	}
+	return a.confirm(ctx, r, s, client, found)
+}
+
+func noTerminal() error {
+	return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+}
+
+// confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
+func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
+	target := hostName(client)
+	what := "the records"
+	if found.total > 0 {
+		what = "about " + progress.Number(found.total) + " records"
+		if found.isAll {
+			what = progress.Number(found.total) + " records"
+		}
+	}
+	if !r.isAgreed {
+		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
+		switch yes, err := a.ask(ctx, question); {
+		case err != nil:
+			return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
+		case !yes:
+			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
+		}
+	} else {
+		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
+	}
+	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
+	if err := s.reset(); err != nil {
+		return err
+	}
+	return s.save()
+}
+
+// report writes the result of an import, and makes the error of the command.
+func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
+	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
+	if err != nil {
+		ended := &importError{err: err, state: s, receipt: receipt}
+		if a.json {
+			f := faultOf(ended)
+			result["error"], result["todo"], result["exit"] = f.text, f.todo, f.code
+			_ = json.NewEncoder(a.stdout).Encode(result) //nolint:errchkjson // the error of the import matters more
+		}
+		return ended
+	}
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(result)
+	}
+	fmt.Fprint(a.stdout, resultText(s, receipt))
+	return nil
+}
+
+// filesFault is files that cannot be read.
+func filesFault(err error) error {
+	f := faultOf(err)
+	if f.code != codeOther || f.todo != "" {
+		return err
+	}
+	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
+}

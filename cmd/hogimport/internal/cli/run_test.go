@@ -1,0 +1,220 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+func TestACompleteImport(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 3000, func(i int) bool { return i%500 == 7 })
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
+	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
+	assert.Contains(t, r.Stdout, "Complete: 2,994 of 3,000 records acknowledged")
+	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
+
+	again := p.Run(t, "run", "events.jsonl", "--rate", "none")
+	require.Equal(t, 0, again.Code, again.Stderr)
+	assert.Equal(t, r.Stdout, again.Stdout, "the same command again says the same")
+	assert.Equal(t, 0, server.Ledger().Duplicates(), "and sends nothing")
+
+	asJSON := p.Run(t, "run", "events.jsonl", "--json", "--rate", "none")
+	var result struct {
+		Receipt hogapi.Receipt
+		State   string
+	}
+	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &result), asJSON.Stdout)
+	assert.EqualValues(t, 2994, result.Receipt.Acknowledged)
+	assert.Equal(t, "hogimport-state/events", result.State)
+}
+
+// All that can be wrong before the first event, with its exit code, and what to do next.
+func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
+	server := hogapitest.New()
+	for name, c := range map[string]struct {
+		args []string
+		env  []string // more, which win
+		code int
+		text string // of what is wrong
+		todo string
+	}{
+		"no files":             {[]string{"run", "--yes"}, nil, 2, "no files are named", "name the files"},
+		"no such file":         {[]string{"run", "nothing.jsonl", "--yes"}, nil, 2, "nothing.jsonl: there is no such file", "check the path"},
+		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "Give --format"},
+		"another format":       {[]string{"run", "events.jsonl", "--format", "mixpannel", "--yes"}, nil, 2, `--format "mixpannel" is not known`, "mixpanel"},
+		"unknown flag":         {[]string{"run", "events.jsonl", "--yse"}, nil, 2, "unknown flag: --yse", "hogimport run --help"},
+		"unknown command":      {[]string{"rnu"}, nil, 2, `unknown command "rnu"`, "hogimport --help"},
+		"no host":              {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_HOST="}, 2, "host is missing", "--host us or --host eu"},
+		"no key":               {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY="}, 2, "project API key is missing", "POSTHOG_PROJECT_API_KEY"},
+		"the other key":        {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phx_secret"}, 2, "this is a personal API key", "POSTHOG_PERSONAL_API_KEY"},
+		"no key file":          {[]string{"run", "events.jsonl", "--yes", "--project-key-file", "none"}, nil, 2, "the file with the key cannot be read", "give a file"},
+		"a limit":              {[]string{"run", "events.jsonl", "--yes", "--max-rejects", "many"}, nil, 2, `--max-rejects "many" is not a limit`, "5%"},
+		"a rate":               {[]string{"run", "events.jsonl", "--yes", "--rate", "0"}, nil, 2, `--rate "0"`, "none"},
+		"a rate by variable":   {[]string{"run", "events.jsonl", "--yes"}, []string{"HOGIMPORT_RATE=fast"}, 2, `--rate "fast"`, "none"},
+		"a bool by variable":   {[]string{"run", "events.jsonl"}, []string{"HOGIMPORT_YES=perhaps"}, 2, "HOGIMPORT_YES", "--help"},
+		"a protocol":           {[]string{"run", "events.jsonl", "--yes", "--protocol", "v9"}, nil, 2, `--protocol "v9"`, "auto, v1 or batch"},
+		"a time":               {[]string{"run", "events.jsonl", "--yes", "--until", "may"}, nil, 2, `--until "may"`, "2024-05-01"},
+		"a zone":               {[]string{"run", "events.jsonl", "--yes", "--zone", "Mars"}, nil, 2, `--zone "Mars"`, "US/Pacific"},
+		"a policy":             {[]string{"run", "events.jsonl", "--yes", "--set-policy", "x"}, nil, 2, `--set-policy "x"`, "set-once"},
+		"an id like a number":  {[]string{"run", "events.jsonl", "--yes", "--import-id", "2024"}, nil, 2, "--import-id", "hogapi-2024"},
+		"no terminal":          {[]string{"run", "events.jsonl"}, nil, 2, "there is no terminal to ask", "--yes"},
+		"a form of lines":      {[]string{"run", "events.jsonl", "--yes", "--log", "xml"}, nil, 2, `--log "xml"`, "text or json"},
+		"a state that is not":  {[]string{"status", "--state", "nothing"}, nil, 2, "nothing is not a state folder", "--state DIR"},
+		"metrics":              {[]string{"run", "events.jsonl", "--yes", "--metrics", "999.1.1.1:1"}, nil, 2, "--metrics", "free address"},
+		"too many rejects":     {[]string{"run", "bad.jsonl", "--yes"}, nil, 3, "too much of this would be rejected; nothing was sent", "--max-rejects 75%"},
+		"a wrong key":          {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phc_wrong"}, 5, "no project has this project API key; nothing was sent", "copy the key"},
+		"a file of the system": {[]string{"run", "events.jsonl", "--yes", "--state", "/proc/nothing"}, nil, 1, "cannot be written", "--state DIR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := clitest.New(t, server)
+			p.Env = append(p.Env, c.env...)
+			p.Events(t, "events.jsonl", 20, nil)
+			p.Events(t, "bad.jsonl", 200, func(i int) bool { return i%2 == 0 })
+			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "data.bin"), []byte("x"), 0o600))
+			r := p.Run(t, c.args...)
+			assert.Equal(t, c.code, r.Code, r.Stderr)
+			said := strings.Join(strings.Fields(r.Stderr), " ")
+			assert.Contains(t, said, c.text)
+			assert.Contains(t, said, c.todo, "it says what to do next")
+			assert.Empty(t, r.Stdout)
+			assert.NotContains(t, r.Stderr, "phc_wrong")
+			assert.NotContains(t, r.Stderr, "phx_secret")
+		})
+	}
+	assert.Zero(t, server.Ledger().Len())
+}
+
+func TestAWrongKeyFirst(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 2000, nil)
+	right := p.Env
+	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
+	r := p.Run(t, "run", "events.jsonl", "--yes")
+	require.Equal(t, 5, r.Code, r.Stderr)
+	p.Env = right
+	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}
+
+func TestADeadPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	p := clitest.New(t, hogapitest.New())
+	p.Env = append(p.Env, "POSTHOG_HOST=http://"+listener.Addr().String())
+	p.Events(t, "events.jsonl", 20, nil)
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--max-outage", "2s")
+	assert.Equal(t, 1, r.Code)
+	assert.Contains(t, r.Stderr, "the service cannot be reached; nothing was sent by this run")
+	assert.Contains(t, r.Stderr, "check --host, the network and the name server")
+}
+
+func TestAnOutageCanBeResumed(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 6000, nil)
+	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Always(hogapitest.Status(503)))
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "2s")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	assert.Contains(t, r.Stderr, "waiting for", "it says that it waits")
+	assert.Contains(t, r.Stderr, "503", "and why")
+	assert.Contains(t, r.Stderr, "nothing gets through to the service")
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "run the same command again: it continues where it stopped")
+	server.ClearScript(ops.Capture)
+	r = p.Run(t, "run", "events.jsonl", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}
+
+func TestTooManyRejectsOnTheWay(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 3, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "1499 of 12000 records were rejected, more than --max-rejects (1%)")
+	assert.Contains(t, said, "The rejects are in hogimport-state/events/rejects.jsonl")
+	assert.Contains(t, said, "hogimport fix --state hogimport-state/events")
+	r = p.Run(t, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+	assert.Contains(t, r.Stdout, "Rejected: 1,499;")
+}
+
+func TestAnotherImportKeepsItsOwnState(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	p.Events(t, "events.jsonl", 1000, nil)
+	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none").Code)
+	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "other"), 0o700))
+	p.Events(t, "other/things.jsonl", 10, nil)
+	said := func(args ...string) (int, string) {
+		r := p.Run(t, append(args, "--yes")...)
+		return r.Code, strings.Join(strings.Fields(r.Stderr), " ")
+	}
+	code, text := said("run", "other/things.jsonl", "--state", "hogimport-state/events")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "the import in hogimport-state/events began with other files, or with other content: events.jsonl")
+	assert.Contains(t, text, "--state DIR")
+	code, text = said("run", "events.jsonl", "--sort")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "the import in hogimport-state/events began with another --sort")
+	code, text = said("run", "events.jsonl", "--import-id", "other")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "not other")
+	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_another")
+	code, text = said("run", "events.jsonl")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "--state DIR")
+}
+
+func TestTwoRunsAtOnce(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 4000, nil)
+	first := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "1500")
+	require.NoError(t, first.Start())
+	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, 5*time.Millisecond)
+	r := p.Run(t, "run", "events.jsonl", "--yes")
+	assert.Equal(t, 1, r.Code)
+	assert.Contains(t, r.Stderr, "another run uses the state folder hogimport-state/events")
+	require.NoError(t, first.Wait())
+	clitest.RequireWhole(t, server, ids)
+}
+
+func TestAPlansLimit(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 3000, nil)
+	server.SetQuota(hogapitest.QuotaListed)
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	said := strings.Join(strings.Fields(r.Stderr), " ")
+	assert.Contains(t, said, "the plan's limit is reached")
+	assert.Contains(t, said, "raise the limit, run the same command again, and then hogimport verify")
+	server.SetQuota(hogapitest.QuotaFree)
+	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}

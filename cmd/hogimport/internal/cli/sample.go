@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// sampleRecords is how many records a run checks before it begins.
+const sampleRecords = 5000
+
+// sample is what the first records of the files look like.
+type sample struct {
+	report hogapi.CheckReport
+	isAll  bool  // there are no more
+	total  int64 // about how many records there are in all; 0: not known
+	bytes  int64 // of the files as they are
+}
+
+// takeSample checks the first records of the files. An error that is not a *fault is one of the files.
+func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
+	files, err := in.files()
+	if err != nil {
+		return s, err
+	}
+	first := &firstRecords{Source: files, most: sampleRecords, read: map[string]int64{}}
+	options.MaxRejects = 0 // of all records, not of a sample
+	s.report, err = hogapi.Check(ctx, first, &options)
+	s.isAll = !first.isCut
+	paths, _ := in.paths()
+	packed, plain := sizes(paths)
+	s.bytes = packed
+	switch {
+	case s.isAll:
+		s.total = s.report.Read
+	case first.bytes() > 0 && plain > 0:
+		s.total = max(int64(float64(s.report.Read)*float64(plain)/float64(first.bytes())), s.report.Read)
+	}
+	return s, err
+}
+
+// firstRecords is the beginning of a source.
+type firstRecords struct {
+	hogapi.Source
+	most int
+
+	isCut bool
+	read  map[string]int64 // bytes by file
+}
+
+// Unwrap returns the source.
+func (f *firstRecords) Unwrap() hogapi.Source { return f.Source }
+
+// Events implements hogapi.Source.
+func (f *firstRecords) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		records, last := 0, after
+		for ev, err := range f.Source.Events(ctx, after) {
+			if err == nil && ev.Position != last {
+				if records == f.most {
+					f.isCut = true
+					return
+				}
+				records, last = records+1, ev.Position
+				f.read[last.Key] = last.Offset
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// bytes is how much unpacked text was read.
+func (f *firstRecords) bytes() (sum int64) {
+	for _, n := range f.read {
+		sum += n
+	}
+	return sum
+}
+
+// show writes what was found in a sample for whoever reads it.
+func (a *app) show(s sample) {
+	switch r := s.report; {
+	case r.Read == 0:
+	case a.log == "json":
+		a.logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
+			"reasons", r.Reasons, "warnings", r.Warnings, "total", s.total)
+	default:
+		s.show(a.stderr)
+	}
+}
+
+// show writes what was found, in a few lines.
+func (s sample) show(w io.Writer) {
+	r := s.report
+	what := fmt.Sprintf("the first %s records", progress.Number(r.Read))
+	if s.isAll {
+		what = fmt.Sprintf("all %s records", progress.Number(r.Read))
+	}
+	fmt.Fprintf(w, "Checked %s: %s good, %s rejected, %s left out on purpose.\n", what,
+		progress.Number(r.Good), progress.Number(r.Rejected), progress.Number(r.Skipped))
+	if r.Good > 0 {
+		fmt.Fprintf(w, "  from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
+	}
+	s.names(w)
+	for _, reason := range slices.SortedFunc(maps.Keys(r.Reasons), func(a, b hogapi.Reason) int { return cmp.Compare(r.Reasons[b].Count, r.Reasons[a].Count) }) {
+		finding(w, "rejected, "+string(reason), r.Reasons[reason], "event refused: "+string(reason)+": ")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
+		fmt.Fprintln(w, wrapped(fmt.Sprintf("  left out, %s: %s", reason, progress.Number(r.Skips[reason]))))
+	}
+	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
+		finding(w, "warning, "+string(warning), r.Warnings[warning], "")
+	}
+}
+
+// names writes the events by name, the most frequent ones.
+func (s sample) names(w io.Writer) {
+	const most = 8
+	counts := map[string]int64{}
+	for _, day := range s.report.Days {
+		counts[day.Event] += day.Events
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, name := range names[:min(len(names), most)] {
+		fmt.Fprintf(table, "  %s\t%s\n", short(name), progress.Number(counts[name]))
+	}
+	_ = table.Flush()
+	if len(names) > most {
+		fmt.Fprintf(w, "  and %d more names\n", len(names)-most)
+	}
+}
+
+// finding writes what was found how often, and the first example without what is said already.
+func finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
+	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
+	if len(f.Examples) > 0 {
+		e := f.Examples[0]
+		line += ", such as " + cmp.Or(strings.TrimPrefix(strings.TrimPrefix(e.Text, "hogapi: "), said), e.Position.String())
+	}
+	fmt.Fprintln(w, wrapped(line))
+}
+
+// short is a name that fits into a table, without what would break it.
+func short(name string) string {
+	const most = 50
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, name)
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return name
+}
+
+// tooMuch is the error where too much of a sample would be rejected.
+func (s sample) tooMuch(in *input, err error) error {
+	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
+		todo: in.looksLike() + "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples."}
+	if s.report.Good > 0 {
+		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
+		const margin = 1.5 // the rest of the files may have more
+		f.todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
+			min(max(int(math.Ceil(margin*percent)), 2), 100))
+	}
+	return f
+}
+
+// isTooMuch reports whether too much of the sample is rejected.
+func isTooMuch(err error) bool {
+	stop, ok := errors.AsType[*hogapi.StopError](err)
+	return ok && stop.Reason == hogapi.StopTooManyRejects
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// sizes are the bytes of files as they are, and about how much text they hold unpacked: an estimate from the beginning
+// of each packed file, for a bar. The second is 0 where nothing can be said.
+func sizes(paths []string) (packed, plain int64) {
+	isKnown := true
+	for _, path := range paths {
+		size, text := sizeOf(path)
+		packed += size
+		plain += text
+		isKnown = isKnown && (text > 0 || size == 0)
+	}
+	if !isKnown {
+		plain = 0
+	}
+	return packed, plain
+}
+
+func sizeOf(path string) (packed, plain int64) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, 0
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return info.Size(), 0
+	}
+	defer f.Close()
+	if archive, err := zip.NewReader(f, info.Size()); err == nil {
+		return info.Size(), zipSize(archive)
+	}
+	_, _ = f.Seek(0, io.SeekStart)
+	return info.Size(), int64(float64(info.Size()) * expansion(f))
+}
+
+// zipSize is the unpacked size of the members of an archive, which may be packed themselves.
+func zipSize(archive *zip.Reader) (plain int64) {
+	factor := 0.0
+	for _, member := range archive.File {
+		if factor == 0 && member.UncompressedSize64 > 0 {
+			if r, err := member.Open(); err == nil {
+				factor = expansion(r)
+				_ = r.Close()
+			}
+		}
+		plain += int64(float64(member.UncompressedSize64) * factor)
+	}
+	return plain
+}
+
+// expansion is how much longer the beginning of a file is unpacked: 1 for text, 0 if it cannot be unpacked.
+func expansion(r io.Reader) float64 {
+	const most = 4 << 20 // of text
+	counted := &counter{r: r}
+	in := bufio.NewReaderSize(counted, 4<<10)
+	head, _ := in.Peek(4)
+	var text io.Reader
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return 0
+		}
+		text = unpacked
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return 0
+		}
+		defer unpacked.Close()
+		text = unpacked
+	default:
+		return 1
+	}
+	n, _ := io.CopyN(io.Discard, text, most)
+	if n == 0 || counted.n <= int64(in.Buffered()) {
+		return 0
+	}
+	return float64(n) / float64(counted.n-int64(in.Buffered()))
+}
+
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/columns"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/formats/segment"
+)
+
+// input is the files of an import and how they are read: what makes the same events again. It is kept in the state
+// folder, so that verify, fix and undo know it.
+type input struct {
+	Files     []string `json:"files"` // paths or patterns
+	Format    string   `json:"format"`
+	Map       []string `json:"map,omitempty"`
+	Zone      string   `json:"zone,omitempty"`
+	GroupType string   `json:"group_type,omitempty"`
+	Devices   bool     `json:"device_prefix,omitempty"`
+	SetPolicy string   `json:"set_policy,omitempty"`
+	Until     string   `json:"until,omitempty"`
+	Sort      bool     `json:"sort,omitempty"`
+	Links     bool     `json:"links,omitempty"`
+}
+
+// bind adds the flags that say how files are read.
+func (in *input) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
+	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
+	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
+	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in projects with simplified ID merge")
+	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
+	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// bindRange adds the flags that say which events are imported, and in which order.
+func (in *input) bindRange(cmd *cobra.Command) {
+	in.bindUntil(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
+	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
+}
+
+func (in *input) bindUntil(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
+}
+
+// vendor is a format that can be named.
+type vendor struct {
+	what string // for people
+	make func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
+}
+
+// vendors are all formats by name; that of JSON lines, which has no Format, is nil.
+var vendors = map[string]vendor{
+	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
+	"posthog": {what: "files of PostHog's batch exports and file downloads", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
+	}},
+	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		return mixpanel.Format(&mixpanel.Options{Zone: zone, DevicePrefix: in.Devices, PersonProperties: person}), nil
+	}},
+	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
+	}},
+	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
+	"rudderstack": {what: "RudderStack's raw calls, which are those of Segment", make: segmentFormat},
+	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
+	}},
+	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
+	"csv":     {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
+	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
+	"tsv":     {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
+}
+
+func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person}), nil
+}
+
+func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		format, err := columns.Format(in.Map, columns.Options{Name: in.Format, Layout: layout, Zone: zone})
+		if err != nil {
+			return format, usageError(err.Error(), "see hogimport formats --help")
+		}
+		return format, nil
+	}
+}
+
+// personPolicies are the values of --set-policy.
+var personPolicies = map[string]struct {
+	gate   hogapi.PersonPolicy
+	vendor formats.PersonProperties
+}{
+	"":         {hogapi.PersonPolicyKeep, formats.PersonSetOnce},
+	"keep":     {hogapi.PersonPolicyKeep, formats.PersonSet},
+	"set-once": {hogapi.PersonPolicySetOnce, formats.PersonSetOnce},
+	"strip":    {hogapi.PersonPolicyStrip, formats.PersonNone},
+}
+
+// check finds the files and settles the format. Call it once, before the other methods.
+func (in *input) check() error {
+	if len(in.Files) == 0 {
+		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
+	}
+	for _, path := range in.Files {
+		if found, err := filepath.Glob(path); err == nil && len(found) > 0 {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			return usageError(path+": there is no such file", "check the path; a pattern must match one file or more")
+		}
+	}
+	return in.checkFormat()
+}
+
+// checkFormat settles the format and checks all that depends on it.
+func (in *input) checkFormat() error {
+	if in.Format == "" && len(in.Files) > 0 {
+		byName := formatByName(in.Files[0])
+		if !slices.ContainsFunc(in.Files, func(path string) bool { return formatByName(path) != byName }) {
+			in.Format = byName
+		}
+	}
+	if _, ok := vendors[in.Format]; !ok {
+		text := "the format of the files is not named"
+		if in.Format != "" {
+			text = fmt.Sprintf("--format %q is not known", in.Format)
+		}
+		return usageError(text, in.looksLike()+"Give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+	}
+	if _, ok := personPolicies[in.SetPolicy]; !ok {
+		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
+	}
+	if len(in.Map) > 0 && !slices.Contains([]string{"json", "csv", "tsv", "generic"}, in.Format) {
+		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
+	}
+	if _, err := in.until(); err != nil {
+		return err
+	}
+	_, err := in.format()
+	return err
+}
+
+// gate is what the import refuses or changes.
+func (in *input) gate() hogapi.GateOptions {
+	return hogapi.GateOptions{PersonPolicy: personPolicies[in.SetPolicy].gate}
+}
+
+// format makes events of the records of the files. Its Convert is nil for jsonl, whose lines are events.
+func (in *input) format() (hogapi.Format, error) {
+	zone, err := time.LoadLocation(in.Zone)
+	if err != nil {
+		return hogapi.Format{}, usageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
+	}
+	if in.Zone == "" {
+		zone = nil
+	}
+	v := vendors[in.Format]
+	if v.make == nil {
+		return hogapi.Format{Name: in.Format}, nil
+	}
+	return v.make(in, personPolicies[in.SetPolicy].vendor, zone)
+}
+
+// files is the source of the files in their own order.
+func (in *input) files() (hogapi.Source, error) {
+	format, err := in.format()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := in.paths()
+	if err != nil {
+		return nil, err
+	}
+	if format.Convert == nil {
+		return in.cut(hogapi.JSONLinesFile(paths...)), nil
+	}
+	return in.cut(hogapi.FileSource(format, paths...)), nil
+}
+
+// source is what is imported: the files, sorted and after the links where that is asked for. What is sorted is in a
+// folder below the one given.
+func (in *input) source(dir string) (hogapi.Source, error) {
+	source, err := in.files()
+	if err != nil {
+		return nil, err
+	}
+	if in.Sort {
+		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
+	}
+	if in.Links {
+		source = hogapi.Concat(formats.Links(source), source)
+	}
+	return source, nil
+}
+
+// paths are the files that the patterns match, in the order given.
+func (in *input) paths() ([]string, error) {
+	var paths []string
+	for _, pattern := range in.Files {
+		found, err := filepath.Glob(pattern)
+		found = withoutHidden(pattern, found)
+		if err != nil || len(found) == 0 {
+			found = []string{pattern} // a name with brackets, or one that is missing: the source says so
+		}
+		for _, path := range found {
+			if !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
+}
+
+// withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them: as a shell does.
+func withoutHidden(pattern string, found []string) []string {
+	if strings.HasPrefix(filepath.Base(pattern), ".") {
+		return found
+	}
+	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
+}
+
+// until is the time of --until, or zero.
+func (in *input) until() (time.Time, error) {
+	if in.Until == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, in.Until); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+}
+
+// cut leaves out what is at or after --until.
+func (in *input) cut(source hogapi.Source) hogapi.Source {
+	until, err := in.until()
+	if err != nil || until.IsZero() {
+		return source
+	}
+	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+		if !ev.Timestamp.Before(until) {
+			return nil, hogapi.Skip("at or after --until")
+		}
+		return []hogapi.Event{ev}, nil
+	})
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+)
+
+// spread is a source of some events of files, spread evenly over their days: the same events each time. Each has a uuid.
+type spread struct {
+	files hogapi.Source
+	id    string // that uuids are derived from where the record has none
+	total int64  // events of the files
+	days  map[int64]share
+
+	mu    sync.Mutex
+	raw   []byte  // the record that was read last, its beginning
+	taken []taken // by the last walk
+}
+
+// share is how many of a day's events are taken.
+type share struct{ take, of int64 }
+
+// taken is an event of the sample, and its record.
+type taken struct {
+	uuid  uuid.UUID
+	place string
+	raw   string // the beginning of the record; empty where a line is the event
+	event hogapi.Event
+}
+
+// newSpread reads all files, to know how many events each day has. Seen is called now and then.
+func newSpread(ctx context.Context, in *input, id string, most int64, seen func(events int64)) (*spread, error) {
+	s := &spread{id: id}
+	format, err := in.format()
+	if err != nil {
+		return nil, err
+	}
+	if s.files, err = in.files(); err != nil {
+		return nil, err
+	}
+	if convert := format.Convert; convert != nil {
+		format.Convert = func(record []byte) ([]hogapi.Event, error) {
+			const enough = 2000
+			s.raw = append(s.raw[:0], record[:min(enough, len(record))]...)
+			return convert(record)
+		}
+		paths, err := in.paths()
+		if err != nil {
+			return nil, err
+		}
+		s.files = in.cut(hogapi.FileSource(format, paths...))
+	}
+	counts := map[int64]int64{}
+	for ev, err := range s.files.Events(ctx, hogapi.Position{}) {
+		if err != nil {
+			return nil, err
+		}
+		if ev.Timestamp.IsZero() {
+			continue // a reject, or skipped
+		}
+		counts[dayOf(ev.Timestamp)]++
+		const often = 10_000
+		if s.total++; s.total%often == 0 {
+			seen(s.total)
+		}
+	}
+	s.days = shares(counts, s.total, most)
+	return s, nil
+}
+
+func dayOf(at time.Time) int64 {
+	const day = 24 * 60 * 60
+	return at.Unix() / day
+}
+
+// shares divides a sample among days: evenly, as far as they have events.
+func shares(counts map[int64]int64, total, most int64) map[int64]share {
+	days := make([]int64, 0, len(counts))
+	for day := range counts {
+		days = append(days, day)
+	}
+	slices.Sort(days)
+	if n := int64(len(days)); n > most { // one event of each of some days
+		some := make([]int64, most)
+		for i := range most {
+			some[i] = days[i*n/most]
+		}
+		days = some
+	}
+	// From the day with the fewest events on, each takes its part of what is left. The last days take what remains of
+	// the divisions: among equal ones these are days of any time.
+	anyOrder := func(day int64) uint64 { return uint64(day) * 0x9E3779B97F4A7C15 }
+	slices.SortFunc(days, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(anyOrder(a), anyOrder(b)))
+	})
+	result, left := map[int64]share{}, min(most, total)
+	for i, day := range days {
+		take := min(counts[day], left/int64(len(days)-i))
+		result[day] = share{take, counts[day]}
+		left -= take
+	}
+	return result
+}
+
+// Name implements hogapi.Source.
+func (s *spread) Name() string { return fmt.Sprintf("%s, a sample of %d", s.files.Name(), s.size()) }
+
+// Unwrap returns the files.
+func (s *spread) Unwrap() hogapi.Source { return s.files }
+
+// size is how many events are taken.
+func (s *spread) size() (n int64) {
+	for _, day := range s.days {
+		n += day.take
+	}
+	return n
+}
+
+// Events implements hogapi.Source. It reads from the start after any position, since what is taken is counted from there.
+func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.taken = nil
+		passed := map[int64]int64{}
+		isAfter, isAt := after.IsZero(), false
+		for ev, err := range s.files.Events(ctx, hogapi.Position{}) {
+			if err != nil {
+				yield(ev, err)
+				return
+			}
+			if ev.Timestamp.IsZero() {
+				continue
+			}
+			day := dayOf(ev.Timestamp)
+			n := passed[day]
+			passed[day]++
+			if d := s.days[day]; d.of == 0 || n*d.take%d.of >= d.take {
+				continue // it takes the first event, and then others as far apart from each other
+			}
+			if ev.UUID == uuid.Nil {
+				ev.UUID = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "%s %d %d", s.id, day, n))
+			}
+			s.taken = append(s.taken, s.note(ev))
+			if isAt && ev.Position != after {
+				isAfter = true
+			}
+			isAt = isAt || ev.Position == after
+			if isAfter && !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// note keeps what is shown of an event.
+func (s *spread) note(ev hogapi.Event) taken {
+	kept := hogapi.Event{Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, RawProperties: bytes.Clone(ev.RawProperties)}
+	return taken{uuid: ev.UUID, place: ev.Position.String(), raw: string(s.raw), event: kept}
+}
+
+// sample is what the last walk has taken, which must be over.
+func (s *spread) sample() []taken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken
+}

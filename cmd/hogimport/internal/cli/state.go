@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// stateRoot is where the state folders are, unless --state says otherwise.
+const stateRoot = "hogimport-state"
+
+// state is the folder that an import keeps: what it reads, where it is, what was rejected, and the result.
+type state struct {
+	dir  string
+	kept kept
+
+	isChanged bool // the files are read in another way than before
+}
+
+// kept is what import.json holds.
+type kept struct {
+	ID     string    `json:"id"`
+	Input  input     `json:"input"` // the files by absolute paths
+	Target string    `json:"target"`
+	Total  int64     `json:"total,omitempty"` // about how many records there are; 0: not known
+	Begun  time.Time `json:"begun"`
+
+	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
+	Rejects     string `json:"rejects,omitempty"`
+	RejectsSize int64  `json:"rejects_size,omitempty"`
+}
+
+// snapshot is what progress.json holds: how far a run is. It is written every few seconds.
+type snapshot struct {
+	At           time.Time `json:"at"`
+	Read         int64     `json:"read"`
+	Acknowledged int64     `json:"acknowledged"`
+	Rejected     int64     `json:"rejected"`
+	Unconfirmed  int64     `json:"unconfirmed"`
+	Skipped      int64     `json:"skipped"`
+	Doubtful     int64     `json:"doubtful,omitempty"` // were sent, and no answer came
+	Ended        string    `json:"ended,omitempty"`    // why the run has ended: "complete" or the reason; empty while it runs, or after a kill
+	WaitingFor   string    `json:"waiting_for,omitempty"`
+	Since        time.Time `json:"since,omitzero"` // it waits
+}
+
+func (s *state) file(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *state) checkpoint() string  { return s.file("checkpoint.json") }
+func (s *state) rejects() string     { return s.file("rejects.jsonl") }
+func (s *state) receiptFile() string { return s.file("receipt.json") }
+
+// openState reads a state folder. Its input is checked.
+func openState(dir string) (*state, error) {
+	s := &state{dir: dir}
+	found, err := s.read("import.json", &s.kept)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, notAState(dir)
+	}
+	return s, s.kept.Input.check()
+}
+
+// isStarted reports whether a folder has the state of an import.
+func isStarted(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "import.json"))
+	return err == nil
+}
+
+// save writes import.json.
+func (s *state) save() error { return s.write("import.json", s.kept) }
+
+// saveReceipt writes receipt.json.
+func (s *state) saveReceipt(r hogapi.Receipt) error { return s.write("receipt.json", r) }
+
+// receipt is the result so far, as the last run that was not killed has left it.
+func (s *state) receipt() (r hogapi.Receipt, found bool, err error) {
+	found, err = s.read("receipt.json", &r)
+	return r, found, err
+}
+
+// progress is how far the import was when a run last said so.
+func (s *state) progress() (p snapshot, found bool, err error) {
+	found, err = s.read("progress.json", &p)
+	return p, found, err
+}
+
+func (s *state) saveProgress(p snapshot) error { return s.write("progress.json", p) }
+
+func (s *state) write(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err == nil {
+		err = durable.Replace(durable.OS{}, s.file(name), append(text, '\n'))
+	}
+	if err != nil {
+		return stateFault(s.dir, err)
+	}
+	return nil
+}
+
+func (s *state) read(name string, value any) (found bool, err error) {
+	text, err := os.ReadFile(s.file(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, value)
+	}
+	if err != nil {
+		return false, &fault{code: codeOther, text: fmt.Sprintf("%s cannot be read: %v", s.file(name), err),
+			todo: "bring back a copy of the state folder, or give another one with --state DIR", err: err}
+	}
+	return true, nil
+}
+
+// lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
+func (s *state) lock() (io.Closer, error) {
+	if err := makeFolder(s.dir); err != nil {
+		return nil, err
+	}
+	lock, err := durable.OS{}.Lock(s.file("run.lock"))
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, &fault{code: codeOther, text: "another run uses the state folder " + s.dir, err: err,
+			todo: "hogimport status shows how far it is. Let it end, or end it with Ctrl-C; for other files give --state DIR"}
+	case err != nil:
+		return nil, stateFault(s.dir, err)
+	}
+	return lock, nil
+}
+
+func makeFolder(dir string) error {
+	if err := (durable.OS{}).MakeFolder(dir); err != nil {
+		return stateFault(dir, err)
+	}
+	return nil
+}
+
+func notAState(dir string) error {
+	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists those below "+stateRoot)
+}
+
+// onlyState is the state folder that is meant: the one given, or the only one there is.
+func onlyState(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	found, _ := filepath.Glob(filepath.Join(stateRoot, "*", "import.json"))
+	switch len(found) {
+	case 0:
+		return "", usageError("there is no import below "+stateRoot, "name the state folder of the import with --state DIR")
+	case 1:
+		return filepath.Dir(found[0]), nil
+	}
+	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
+}
+
+// stateFault is a state folder that cannot be written.
+func stateFault(dir string, err error) error {
+	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
+		todo: "make room or correct the permissions, or give another folder with --state DIR"}
+}
+
+// cause is an error of the file system without the path, which the text has.
+func cause(err error) error {
+	if f, ok := errors.AsType[*fault](err); ok {
+		err = f.err
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return err
+}
+
+// stateName is a name for the import of some files: of a single file its own, else that of their folder.
+func stateName(paths []string) string {
+	name := filepath.Base(paths[0])
+	if len(paths) > 1 {
+		name = filepath.Base(filepath.Dir(absolute(paths[0])))
+	} else {
+		for _, end := range []string{".gz", ".zst", ".zip", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt"} {
+			name = strings.TrimSuffix(name, end)
+		}
+	}
+	name = strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, name)
+	const longest = 60
+	return cmp.Or(strings.Trim(name[:min(len(name), longest)], ".-"), "import")
+}
+
+// importID is a name for the import of some files: the same for the same files, and another one for files that begin
+// with other content, since all events of an import are found by it.
+func importID(paths []string) string {
+	const lead = 64 << 10
+	hash := sha256.New()
+	if info, err := os.Stat(paths[0]); err == nil && info.Mode().IsRegular() {
+		if f, err := os.Open(paths[0]); err == nil {
+			_, _ = io.CopyN(hash, f, lead)
+			_ = f.Close()
+		}
+	}
+	return fmt.Sprintf("hogimport-%s-%x", stateName(paths), hash.Sum(nil)[:4])
+}
+
+// absolute is a path that is valid from every folder, if the system says which one it is.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// differences are the flags that make other events of the same files, where they are not the same.
+func (in *input) differences(other *input) string {
+	var names []string
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"--format", in.Format == other.Format}, {"--map", slices.Equal(in.Map, other.Map)}, {"--zone", in.Zone == other.Zone},
+		{"--group-type", in.GroupType == other.GroupType}, {"--device-prefix", in.Devices == other.Devices},
+		{"--set-policy", in.SetPolicy == other.SetPolicy}, {"--until", in.Until == other.Until}, {"--sort", in.Sort == other.Sort},
+		{"--links", in.Links == other.Links},
+	} {
+		if !f.same {
+			names = append(names, f.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// trial is the command that sends a sample to a test project, and shows what has become of it.
+type trial struct {
+	*app
+
+	in       input
+	project  project
+	state    string
+	events   int64
+	wait     time.Duration
+	isAgreed bool
+}
+
+func newTrialCommand(a *app) *cobra.Command {
+	t := &trial{app: a}
+	cmd := &cobra.Command{
+		Use: "trial FILES...", Short: "Send 1,000 events to a test project, and compare them there",
+		Long: `trial sends 1,000 events, spread over all days of the files, to a test project.
+It looks for each of them by its uuid, and shows records next to the events that
+the project has stored: is the time right, the person, the name? A wrong zone or
+mapping costs a minute here, and a project later.
+
+Give the key of the test project with --project-key or --project-key-file; that
+of POSTHOG_PROJECT_API_KEY is not taken, since it is the one of the import. To
+look for the events it needs --project-id and a personal API key (scope
+query:read) of the test project. The same command sends nothing twice: run it
+again to look again.
+
+Exit codes: 0 all events are there as they were sent, 7 not yet, or it cannot be
+said, 3 no event was taken, 5 the key or the project is wrong.`,
+		Example: `  hogimport trial export/*.jsonl.gz --format mixpanel \
+      --project-key @test.key --project-id 4711
+  hogimport trial events.jsonl --project-key @test.key --project-id 4711 --wait 10m`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			t.in.Files = files
+			return t.run(cmd.Context())
+		},
+	}
+	t.in.bind(cmd)
+	t.in.bindUntil(cmd)
+	t.project.bindKey(cmd)
+	t.project.bindPersonal(cmd)
+	f := cmd.Flags()
+	const events = 1000
+	f.Int64Var(&t.events, "events", events, "how many `EVENTS` are sent, at most 10000")
+	f.DurationVar(&t.wait, "wait", time.Minute, "how much `TIME` the events are waited for")
+	f.StringVar(&t.state, "state", "", "the `FOLDER` that keeps what was sent; default: one below hogimport-state")
+	f.BoolVar(&t.isAgreed, "yes", false, "take the key of the import's own project too")
+	return cmd
+}
+
+func (t *trial) run(ctx context.Context) error {
+	const most = 10_000
+	if t.events < 1 || t.events > most {
+		return usageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
+	}
+	if err := t.in.check(); err != nil { //nolint:contextcheck // advice reads one record
+		return err
+	}
+	if err := t.otherProject(ctx); err != nil {
+		return err
+	}
+	client, err := t.client(&t.project, true, false, hogapi.WithLogger(t.logger()))
+	if err != nil {
+		return err
+	}
+	s, err := t.openState()
+	if err != nil {
+		return err
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	sample, err := t.read(ctx, s)
+	if err != nil {
+		return err
+	}
+	receipt, err := t.send(ctx, client, s, sample, hogapi.ImportOptions{ID: s.kept.ID, Gate: t.in.gate(), MaxRejectShare: -1}, "")
+	if err != nil {
+		return t.unsent(&importError{err: err, state: s, receipt: receipt})
+	}
+	if receipt.Acknowledged == 0 {
+		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was taken: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
+			todo: "hogimport check shows the reasons with examples: correct --format, --zone or --map"}
+	}
+	return t.compare(ctx, client, s, sample, receipt)
+}
+
+// otherProject refuses the project of the import itself.
+func (t *trial) otherProject(ctx context.Context) error {
+	if t.project.key == "" && t.project.keyFile == "" {
+		return usageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project that is there for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
+	}
+	key, err := t.secret("--project-key", t.project.key, t.project.keyFile, "")
+	if err != nil {
+		return err
+	}
+	if own := t.env("POSTHOG_PROJECT_API_KEY"); own == "" || own != key || t.isAgreed {
+		return nil
+	}
+	const text = "this is the project of the import itself: its key is that of POSTHOG_PROJECT_API_KEY"
+	if t.canAnswer() {
+		yes, err := t.ask(ctx, "The trial's events would stay in the project of the import itself. Send them there all the same?")
+		if err != nil || yes {
+			return err
+		}
+	}
+	return usageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
+}
+
+// openState is the folder of this trial: another one for other files or another mapping, whose events are others.
+func (t *trial) openState() (*state, error) {
+	paths, err := t.in.paths()
+	if err != nil {
+		return nil, err
+	}
+	for i, path := range t.in.Files {
+		t.in.Files[i] = absolute(path)
+	}
+	text, err := json.Marshal(t.in)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("trial-%s-%x", importID(paths), sha256.Sum256(fmt.Append(text, t.events)))
+	const digits = 8
+	name = name[:len(name)-2*sha256.Size+digits]
+	dir := cmp.Or(t.state, filepath.Join(stateRoot, name))
+	return &state{dir: dir, kept: kept{ID: name, Input: t.in, Begun: time.Now().UTC()}}, nil
+}
+
+// read finds out which events are sent.
+func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
+	meter := t.meter()
+	defer meter.End()
+	sample, err := newSpread(ctx, &t.in, s.kept.ID, t.events, func(n int64) { meter.Phase("reading: " + progress.Number(n) + " events") })
+	switch {
+	case err != nil:
+		return nil, checkFault(err)
+	case sample.total == 0:
+		return nil, &fault{code: codeRejects, text: "the files have no event with a time", todo: "hogimport check shows why: mostly the files are of another format"}
+	}
+	s.kept.Total = sample.size()
+	return sample, nil
+}
+
+// unsent is why the sample was not sent.
+func (t *trial) unsent(e *importError) error {
+	f := *e.fault()
+	if f.code == codeProject {
+		f.todo = "check --project-key (phc_…) and --host, and run again"
+	}
+	return &f
+}
+
+// compare looks for the events, and shows some.
+func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
+	if !t.canAsk(&t.project) {
+		return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " events were sent, and not looked for",
+			todo: "give --project-id of the test project, and POSTHOG_PERSONAL_API_KEY (scope query:read): the same command looks for them and sends nothing twice. Or look at the project in the browser"}
+	}
+	result, err := t.look(ctx, client, s, sample, receipt)
+	if err != nil {
+		v := verify{app: t.app}
+		return v.failed(err)
+	}
+	rows, err := t.stored(ctx, client, s.kept.ID, chosen(sample.sample()))
+	if err != nil {
+		t.warn("the stored events could not be read: " + faultOf(err).text)
+	}
+	if err := t.write(result, receipt, rows); err != nil {
+		return err
+	}
+	return t.judge(s, result, receipt, rows)
+}
+
+// look compares all uuids, until they are there or the time is over.
+func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (*hogapi.Verification, error) {
+	meter := t.meter()
+	defer meter.End()
+	options := &hogapi.VerifyOptions{Source: sample, Gate: t.in.gate(), Rejects: []string{s.rejects()}, EveryUUID: true, Dir: s.file("verify")}
+	const longestPause = 15 * time.Second
+	pause, until := time.Second, time.Now().Add(t.wait)
+	for {
+		result, err := client.Verify(ctx, receipt, options)
+		if err != nil || result.Complete() || time.Now().Add(pause).After(until) {
+			return result, err
+		}
+		meter.Phase(fmt.Sprintf("waiting for the events: %s of %s are there", progress.Number(result.Seen), progress.Number(result.Acknowledged)))
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// judge makes the exit code.
+func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+	again := "run the same command again later: it sends nothing twice"
+	switch {
+	case result.Complete() && hasDifferences(rows):
+		return &fault{code: codeCannot, text: "the events are there, but some are not as they were sent: see the lines marked with !",
+			todo: "look for transformations in the settings of the test project"}
+	case result.Complete():
+		if receipt.Rejected > 0 {
+			fmt.Fprintln(t.stdout, wrapped(fmt.Sprintf("Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), s.rejects())))
+		}
+		return nil
+	case result.Seen == 0:
+		return &fault{code: codeCannot, text: "none of the events is there yet",
+			todo: "historical events take minutes to hours; " + again + ". If nothing comes, check that --project-id is that of the test project, whose key was given"}
+	case result.State == hogapi.ArrivalMoved:
+		return &fault{code: codeCannot, text: "events are there under another day or name", todo: "look for transformations in the settings of the test project"}
+	}
+	return &fault{code: codeCannot, text: fmt.Sprintf("%s of %s events are there: %s", page.Count(result.Seen), page.Count(result.Acknowledged), result.State), todo: again}
+}

@@ -1,0 +1,142 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// tried is a program whose environment has the keys of an import, and a file with the key of a test project.
+func tried(t *testing.T, server *hogapitest.Server) *clitest.Program {
+	t.Helper()
+	p := clitest.New(t, server)
+	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_ofTheImport00000000000000000000000000000000")
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "test.key"), []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
+	return p
+}
+
+func TestTrial(t *testing.T) {
+	server := hogapitest.New()
+	p := tried(t, server)
+	export(t, p.Dir, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
+	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
+	r := p.Run(t, args...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout+r.Stderr)
+	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
+	says(t, r.Stdout, `stored Sign up · user-0 · 2023-01-01 00:00:00 UTC`)
+	says(t, r.Stdout, `record {"event":"Sign up","properties":{"time":1672531200`)
+	assert.Equal(t, 1000, server.Ledger().Unique())
+	months := map[string]int{}
+	for e := range server.Ledger().Events() {
+		months[e.Time.UTC().Format("2006-01")]++
+	}
+	assert.Len(t, months, 24, "all of the time is there")
+	for month, n := range months {
+		assert.InDelta(t, 42, n, 4, month)
+	}
+
+	again := p.Run(t, args...)
+	require.Equal(t, 0, again.Code, again.Stderr)
+	assert.Equal(t, 1000, server.Ledger().Len(), "the same command sends nothing twice")
+	zoned := p.Run(t, append(args, "--zone", "Asia/Tokyo")...)
+	require.Equal(t, 0, zoned.Code, zoned.Stderr)
+	says(t, zoned.Stdout, "stored Sign up · user-0 · 2022-12-31 15:00:00 UTC")
+}
+
+func TestTrialOfFewEvents(t *testing.T) {
+	server := hogapitest.New()
+	p := tried(t, server)
+	ids := p.Events(t, "events.jsonl", 40, func(i int) bool { return i == 7 })
+	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}
+
+func TestTrialThatCannotBeSeenYet(t *testing.T) {
+	server := hogapitest.New()
+	server.HoldEvents()
+	p := tried(t, server)
+	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
+	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "10ms"}
+	r := p.Run(t, args...)
+	require.Equal(t, 7, r.Code, r.Stderr)
+	says(t, r.Stderr, "none of the events is there yet")
+	says(t, r.Stderr, "run the same command again later: it sends nothing twice")
+	server.ReleaseEvents(30)
+	r = p.Run(t, args...)
+	require.Equal(t, 7, r.Code, r.Stderr)
+	says(t, r.Stderr, "30 of 100 events are there")
+	server.ReleaseEvents(-1)
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	assert.Equal(t, 100, server.Ledger().Len())
+
+	without := *p
+	without.Env = append(append([]string{}, p.Env...), "POSTHOG_PERSONAL_API_KEY=")
+	r = without.Run(t, args...)
+	require.Equal(t, 7, r.Code)
+	says(t, r.Stderr, "100 events were sent, and not looked for give --project-id of the test project")
+}
+
+func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
+	server := hogapitest.New()
+	p := tried(t, server)
+	export(t, p.Dir, "export.jsonl", 12, 0, time.UTC)
+	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "10ms"}
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	entries, err := os.ReadDir(filepath.Join(p.Dir, "hogimport-state"))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	server.Project(hogapitest.DefaultProject).MoveEvents(entries[0].Name(), 12, 40*time.Minute) // most stay on their day
+	r := p.Run(t, args...)
+	require.Equal(t, 7, r.Code, r.Stdout)
+	assert.Contains(t, r.Stdout, " ! stored")
+}
+
+func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	export(t, p.Dir, "export.jsonl", 10, 10, time.UTC)
+	for name, c := range map[string]struct {
+		args []string
+		env  []string
+		code int
+		text string
+	}{
+		"no key":       {nil, nil, 2, "the key of a test project is missing"},
+		"the same key": {[]string{"--project-key", hogapitest.DefaultProjectKey}, nil, 2, "this is the project of the import itself"},
+		"unknown key":  {[]string{"--project-key", "phc_unknown0000000000000000000000000000000000"}, nil, 5, "check --project-key"},
+		"no key file":  {[]string{"--project-key", "@none"}, nil, 2, "cannot be read"},
+		"too many":     {[]string{"--project-key", "phc_x", "--events", "20000"}, nil, 2, "--events 20000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := *p
+			other.Env = append(append([]string{}, p.Env...), c.env...)
+			r := other.Run(t, append([]string{"trial", "export.jsonl", "--format", "mixpanel"}, c.args...)...)
+			assert.Equal(t, c.code, r.Code, r.Stderr)
+			says(t, r.Stderr, c.text)
+			requireNarrow(t, r.Stderr)
+			assert.NotContains(t, r.Stderr+r.Stdout, hogapitest.DefaultProjectKey)
+		})
+	}
+	assert.Zero(t, server.Ledger().Len())
+	agreed := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", hogapitest.DefaultProjectKey, "--yes", "--wait", "10ms")
+	assert.Equal(t, 0, agreed.Code, agreed.Stderr)
+	assert.NotEmpty(t, server.Calls(ops.Capture))
+}
+
+func TestTrialOfNothingGood(t *testing.T) {
+	p := tried(t, hogapitest.New())
+	export(t, p.Dir, "export.jsonl", 10, 1, time.UTC) // none has a time
+	r := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
+	require.Equal(t, 3, r.Code, r.Stderr)
+	says(t, r.Stderr, "the files have no event with a time")
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// storedRow is a record of a trial, and the event as the project has stored it.
+type storedRow struct {
+	UUID       string          `json:"uuid"`
+	Place      string          `json:"place"`
+	Record     string          `json:"record"` // its beginning
+	Sent       storedEvent     `json:"sent"`
+	Stored     *storedEvent    `json:"stored,omitempty"` // nil: it is not there
+	Properties json.RawMessage `json:"properties,omitempty"`
+}
+
+// storedEvent is what makes an event.
+type storedEvent struct {
+	Event      string    `json:"event"`
+	DistinctID string    `json:"distinct_id"`
+	Time       time.Time `json:"time"`
+}
+
+func (e storedEvent) String() string {
+	return fmt.Sprintf("%s · %s · %s", page.Shown(e.Event), page.Shown(e.DistinctID), e.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+// isAsSent reports whether an event is stored as it was sent: the service keeps times to the millisecond or better.
+func (r *storedRow) isAsSent() bool {
+	return r.Stored != nil && r.Stored.Event == r.Sent.Event && r.Stored.DistinctID == r.Sent.DistinctID &&
+		r.Stored.Time.Sub(r.Sent.Time).Abs() < time.Millisecond
+}
+
+func hasDifferences(rows []storedRow) bool {
+	return slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() })
+}
+
+// chosen are the events of a sample that are shown: of each name the first, as far as they fit, and others from its
+// start to its end.
+func chosen(sample []taken) []taken {
+	const most, mostNames = 10, 6
+	pick, names := map[int]bool{}, map[string]bool{}
+	for i, e := range sample {
+		if len(pick) < mostNames && !names[e.event.Name] {
+			names[e.event.Name], pick[i] = true, true
+		}
+	}
+	for k := 0; len(pick) < min(most, len(sample)) && k < len(sample); k++ {
+		const step = 7919 // a prime, so that places are spread and each is met
+		pick[(len(sample)-1+k*step)%len(sample)] = true
+	}
+	var list []taken
+	for _, i := range slices.Sorted(maps.Keys(pick)) {
+		list = append(list, sample[i])
+	}
+	slices.SortStableFunc(list, func(a, b taken) int { return a.event.Timestamp.Compare(b.event.Timestamp) })
+	return list
+}
+
+// stored reads events from the project.
+func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID string, list []taken) ([]storedRow, error) {
+	rows := make([]storedRow, len(list))
+	place := map[string]int{}
+	values := map[string]any{"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z"}
+	var names []string
+	for i, e := range list {
+		rows[i] = storedRow{UUID: e.uuid.String(), Place: e.place, Record: e.raw, Sent: storedEvent{e.event.Name, e.event.DistinctID, e.event.Timestamp.UTC()}}
+		place[rows[i].UUID] = i
+		name := fmt.Sprintf("uuid_%d", i)
+		values[name] = rows[i].UUID
+		names = append(names, "{"+name+"}")
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	query := hogapi.Query{Values: values, HogQL: "SELECT toString(uuid) AS uuid_text, event, distinct_id, " +
+		"toTimeZone(timestamp, 'UTC') AS utc_time, properties\nFROM events\nWHERE properties.$import_job_id = {job_id} " +
+		"AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
+		"AND toString(uuid) IN (" + strings.Join(names, ", ") + ") LIMIT 1000"}
+	answer, err := rowsOf(ctx, client, query, "hogimport: events of a trial")
+	for _, row := range answer {
+		const columns = 5
+		if len(row) != columns {
+			return rows, fmt.Errorf("a row of %d columns is not an event", len(row))
+		}
+		i, known := place[fmt.Sprint(row[0])]
+		if !known {
+			continue
+		}
+		at, failed := storedTime(fmt.Sprint(row[3]))
+		if failed != nil {
+			return rows, failed
+		}
+		rows[i].Stored = &storedEvent{fmt.Sprint(row[1]), fmt.Sprint(row[2]), at}
+		if properties, isText := row[4].(string); isText && json.Valid([]byte(properties)) {
+			rows[i].Properties = json.RawMessage(properties)
+		}
+	}
+	return rows, err
+}
+
+// storedTime reads a time of UTC in an answer.
+func storedTime(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time", page.Shown(text))
+}
+
+// write writes the table.
+func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+	if t.json {
+		return json.NewEncoder(t.stdout).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
+	}
+	fmt.Fprintf(t.stdout, "%-16s  %s\n%-16s  %s\n%-16s  %s\n", "sent", page.Count(receipt.Acknowledged), "found by uuid", page.Count(result.Seen),
+		"rejected", page.Count(receipt.Rejected))
+	for i := range rows {
+		r := &rows[i]
+		fmt.Fprintf(t.stdout, "\n%s\n", padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), helpWidth))
+		line := func(mark, name, text string) {
+			fmt.Fprintln(t.stdout, strings.TrimRight(padded(fmt.Sprintf(" %1s %-8s%s", mark, name, text), helpWidth), " "))
+		}
+		if r.Record != "" {
+			line("", "record", page.Shown(r.Record))
+		}
+		line("", "sent", r.Sent.String())
+		switch {
+		case r.Stored == nil:
+			line("!", "stored", "not there yet")
+		case r.isAsSent():
+			line("", "stored", r.Stored.String())
+		default:
+			line("!", "stored", r.Stored.String())
+		}
+		if names := propertyNames(r.Properties); len(names) > 0 {
+			line("", "", fmt.Sprintf("%d properties: %s", len(names), page.Shown(strings.Join(names, ", "))))
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(t.stdout, "\n%s\n\n", wrapped("Compare: is the time right in UTC, is it the right person, and does PostHog's page of the event show what you expect?"))
+	}
+	return nil
+}
+
+// propertyNames are the names of properties that the import has not added.
+func propertyNames(raw json.RawMessage) []string {
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(raw, &properties) != nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(properties))
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains([]string{"$import_job_id", "$lib_version", "$geoip_disable", "distinct_id", "historical_migration", "analytics_source"}, name)
+	})
+}

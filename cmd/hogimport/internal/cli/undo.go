@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// undo is the command that asks PostHog to delete the events of an import.
+type undo struct {
+	*app
+
+	project    project
+	state      string
+	importID   string
+	submission string
+	isAgreed   bool
+}
+
+func newUndoCommand(a *app) *cobra.Command {
+	u := &undo{app: a}
+	cmd := &cobra.Command{
+		Use: "undo", Short: "Show what a deletion would take, and ask PostHog for it", Args: cobra.NoArgs,
+		Long: `undo shows how many events of an import the project has, and then asks PostHog
+to delete them: with --yes, or after a question on a terminal. PostHog's staff
+approve each request, it runs later, and it cannot be cancelled from here. The
+same command says how far the request is.
+
+What stays: merges of persons, person and group properties that were changed,
+what destinations have passed on, and events that arrive after the deletion. So
+wait until the import stands still.
+
+The personal API key needs the scope data_deletion:write, and query:read for the
+preview by day. Where deletions are not enabled for a project, ask PostHog's
+support, with the import's id.
+
+Exit codes: 0 the request is made, or done; 7 it was not made: nobody agreed, or
+PostHog has not enabled it; 5 the key or the project is wrong.`,
+		Example: `  hogimport undo
+  hogimport undo --state hogimport-state/export --yes
+  hogimport undo --import-id mixpanel-2024`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+	}
+	u.project.bindPersonal(cmd)
+	f := cmd.Flags()
+	f.StringVar(&u.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
+	f.StringVar(&u.importID, "import-id", "", "the `NAME` of the import, where its state folder is gone")
+	f.StringVar(&u.submission, "submission-id", "", "a `UUID` of your own: to delete once more what was imported again under the same id")
+	f.BoolVar(&u.isAgreed, "yes", false, "make the request without a question")
+	return cmd
+}
+
+// deletion is what undo prints with --json.
+type deletion struct {
+	ImportID string               `json:"import_id"`
+	Project  string               `json:"project"`
+	Events   int64                `json:"events"` // rows that would be deleted now
+	Days     []dayCount           `json:"days,omitempty"`
+	Request  *hogapi.DataDeletion `json:"request,omitempty"`
+}
+
+func (u *undo) run(ctx context.Context) error {
+	request := hogapi.DataDeletionRequest{ImportID: u.importID}
+	if u.importID == "" {
+		s, err := findState(u.state, nil) //nolint:contextcheck // advice reads one record
+		if s == nil {
+			return err
+		}
+		request.ImportID = s.kept.ID
+	}
+	if u.submission != "" {
+		id, err := uuid.Parse(u.submission)
+		if err != nil {
+			return usageError(fmt.Sprintf("--submission-id %q is not a uuid", u.submission), "give a new uuid, such as "+uuid.NewString())
+		}
+		request.SubmissionID = id
+	}
+	client, err := u.client(&u.project, false, true, hogapi.WithLogger(u.logger()))
+	if err != nil {
+		return err
+	}
+	d := deletion{ImportID: request.ImportID, Project: cmp.Or(u.project.id, u.env("POSTHOG_PROJECT_ID"))}
+	if d.Events, err = client.DataDeletions.Preview(ctx, request); err != nil {
+		return u.failed(err, d)
+	}
+	if d.Days, err = daysOf(ctx, client, d.ImportID); err != nil {
+		u.warn("the events could not be counted by day: " + faultOf(err).text)
+	}
+	if !u.json {
+		u.preview(&d)
+	}
+	if d.Events == 0 {
+		return u.nothing(ctx, client, request, d)
+	}
+	if agreed, err := u.agree(ctx, &d); !agreed {
+		return err
+	}
+	if d.Request, err = client.DataDeletions.Create(ctx, request); err != nil {
+		return u.failed(err, d)
+	}
+	return u.done(d)
+}
+
+// preview shows what would be deleted.
+func (u *undo) preview(d *deletion) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", page.Shown(d.ImportID), page.Shown(d.Project), page.Count(d.Events))
+	if len(d.Days) > 0 {
+		fmt.Fprintln(&b, "\nBy day (UTC):")
+		daysTable(&b, d.Days)
+	}
+	fmt.Fprintln(&b)
+	_, _ = u.stdout.Write(b.Bytes())
+}
+
+// agree asks, unless --yes says it.
+func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
+	if u.isAgreed {
+		return true, nil
+	}
+	if !u.canAnswer() {
+		return false, &fault{code: codeCannot, text: "nothing was requested: this was the preview", todo: "add --yes to ask PostHog to delete these events for good"}
+	}
+	yes, err := u.ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", page.Count(d.Events), d.ImportID, d.Project))
+	if err != nil {
+		return false, err
+	}
+	if !yes {
+		return false, &fault{code: codeCannot, text: "nothing was requested: the answer was not yes", todo: "run the same command again to ask for the deletion"}
+	}
+	return true, nil
+}
+
+// nothing says that there are no events to delete: they were never there, or are deleted.
+func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogapi.DataDeletionRequest, d deletion) error {
+	for earlier, err := range client.DataDeletions.All(ctx, nil) {
+		if err != nil {
+			break // what is known is that there is nothing
+		}
+		if isOf(earlier, request) {
+			d.Request = &earlier
+			return u.done(d)
+		}
+	}
+	return &fault{code: codeCannot, text: "the project has no events of the import " + d.ImportID,
+		todo: "check --project-id, --host and the import's id. Events may arrive hours after an import: look again later"}
+}
+
+// isOf reports whether a deletion is of an import: its query has the id, quoted.
+func isOf(d hogapi.DataDeletion, request hogapi.DataDeletionRequest) bool {
+	return d.Status == hogapi.DataDeletionStatusCompleted && strings.Contains(d.Query, "'"+request.ImportID+"'")
+}
+
+// done says how far the request is.
+func (u *undo) done(d deletion) error {
+	if u.json {
+		return json.NewEncoder(u.stdout).Encode(d)
+	}
+	text := map[hogapi.DataDeletionStatus]string{
+		hogapi.DataDeletionStatusPending:    "PostHog has the request, and has to approve it.",
+		hogapi.DataDeletionStatusApproved:   "PostHog has approved it, and it will run.",
+		hogapi.DataDeletionStatusQueued:     "It will run with the next deletions.",
+		hogapi.DataDeletionStatusInProgress: "It runs.",
+		hogapi.DataDeletionStatusCompleted:  "The events of the import are deleted.",
+		hogapi.DataDeletionStatusFailed:     "It has failed: ask PostHog's support, with the id of the request.",
+	}[d.Request.Status]
+	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), wrapped(text))
+	if d.Request.Status == hogapi.DataDeletionStatusFailed {
+		return &fault{code: codeOther, text: "the deletion has failed", todo: "ask PostHog's support, with the id of the request"}
+	}
+	if d.Request.Status == hogapi.DataDeletionStatusCompleted {
+		if d.Events > 0 {
+			return &fault{code: codeCannot, text: page.Count(d.Events) + " events are there although the deletion is completed: they arrived later, or were imported again",
+				todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}
+		}
+		return nil
+	}
+	fmt.Fprintln(u.stdout, wrapped("The same command says how far it is. Do not import anything else under this id until it is completed."))
+	return nil
+}
+
+// failed is why the service does not take the request.
+func (u *undo) failed(err error, d deletion) error {
+	const support = "ask PostHog's support to delete the events, with the project and the import's id: "
+	switch {
+	case errors.Is(err, hogapi.ErrUnauthorized):
+		return &fault{code: codeProject, text: inFlags(err), todo: "check POSTHOG_PERSONAL_API_KEY and --host", err: err}
+	case errors.Is(err, hogapi.ErrForbidden):
+		return &fault{code: codeProject, text: "PostHog refuses the request: the key lacks the scope data_deletion:write, or deletions are not enabled for the project",
+			todo: "check the key's scopes; otherwise " + support + d.ImportID, err: err}
+	case errors.Is(err, hogapi.ErrUnsupported):
+		return &fault{code: codeCannot, text: "this server takes no requests to delete events", todo: support + d.ImportID, err: err}
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+func TestUndo(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithDataDeletions())
+	project := server.Project(hogapitest.DefaultProject)
+	p, folder, _ := imported(t, server)
+
+	preview := p.Run(t, "undo")
+	require.Equal(t, 7, preview.Code, preview.Stderr)
+	requireNarrow(t, preview.Stdout+preview.Stderr)
+	says(t, preview.Stdout, "import "+idOf(t, folder))
+	says(t, preview.Stdout, "events there now 299")
+	says(t, preview.Stdout, "2024-01-01 299")
+	says(t, preview.Stderr, "nothing was requested: this was the preview add --yes")
+	assert.Empty(t, project.DataDeletions())
+
+	for range 2 { // the same request is one deletion
+		made := p.Run(t, "undo", "--yes")
+		require.Equal(t, 0, made.Code, made.Stderr)
+		says(t, made.Stdout, "PostHog has the request, and has to approve it.")
+	}
+	require.Len(t, project.DataDeletions(), 1)
+	id := project.DataDeletions()[0].ID
+	project.SetDataDeletion(id, "approved")
+	says(t, p.Run(t, "undo", "--yes").Stdout, "PostHog has approved it")
+	project.SetDataDeletion(id, "completed")
+	done := p.Run(t, "undo")
+	require.Equal(t, 0, done.Code, done.Stderr)
+	says(t, done.Stdout, "The events of the import are deleted.")
+
+	asJSON := p.Run(t, "undo", "--json")
+	var result struct {
+		ImportID string `json:"import_id"`
+		Request  struct{ Status string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &result))
+	assert.Equal(t, "completed", result.Request.Status)
+}
+
+func TestUndoOfWhatCameLater(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithDataDeletions())
+	project := server.Project(hogapitest.DefaultProject)
+	p, folder, _ := imported(t, server)
+	require.Equal(t, 0, p.Run(t, "undo", "--yes").Code)
+	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
+	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
+	again := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))
+	require.Equal(t, 0, again.Code, again.Stderr)
+	r := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder))
+	require.Equal(t, 7, r.Code, r.Stdout)
+	says(t, r.Stderr, "299 events are there although the deletion is completed")
+	other := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
+	require.Equal(t, 0, other.Code, other.Stderr)
+	require.Len(t, project.DataDeletions(), 2)
+}
+
+func TestUndoThatIsNotPossible(t *testing.T) {
+	server := hogapitest.New() // where deletions are not enabled
+	p, _, _ := imported(t, server)
+	r := p.Run(t, "undo", "--yes")
+	assert.Equal(t, 5, r.Code, r.Stderr)
+	says(t, r.Stderr, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
+	requireNarrow(t, r.Stderr)
+
+	old := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+	p, _, _ = imported(t, old)
+	assert.Equal(t, 7, p.Run(t, "undo", "--yes").Code)
+
+	empty := hogapitest.New(hogapitest.WithDataDeletions())
+	p, _, _ = imported(t, empty)
+	nothing := p.Run(t, "undo", "--yes", "--import-id", "never-was")
+	assert.Equal(t, 7, nothing.Code, nothing.Stderr)
+	says(t, nothing.Stderr, "the project has no events of the import never-was")
+	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
+	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// dayCount is how many rows of an import a project has on a day of UTC.
+type dayCount struct {
+	Day    string `json:"day"`
+	Events int64  `json:"events"`
+}
+
+const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +
+	"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
+	"GROUP BY utc_day ORDER BY utc_day LIMIT 50000"
+
+// daysOf counts the events of an import by day.
+func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days []dayCount, err error) {
+	query := hogapi.Query{HogQL: countImport, Values: map[string]any{
+		"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z",
+	}}
+	rows, err := rowsOf(ctx, client, query, "hogimport: the events of an import by day")
+	for _, row := range rows {
+		n, isNumber := row[len(row)-1].(float64)
+		if len(row) != 2 || !isNumber {
+			return nil, fmt.Errorf("a row of %d columns is not a day and a count", len(row))
+		}
+		days = append(days, dayCount{fmt.Sprint(row[0]), int64(n)})
+	}
+	return days, err
+}
+
+// rowsOf are the rows that answer a query. None is empty.
+func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name string) ([][]any, error) {
+	var answer struct{ Results [][]any }
+	err := client.Do(ctx, hogapi.Request{
+		Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,
+		Body: map[string]any{"query": query, "refresh": "force_blocking", "name": name},
+	}, &answer)
+	for _, row := range answer.Results {
+		if len(row) == 0 {
+			return nil, errors.New("the answer to a query has a row without columns")
+		}
+	}
+	return answer.Results, err
+}
+
+// daysTable writes counts by day, or by month where there are many days.
+func daysTable(b *bytes.Buffer, rows []dayCount) {
+	const most = 31
+	var names []string
+	totals := map[string]int64{}
+	add := func(cut int) {
+		names, totals = nil, map[string]int64{}
+		for _, row := range rows {
+			name := row.Day[:min(cut, len(row.Day))]
+			if _, known := totals[name]; !known {
+				names = append(names, name)
+			}
+			totals[name] += row.Events
+		}
+	}
+	for _, form := range []string{time.DateOnly, "2006-01", "2006"} {
+		if add(len(form)); len(names) <= most {
+			break
+		}
+	}
+	for _, name := range names {
+		shown := name
+		if name == "" {
+			shown = "all days"
+		}
+		fmt.Fprintf(b, "  %-10s  %15s\n", shown, page.Count(totals[name]))
+	}
+}

@@ -1,0 +1,141 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// dropRoot has a command run as nobody, where the test runs as root, who may write everywhere.
+func dropRoot(cmd *exec.Cmd) {
+	const nobody = 65534
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+}
+
+// terminal is the program on a terminal.
+type terminal struct {
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	done chan struct{}
+}
+
+func startOnTerminal(t *testing.T, p *clitest.Program, args ...string) *terminal {
+	t.Helper()
+	cmd := p.Command(t.Context(), t, args...)
+	cmd.Stdin = nil
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	require.NoError(t, err)
+	s := &terminal{cmd: cmd, tty: tty, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		_, _ = io.Copy(s, tty)
+	}()
+	t.Cleanup(func() { _ = tty.Close() })
+	return s
+}
+
+func (s *terminal) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *terminal) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *terminal) until(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(s.shown(), text) }, time.Minute, time.Millisecond, "%q does not come", text)
+}
+
+func (s *terminal) keys(t *testing.T, keys string) {
+	t.Helper()
+	_, err := s.tty.WriteString(keys)
+	require.NoError(t, err)
+}
+
+func (s *terminal) exit() int {
+	_ = s.cmd.Wait()
+	<-s.done
+	return s.cmd.ProcessState.ExitCode()
+}
+
+func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 9000, nil)
+	s := startOnTerminal(t, p, "run", "events.jsonl", "--rate", "1500")
+	s.until(t, "[y/N]")
+	assert.Zero(t, server.Ledger().Len(), "nothing is sent before the answer")
+	assert.Contains(t, s.shown(), "Checked the first 5,000 records: 5,000 good, 0 rejected")
+	assert.Contains(t, strings.Join(strings.Fields(s.shown()), " "), "Send about 9,0", "it says how much")
+	s.keys(t, "y\n")
+	s.until(t, "s left\x1b")
+	assert.Regexp(t, `\r\[=+ +\] \d+%, [\d,]+ acknowledged, [\d,]+/s, about \d+s left`, s.shown())
+	s.keys(t, "\x03")
+	s.until(t, "Finishing what is under way")
+	require.Equal(t, 4, s.exit(), s.shown())
+
+	s = startOnTerminal(t, p, "run", "events.jsonl", "--rate", "none")
+	require.Equal(t, 0, s.exit(), s.shown())
+	assert.NotContains(t, s.shown(), "[y/N]", "it asks once")
+	assert.Contains(t, s.shown(), "Continuing the import")
+	clitest.RequireWhole(t, server, ids)
+}
+
+func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
+	for keys, code := range map[string]int{"\n": 1, "no\n": 1, "x\n": 1, "\x04": 1, "\x03": 4} {
+		server := hogapitest.New()
+		p := clitest.New(t, server)
+		p.Events(t, "events.jsonl", 100, nil)
+		s := startOnTerminal(t, p, "run", "events.jsonl")
+		s.until(t, "[y/N]")
+		s.keys(t, keys)
+		assert.Equal(t, code, s.exit(), "%q: %s", keys, s.shown())
+		assert.Contains(t, s.shown(), "nothing was sent")
+		assert.Zero(t, server.Ledger().Len())
+		r := p.Run(t, "run", "events.jsonl")
+		assert.Equal(t, 2, r.Code, "nothing was agreed to")
+	}
+}
+
+func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 4000, nil)
+	s := startOnTerminal(t, p, "run", "events.jsonl", "--yes", "--rate", "2000")
+	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, time.Millisecond)
+	server.SetDown(true)
+	s.until(t, "acknowledged, waiting for ")
+	assert.Regexp(t, `waiting for \d+s, since \d\d:\d\d:\d\d UTC: `, s.shown())
+	server.SetDown(false)
+	require.Equal(t, 0, s.exit(), s.shown())
+	clitest.RequireWhole(t, server, ids)
+	for line := range strings.FieldsFuncSeq(s.shown(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\x1b[K"))), 80, line)
+	}
+}

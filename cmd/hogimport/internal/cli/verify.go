@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+)
+
+// verify is the command that compares an import with what the project shows.
+type verify struct {
+	*app
+
+	project  project
+	state    string
+	report   string
+	resend   bool
+	wait     bool
+	every    bool
+	patience time.Duration
+}
+
+func newVerifyCommand(a *app) *cobra.Command {
+	v := &verify{app: a}
+	cmd := &cobra.Command{
+		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
+		Long: `verify counts the events of an import in the project, by day and name, and
+compares them with what was sent. If the counts differ it reads the files again
+and names the events that are missing. Historical events show after minutes to
+hours, so begin some hours after the import. Nothing that can still arrive is
+called missing: that takes three looks over an hour or more, a day after the end
+of the import. Each verify is a look, and --wait makes all of them.
+
+The personal API key needs the scope query:read. Files need to be named only if
+they were moved.
+
+Exit codes: 0 complete, 6 events are missing, 7 not yet complete or it cannot be
+said, 5 the key or the project is wrong.`,
+		Example: `  hogimport verify --report verify.html
+  hogimport verify --wait
+  hogimport verify --resend-missing`,
+		RunE: func(cmd *cobra.Command, files []string) error { return v.run(cmd.Context(), files) },
+	}
+	v.project.bindKey(cmd)
+	v.project.bindPersonal(cmd)
+	f := cmd.Flags()
+	f.StringVar(&v.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
+	f.StringVar(&v.report, "report", "", "write an HTML page to a `FILE`")
+	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
+	f.BoolVar(&v.wait, "wait", false, "look again until the import is complete or stands still")
+	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, not only where counts differ")
+	f.DurationVar(&v.patience, "patience", 24*time.Hour, "how much `TIME` after the end of the import events may take to arrive")
+	return cmd
+}
+
+func (v *verify) run(ctx context.Context, files []string) error {
+	s, err := v.openState(files) //nolint:contextcheck // advice reads one record
+	if err != nil {
+		return err
+	}
+	receipt, found, err := s.receipt()
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet: it runs, or was killed",
+			todo: "let hogimport run come to its end, or to a stop; hogimport status shows how far it is"}
+	case receipt.Acknowledged+receipt.Unconfirmed == 0:
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", todo: "run it first: hogimport run"}
+	}
+	client, err := v.client(&v.project, v.resend, true, hogapi.WithLogger(v.logger()))
+	if err != nil {
+		return err
+	}
+	source, err := v.source(s) //nolint:contextcheck // advice reads one record
+	if err != nil {
+		return err
+	}
+	result, err := v.look(ctx, client, s, receipt, source)
+	if err != nil && result == nil {
+		return v.failed(err)
+	}
+	if failed := v.write(s, receipt, result); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return v.failed(err)
+	}
+	if v.resend && len(result.MissingIDs) > 0 {
+		return v.sendAgain(ctx, client, s, source, result)
+	}
+	return v.judge(s, result)
+}
+
+// openState opens the state of the import. Its files may be gone; those that are named are where they are now.
+func (v *verify) openState(files []string) (*state, error) {
+	s, err := findState(v.state, files)
+	if s == nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return s, nil
+	}
+	s.kept.Input.Files = files
+	return s, s.kept.Input.check()
+}
+
+// source is the source of the import, or nil if its files are gone.
+func (v *verify) source(s *state) (hogapi.Source, error) {
+	if err := s.kept.Input.check(); err != nil {
+		v.warn("the files of the import cannot be read, so missing events can be counted, and not named: " + faultOf(err).text)
+		return nil, nil
+	}
+	return s.source()
+}
+
+// look compares.
+func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
+	meter := v.meter()
+	defer meter.End()
+	options := &hogapi.VerifyOptions{
+		Gate: s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: v.patience, EveryUUID: v.every && source != nil,
+		OnProgress: func(p hogapi.VerifyProgress) { meter.Phase(lookText(p)) },
+	}
+	if source != nil {
+		options.Source = source
+	}
+	if _, err := os.Stat(s.rejects()); err == nil {
+		options.Rejects = []string{s.rejects()}
+	}
+	return client.Verify(ctx, receipt, options)
+}
+
+// lookText is what a verification does.
+func lookText(p hogapi.VerifyProgress) string {
+	text := fmt.Sprintf("look %d: %s", p.Look, p.Step)
+	if p.Step == "wait" && !p.NextLook.IsZero() {
+		text = "waiting for the next look at " + p.NextLook.UTC().Format("15:04 UTC")
+	}
+	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
+}
+
+// write writes the page and the table.
+func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
+	p := page.Verify{
+		Verification: result, Receipt: receipt, Project: cmp.Or(v.project.id, v.env("POSTHOG_PROJECT_ID")),
+		At: time.Now(), Version: version(), Next: v.next(s, result),
+	}
+	if v.report != "" {
+		if err := writePage(v.report, p.Write); err != nil {
+			return err
+		}
+	}
+	if v.json {
+		return json.NewEncoder(v.stdout).Encode(result)
+	}
+	var b bytes.Buffer
+	verifyTable(&b, &p)
+	if v.report != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", v.report)
+	}
+	_, err := v.stdout.Write(b.Bytes())
+	return err
+}
+
+// next is what comes after a look.
+func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
+	again := page.Step{Text: "Look again in an hour or more.", Command: "hogimport verify --state " + quoted(s.dir)}
+	switch {
+	case result.Complete():
+		return nil
+	case result.Unfinished:
+		return []page.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + quoted(s.dir)}, again}
+	case result.State == hogapi.ArrivalMissing && len(result.MissingIDs) > 0:
+		return []page.Step{
+			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
+			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify --state " + quoted(s.dir) + " --resend-missing"},
+		}
+	case result.State == hogapi.ArrivalMissing:
+		return []page.Step{{Text: "Verify with the source files, which name what is missing.", Command: "hogimport verify --state " + quoted(s.dir) + " FILES..."}}
+	case result.State == hogapi.ArrivalMoved:
+		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
+	case result.State == hogapi.ArrivalTooMany:
+		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. An import's events can be deleted on request.", Command: "hogimport undo --state " + quoted(s.dir)}}
+	}
+	return []page.Step{again}
+}
+
+// judge makes the exit code.
+func (v *verify) judge(s *state, result *hogapi.Verification) error {
+	if result.Complete() {
+		return nil
+	}
+	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
+	var todo []string
+	for _, step := range v.next(s, result) {
+		todo = append(todo, step.Text)
+		if step.Command != "" {
+			todo = append(todo, step.Command)
+		}
+	}
+	f.todo = strings.Join(todo, "\n  ")
+	if result.State == hogapi.ArrivalMissing {
+		f.code = codeMissing
+	}
+	return f
+}
+
+// stateWords is the state in words.
+func stateWords(v *hogapi.Verification) string {
+	text := "the import is " + string(v.State)
+	switch {
+	case v.State == hogapi.ArrivalMissing:
+		text = page.Count(v.MissingEvents) + " events are missing"
+	case v.State == hogapi.ArrivalUnknown:
+		text = "it cannot be said whether all events are there"
+	case v.Unfinished:
+		text = "the import is not finished"
+	}
+	return text
+}
+
+// failed is why counting was impossible.
+func (v *verify) failed(err error) error {
+	f := *faultOf(err)
+	f.text = strings.TrimPrefix(f.text, "verify: ")
+	if f.code == codeProject {
+		f.todo = "check --project-id, --host, and that POSTHOG_PERSONAL_API_KEY has the scope query:read"
+	}
+	if f.code == codeOther {
+		f.code = codeCannot
+		f.todo = cmp.Or(f.todo, "run the same command again: it remembers its looks")
+	}
+	return &f
+}
+
+// sendAgain sends the missing events, with a state of its own below that of the import, whose receipt stays as it is.
+func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, result *hogapi.Verification) error {
+	missing := result.Missing(source)
+	again := &state{dir: s.file("missing-" + digest(result)), kept: kept{ID: s.kept.ID, Input: s.kept.Input, Total: result.MissingEvents, Begun: time.Now().UTC()}}
+	lock, err := again.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	receipt, err := v.send(ctx, client, again, missing, hogapi.ImportOptions{ID: s.kept.ID, Gate: s.kept.Input.gate(), MaxRejectShare: -1}, "")
+	if err != nil {
+		return &importError{err: err, state: again, receipt: receipt}
+	}
+	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; they have not been looked for yet",
+		todo: "In some hours: hogimport verify --state " + quoted(s.dir)}
+}
+
+// digest names a set of missing events.
+func digest(v *hogapi.Verification) string {
+	hash := sha256.New()
+	for _, id := range v.MissingIDs { // sorted
+		hash.Write(id[:])
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:4])
+}

@@ -1,0 +1,215 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// imported is a program that has imported 300 events, one of which was rejected, and the folder of its state.
+func imported(t *testing.T, server *hogapitest.Server) (p *clitest.Program, folder string, ids []uuid.UUID) {
+	t.Helper()
+	p = clitest.New(t, server)
+	ids = p.Events(t, "events.jsonl", 300, func(i int) bool { return i == 7 })
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	return p, filepath.Join(p.Dir, "hogimport-state", "events"), ids
+}
+
+var timesInJSON = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]+"`)
+
+// pass lets time pass for what a Verify remembers, and for the end of the import.
+func pass(t *testing.T, folder string, by time.Duration) {
+	t.Helper()
+	shift := func(path string, only *regexp.Regexp) {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		raw = only.ReplaceAllFunc(raw, func(m []byte) []byte {
+			return timesInJSON.ReplaceAllFunc(m, func(text []byte) []byte {
+				at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(text))
+				require.NoError(t, err)
+				return []byte(at.Add(-by).Format(`"` + time.RFC3339Nano + `"`))
+			})
+		})
+		require.NoError(t, os.WriteFile(path, raw, 0o600))
+	}
+	shift(filepath.Join(folder, "receipt.json"), regexp.MustCompile(`"last_acknowledged": *"[^"]+"`))
+	if _, err := os.Stat(filepath.Join(folder, "verify", "verify.json")); err == nil {
+		shift(filepath.Join(folder, "verify", "verify.json"), timesInJSON)
+	}
+}
+
+func TestVerifyOfAWholeImport(t *testing.T) {
+	p, _, _ := imported(t, hogapitest.New())
+	r := p.Run(t, "verify", "--report", "verify.html")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout+r.Stderr)
+	says(t, r.Stdout, "Complete: all 299 events are in the project")
+	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "Complete: all 299 events are in the project")
+
+	asJSON := p.Run(t, "verify", "--json")
+	var v hogapi.Verification
+	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &v))
+	assert.True(t, v.Complete())
+}
+
+func TestVerifyWhileEventsArrive(t *testing.T) {
+	server := hogapitest.New()
+	server.HoldEvents()
+	p, folder, _ := imported(t, server)
+	r := p.Run(t, "verify", "--report", "verify.html")
+	require.Equal(t, 7, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout+r.Stderr)
+	says(t, r.Stdout, "Still arriving: 299 events are not there yet")
+	says(t, r.Stderr, "not complete: the import is still arriving Look again in an hour or more. hogimport verify --state hogimport-state/events")
+	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "Still arriving")
+	assert.NotContains(t, string(page), `class="num bad"`, "nothing is called missing that can still arrive")
+
+	server.ReleaseEvents(-1)
+	pass(t, folder, time.Hour)
+	assert.Equal(t, 0, p.Run(t, "verify").Code)
+}
+
+func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	lost := server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 12)
+	before, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
+	require.NoError(t, err)
+	_ = before
+	pass(t, folder, 48*time.Hour)
+	for range 2 {
+		require.Equal(t, 7, p.Run(t, "verify").Code, "it takes three looks")
+		pass(t, folder, time.Hour)
+	}
+	r := p.Run(t, "verify", "--report", "verify.html")
+	require.Equal(t, 6, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout+r.Stderr)
+	says(t, r.Stdout, "12 events are missing")
+	says(t, r.Stderr, "--resend-missing")
+	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
+	require.NoError(t, err)
+	for _, id := range lost {
+		assert.Contains(t, string(page), id.String())
+	}
+
+	sent := len(server.Calls(ops.Capture))
+	receipt, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
+	require.NoError(t, err)
+	again := p.Run(t, "verify", "--resend-missing")
+	require.Equal(t, 7, again.Code, "they have not been looked for yet: %s", again.Stderr)
+	says(t, again.Stderr, "12 missing events were sent again")
+	assert.Greater(t, len(server.Calls(ops.Capture)), sent)
+	assert.Equal(t, 12, server.Ledger().Duplicates(), "exactly those, with their uuids")
+	assert.Empty(t, server.Ledger().Changed(), "as they were")
+	after, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
+	require.NoError(t, err)
+	assert.Equal(t, string(receipt), string(after), "the receipt of the import stays")
+	whole := p.Run(t, "verify")
+	require.Equal(t, 0, whole.Code, whole.Stdout+whole.Stderr)
+}
+
+// idOf is the id of the import of a folder.
+func idOf(t *testing.T, folder string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))
+	require.NoError(t, err)
+	var kept struct{ ID string }
+	require.NoError(t, json.Unmarshal(raw, &kept))
+	require.NotEmpty(t, kept.ID)
+	return kept.ID
+}
+
+func TestVerifyWithoutTheFiles(t *testing.T) {
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "events.jsonl"), filepath.Join(p.Dir, "moved.jsonl")))
+	r := p.Run(t, "verify")
+	require.Equal(t, 0, r.Code, "counts are enough where all is there: %s", r.Stderr)
+	says(t, r.Stderr, "warning: the files of the import cannot be read")
+
+	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
+	pass(t, folder, 48*time.Hour)
+	for range 2 {
+		p.Run(t, "verify")
+		pass(t, folder, time.Hour)
+	}
+	r = p.Run(t, "verify", "--resend-missing")
+	require.Equal(t, 6, r.Code, r.Stderr)
+	says(t, r.Stderr, "Verify with the source files")
+	assert.Equal(t, 0, server.Ledger().Duplicates(), "nothing is sent that is not named")
+	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "elsewhere"), 0o700))
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "moved.jsonl"), filepath.Join(p.Dir, "elsewhere", "events.jsonl")))
+	r = p.Run(t, "verify", "elsewhere/events.jsonl", "--resend-missing")
+	require.Equal(t, 7, r.Code, r.Stderr)
+	assert.Equal(t, 3, server.Ledger().Duplicates())
+}
+
+func TestVerifyOfMovedEvents(t *testing.T) {
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	server.Project(hogapitest.DefaultProject).MoveEvents(idOf(t, folder), 5, 72*time.Hour)
+	pass(t, folder, 48*time.Hour)
+	for range 2 {
+		p.Run(t, "verify")
+		pass(t, folder, time.Hour)
+	}
+	r := p.Run(t, "verify")
+	require.Equal(t, 7, r.Code, r.Stderr)
+	says(t, r.Stdout, "5 events are under another day or name")
+}
+
+func TestVerifyWithoutAResult(t *testing.T) {
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	for name, c := range map[string]struct {
+		args []string
+		env  []string
+		code int
+		text string
+	}{
+		"no state":        {[]string{"--state", "none"}, nil, 2, "none is not a state folder"},
+		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing"},
+		"no project":      {nil, []string{"POSTHOG_PROJECT_ID="}, 2, "--project-id NUMBER"},
+		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "query:read"},
+		"another project": {nil, []string{"POSTHOG_PROJECT_ID=99"}, 5, "--project-id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := *p
+			other.Env = append(append([]string{}, p.Env...), c.env...)
+			r := other.Run(t, append([]string{"verify"}, c.args...)...)
+			assert.Equal(t, c.code, r.Code, r.Stderr)
+			says(t, r.Stderr, c.text)
+			requireNarrow(t, r.Stderr)
+			assert.NotContains(t, r.Stderr, hogapitest.DefaultPersonalKey)
+		})
+	}
+	server.Script(ops.Query, hogapitest.Always(hogapitest.Status(400)))
+	failed := p.Run(t, "verify")
+	assert.Equal(t, 7, failed.Code, failed.Stderr)
+	server.ClearScript(ops.Query)
+	require.NoError(t, os.Remove(filepath.Join(folder, "receipt.json")))
+	killed := p.Run(t, "verify")
+	assert.Equal(t, 7, killed.Code)
+	says(t, killed.Stderr, "has no result yet")
+	empty := clitest.New(t, nil)
+	assert.Equal(t, 2, empty.Run(t, "verify").Code)
+	assert.NotEmpty(t, strings.TrimSpace(killed.Stderr))
+}

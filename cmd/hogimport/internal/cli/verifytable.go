@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// verifyTable writes a verification in 80 columns: the numbers, what is not complete, and what it means.
+func verifyTable(w io.Writer, p *page.Verify) {
+	v := p.Verification
+	said := p.Verdict()
+	fmt.Fprintf(w, "%s\n\n", wrapped(said.Title+". "+said.Text))
+	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
+	row("sent", v.Acknowledged)
+	row("found", v.Seen)
+	row("missing", v.MissingEvents)
+	for _, more := range []struct {
+		name string
+		n    int64
+	}{{"unconfirmed", v.Unsure}, {"moved", v.MovedEvents}, {"too many", v.ForeignEvents}} {
+		if more.n > 0 {
+			row(more.name, more.n)
+		}
+	}
+	openDays(w, v)
+	for i, id := range v.MissingIDs {
+		const most = 5
+		if i == 0 {
+			fmt.Fprintln(w, "\nmissing, by uuid")
+		}
+		if i == most {
+			fmt.Fprintf(w, "  and %s more\n", page.Count(v.MissingEvents-most))
+			break
+		}
+		fmt.Fprintf(w, "  %s\n", id)
+	}
+	for _, note := range v.Notes {
+		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+page.Explained(note)))
+	}
+}
+
+// openDays writes the days that are not complete, all names of a day together.
+func openDays(w io.Writer, v *hogapi.Verification) {
+	type day struct {
+		name                 string
+		sent, found, missing int64
+		state                hogapi.ArrivalState
+	}
+	days := map[string]*day{}
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		d := days[c.Day]
+		if d == nil {
+			d = &day{name: c.Day, state: hogapi.ArrivalComplete}
+			days[c.Day] = d
+		}
+		d.sent, d.found, d.missing = d.sent+c.Acknowledged, d.found+c.Seen, d.missing+c.Missing
+		d.state = page.Worse(d.state, c.State)
+	}
+	var open []*day
+	for _, d := range days {
+		if d.state != hogapi.ArrivalComplete {
+			open = append(open, d)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	slices.SortFunc(open, func(a, b *day) int { return cmp.Compare(a.name, b.name) })
+	fmt.Fprintf(w, "\n%-10s  %13s  %13s  %13s  %s\n", "day (UTC)", "sent", "found", "missing", "state")
+	for i, d := range open {
+		const most = 30
+		if i == most {
+			fmt.Fprintf(w, "and %d more days\n", len(open)-most)
+			break
+		}
+		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), page.Count(d.sent), page.Count(d.found), page.Count(d.missing), d.state)
+	}
+}

@@ -1,0 +1,144 @@
+// Package clitest helps tests to run hogimport as its users do: the built program, against a fake of the service.
+package clitest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// built is the program, which the first test of a package builds.
+var built struct {
+	sync.Once
+	dir, path string
+	err       error
+}
+
+// Main runs the tests of a package and removes the program.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	return code
+}
+
+// Binary builds the program, once, as it is released.
+func Binary(t testing.TB) string {
+	t.Helper()
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "hogimport-*"); built.err != nil { //nolint:usetesting // for all tests of a package
+			return
+		}
+		built.path = filepath.Join(built.dir, "hogimport")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	require.NoError(t, built.err)
+	return built.path
+}
+
+// Program is how the program is run: in a folder, with an environment of which nothing comes from the test's own.
+type Program struct {
+	Dir   string
+	Env   []string
+	Stdin string
+}
+
+// New is a program in a folder of its own whose environment names a fake and its keys. There is no HOME.
+func New(t testing.TB, server *hogapitest.Server) *Program {
+	t.Helper()
+	p := &Program{Dir: t.TempDir()}
+	if server != nil {
+		t.Cleanup(server.Close)
+		p.Env = []string{
+			"POSTHOG_HOST=" + server.URL(), "POSTHOG_PROJECT_ID=" + hogapitest.DefaultProject,
+			"POSTHOG_PERSONAL_API_KEY=" + hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY=" + hogapitest.DefaultProjectKey,
+		}
+	}
+	return p
+}
+
+// Result is what a run has left.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Command is the program with arguments, not yet started.
+func (p *Program) Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, Binary(t), args...) //nolint:contextcheck // building it has the test's
+	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(p.Stdin)
+	return cmd
+}
+
+// Run runs the program to its end.
+func (p *Program) Run(t testing.TB, args ...string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	return Finish(t, p.Command(ctx, t, args...))
+}
+
+// Finish runs a command to its end.
+func Finish(t testing.TB, cmd *exec.Cmd) Result {
+	t.Helper()
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	failed := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](failed); failed != nil && !ok {
+		require.NoError(t, exit)
+		require.NoError(t, failed)
+	}
+	return Result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
+}
+
+// Events writes n lines of PostHog's own form with uuids of their own into a file of the program's folder. Lines whose
+// number is bad are no events.
+func (p *Program) Events(t testing.TB, name string, n int, bad func(i int) bool) []uuid.UUID {
+	t.Helper()
+	var b bytes.Buffer
+	var ids []uuid.UUID
+	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		if bad != nil && bad(i) {
+			fmt.Fprintf(&b, `{"event":"broken %d","timestamp":"yesterday","distinct_id":"p%d"}`+"\n", i, i%17)
+			continue
+		}
+		id := ID(i)
+		fmt.Fprintf(&b, `{"uuid":%q,"event":"visit %d","distinct_id":"p%d","timestamp":%q,"properties":{"n":%d}}`+"\n",
+			id, i%3, i%17, at.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), i)
+		ids = append(ids, id)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), b.Bytes(), 0o600))
+	return ids
+}
+
+// ID is the uuid of an event of Events.
+func ID(i int) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "clitest %d", i)) }
+
+// RequireWhole demands that the fake has exactly these events, each unchanged.
+func RequireWhole(t testing.TB, server *hogapitest.Server, ids []uuid.UUID) {
+	t.Helper()
+	ledger := server.Ledger()
+	require.Empty(t, ledger.Missing(ids), "no event is lost")
+	require.Equal(t, len(ids), ledger.Unique(), "and there are no others")
+	require.Empty(t, ledger.Changed(), "and none has changed")
+}

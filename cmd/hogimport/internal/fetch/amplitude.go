@@ -1,0 +1,118 @@
+package fetch
+
+import (
+	"archive/zip"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Amplitude is the event export of an Amplitude project: GET /api/2/export. It needs the project's API key
+// and secret key.
+type Amplitude struct {
+	Region string // us (the default) or eu
+	Host   string // in place of the region's; https, except on this machine
+
+	APIKey    string
+	SecretKey string
+}
+
+// amplitudeDelay is how long after an hour its events can be exported.
+const amplitudeDelay = 2 * time.Hour
+
+func (a Amplitude) plan() (export, error) {
+	base, err := baseOf("Amplitude", a.Host, a.Region, map[string]string{
+		"us": "amplitude.com", "eu": "analytics.eu.amplitude.com",
+	})
+	switch {
+	case err != nil:
+		return export{}, err
+	case a.APIKey == "" || a.SecretKey == "":
+		return export{}, optionsProblem("a key of Amplitude is missing",
+			"set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY: both are in the project's settings")
+	}
+	over := func(hour int) time.Time { return time.Unix(int64(hour+1)*60*60, 0).UTC().Add(amplitudeDelay) }
+	return export{
+		vendor: "Amplitude", unit: time.Hour, unitName: "hours", layout: "20060102T15", step: 24,
+		prefix: "amplitude-", ending: ".zip",
+		identity: identity{Vendor: "amplitude", Host: base.Host, Project: "key " + fingerprint(a.APIKey)},
+		settled:  over, late: over,
+		base: base, query: a.query, sign: a.sign,
+		receive: receiveZip, check: checkZipFile,
+		emptyIs404: true, tooLargeIs: http.StatusBadRequest,
+		tooLargeText: "Amplitude refused a single hour (400), as it does where one has more than 4 GB",
+		tooLargeTodo: "export that hour through Amplitude's S3 destination",
+		keyHint:      "check the API key, the secret key, and --region",
+	}, nil
+}
+
+func (a Amplitude) query(first, last string) string {
+	return "/api/2/export?" + url.Values{"start": {first}, "end": {last}}.Encode()
+}
+
+func (a Amplitude) sign(r *http.Request) {
+	r.Header.Set("Accept-Encoding", "identity") // a zip archive gets no smaller, and keeps its length
+	r.SetBasicAuth(a.APIKey, a.SecretKey)
+}
+
+func receiveZip(w io.Writer, answer *http.Response) error {
+	n, err := io.Copy(w, answer.Body)
+	if err == nil && n == 0 {
+		return notWhole("it is empty")
+	}
+	return err
+}
+
+// writeEmptyZip writes an archive without files.
+func writeEmptyZip(w io.Writer) error { return zip.NewWriter(w).Close() }
+
+// checkZipFile reads an archive of packed files of lines.
+func checkZipFile(path string) (events int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	archive, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return 0, notWhole("the zip archive is damaged or cut off")
+	}
+	for _, member := range archive.File {
+		if strings.HasSuffix(member.Name, "/") {
+			continue
+		}
+		n, err := checkMember(member)
+		if err != nil {
+			return 0, err
+		}
+		events += n
+	}
+	return events, nil
+}
+
+func checkMember(member *zip.File) (events int64, err error) {
+	r, err := member.Open()
+	if err != nil {
+		return 0, notWhole("a file in the zip archive cannot be read")
+	}
+	defer r.Close()
+	var plain io.Reader = r
+	if strings.HasSuffix(member.Name, ".gz") {
+		if plain, err = gzip.NewReader(r); err != nil {
+			return 0, notWhole("a packed file in the zip archive is damaged or cut off")
+		}
+	}
+	var lines lineCheck // which reads to the end of the member, where the archive's own sum is compared
+	if err := lines.read(plain); err != nil {
+		return 0, err
+	}
+	return lines.count, nil
+}

@@ -1,0 +1,287 @@
+package fetch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// identity is which export a folder holds. It is the first line of the folder's log.
+type identity struct {
+	Version int    `json:"version"`
+	Vendor  string `json:"vendor"`
+	Host    string `json:"host"`
+	Project string `json:"project"`
+	Zone    string `json:"zone,omitempty"`
+}
+
+const logVersion = 1
+
+// fingerprint stands for a key, where the key is all that names a project. Keys are long and random, so
+// nobody finds one by its fingerprint.
+func fingerprint(key string) string {
+	sum := sha256.Sum256([]byte("hogimport fetch\n" + key))
+	return hex.EncodeToString(sum[:6])
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// The files of this package in a folder, which are not of the export.
+const (
+	ownFolder = ".hogimport-fetch"
+	logName   = "parts.jsonl" // the identity, then a Part a line; a later line of the same file counts
+	lockName  = "lock"
+	tempName  = "part"
+)
+
+// folder is where parts are put.
+type folder struct {
+	fs     durable.FS
+	path   string
+	export *export
+	lock   durable.Lock
+	log    *durable.Log
+	parts  map[span]Part
+}
+
+// openFolder opens the folder of a download, or makes one. Somebody else's folder is refused.
+func openFolder(fsys durable.FS, path string, e *export) (f *folder, err error) {
+	f = &folder{fs: fsys, path: path, export: e, parts: map[span]Part{}}
+	if err := fsys.MakeFolder(f.own("")); err != nil {
+		return nil, f.problem("be made", err)
+	}
+	if f.lock, err = fsys.Lock(f.own(lockName)); err != nil {
+		if errors.Is(err, durable.ErrLocked) {
+			return nil, &Problem{Text: "another fetch works in " + path, Todo: "let it end, or use another folder", Cause: err}
+		}
+		return nil, f.problem("be locked", err)
+	}
+	if err := f.begin(); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *folder) own(name string) string { return filepath.Join(f.path, ownFolder, name) }
+
+// problem is a failure of the disk.
+func (f *folder) problem(what string, err error) error {
+	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, cause(err)), Cause: err,
+		Todo: "see to the disk, and run the same command again: what is there is kept"}
+}
+
+// cause is an error of the disk without the path, which the text has already.
+func cause(err error) error {
+	if path, isPath := errors.AsType[*fs.PathError](err); isPath {
+		return path.Err
+	}
+	return err
+}
+
+// begin reads the log, and writes its first line.
+func (f *folder) begin() error {
+	log, err := durable.OpenLog(f.fs, f.own(logName))
+	if err != nil {
+		return f.problem("be written", err)
+	}
+	f.log = log
+	text, err := durable.Read(f.fs, f.own(logName))
+	if err != nil {
+		return f.problem("be read", err)
+	}
+	want := f.export.identity
+	want.Version = logVersion
+	strays, err := f.strays()
+	switch {
+	case err != nil:
+		return err
+	case len(text) > 0:
+		if err := f.read(text, want); err != nil {
+			return err
+		}
+		return f.adopt()
+	case len(strays) > 0:
+		return optionsProblem(fmt.Sprintf("%s has %s already, and no record of where it is from", f.path, strays[0]), "use another folder")
+	}
+	return f.append(want)
+}
+
+func (f *folder) append(line any) error {
+	text, err := json.Marshal(line)
+	if err == nil {
+		err = f.log.Append(text)
+	}
+	if err == nil {
+		err = f.log.Sync()
+	}
+	if err != nil {
+		return f.problem("be written", err)
+	}
+	return nil
+}
+
+func (f *folder) read(text []byte, want identity) error {
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
+	var have identity
+	if err := json.Unmarshal(first, &have); err != nil || have.Version != logVersion {
+		return f.unreadable(1)
+	}
+	if have != want {
+		return optionsProblem(fmt.Sprintf("%s holds %s, and this command asks for %s", f.path, have.text(), want.text()),
+			"use the options that the folder was begun with, or another folder")
+	}
+	number := 1
+	for line := range bytes.Lines(rest) {
+		number++
+		var p Part
+		if err := json.Unmarshal(line, &p); err != nil {
+			return f.unreadable(number)
+		}
+		s, err := f.export.parse(p.First, p.Last)
+		if err != nil {
+			return f.unreadable(number)
+		}
+		f.parts[s] = p
+	}
+	return nil
+}
+
+func (f *folder) unreadable(line int) error {
+	return &Problem{Text: fmt.Sprintf("%s, line %d, is not what this version writes", f.own(logName), line),
+		Todo: "use another folder, or the version that began this one"}
+}
+
+// text is an identity for people.
+func (i identity) text() string {
+	text := fmt.Sprintf("%s of %s from %s", i.Vendor, i.Project, i.Host)
+	if i.Project != "" && strings.Trim(i.Project, "0123456789") == "" {
+		text = fmt.Sprintf("%s of project %s from %s", i.Vendor, i.Project, i.Host)
+	}
+	if i.Zone != "" {
+		text += " in zone " + i.Zone
+	}
+	return text
+}
+
+// strays are the files with names of parts that the log does not have.
+func (f *folder) strays() (names []string, err error) {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, f.problem("be read", err)
+	}
+	for _, entry := range entries {
+		if s, isPart := f.export.spanOf(entry.Name()); isPart {
+			if _, isKnown := f.parts[s]; !isKnown {
+				names = append(names, entry.Name())
+			}
+		}
+	}
+	return names, nil
+}
+
+// adopt takes in the part that a process which ended just then has put in its place, but not in the log.
+func (f *folder) adopt() error {
+	names, err := f.strays()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		s, _ := f.export.spanOf(name)
+		foreign := &Problem{Text: filepath.Join(f.path, name) + " is not of this download",
+			Todo: "move it elsewhere, and run the same command again"}
+		for held := range f.parts {
+			if held.overlaps(s) {
+				return foreign
+			}
+		}
+		path := filepath.Join(f.path, name)
+		events, err := f.export.check(path)
+		if err != nil {
+			foreign.Cause = err
+			return foreign
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return f.problem("be read", err)
+		}
+		if err := f.enter(s, info.Size(), events, info.ModTime()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter puts a part that is in its place into the log.
+func (f *folder) enter(s span, size, events int64, at time.Time) error {
+	p := Part{
+		First: f.export.text(s.first), Last: f.export.text(s.last), File: f.export.fileName(s),
+		Bytes: size, Events: events, At: at.UTC().Truncate(time.Second), Early: at.Before(f.export.late(s.last)),
+	}
+	if err := f.append(p); err != nil {
+		return err
+	}
+	f.parts[s] = p
+	return nil
+}
+
+// isThere reports whether the file of a part is as it was when it was put there.
+func (f *folder) isThere(p Part) bool {
+	info, err := os.Stat(filepath.Join(f.path, p.File))
+	return err == nil && info.Size() == p.Bytes
+}
+
+// temp opens an empty file for the next part.
+func (f *folder) temp() (durable.File, error) {
+	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// keep reads what is in the temporary file, and gives it its name if it is whole.
+func (f *folder) keep(s span, file durable.File) error {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return f.problem("be written", err)
+	}
+	events, err := f.export.check(f.own(tempName))
+	switch {
+	case errors.Is(err, errNotWhole):
+		return err
+	case err != nil:
+		return f.problem("be read", err)
+	}
+	if err = errors.Join(file.Sync(), file.Close()); err == nil { // closed, since not all systems rename what is open
+		err = f.fs.Rename(f.own(tempName), filepath.Join(f.path, f.export.fileName(s)))
+	}
+	if err == nil {
+		err = f.fs.SyncFolder(f.path)
+	}
+	if err != nil {
+		return f.problem("be written", err)
+	}
+	return f.enter(s, size, events, time.Now())
+}
+
+// drop removes the temporary file, and gives its room back.
+func (f *folder) drop() { _ = f.fs.Remove(f.own(tempName)) }
+
+func (f *folder) close() error {
+	var err error
+	if f.log != nil {
+		err = f.log.Close()
+	}
+	return errors.Join(err, f.lock.Close())
+}

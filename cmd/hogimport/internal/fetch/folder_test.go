@@ -1,0 +1,302 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// requireNoEvents reads the files of a job as an import would.
+func requireNoEvents(t *testing.T, j Job) {
+	format := mixpanel.Format(nil)
+	if _, isAmplitude := j.Vendor.(Amplitude); isAmplitude {
+		format = amplitude.Format(nil)
+	}
+	report, err := hogapi.Check(context.Background(), hogapi.FileSource(format, filepath.Join(j.Folder, "[am]*")), &hogapi.ImportOptions{ID: "x"})
+	require.NoError(t, err)
+	require.Zero(t, report.Read)
+}
+
+// served is a job whose service is a server of this machine.
+func served(t *testing.T, handler http.HandlerFunc, from, to string) (Job, *int) {
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		handler(w, r)
+	}))
+	t.Cleanup(server.Close)
+	j := mixpanelJob(t.TempDir(), from, to)
+	j.Vendor = Mixpanel{Host: server.URL, Secret: testSecret}
+	return j, &requests
+}
+
+func TestOtherOptionsNeedAnotherFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{handler: lines}
+		folder, transport := t.TempDir(), s.serve(t)
+		run := func(v Vendor) error {
+			j := mixpanelJob(folder, "1999-12-01", "1999-12-01")
+			j.Vendor, j.transport = v, transport
+			_, err := j.Run(t.Context())
+			return err
+		}
+		first := Mixpanel{Host: testHost, ServiceAccount: "me", Secret: testSecret, Project: "77"}
+		require.NoError(t, run(first))
+		for text, change := range map[string]func(*Mixpanel) Vendor{
+			"holds mixpanel of project 77 from localhost, and this command asks for mixpanel of project 78": func(m *Mixpanel) Vendor { m.Project = "78"; return *m },
+			"in zone UTC": func(m *Mixpanel) Vendor { m.Zone = time.UTC; return *m },
+			"from data-eu.mixpanel.com: use the options that the folder was begun with, or another folder": func(m *Mixpanel) Vendor { m.Host, m.Region = "", "eu"; return *m },
+			"asks for amplitude": func(*Mixpanel) Vendor { return Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret} },
+		} {
+			m := first
+			requireProblem(t, KindOptions, run(change(&m)), text)
+		}
+		other := first
+		other.Secret, other.ServiceAccount = "rotated", "you"
+		require.NoError(t, run(other), "a new key of the same project")
+		require.Len(t, s.requests(), 1)
+	})
+}
+
+func TestSomebodyElsesFiles(t *testing.T) {
+	j, requests := served(t, lines, "2024-01-01", "2024-01-01")
+	foreign := filepath.Join(j.Folder, "mixpanel-2023-01-01.json.gz")
+	require.NoError(t, os.WriteFile(foreign, []byte("mine"), 0o600))
+	_, err := j.Run(t.Context())
+	requireProblem(t, KindOptions, err, "has mixpanel-2023-01-01.json.gz already, and no record of where it is from")
+	require.Zero(t, *requests)
+
+	require.NoError(t, os.Remove(foreign))
+	_, err = j.Run(t.Context())
+	require.NoError(t, err)
+	for name, text := range map[string]string{"mixpanel-2024-01-02.json.gz": "mine", "mixpanel-2023-12-31--2024-01-01.json.gz": string(packed(line1))} {
+		path := filepath.Join(j.Folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err = j.Run(t.Context())
+		requireProblem(t, KindOther, err, name+" is not of this download: move it elsewhere")
+		left, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, text, string(left))
+		require.NoError(t, os.Remove(path))
+	}
+}
+
+// A process that ends after a part has its name, and before the log has it, loses no part and asks for none twice.
+func TestPartThatIsNotInTheLog(t *testing.T) {
+	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	log := filepath.Join(j.Folder, ownFolder, logName)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(string(text), "\n"))
+	short := text[:strings.LastIndex(strings.TrimSpace(string(text)), "\n")+10] // torn in the last line
+	require.NoError(t, os.WriteFile(log, short, 0o600))
+	sum, err := j.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
+	require.EqualValues(t, 3, sum.Events)
+}
+
+func TestDamagedLog(t *testing.T) {
+	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	log := filepath.Join(j.Folder, ownFolder, logName)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(log, []byte(strings.Replace(string(text), `"first"`, `first`, 1)), 0o600))
+	_, err = j.Run(t.Context())
+	requireProblem(t, KindOther, err, "line 2, is not what this version writes")
+	require.Equal(t, 3, *requests)
+}
+
+// A file that was changed or removed is downloaded again, by itself.
+func TestPartsThatAreNotAsTheyWere(t *testing.T) {
+	j, requests := served(t, lines, "2024-01-01", "2024-01-04")
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(j.Folder, "mixpanel-2024-01-02.json.gz")))
+	require.NoError(t, os.Truncate(filepath.Join(j.Folder, "mixpanel-2024-01-03.json.gz"), 5))
+	shown := &watcher{}
+	j.Progress = shown
+	sum, err := j.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 2, 6}, []int{sum.Parts, sum.Fetched, *requests})
+	require.Len(t, shown.notices, 2)
+	for _, name := range files(t, j.Folder) {
+		require.NotEmpty(t, unpacked(t, filepath.Join(j.Folder, name)))
+	}
+}
+
+func TestTwoInOneFolder(t *testing.T) {
+	var second error
+	var j Job
+	j, _ = served(t, func(w http.ResponseWriter, r *http.Request) {
+		if second == nil {
+			_, second = j.Run(context.Background())
+		}
+		lines(w, r)
+	}, "2024-01-01", "2024-01-01")
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	requireProblem(t, KindOther, second, "another fetch works in /")
+}
+
+// A port that nobody listens on is an error after half a minute, with nothing of the folder lost.
+func TestDeadPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown := &watcher{}
+		j := mixpanelJob(t.TempDir(), "1999-12-01", "1999-12-01")
+		j.Progress = shown
+		j.transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		}}
+		begin := time.Now()
+		_, err := j.Run(t.Context())
+		requireProblem(t, KindOther, err, "Mixpanel cannot be reached: dial: connect: connection refused, for ", "check the network and --region")
+		require.LessOrEqual(t, time.Since(begin), 30*time.Second)
+		require.NotEmpty(t, shown.waits)
+	})
+}
+
+// full is a disk that takes so many bytes.
+type full struct {
+	durable.OS
+
+	room int
+}
+
+type fullFile struct {
+	durable.File
+
+	disk *full
+}
+
+func (d *full) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := d.OS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return fullFile{f, d}, nil
+}
+
+func (f fullFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b[:min(len(b), f.disk.room)])
+	f.disk.room -= n
+	if err == nil && n < len(b) {
+		err = &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	}
+	return n, err
+}
+
+// A full disk ends a download at any byte. With more room it resumes, and nothing is asked for twice that was whole.
+func TestDiskFull(t *testing.T) {
+	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	want := map[string]string{}
+	for _, name := range files(t, j.Folder) {
+		want[name] = unpacked(t, filepath.Join(j.Folder, name))
+	}
+	for room := 0; room < 2000; room += 17 {
+		j.Folder, *requests = t.TempDir(), 0
+		j.fs = &full{room: room}
+		sum, err := j.Run(t.Context())
+		if err == nil {
+			require.Greater(t, room, 500)
+			return
+		}
+		requireProblem(t, KindOther, err, "cannot be written: no space left on device: see to the disk")
+		require.True(t, errors.Is(err, syscall.ENOSPC))
+		for _, name := range files(t, j.Folder) {
+			require.Equal(t, want[name], unpacked(t, filepath.Join(j.Folder, name)), name)
+		}
+		if room%5 == 0 {
+			j.fs = nil
+			again, err := j.Run(t.Context())
+			require.NoError(t, err)
+			require.Len(t, files(t, j.Folder), 3)
+			require.EqualValues(t, 3, again.Events)
+			require.LessOrEqual(t, sum.Parts, *requests)
+			require.LessOrEqual(t, *requests, 4)
+		}
+	}
+	t.Fatal("the disk was full each time")
+}
+
+// orderly notes what is done to the files, in order.
+type orderly struct {
+	durable.OS
+
+	done []string
+}
+
+type orderlyFile struct {
+	durable.File
+
+	disk *orderly
+	name string
+}
+
+func (d *orderly) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := d.OS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return orderlyFile{f, d, filepath.Base(name)}, nil
+}
+
+func (d *orderly) Rename(from, to string) error {
+	d.done = append(d.done, "rename "+filepath.Base(to))
+	return d.OS.Rename(from, to)
+}
+
+func (d *orderly) SyncFolder(name string) error {
+	d.done = append(d.done, "sync the folder "+filepath.Base(name))
+	return d.OS.SyncFolder(name)
+}
+
+func (f orderlyFile) Write(b []byte) (int, error) {
+	f.disk.done = append(f.disk.done, "write "+f.name)
+	return f.File.Write(b)
+}
+
+func (f orderlyFile) Sync() error {
+	f.disk.done = append(f.disk.done, "sync "+f.name)
+	return f.File.Sync()
+}
+
+// After a loss of power, a file with the name of a part is whole, and the log has only parts that are there.
+func TestPartsAreDurable(t *testing.T) {
+	j, _ := served(t, lines, "2024-01-01", "2024-01-01")
+	disk := &orderly{}
+	j.fs = disk
+	_, err := j.Run(t.Context())
+	require.NoError(t, err)
+	folder := filepath.Base(j.Folder)
+	part := slices.Index(disk.done, "write "+tempName)
+	require.Positive(t, part)
+	require.Equal(t, []string{
+		"write part", "sync part", "rename mixpanel-2024-01-01.json.gz", "sync the folder " + folder,
+		"write parts.jsonl", "sync parts.jsonl",
+	}, slices.Compact(disk.done[part:]))
+}

@@ -1,0 +1,211 @@
+package fetch
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// service is a server that answers within a bubble of testing/synctest, over pipes.
+type service struct {
+	handler http.HandlerFunc
+
+	mu    sync.Mutex
+	asked []string // ranges, in order
+	times []time.Time
+}
+
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	accept chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accept:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.accept <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// serve starts the service, and returns a transport that leads to it.
+func (s *service) serve(t *testing.T) *http.Transport {
+	p := &pipes{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Hour}
+	go func() { _ = server.Serve(p) }()
+	transport := &http.Transport{DialContext: p.dial, ResponseHeaderTimeout: headerAfter}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+	})
+	return transport
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	asked := q.Get("from_date") + q.Get("start")
+	if last := q.Get("to_date") + q.Get("end"); last != asked {
+		asked += " to " + last
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, asked)
+	s.times = append(s.times, time.Now())
+	s.mu.Unlock()
+	s.handler(w, r)
+}
+
+func (s *service) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.asked...)
+}
+
+func mixpanelLine(day string) string {
+	return fmt.Sprintf(`{"event":"seen","properties":{"time":1709251262000,"distinct_id":"u-1","$insert_id":"%s"}}`+"\n", day)
+}
+
+func packed(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func zipped(texts ...string) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i, text := range texts {
+		member, _ := w.Create(fmt.Sprintf("203138/203138_2024-01-01_%d#627.json.gz", i))
+		_, _ = member.Write(packed(text))
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func unpacked(t *testing.T, path string) string {
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// files are the names in a folder that a pattern would find.
+func files(t *testing.T, folder string) []string {
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	names := []string{}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") {
+			names = append(names, entry.Name())
+		}
+	}
+	_, err = os.Stat(filepath.Join(folder, ownFolder, tempName))
+	require.ErrorIs(t, err, os.ErrNotExist, "what is not whole does not remain")
+	return names
+}
+
+func day(text string) time.Time {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		panic(err)
+	}
+	return at
+}
+
+const (
+	testSecret = "s3cr3t-0123456789abcdef"
+	testKey    = "k3y-0123456789abcdef"
+	testHost   = "http://localhost"
+)
+
+func mixpanelJob(folder, from, to string) Job {
+	return Job{Vendor: Mixpanel{Host: testHost, Secret: testSecret}, Folder: folder, From: day(from), To: day(to)}
+}
+
+func amplitudeJob(folder, from, to string) Job {
+	return Job{Vendor: Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret}, Folder: folder, From: day(from), To: day(to)}
+}
+
+// requireProblem requires an error of a kind, for people and without a secret.
+func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
+	t.Helper()
+	var p *Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, kind, p.Kind, p.Error())
+	require.NotEmpty(t, p.Todo)
+	require.NotContains(t, p.Error(), "\n")
+	for _, text := range texts {
+		require.Contains(t, p.Error(), text)
+	}
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		for _, secret := range []string{testSecret, testKey, "http://", "://data", "://localhost", "from_date", "u-1"} {
+			require.NotContains(t, e.Error(), secret)
+		}
+	}
+}
+
+// watcher keeps what is shown.
+type watcher struct {
+	silent
+
+	waits   []string
+	lasting time.Duration
+	notices []string
+	begun   string
+	whole   int
+}
+
+func (w *watcher) Begin(unit string, total, held int) {
+	w.begun = fmt.Sprintf("%d of %d %s", held, total, unit)
+}
+
+func (w *watcher) Waiting(reason string, until time.Time) {
+	w.waits = append(w.waits, reason)
+	w.lasting += time.Until(until)
+}
+func (w *watcher) Notice(text string) { w.notices = append(w.notices, text) }
+func (w *watcher) Whole(Part, int)    { w.whole++ }
+
+// zippedRaw is an archive of one packed file as it is given.
+func zippedRaw(content []byte) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	member, _ := w.Create("203138/203138_2024-01-01_0#627.json.gz")
+	_, _ = member.Write(content)
+	_ = w.Close()
+	return b.Bytes()
+}

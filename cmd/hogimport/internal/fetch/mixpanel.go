@@ -1,0 +1,149 @@
+package fetch
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Mixpanel is the raw event export of a Mixpanel project: GET /api/2.0/export. It needs a service account
+// and the project's id, or the project's API secret.
+type Mixpanel struct {
+	Region string // us (the default), eu or in
+	Host   string // in place of the region's; https, except on this machine
+
+	ServiceAccount string // user name
+	Secret         string // of the service account; without one, the project's API secret
+	Project        string // its id; required with a service account
+
+	// Zone is the time zone of a project made before 2023, whose days are those of that zone. Nil: days of
+	// UTC, or not known. It is only for saying whether a day is over: the service knows its zone.
+	Zone *time.Location
+
+	// Days is how many days are asked for at once, 1 to 31; 0 stands for 1. The service takes 60 requests
+	// an hour, so that a year by single days takes 6 hours.
+	Days int
+}
+
+const (
+	mixpanelDays = 31
+	// lateDays is for how long Mixpanel takes events of the past from its clients.
+	lateDays = 5
+)
+
+func (m Mixpanel) plan() (export, error) {
+	base, err := baseOf("Mixpanel", m.Host, m.Region, map[string]string{
+		"us": "data.mixpanel.com", "eu": "data-eu.mixpanel.com", "in": "data-in.mixpanel.com",
+	})
+	switch {
+	case err != nil:
+		return export{}, err
+	case m.Secret == "":
+		return export{}, optionsProblem("a secret of Mixpanel is missing",
+			"set MIXPANEL_SERVICE_ACCOUNT and MIXPANEL_SERVICE_ACCOUNT_SECRET, or MIXPANEL_API_SECRET for a project's secret")
+	case m.ServiceAccount != "" && m.Project == "":
+		return export{}, optionsProblem("a service account can see several projects",
+			"set MIXPANEL_PROJECT_ID to the number in the project's settings")
+	case strings.Trim(m.Project, "0123456789") != "":
+		return export{}, optionsProblem("the project id of Mixpanel is not a number", "set MIXPANEL_PROJECT_ID to the number in the project's settings")
+	case m.Days < 0 || m.Days > mixpanelDays:
+		return export{}, optionsProblem(fmt.Sprintf("%d days cannot be asked for at once", m.Days), "give 1 to 31")
+	}
+	project := m.Project
+	if project == "" {
+		project = "secret " + fingerprint(m.Secret)
+	}
+	zone := ""
+	if m.Zone != nil {
+		zone = m.Zone.String()
+	}
+	e := export{
+		vendor: "Mixpanel", unit: 24 * time.Hour, unitName: "days", layout: time.DateOnly, step: max(m.Days, 1),
+		prefix: "mixpanel-", ending: ".json.gz",
+		identity: identity{Vendor: "mixpanel", Host: base.Host, Project: project, Zone: zone},
+		limits:   []limit{{3, time.Second}, {60, time.Hour}},
+		base:     base,
+		query:    m.query, sign: m.sign, receive: receiveLines, check: checkLinesFile,
+		keyHint: "check the service account and its secret, that it has access to the project, and --region",
+	}
+	e.settled = m.over
+	e.late = func(day int) time.Time { return m.over(day).AddDate(0, 0, lateDays) }
+	return e, nil
+}
+
+// over is when a day has ended: in the project's zone, or everywhere.
+func (m Mixpanel) over(day int) time.Time {
+	next := time.Unix(int64(day+1)*24*60*60, 0).UTC()
+	if m.Zone == nil {
+		return next.Add(12 * time.Hour)
+	}
+	return time.Date(next.Year(), next.Month(), next.Day(), 0, 0, 0, 0, m.Zone)
+}
+
+func (m Mixpanel) query(first, last string) string {
+	q := url.Values{"from_date": {first}, "to_date": {last}, "time_in_ms": {"true"}}
+	if m.Project != "" {
+		q.Set("project_id", m.Project)
+	}
+	return "/api/2.0/export?" + q.Encode()
+}
+
+func (m Mixpanel) sign(r *http.Request) {
+	// Packed, the end of an answer has a sum of all of it.
+	r.Header.Set("Accept-Encoding", "gzip")
+	if m.ServiceAccount != "" {
+		r.SetBasicAuth(m.ServiceAccount, m.Secret)
+		return
+	}
+	r.SetBasicAuth(m.Secret, "")
+}
+
+// receiveLines writes an answer of lines, packed.
+func receiveLines(w io.Writer, answer *http.Response) error {
+	switch encoding := strings.ToLower(answer.Header.Get("Content-Encoding")); encoding {
+	case "gzip":
+		n, err := io.Copy(w, answer.Body)
+		if err == nil && n == 0 && answer.ContentLength == 0 {
+			return gzip.NewWriter(w).Close()
+		}
+		return err
+	case "", "identity":
+	default:
+		return notWhole("it is packed in a way that was not asked for")
+	}
+	if !hasEnd(answer) {
+		return notWhole("nothing says where it ends")
+	}
+	packed := gzip.NewWriter(w)
+	_, err := io.Copy(packed, answer.Body)
+	return errors.Join(err, packed.Close())
+}
+
+// hasEnd reports whether a body that was cut off is an error to read.
+func hasEnd(answer *http.Response) bool {
+	return answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0 || answer.ProtoMajor > 1
+}
+
+// checkLinesFile reads a packed file of lines.
+func checkLinesFile(path string) (events int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	if err != nil {
+		return 0, notWhole("its packed form is damaged or cut off")
+	}
+	lines := lineCheck{needsNewline: true, needs: []string{`"event"`, `"properties"`}}
+	if err := lines.read(plain); err != nil {
+		return 0, err
+	}
+	return lines.count, nil
+}

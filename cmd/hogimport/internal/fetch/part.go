@@ -1,0 +1,217 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// tooLarge is a range that has to be asked for in pieces.
+type tooLarge struct{ why string }
+
+func (t *tooLarge) Error() string { return t.why }
+
+// How long the download of a part is tried.
+const (
+	brokenTries = 5 // with an answer that is not whole
+	brokenLarge = 2 // of a range that can be asked for in pieces
+
+	unreached   = 30 * time.Second // without any answer since the beginning
+	outage      = time.Hour        // without an answer, or with errors of the service
+	busy        = 3 * time.Hour    // with too many requests; the limits are per hour
+	firstWait   = time.Second
+	longestWait = time.Minute
+	firstBusy   = time.Minute
+	longestBusy = 10 * time.Minute
+)
+
+// patience counts the failed tries of a part.
+type patience struct {
+	broken  int
+	failing time.Time // since when no answer was of use; zero: the last one was
+	busy    time.Time
+	tries   int
+}
+
+// part downloads a range into one file. It returns a *tooLarge if the range can be cut and has to be.
+func (r *run) part(ctx context.Context, s span, canCut bool) error {
+	var p patience
+	for {
+		if err := r.turn(ctx); err != nil {
+			return err
+		}
+		r.show.Asking(r.export.spanText(s))
+		err := r.try(ctx, s)
+		switch {
+		case err == nil:
+			r.fetched++
+			r.show.Whole(r.folder.parts[s], s.units())
+			return nil
+		case ctx.Err() != nil:
+			return r.stopped(ctx)
+		}
+		wait, why, err := r.judge(err, s, canCut, &p)
+		if err != nil {
+			return err
+		}
+		if err := r.wait(ctx, why, time.Now().Add(wait)); err != nil {
+			return err
+		}
+	}
+}
+
+// turn waits until the limits allow a request.
+func (r *run) turn(ctx context.Context) error {
+	now := time.Now()
+	at, by := r.pace.next(now)
+	why := ""
+	if by.window > time.Second {
+		why = fmt.Sprintf("%s takes %s", r.export.vendor, by.text())
+	}
+	return r.wait(ctx, why, at)
+}
+
+// wait waits, and shows why if there is a reason.
+func (r *run) wait(ctx context.Context, why string, until time.Time) error {
+	left := time.Until(until)
+	if left > 0 {
+		if why != "" {
+			r.show.Waiting(why, until)
+		}
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return r.stopped(ctx)
+	}
+	return nil
+}
+
+func (r *run) stopped(ctx context.Context) error {
+	return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again: it downloads what is not there yet", Cause: context.Cause(ctx)}
+}
+
+// judge says whether a failed try is followed by another one: when and why, or the error that ends the download.
+func (r *run) judge(err error, s span, canCut bool, p *patience) (wait time.Duration, why string, end error) {
+	var (
+		refused *refusal
+		nobody  *unreachable
+	)
+	p.tries++
+	switch {
+	case errors.As(err, &refused):
+		return r.judgeStatus(refused, s, canCut, p)
+	case errors.As(err, &nobody):
+		if nobody.late && canCut {
+			return 0, "", &tooLarge{"took the service too long"}
+		}
+		return r.judgeOutage(r.export.vendor+" cannot be reached: "+nobody.Error(), 0, p)
+	case !errors.Is(err, errNotWhole):
+		return 0, "", err // of the disk
+	}
+	p.broken++
+	p.failing, p.busy = time.Time{}, time.Time{}
+	why = strings.TrimPrefix(err.Error(), errNotWhole.Error()+": ")
+	switch {
+	case canCut && p.broken >= brokenLarge:
+		return 0, "", &tooLarge{"did not arrive as a whole (" + why + ")"}
+	case p.broken >= brokenTries:
+		return 0, "", &Problem{Cause: err, Text: fmt.Sprintf("%s: %s did not arrive as a whole in %d tries; at the last one, %s", r.export.vendor, r.export.spanText(s), p.broken, why),
+			Todo: "run the same command again later, and ask the service's support if it stays so"}
+	}
+	return backoff(firstWait, longestWait, p.tries), fmt.Sprintf("%s: the answer for %s is not whole: %s", r.export.vendor, r.export.spanText(s), why), nil
+}
+
+// judgeOutage is judge for a service that does not answer, or with an error of its own.
+func (r *run) judgeOutage(why string, asked time.Duration, p *patience) (time.Duration, string, error) {
+	now := time.Now()
+	if p.failing.IsZero() {
+		p.failing = now
+	}
+	p.busy = time.Time{}
+	most := outage
+	if !r.reached {
+		most = unreached
+	}
+	wait := max(backoff(firstWait, longestWait, p.tries), asked)
+	if now.Add(wait).Sub(p.failing) > most {
+		text := fmt.Sprintf("%s, for %s", why, max(now.Sub(p.failing), time.Second).Round(time.Second))
+		return 0, "", &Problem{Text: text, Todo: "check the network and --region, and run the same command again"}
+	}
+	return wait, why, nil
+}
+
+// judgeStatus is judge for a status that is not 200.
+func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (time.Duration, string, error) {
+	e, status := r.export, refused.status
+	name := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s refused the key (%s)", e.vendor, name), Todo: e.keyHint}
+	case status == e.tooLargeIs && canCut:
+		return 0, "", &tooLarge{"is more than one answer holds (" + name + ")"}
+	case status == e.tooLargeIs && e.tooLargeText != "":
+		return 0, "", &Problem{Text: e.spanText(s) + ": " + e.tooLargeText, Todo: e.tooLargeTodo}
+	case status == http.StatusGatewayTimeout && canCut:
+		return 0, "", &tooLarge{"took the service too long (" + name + ")"}
+	case status == http.StatusTooManyRequests:
+		return r.judgeBusy(refused.wait, p)
+	case status == http.StatusRequestTimeout || status >= 500:
+		return r.judgeOutage(e.vendor+" answered "+name, refused.wait, p)
+	case status/100 == 3:
+		return 0, "", optionsProblem(fmt.Sprintf("%s answered with a redirect (%s), which is not followed: the key is for one host only",
+			e.vendor, name), "check --region")
+	case status == http.StatusPaymentRequired:
+		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s does not export the events of this project (%s)", e.vendor, name),
+			Todo: "check that the project's plan has the export"}
+	}
+	return 0, "", &Problem{Text: fmt.Sprintf("%s refused the request for %s (%s)", e.vendor, e.spanText(s), name),
+		Todo: "check the dates, the project and --region"}
+}
+
+// judgeBusy is judge for too many requests.
+func (r *run) judgeBusy(asked time.Duration, p *patience) (time.Duration, string, error) {
+	now := time.Now()
+	if p.busy.IsZero() {
+		p.busy, p.tries = now, 1
+	}
+	p.failing = time.Time{}
+	wait := asked
+	if wait == 0 {
+		wait = backoff(firstBusy, longestBusy, p.tries)
+	}
+	wait = max(wait, firstWait)
+	why := r.export.vendor + " has had too many requests (429)"
+	if wait > busy || now.Add(wait).Sub(p.busy) > busy {
+		end := &Problem{Kind: KindStopped, Text: why + ", and still refuses more",
+			Todo: "end what else uses its limit, and run the same command again later"}
+		if wait > busy {
+			end.Text, end.Todo = fmt.Sprintf("%s, and asks to wait until %s", why, later(now, wait)), "run the same command again then"
+		}
+		return 0, "", end
+	}
+	return wait, why, nil
+}
+
+func later(now time.Time, wait time.Duration) string {
+	const most = 366 * 24 * time.Hour
+	return now.Add(min(wait, most)).UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// backoff is the wait after a number of tries: doubled each time, up to the longest.
+func backoff(first, longest time.Duration, tries int) time.Duration {
+	wait := first
+	for range tries - 1 {
+		if wait *= 2; wait >= longest {
+			return longest
+		}
+	}
+	return wait
+}

@@ -1,0 +1,181 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// Job is an export to download into a folder.
+type Job struct {
+	Vendor   Vendor
+	From, To time.Time // days, as midnight UTC; both are in the range
+	Folder   string    // that holds this export and nothing else; it is made if it is not there
+
+	// Again downloads again what may have been added to since.
+	Again    bool
+	Progress Progress // nil shows nothing
+
+	transport http.RoundTripper // for tests
+	fs        durable.FS
+}
+
+// run is a job under way.
+type run struct {
+	export  *export
+	folder  *folder
+	show    Progress
+	client  *http.Client
+	pace    pace
+	reached bool // the service has answered
+	fetched int
+}
+
+// Run downloads what the folder does not have yet. Its errors are of type [*Problem]; whatever they are, the
+// folder can be given to a later Run, which downloads the rest. The summary is of what is there.
+func (j Job) Run(ctx context.Context) (Summary, error) {
+	e, err := j.Vendor.plan()
+	if err != nil {
+		return Summary{}, err
+	}
+	wanted := span{e.unitOf(j.From), e.unitOf(j.To.AddDate(0, 0, 1)) - 1}
+	if wanted.units() < 1 {
+		return Summary{}, optionsProblem("the first day is after the last one", "give --from a day that is not after that of --to")
+	}
+	over := sort.Search(wanted.units(), func(i int) bool { return e.settled(wanted.first + i).After(time.Now()) })
+	ready := span{wanted.first, wanted.first + over - 1}
+	if over == 0 {
+		return Summary{}, e.notYet(wanted)
+	}
+	if j.fs == nil {
+		j.fs = durable.OS{}
+	}
+	f, err := openFolder(j.fs, j.Folder, &e)
+	if err != nil {
+		return Summary{}, err
+	}
+	r := &run{export: &e, folder: f, show: j.Progress, client: newClient(), pace: pace{limits: e.limits}}
+	if r.show == nil {
+		r.show = silent{}
+	}
+	if j.transport != nil {
+		r.client.Transport = j.transport
+	}
+	err = r.all(ctx, ready, j.Again)
+	if err == nil && ready != wanted {
+		err = e.notYet(span{ready.last + 1, wanted.last})
+	}
+	if closing := f.close(); err == nil && closing != nil {
+		err = f.problem("be written", closing)
+	}
+	return r.summary(ready), err
+}
+
+// notYet says that the end of a range is not over.
+func (e *export) notYet(s span) error {
+	return &Problem{Kind: KindNotYet, Text: fmt.Sprintf("%s: %s can still change, and was not downloaded", e.vendor, e.spanText(s)),
+		Todo: "run the same command again after " + e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC")}
+}
+
+// all downloads what is missing of a range.
+func (r *run) all(ctx context.Context, wanted span, again bool) error {
+	repeat, missing := r.plan(wanted, again)
+	units := 0
+	for _, s := range slices.Concat(repeat, missing) {
+		units += s.units()
+	}
+	r.show.Begin(r.export.unitName, wanted.units(), wanted.units()-units)
+	for _, s := range repeat {
+		if err := r.part(ctx, s, false); err != nil {
+			return err
+		}
+	}
+	for _, gap := range missing {
+		if err := r.fill(ctx, gap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan says what to download: parts again that are not as they were, or that may have been added to, and what is
+// not there.
+func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
+	var held []span
+	for s, p := range r.folder.parts {
+		if p.At.After(time.Now().Add(-time.Hour)) {
+			r.pace.past = append(r.pace.past, p.At)
+		}
+		if !s.overlaps(wanted) {
+			continue
+		}
+		held = append(held, s)
+		isThere := r.folder.isThere(p)
+		if !isThere {
+			r.show.Notice(p.File + " is not as it was downloaded: it is downloaded again")
+		}
+		if !isThere || again && p.Early {
+			repeat = append(repeat, s)
+		}
+	}
+	slices.SortFunc(r.pace.past, time.Time.Compare)
+	slices.SortFunc(repeat, func(a, b span) int { return a.first - b.first })
+	return repeat, wanted.gaps(held)
+}
+
+// fill downloads a range, in pieces as large as the service takes them.
+func (r *run) fill(ctx context.Context, gap span) error {
+	step, until := r.export.step, gap.first // below which only smaller pieces are asked for
+	for gap.units() > 0 {
+		if gap.first >= until {
+			step = r.export.step
+		}
+		piece := gap.chunk(step)
+		err := r.part(ctx, piece, piece.units() > 1)
+		var large *tooLarge
+		switch {
+		case errors.As(err, &large):
+			until = max(until, piece.last+1)
+			for gap.chunk(step).units() >= piece.units() {
+				step /= 2
+			}
+			r.show.Notice(fmt.Sprintf("%s: %s %s: it is asked for in smaller pieces", r.export.vendor, r.export.spanText(piece), large.why))
+		case err != nil:
+			return err
+		default:
+			gap.first = piece.last + 1
+		}
+	}
+	return nil
+}
+
+// summary is what the folder has of a range.
+func (r *run) summary(wanted span) Summary {
+	s := Summary{Fetched: r.fetched, Pattern: r.export.prefix + "*" + r.export.ending}
+	for at, p := range r.folder.parts {
+		if !at.overlaps(wanted) {
+			continue
+		}
+		s.Parts++
+		s.Events += p.Events
+		s.Bytes += p.Bytes
+		if p.Events == 0 {
+			s.Empty++
+		}
+		if p.Early {
+			s.Early = append(s.Early, p)
+			if final := r.export.late(at.last); final.After(s.Final) {
+				s.Final = final
+			}
+		}
+	}
+	slices.SortFunc(s.Early, func(a, b Part) int { return strings.Compare(a.First, b.First) })
+	return s
+}

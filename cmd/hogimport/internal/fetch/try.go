@@ -1,0 +1,171 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/httptry"
+)
+
+// refusal is an answer without an export.
+type refusal struct {
+	status int
+	wait   time.Duration // that the service asks for; 0: it does not say
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("status %d", r.status) }
+
+// unreachable is a request without an answer. Its text has no URL.
+type unreachable struct {
+	err  error
+	late bool // there was a connection, but no answer in time
+}
+
+func (u *unreachable) Error() string { return reason(u.err) }
+
+func unanswered(err error) error {
+	var (
+		operation *net.OpError
+		timeout   net.Error
+	)
+	isDial := errors.As(err, &operation) && operation.Op == "dial"
+	return &unreachable{httptry.NoURL(err), !isDial && errors.As(err, &timeout) && timeout.Timeout()}
+}
+
+// reason names why a request had no answer, in words of our own where they can be found: errors of a transport
+// can quote a proxy's address and its password.
+func reason(err error) string {
+	var (
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		operation   *net.OpError
+		timeout     net.Error
+	)
+	switch {
+	case errors.Is(err, errIdle):
+		return errIdle.Error()
+	case errors.As(err, &dns):
+		return "no address is known for its name"
+	case errors.As(err, &certificate):
+		return "its certificate cannot be verified"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case errors.As(err, &operation):
+		return operation.Op + ": " + operation.Err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection ended"
+	}
+	return "the request failed"
+}
+
+// diskError is a failed write, to tell it from a failed read.
+type diskError struct{ err error }
+
+func (d *diskError) Error() string { return d.err.Error() }
+
+type diskWriter struct{ file durable.File }
+
+func (w diskWriter) Write(b []byte) (int, error) {
+	n, err := w.file.Write(b)
+	if err != nil {
+		err = &diskError{err}
+	}
+	return n, err
+}
+
+var errIdle = errors.New("nothing has arrived for 5 minutes")
+
+const (
+	idleAfter   = 5 * time.Minute
+	headerAfter = 15 * time.Minute // both services make an export before they answer
+
+	connectAfter = 15 * time.Second
+)
+
+// body shows what arrives, and ends the request when nothing does.
+type body struct {
+	io.ReadCloser
+
+	show Progress
+	idle *time.Timer
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.idle.Reset(idleAfter)
+		b.show.Received(n)
+	}
+	return n, err
+}
+
+// try makes one request, and puts a whole answer into its place.
+func (r *run) try(ctx context.Context, s span) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	request, err := r.export.request(ctx, s)
+	if err != nil {
+		return optionsProblem(r.export.vendor+": no request can be made of these options", "check --region and the keys")
+	}
+	answer, err := r.client.Do(request)
+	r.pace.made(time.Now()) // when it has certainly reached the service, which counts from there
+	if err != nil {
+		return unanswered(err)
+	}
+	defer answer.Body.Close()
+	r.reached = true
+	isEmpty := answer.StatusCode == http.StatusNotFound && r.export.emptyIs404
+	if answer.StatusCode != http.StatusOK && !isEmpty {
+		return &refusal{answer.StatusCode, httptry.ParseRetryAfter(answer.Header, time.Now())}
+	}
+	file, err := r.folder.temp()
+	if err != nil {
+		return r.folder.problem("be written", err)
+	}
+	defer file.Close()
+	if isEmpty {
+		err = writeEmptyZip(diskWriter{file})
+	} else {
+		idle := time.AfterFunc(idleAfter, func() { cancel(errIdle) })
+		defer idle.Stop()
+		answer.Body = &body{answer.Body, r.show, idle}
+		err = r.export.receive(diskWriter{file}, answer)
+	}
+	var disk *diskError
+	switch {
+	case err == nil:
+		err = r.folder.keep(s, file)
+	case errors.As(err, &disk):
+		err = r.folder.problem("be written", disk.err)
+	case errors.Is(err, errNotWhole):
+	case errors.Is(context.Cause(ctx), errIdle):
+		err = notWhole(errIdle.Error())
+	default:
+		err = notWhole("it was cut off: " + reason(httptry.NoURL(err)))
+	}
+	if err != nil {
+		r.folder.drop()
+	}
+	return err
+}
+
+// newClient is a client that follows no redirects, so that a key reaches one host only.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: connectAfter}).DialContext,
+			TLSHandshakeTimeout:   connectAfter,
+			ForceAttemptHTTP2:     true,
+			ResponseHeaderTimeout: headerAfter,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

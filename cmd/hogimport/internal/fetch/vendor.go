@@ -1,0 +1,138 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Vendor is a service with an export: [Mixpanel] or [Amplitude].
+type Vendor interface {
+	// plan checks the options and says how the export is taken.
+	plan() (export, error)
+}
+
+// export is how the export of one project is taken from a service.
+type export struct {
+	vendor   string // for people
+	unit     time.Duration
+	unitName string // for people
+	layout   string // of a unit's time, in requests
+	step     int    // units of the first request
+	prefix   string // of the files' names
+	ending   string
+	identity identity
+	limits   []limit
+
+	// settled is when a unit can be asked for, and late when nothing is added to it any more.
+	settled, late func(unit int) time.Time
+
+	base    *url.URL
+	query   func(first, last string) string // the path and query of a range
+	sign    func(*http.Request)
+	receive func(w io.Writer, answer *http.Response) error // writes an answer to a file
+	check   func(path string) (events int64, err error)    // reads such a file to its end
+
+	emptyIs404                 bool // a range without events is a 404
+	tooLargeIs                 int  // the status of a range with too much in it; 0: there is none
+	tooLargeText, tooLargeTodo string
+	keyHint                    string
+}
+
+// text is a unit as the service writes it.
+func (e *export) text(unit int) string { return e.start(unit).Format(e.layout) }
+
+func (e *export) start(unit int) time.Time {
+	return time.Unix(int64(unit)*int64(e.unit/time.Second), 0).UTC()
+}
+
+func (e *export) unitOf(t time.Time) int { return int(t.Unix() / int64(e.unit/time.Second)) }
+
+func (e *export) spanText(s span) string {
+	if s.first == s.last {
+		return e.text(s.first)
+	}
+	return e.text(s.first) + " to " + e.text(s.last)
+}
+
+const between = "--" // the two ends of a range in a file's name
+
+func (e *export) fileName(s span) string {
+	name := e.prefix + e.text(s.first)
+	if s.first != s.last {
+		name += between + e.text(s.last)
+	}
+	return name + e.ending
+}
+
+// spanOf reads the name of a file.
+func (e *export) spanOf(name string) (s span, isPart bool) {
+	rest, hasPrefix := strings.CutPrefix(name, e.prefix)
+	rest, hasEnding := strings.CutSuffix(rest, e.ending)
+	first, last, isRange := strings.Cut(rest, between)
+	if !isRange {
+		last = first
+	}
+	s, err := e.parse(first, last)
+	return s, hasPrefix && hasEnding && err == nil
+}
+
+func (e *export) parse(first, last string) (span, error) {
+	from, err := time.Parse(e.layout, first)
+	if err != nil {
+		return span{}, err
+	}
+	to, err := time.Parse(e.layout, last)
+	s := span{e.unitOf(from), e.unitOf(to)}
+	if err == nil && s.first > s.last {
+		err = fmt.Errorf("%s is after %s", first, last)
+	}
+	return s, err
+}
+
+// request asks for a range.
+func (e *export) request(ctx context.Context, s span) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base.String()+e.query(e.text(s.first), e.text(s.last)), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "hogimport")
+	e.sign(r)
+	return r, nil
+}
+
+// baseOf is the service in a region, or a host that stands for it.
+func baseOf(vendor, host, region string, hosts map[string]string) (*url.URL, error) {
+	if host == "" {
+		if region == "" {
+			region = "us"
+		}
+		name, isKnown := hosts[strings.ToLower(region)]
+		if !isKnown {
+			return nil, optionsProblem(fmt.Sprintf("%s has no region %q", vendor, region), "give one of "+regionNames(hosts))
+		}
+		return &url.URL{Scheme: "https", Host: name}, nil
+	}
+	base, err := url.Parse(host)
+	switch {
+	case err != nil || base.Host == "" || base.User != nil || strings.Trim(base.Path, "/") != "" || base.RawQuery != "":
+		return nil, optionsProblem("the host of the export is not one", "give https:// and a name, nothing after it")
+	case base.Scheme == "https", base.Scheme == "http" && isLoopback(base.Hostname()):
+		return &url.URL{Scheme: base.Scheme, Host: base.Host}, nil
+	}
+	return nil, optionsProblem("the host of the export would get the key unencrypted", "give one with https://")
+}
+
+func regionNames(hosts map[string]string) string {
+	var names []string
+	for _, name := range []string{"us", "eu", "in"} {
+		if hosts[name] != "" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

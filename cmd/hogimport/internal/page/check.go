@@ -1,0 +1,226 @@
+package page
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+// Check is what the page of a check shows.
+type Check struct {
+	Report  formats.CheckReport
+	Problem string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
+	Files   []string           // as they were given
+	Rate    int                // events a second; 0: unpaced
+	Limit   string             // of rejects, as the user has written it: such as 1%, or none
+	Zone    *mixpanel.ZoneTest // nil: the format has no such test
+	Clock   *time.Location     // by which times were read; nil: UTC
+	Project string             // that was asked for its events of these days; empty: none was
+	Unasked string             // why it could not be asked, if it should have been
+	At      time.Time
+	Version string
+	Next    []Step
+}
+
+// Write writes the page.
+func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
+
+// Summary is what the page says first.
+func (c Check) Summary() (Verdict, []Finding) {
+	v := c.view()
+	return v.Verdict, v.Findings
+}
+
+// checkView is what check.html shows.
+type checkView struct {
+	frame
+
+	Report     formats.CheckReport
+	Limit      string
+	Chart      *chart
+	Names      []*series
+	AllNames   []counted // where there are more than in Names
+	Refusable  int64
+	Reasons    []reason
+	Skips      []counted
+	Warnings   []reason
+	Zones      *zoneView
+	Duplicates duplicates
+	IDs, UUIDs []counted
+	Overlap    *overlap
+	Kept       []counted
+	KeptMore   int
+	Paces      []counted
+}
+
+// counted is something with how often it is there.
+type counted struct {
+	Name  string
+	N     int64
+	Of    int64 // the whole
+	Width string
+	Note  string
+}
+
+// reason is a fault or a warning with its first examples.
+type reason struct {
+	Name     string
+	N        int64
+	Advice   string
+	Examples []hogapi.CheckExample
+}
+
+// duplicates says what is there twice.
+type duplicates struct {
+	hogapi.CheckFinding
+
+	IDs     int64 // records with the vendor's id of an earlier one
+	Partial bool
+}
+
+func (c Check) view() checkView {
+	r := c.Report
+	var converted int64 // events, those that would be rejected too
+	for _, n := range r.IDs {
+		converted += n
+	}
+	v := checkView{
+		Report: r, Limit: c.Limit, Skips: sizes(r.Skips, r.Read), IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
+		Duplicates: duplicates{r.DoubleUUIDs, r.DoubleIDs, r.UUIDsPartial || r.DoublesPart},
+		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
+	}
+	samples := make([]sample, 0, len(r.Days))
+	for _, d := range r.Days {
+		samples = append(samples, sample{d.Day, d.Event, d.Events})
+	}
+	v.Names = largest(samples)
+	v.Chart = newChart(samples, v.Names)
+	v.Refusable = r.Good + r.Rejected
+	if rest := v.Names[max(0, len(v.Names)-1):]; len(rest) > 0 && rest[0].IsRest {
+		totals := map[string]int64{}
+		for _, s := range samples {
+			totals[s.Name] += s.N
+		}
+		v.AllNames = sizes(totals, r.Good)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
+		f := r.Reasons[name]
+		v.Reasons = append(v.Reasons, reason{string(name), f.Count, reasonAdvice(name), f.Examples})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
+		f := r.Warnings[name]
+		v.Warnings = append(v.Warnings, reason{string(name), f.Count, name.Advice(), f.Examples})
+	}
+	byCount := func(a, b reason) int { return cmp.Compare(b.N, a.N) }
+	slices.SortStableFunc(v.Reasons, byCount)
+	slices.SortStableFunc(v.Warnings, byCount)
+	const mostKept = 60
+	v.Kept = sizes(r.Kept, converted)
+	v.KeptMore = max(0, len(v.Kept)-mostKept)
+	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
+	v.frame = frame{Kind: "Check", Subject: subject(c.Files), At: c.At, Version: c.Version, Next: c.Next}
+	v.Facts, v.Findings = c.facts(), c.findings(v)
+	v.Verdict = c.verdict(v.Findings)
+	return v
+}
+
+// subject names the files of a report.
+func subject(files []string) string {
+	switch len(files) {
+	case 0:
+		return ""
+	case 1:
+		return Shown(files[0])
+	}
+	return Shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
+}
+
+// sizes are counts, the largest first.
+func sizes[K ~string](counts map[K]int64, of int64) []counted {
+	list := make([]counted, 0, len(counts))
+	for name, n := range counts {
+		list = append(list, counted{Name: string(name), N: n, Of: of, Width: percent(float64(min(n, max(of, 1))), int(max(of, 1)))})
+	}
+	slices.SortFunc(list, func(a, b counted) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name)) })
+	return list
+}
+
+// ways are counts whose names have a meaning.
+func ways(counts map[string]int64, of int64, notes map[string]string) []counted {
+	list := sizes(counts, of)
+	for i := range list {
+		list[i].Note = notes[list[i].Name]
+	}
+	return list
+}
+
+var idForms = map[string]string{
+	"uuid": "UUIDs: mostly devices, or users of an application", "number": "numbers", "e-mail": "e-mail addresses",
+	"text": "other texts", "none": "none: see the rejects",
+}
+
+var uuidOrigins = map[string]string{
+	formats.UUIDOfVendor:  "the record has a UUID",
+	formats.UUIDOfID:      "made from the vendor's id of the record",
+	formats.UUIDOfContent: "made from the content of the record",
+}
+
+func (c Check) facts() []fact {
+	r := c.Report
+	rejected := fact{Name: "Would be rejected", Value: Count(r.Rejected), Note: Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: Good}
+	switch {
+	case c.Problem != "" && r.Rejected > 0:
+		rejected.Level = Bad
+	case r.Rejected > 0:
+		rejected.Level = Warn
+	}
+	list := []fact{
+		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
+		{Name: "Would be sent", Value: Count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
+		rejected,
+		{Name: "Would be skipped", Value: Count(r.Skipped), Note: "left out on purpose"},
+		{Name: "Persons", Value: "≈ " + Count(r.Persons), Note: "different ids, within 2 %"},
+	}
+	if r.Good > 0 {
+		list = append(list, fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
+	}
+	if r.Hours > 0 {
+		list = append(list, fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + Count(c.Rate) + " events a second"})
+	}
+	return list
+}
+
+func megabytes(n int64) string {
+	const mega = 1e6
+	if n < mega {
+		return Count((n+999)/1000) + " kB"
+	}
+	return Count(int64(float64(n)/mega+0.5)) + " MB"
+}
+
+// paces are how long the import takes at some paces.
+func paces(events int64, rate int) (list []counted) {
+	const secondsOfInterest = 600
+	all := []int{250, 500, 1000, 2000, 5000}
+	if events < int64(all[0]*secondsOfInterest) {
+		return nil // it is over soon at any pace
+	}
+	if rate > 0 && !slices.Contains(all, rate) {
+		all = append(all, rate)
+		slices.Sort(all)
+	}
+	for _, r := range all {
+		p := counted{Name: Duration(float64(events) / float64(r) / 3600), N: int64(r)}
+		if r == rate {
+			p.Note = "chosen"
+		}
+		list = append(list, p)
+	}
+	return list
+}

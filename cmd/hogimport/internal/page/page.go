@@ -1,0 +1,104 @@
+// Package page writes the reports of hogimport as HTML pages. A page is one file: it has its style and its
+// charts in it, no script, and a Content-Security-Policy by which a browser loads nothing. It is made for
+// light and dark screens, for phones, and for printing. All texts of a customer are escaped; characters
+// that are not visible are shown by their code, and PostHog's keys are left out.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+	"time"
+)
+
+//go:embed page.html check.html verify.html
+var files embed.FS
+
+//go:embed page.css
+var style string
+
+// policy lets a browser use the page's own style and nothing else.
+var policy = func() string {
+	digest := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}()
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"count": func(n any) string { return Count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return Shown(fmt.Sprint(s)) },
+	"share": Share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "sentence": sentence, "explained": Explained,
+}).ParseFS(files, "*.html"))
+
+// Level says how much a finding matters.
+type Level string
+
+// The levels, from the best to the worst.
+const (
+	Good Level = "good"
+	Info Level = "info"
+	Warn Level = "warn"
+	Bad  Level = "bad"
+)
+
+// Word is the level as a reader sees it, who may not see its color.
+func (l Level) Word() string {
+	return map[Level]string{Good: "OK", Info: "Note", Warn: "Look", Bad: "Problem"}[l]
+}
+
+// Finding is a line at the top of a page.
+type Finding struct {
+	Level  Level
+	Title  string
+	Text   string
+	Anchor string // the section that has more
+}
+
+// Verdict is what a page says first.
+type Verdict struct {
+	Level Level
+	Title string
+	Text  string
+}
+
+// fact is a number with its name.
+type fact struct {
+	Name, Value, Note string
+	Level             Level // Good, Warn or Bad color the value
+}
+
+// frame is what the pages share.
+type frame struct {
+	Kind     string // in the title
+	Subject  string
+	At       time.Time
+	Version  string
+	Verdict  Verdict
+	Facts    []fact
+	Findings []Finding
+	Next     []Step
+}
+
+// Step is something to do, with the command that does it.
+type Step struct {
+	Text    string
+	Command string // may be empty
+}
+
+// CSS and Policy are for the template.
+func (frame) CSS() template.CSS { return template.CSS(style) }
+func (frame) Policy() string    { return policy }
+
+// write writes a page in one piece: nothing of one that fails.
+func write(w io.Writer, name string, view any) error {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
+		return fmt.Errorf("the page: %w", err)
+	}
+	_, err := io.WriteString(w, visible(b.String(), true)) // whatever part of it a text has come to
+	return err
+}

@@ -1,0 +1,193 @@
+package page_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+var at = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// hostile are texts that a customer may have, and that must stay texts.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</style><script>alert(1)</script>`, `</title><svg onload=alert(1)>`,
+	`javascript:alert(1)`, `{{.}}`, "a\u202egnp.exe", "zero\u200bwidth", "line\nbreak\x00\x1b[31m", "not utf-8 \xff", strings.Repeat("long ", 1000), "", `url(https://evil.example/x)`,
+	"phc_0123456789abcdefghijklmnopqrstuv", `--><b>`, `&lt;script&gt;`, `]]>`,
+}
+
+// badCheck is a check of which every text is hostile.
+func badCheck() page.Check {
+	c := page.Check{
+		Problem: hostile[0], Files: hostile, Limit: hostile[1], Project: hostile[2], At: at, Version: hostile[3], Zone: &mixpanel.ZoneTest{},
+		Next: []page.Step{{Text: hostile[0], Command: hostile[4]}},
+	}
+	r := &c.Report
+	r.Read, r.Good, r.Rejected, r.Skipped = 100, 50, 30, 20
+	r.Oldest, r.Newest, r.OldestLocal, r.NewestLocal, r.Zone, r.Format = at, at, at, at, hostile[0], hostile[1]
+	r.Reasons, r.Skips, r.Warnings = map[hogapi.Reason]hogapi.CheckFinding{}, map[string]int64{}, map[hogapi.Warning]hogapi.CheckFinding{}
+	r.Kept, r.IDs, r.UUIDs = map[string]int64{}, map[string]int64{}, map[string]int64{}
+	for i, text := range hostile {
+		n := int64(i + 1)
+		found := hogapi.CheckFinding{Count: n, Examples: []hogapi.CheckExample{{Position: hogapi.Position{Key: text, Offset: n}, Text: text}}}
+		r.Days = append(r.Days, hogapi.CheckCount{Day: "2024-05-" + []string{"01", "02"}[i%2], Event: text, Events: n})
+		r.Reasons[hogapi.Reason(text)], r.Warnings[hogapi.Warning(text)], r.Skips[text] = found, found, n
+		r.Kept[text], r.IDs[text], r.UUIDs[text], r.DoubleUUIDs = n, n, n, found
+		r.Examples = append(r.Examples, formats.Conversion{Before: text, After: []string{text, `{"a":"` + text + `"}`}})
+		r.Held = append(r.Held, formats.HeldDay{Day: text, Project: n, Files: n})
+	}
+	return c
+}
+
+func badVerify() page.Verify {
+	v := &hogapi.Verification{ID: hostile[0], State: hogapi.ArrivalMissing, Uncountable: hostile, Notes: hostile, MissingEvents: 3, MissingIDs: []uuid.UUID{{1}}}
+	for i, text := range hostile {
+		v.Cells = append(v.Cells, hogapi.ArrivalCell{Day: "2024-05-01", Event: text, Acknowledged: int64(i) + 5, Seen: 2, Missing: 3, State: hogapi.ArrivalState(text), Reason: text})
+		v.Outside = append(v.Outside, hogapi.ArrivalCell{Day: text, Event: text, Seen: 1, State: hogapi.ArrivalMoved})
+		v.Warnings = append(v.Warnings, hogapi.IngestionWarning{Type: text, Count: 2})
+	}
+	return page.Verify{Verification: v, Receipt: hogapi.Receipt{ID: hostile[1]}, Project: hostile[2], At: at, Version: hostile[3]}
+}
+
+var tag = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9!-]*)([^>]*)>`)
+
+func TestTextsOfACustomerStayTexts(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"check":  func(b *bytes.Buffer) error { return badCheck().Write(b) },
+		"verify": func(b *bytes.Buffer) error { return badVerify().Write(b) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			require.NoError(t, write(&b))
+			html := b.String()
+			known := strings.Fields("!DOCTYPE html head meta title style body main header p b span br section div h1 h2 h3 dl dt dd ul ol li a table thead tbody tr th td " +
+				"figure figcaption svg circle path rect line text g bdi small code pre details summary article footer")
+			for _, m := range tag.FindAllStringSubmatch(html, -1) {
+				require.Contains(t, known, m[2], "an element that the page does not have: %s", m[0])
+				require.NotRegexp(t, `(?i)\son[a-z]+\s*=|\sstyle\s*=|\shref="[^#]|\ssrc\s*=`, m[3], m[0])
+			}
+			if name == "verify" {
+				assert.NotContains(t, html, strings.Repeat("long ", 100))
+			}
+			assert.NotContains(t, html, "phc_01234567", "no key")
+			assert.NotContains(t, html, "\u202e", "nothing turns the order of characters round")
+			assert.NotContains(t, html, "\u200b", "nothing is invisible")
+			assert.NotContains(t, html, "\x00")
+			assert.NotContains(t, html, "\x1b")
+			assert.NotContains(t, html, strings.Repeat("long ", 900), "what is too long for a line is cut")
+			assert.Contains(t, html, "&lt;script&gt;alert(1)&lt;/script&gt;")
+			assert.Contains(t, html, "phc_…")
+			assert.Contains(t, html, `\u202e`)
+			assert.NotContains(t, html, "ZgotmplZ", "no value is where it cannot be")
+		})
+	}
+}
+
+func TestAPageLoadsNothing(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, badCheck().Write(&b))
+	html := b.String()
+	assert.Regexp(t, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-[^"]+&#39;; base-uri &#39;none&#39;; form-action &#39;none&#39;">`, html)
+	assert.NotContains(t, html, "<script")
+	assert.NotContains(t, html, "<link")
+	assert.NotRegexp(t, `<style>[^<]*(url\(|@import)`, html)
+	assert.Less(t, strings.Index(html, "Content-Security-Policy"), strings.Index(html, "<style>"), "the policy comes first")
+}
+
+// good is the check of a small import that is all right.
+func good() page.Check {
+	c := page.Check{Files: []string{"export.jsonl"}, Limit: "1%", Rate: 1000, At: at, Version: "v1"}
+	c.Report.Read, c.Report.Good = 1234567, 1234567
+	c.Report.Oldest, c.Report.Newest = time.Date(2023, 1, 31, 0, 0, 0, 0, time.UTC), time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	c.Report.Hours, c.Report.Zone = 0.343, "UTC"
+	c.Report.Days = []hogapi.CheckCount{{Day: "2023-01-31", Event: "a", Events: 1234560}, {Day: "2024-03-01", Event: "b", Events: 7}}
+	return c
+}
+
+func TestWhatAPageSaysFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*page.Check)
+		level  page.Level
+		title  string
+		says   string // in the findings
+	}{
+		"all is right": {func(*page.Check) {}, page.Good, "Ready to import", "Nothing is there for 2023-02 and 12 more months: is a file missing?"},
+		"a problem":    {func(c *page.Check) { c.Problem = "too many" }, page.Bad, "Not ready to import", "too many"},
+		"rejects":      {func(c *page.Check) { c.Report.Rejected = 5 }, page.Warn, "Ready, after a look at 1 point", "5 events would be rejected"},
+		"nothing":      {func(c *page.Check) { c.Report = formats.CheckReport{} }, page.Bad, "There is nothing to import", ""},
+		"nothing good": {func(c *page.Check) { c.Report.Good, c.Report.Rejected = 0, 3 }, page.Bad, "No event can be imported", ""},
+		"overlap": {func(c *page.Check) {
+			c.Project, c.Report.Held, c.Report.CutFrom = "1", []formats.HeldDay{{Day: "2024-03-01", Project: 3, Files: 7}}, "2024-03-01"
+		}, page.Warn, "Ready, after a look at 1 point", "--until 2024-03-01"},
+		"no overlap": {func(c *page.Check) { c.Project = "1" }, page.Good, "Ready to import", ""},
+		"conflicts": {func(c *page.Check) {
+			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{hogapi.WarnUUIDConflict: {Count: 1}, hogapi.WarnLib: {Count: 9}}
+		}, page.Warn, "Ready, after a look at 1 point", "1 event has the uuid of a different event"},
+		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, after a look at 1 point", "The time zone could not be tested"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := good()
+			c.change(&check)
+			said, findings := check.Summary()
+			assert.Equal(t, c.level, said.Level)
+			assert.Equal(t, c.title, said.Title)
+			var all []string
+			for _, f := range findings {
+				all = append(all, f.Title, f.Text)
+			}
+			assert.Contains(t, strings.Join(all, "\n"), c.says)
+			require.NoError(t, check.Write(&bytes.Buffer{}))
+		})
+	}
+}
+
+func TestWhatAVerificationSaysFirst(t *testing.T) {
+	for state, c := range map[hogapi.ArrivalState]struct {
+		level page.Level
+		title string
+	}{
+		hogapi.ArrivalComplete:       {page.Good, "Complete: all 1,000 events are in the project"},
+		hogapi.ArrivalCompleteUnsure: {page.Warn, "All acknowledged events have arrived, unconfirmed ones are open"},
+		hogapi.ArrivalInProgress:     {page.Info, "Still arriving: 10 events are not there yet"},
+		hogapi.ArrivalUnknown:        {page.Info, "It cannot be said yet whether all events have arrived"},
+		hogapi.ArrivalMoved:          {page.Warn, "3 events are under another day or name"},
+		hogapi.ArrivalTooMany:        {page.Bad, "4 events more than were sent"},
+		hogapi.ArrivalMissing:        {page.Bad, "1 event is missing"},
+		"a state of tomorrow":        {page.Info, "It cannot be said yet whether all events have arrived"},
+	} {
+		v := &hogapi.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
+		p := page.Verify{Verification: v}
+		assert.Equal(t, c.level, p.Verdict().Level, state)
+		assert.Equal(t, c.title, p.Verdict().Title, state)
+		require.NoError(t, p.Write(&bytes.Buffer{}))
+	}
+	unfinished := page.Verify{Verification: &hogapi.Verification{State: hogapi.ArrivalComplete, Unfinished: true}}
+	assert.Equal(t, page.Warn, unfinished.Verdict().Level)
+}
+
+// What the project has is compared in the same periods as the files were counted in.
+func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
+	for _, c := range []struct{ day, title, row string }{
+		{"2024-03-01", "In 1 day both", ">2024-03-01<"}, {"2024-03", "In 1 month both", ">2024-03<"}, {"", "In 1 period both", ">all<"},
+	} {
+		check := good()
+		check.Project = "1"
+		check.Report.Days = []hogapi.CheckCount{{Day: c.day, Event: "a", Events: 77}}
+		check.Report.Held = []formats.HeldDay{{Day: "2024-03-01", Project: 3}}
+		var b bytes.Buffer
+		require.NoError(t, check.Write(&b))
+		assert.Contains(t, b.String(), c.title)
+		assert.Contains(t, b.String(), c.row)
+		assert.Contains(t, b.String(), `<td class="num">3</td><td class="num">77</td>`)
+	}
+}

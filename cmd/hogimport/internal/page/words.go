@@ -1,0 +1,175 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Count is a number with commas.
+func Count[T int | int64](n T) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "−", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// plural is a number with the word for one thing or for several.
+func plural(n int64, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + several
+}
+
+// sentence is a text with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// libraryWords are what the library calls otherwise, and lengths of time as it writes them.
+var libraryWords = strings.NewReplacer(
+	", with Wait or the same Dir", "", "VerifyOptions.Source", "the source files", "give Source and Rejects", "verify with the source files",
+	"a Source settles it", "verifying with the source files settles it", "A Source settles it", "Verifying with the source files settles it",
+	"verify with Source, Gate and all Rejects of the import", "verify with the source files", "h0m0s", " h", "m0s", " min",
+)
+
+// Explained is a text of the library as sentences for a reader of a page.
+func Explained(text string) string {
+	text = sentence(libraryWords.Replace(Shown(text)))
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
+		text += "."
+	}
+	return text
+}
+
+// Share is a part of a whole in percent.
+func Share(part, whole int64) string {
+	const percent = 100
+	switch p := percent * float64(part) / float64(max(whole, 1)); {
+	case part == 0:
+		return "0 %"
+	case p < 0.1:
+		return "< 0.1 %"
+	case part < whole && p > 99.9:
+		return "> 99.9 %"
+	case p < 10:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+// moment is a time in UTC, to the second.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// Duration is hours in words.
+func Duration(hours float64) string {
+	d := time.Duration(hours * float64(time.Hour)).Round(time.Minute)
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days %d h", d/day, d%day/time.Hour)
+}
+
+const longest = 300 // runes of a text that is shown in a line
+
+var keys = regexp.MustCompile(`\bph([a-z])_[A-Za-z0-9_-]{8,}`)
+
+// Shown is a text of a customer as a page shows it: in one line, visible, without keys and not too long.
+// Escaping for HTML is the template's task.
+func Shown[T ~string](s T) string {
+	text := visible(string(s), false)
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest]) + "…"
+	}
+	if text == "" {
+		return "(empty)"
+	}
+	return text
+}
+
+// Joiners belong to words of some languages, and to emoji.
+const nonJoiner, joiner = '\u200c', '\u200d'
+
+// visible replaces keys, and characters that cannot be seen or that change the order of others.
+func visible(s string, keepLines bool) string {
+	s = keys.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "ph${1}_…")
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case keepLines && (r == '\n' || r == '\t'), r == joiner, r == nonJoiner, unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// pretty is JSON with its values on lines of their own, as far as it is JSON.
+func pretty(s string) string {
+	const most = 4000
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(s), "", "  ") == nil {
+		s = b.String()
+	}
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "\n…"
+	}
+	return visible(s, true)
+}
+
+// span is the years, months or days between two times, in words.
+func span(oldest, newest time.Time) string {
+	const day = 24 * time.Hour
+	days := int64(newest.Sub(oldest)/day) + 1
+	switch {
+	case days > 730:
+		return fmt.Sprintf("%.1f years", float64(days)/365.25)
+	case days > 90:
+		return fmt.Sprintf("%.0f months", float64(days)/30.44)
+	}
+	return plural(days, "day", "days")
+}
+
+// Example is where a reject is, and what is wrong with it.
+func Example[T ~string](reason T, e hogapi.CheckExample) string {
+	text := strings.TrimPrefix(e.Text, "event refused: "+string(reason)+": ")
+	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
+		text = place + " " + text
+	}
+	return Shown(text)
+}

@@ -1,0 +1,211 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Form is how progress is written.
+type Form int
+
+// Forms.
+const (
+	Bar   Form = iota // a line that is written over, on a terminal
+	Lines             // a line of text a minute
+	JSON              // a line of JSON a minute
+)
+
+// Meter writes how far an import is. Its methods may be called by several goroutines.
+type Meter struct {
+	out   io.Writer
+	form  Form
+	width func() int // of the terminal, in columns
+	now   func() time.Time
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	pace     pace
+	phase    string    // what is done before events are sent; empty while they are
+	written  time.Time // the last line, or bar
+	began    time.Time
+	waits    bool // the last line said so
+	hasBar   bool // the bar is on the screen
+	last     hogapi.Stats
+	hasStats bool
+	shown    string // the last line
+}
+
+// New makes a meter. The width of a terminal is asked for each time that a bar is drawn.
+func New(out io.Writer, form Form, width func() int, now func() time.Time) *Meter {
+	return &Meter{out: out, form: form, width: width, now: now, began: now(), log: slog.New(slog.NewJSONHandler(out, nil))}
+}
+
+const (
+	barInterval  = 400 * time.Millisecond
+	lineInterval = time.Minute
+	waitInterval = 5 * time.Second // before a line says that a wait has begun, or is over
+)
+
+// Update shows a snapshot. It is meant for ImportOptions.OnProgress.
+func (m *Meter) Update(s hogapi.Stats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.hasStats || s.Read > 0 {
+		m.phase = ""
+	}
+	if s.Read > 0 {
+		m.pace.add(m.now(), settled(s))
+	}
+	m.last, m.hasStats = s, true
+	m.show(false)
+}
+
+// Phase shows what is done before events are sent, such as sorting.
+func (m *Meter) Phase(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.phase = text
+	m.show(false)
+}
+
+// Say writes a line of text between the others.
+func (m *Meter) Say(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clear()
+	if m.form == JSON {
+		m.log.Info(text)
+		return
+	}
+	fmt.Fprintln(m.out, text)
+	if m.form == Bar {
+		m.show(true)
+	}
+}
+
+// End shows the last snapshot and leaves the line.
+func (m *Meter) End() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hasStats {
+		m.show(true)
+	}
+	if m.hasBar {
+		fmt.Fprintln(m.out)
+	}
+	m.hasBar = false
+}
+
+// show writes a bar or a line, when it is time for it or must be.
+func (m *Meter) show(must bool) {
+	now := m.now()
+	interval := lineInterval
+	if m.form == Bar {
+		interval = barInterval
+	}
+	first := m.written.IsZero() && m.form != Bar
+	if first && m.last.Read == 0 && m.phase == "" {
+		return // there is nothing to say yet
+	}
+	waits := m.last.LastError != nil
+	if waits != m.waits {
+		interval = min(interval, waitInterval)
+	}
+	if !must && !first && now.Sub(m.written) < interval {
+		return
+	}
+	m.written, m.waits = now, waits
+	switch m.form {
+	case Bar:
+		fmt.Fprintf(m.out, "\r%s\x1b[K", cut(m.Line(max(m.width(), 40)-1), max(m.width(), 40)-1))
+		m.hasBar = true
+	case JSON:
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			m.log.Info("progress", m.fields()...)
+		}
+	default:
+		if line := m.Line(0); line != m.shown {
+			m.shown = line
+			fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), line)
+		}
+	}
+}
+
+// clear removes the bar, for a line of text in its place.
+func (m *Meter) clear() {
+	if m.hasBar {
+		fmt.Fprint(m.out, "\r\x1b[K")
+		m.hasBar = false
+	}
+}
+
+// Line is how far the import is, with a bar where it has a width.
+func (m *Meter) Line(width int) string {
+	s := m.last
+	if m.phase != "" {
+		return m.phase + ", " + Span(m.now().Sub(m.began))
+	}
+	if s.Read == 0 && s.LastError == nil {
+		return "reading the files, " + Span(m.now().Sub(m.began))
+	}
+	share := -1.0
+	if s.Total > 0 {
+		share = min(float64(settled(s))/float64(s.Total), 1)
+	}
+	var parts []string
+	if share >= 0 {
+		parts = append(parts, fmt.Sprintf("%d%%", int(100*share)))
+	}
+	parts = append(parts, Number(s.Acknowledged)+" acknowledged")
+	if n := s.Rejected + s.Unconfirmed; n > 0 {
+		parts = append(parts, Number(n)+" rejected")
+	}
+	if s.Skipped > 0 && width == 0 {
+		parts = append(parts, Number(s.Skipped)+" skipped")
+	}
+	if s.LastError != nil {
+		parts = append(parts, fmt.Sprintf("waiting for %s, since %s: %s", Span(m.now().Sub(s.FailingSince)),
+			s.FailingSince.UTC().Format("15:04:05 UTC"), reason(s.LastError)))
+		return strings.Join(parts, ", ")
+	}
+	if perSecond := m.pace.perSecond(); perSecond > 0 {
+		parts = append(parts, Number(int64(perSecond+0.5))+"/s")
+	}
+	if left := m.pace.remaining(settled(s), s.Total); left >= time.Second {
+		parts = append(parts, "about "+Span(left)+" left")
+	}
+	line := strings.Join(parts, ", ")
+	const least, most = 8, 24
+	if room := width - len(line) - 3; share >= 0 && room >= least {
+		return bar(share, min(room, most)) + " " + line
+	}
+	return line
+}
+
+// fields are the snapshot for programs.
+func (m *Meter) fields() []any {
+	s := m.last
+	fields := []any{
+		"read", s.Read, "acknowledged", s.Acknowledged, "rejected", s.Rejected, "unconfirmed", s.Unconfirmed, "skipped", s.Skipped, "pending", s.Pending,
+		"resent", s.Resent, "total", s.Total, "rate", int64(m.pace.perSecond() + 0.5), "remaining_seconds", int64(m.pace.remaining(settled(s), s.Total).Seconds()),
+	}
+	if m.phase != "" {
+		fields = append(fields, "phase", m.phase)
+	}
+	if s.LastError != nil {
+		fields = append(fields, "waiting_for", reason(s.LastError), "waiting_since", s.FailingSince.UTC().Format(time.RFC3339))
+	}
+	return fields
+}
+
+// settled are the records that need no more work.
+func settled(s hogapi.Stats) int64 { return s.Acknowledged + s.Rejected + s.Unconfirmed + s.Skipped }
+
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "hogapi: ") }

@@ -1,0 +1,112 @@
+package progress
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// screen is a meter with a clock of its own.
+type screen struct {
+	*Meter
+	strings.Builder
+	at time.Time
+}
+
+func newScreen(form Form, width int) *screen {
+	s := &screen{at: began}
+	s.Meter = New(&s.Builder, form, func() int { return width }, func() time.Time { return s.at })
+	return s
+}
+
+// run shows some seconds of an import that settles 1,000 records a second.
+func (s *screen) run(seconds int, change func(*hogapi.Stats)) {
+	for range 2 * seconds {
+		s.at = s.at.Add(500 * time.Millisecond)
+		done := s.at.Sub(began).Milliseconds()
+		stats := hogapi.Stats{Read: done + 500, Acknowledged: done, Pending: 500, Total: 100_000}
+		if change != nil {
+			change(&stats)
+		}
+		s.Update(stats)
+	}
+}
+
+func TestTheBarSaysHowFarItIsAndHowLongItTakes(t *testing.T) {
+	s := newScreen(Bar, 80)
+	s.run(25, func(stats *hogapi.Stats) { stats.Rejected = 12; stats.Acknowledged -= 12 })
+	lines := strings.Split(s.String(), "\r")
+	last := strings.TrimSuffix(lines[len(lines)-1], "\x1b[K")
+	assert.Equal(t, "[===         ] 25%, 24,988 acknowledged, 12 rejected, 1,000/s, about 1m15s left", last)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\x1b[K")), 79)
+	}
+	s.End()
+	assert.True(t, strings.HasSuffix(s.String(), "\n"), "the next text begins a line of its own")
+}
+
+func TestAWaitIsSaidSoonWithItsReasonAndSinceWhen(t *testing.T) {
+	failing := func(stats *hogapi.Stats) {
+		stats.LastError, stats.FailingSince = errors.New("hogapi: status 503"), began.Add(time.Second)
+	}
+	s := newScreen(Lines, 0)
+	s.run(10, nil)
+	before := strings.Count(s.String(), "\n")
+	s.run(20, failing)
+	assert.Equal(t, before+1, strings.Count(s.String(), "\n"), "one line soon, and no more within the minute")
+	assert.Contains(t, s.String(), "waiting for 10s, since 12:00:01 UTC: status 503\n")
+	s.run(1, nil)
+	assert.Equal(t, before+2, strings.Count(s.String(), "\n"), "and one when it is over")
+	for range 20 { // failures that come and go
+		s.run(1, failing)
+		s.run(1, nil)
+	}
+	assert.LessOrEqual(t, strings.Count(s.String(), "\n"), before+2+8, "but not one for each of them")
+}
+
+func TestALineAMinute(t *testing.T) {
+	s := newScreen(Lines, 0)
+	s.run(185, nil)
+	lines := strings.Split(strings.TrimSpace(s.String()), "\n")
+	require.Len(t, lines, 4)
+	assert.Equal(t, "2026-03-01 12:00:00  0%, 500 acknowledged", lines[0])
+	assert.Equal(t, "2026-03-01 12:01:00  60%, 60,500 acknowledged, 1,000/s, about 40s left", lines[1])
+}
+
+func TestALineForPrograms(t *testing.T) {
+	s := newScreen(JSON, 0)
+	s.run(2, nil)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal([]byte(strings.Split(s.String(), "\n")[0]), &fields))
+	assert.EqualValues(t, 500, fields["acknowledged"])
+	assert.EqualValues(t, 100_000, fields["total"])
+}
+
+func TestWhatIsDoneBeforeTheFirstEvent(t *testing.T) {
+	s := newScreen(Bar, 80)
+	s.Phase("sorting: 1,000 read")
+	s.at = s.at.Add(time.Minute)
+	s.Phase("sorting: 2,000 read")
+	assert.Contains(t, s.String(), "sorting: 2,000 read, 1m00s")
+	s.run(2, nil)
+	assert.Contains(t, s.String(), "acknowledged")
+}
+
+func TestSpans(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s": 0, "59s": 59 * time.Second, "1m00s": time.Minute, "2h05m": 2*time.Hour + 5*time.Minute, "3d04h": 76 * time.Hour,
+	} {
+		assert.Equal(t, want, Span(d))
+	}
+	assert.Equal(t, []string{"0", "999", "1,000", "1,234,567", "-1,000"}, []string{Number(0), Number(999), Number(1000), Number(1_234_567), Number(-1000)})
+}

@@ -1,0 +1,20 @@
+// Command hogimport moves the history of another analytics tool into PostHog, without a program of your own:
+// it checks files, imports them resumably, and verifies that everything has arrived.
+//
+// Install it with
+//
+//	go install github.com/hogapi/hogapi/cmd/hogimport@latest
+//
+// and see hogimport --help.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}

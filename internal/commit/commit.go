@@ -1,0 +1,280 @@
+// Package commit releases what is settled, in order: rejects are handed over, the place is saved, and
+// then there is room for more. It says when too much was rejected.
+package commit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// Config is what a Committer needs. Its functions are called one at a time. An error of one of them
+// stops the sending: it is the cause.
+type Config[P comparable, R any] struct {
+	Ledger    *ledger.Ledger[P, R]
+	Room      int             // events that may be taken and not committed
+	Accepting context.Context // ends when no more events are taken
+	Sending   context.Context // ends when the sending has stopped
+	Stop      func(cause error)
+	Release   func(delivery.Held) // makes room
+
+	HandOver func(R) error
+	Why      func(R) error // why it was rejected
+	Save     func(ledger.State[P]) error
+	Saved    func(place P, took time.Duration) // after each Save
+	Settled  func(place P)                     // everything up to a place is settled
+
+	Limits  Limits
+	TooMany func(error) error                      // the cause of a stop by the limits
+	End     func(c ledger.Counts, err error) error // all of a source is committed; err is of the limits
+}
+
+// Committer releases the settled records at the front. It runs until the lanes have ended.
+type Committer[P comparable, R any] struct {
+	Config[P, R]
+
+	wake    chan struct{}
+	crowded chan struct{} // ends a pause between two saves
+	lanes   chan struct{} // closed when the lanes have ended
+	done    chan struct{} // closed when everything that can be is committed
+	whole   atomic.Bool   // the source was read to its end
+
+	saveTime time.Duration // of the newest save
+
+	mu      sync.Mutex
+	upTo    uint64 // all before it is committed, and Settled knows
+	place   P      // that Settled knows
+	flushTo uint64 // somebody waits for all before it
+	moved   chan struct{}
+}
+
+// Start runs a Committer. Without a Save nothing is saved.
+func Start[P comparable, R any](config Config[P, R]) *Committer[P, R] {
+	c := &Committer[P, R]{
+		Config: config, wake: make(chan struct{}, 1), crowded: make(chan struct{}, 1),
+		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}), place: config.Ledger.Place(),
+	}
+	go c.run()
+	return c
+}
+
+// Signal says that something is settled.
+func (c *Committer[P, R]) Signal() {
+	notify(c.wake)
+	if c.isCrowded() {
+		notify(c.crowded)
+	}
+}
+
+// SourceEnded says that everything of the source was taken.
+func (c *Committer[P, R]) SourceEnded() {
+	c.Ledger.End()
+	c.whole.Store(true)
+	c.Signal()
+}
+
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// isCrowded reports whether events that only wait for a commit take much of the room.
+func (c *Committer[P, R]) isCrowded() bool { return c.Ledger.Settled() > c.Room/2 }
+
+func (c *Committer[P, R]) run() {
+	defer close(c.done)
+	for last := false; ; {
+		c.spareDisk()
+		n, rejects := c.front()
+		if n > 0 {
+			if err := c.commit(n, rejects); err != nil {
+				c.Stop(err)
+				return
+			}
+			continue
+		}
+		if last {
+			c.finish()
+			return
+		}
+		select {
+		case <-c.wake:
+		case <-c.lanes:
+			last = true
+		}
+	}
+}
+
+// Close has the rest committed, once the lanes have ended.
+func (c *Committer[P, R]) Close() {
+	close(c.lanes)
+	<-c.done
+}
+
+// front is what can be committed now. Where rejects may stop the import, what is after them waits.
+func (c *Committer[P, R]) front() (n int, rejects []ledger.Rejected[R]) {
+	books := c.Ledger
+	n, rejects = books.Front()
+	step := c.Limits.step(books.Counts())
+	if len(rejects) < step {
+		return n, rejects
+	}
+	if fewer := books.WholeBefore(rejects[step-1].Number + 1); fewer > 0 {
+		n = fewer
+		rejects = slices.DeleteFunc(rejects, func(r ledger.Rejected[R]) bool { return r.Number >= n })
+	}
+	return n, rejects
+}
+
+// spareDisk waits a little between two saves, five times as long as the last one took, unless
+// somebody waits for the result or much is settled that only a save can release.
+func (c *Committer[P, R]) spareDisk() {
+	if c.Save == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
+		return
+	}
+	timer := time.NewTimer(5 * c.saveTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.crowded:
+	case <-c.lanes:
+	case <-c.Accepting.Done():
+	}
+}
+
+func (c *Committer[P, R]) isAwaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flushTo > c.upTo || c.Accepting.Err() != nil
+}
+
+// commit hands over the rejects among the first n events, books the events and saves the place. Where
+// a reject cannot be handed over, the records before it are committed all the same. There is room for
+// more only when all has gone well: what was not saved must not become more.
+func (c *Committer[P, R]) commit(n int, rejects []ledger.Rejected[R]) error {
+	done, err := c.handOver(n, rejects)
+	if done > 0 {
+		books := c.Ledger
+		less := delivery.Held{Events: done, Bytes: books.Commit(done)}
+		counts := books.Counts()
+		if saveErr := c.save(counts); err == nil {
+			err = saveErr // a reject that failed came first
+		}
+		if err == nil {
+			err = c.judged(c.Limits.Judge(counts))
+		}
+		if err == nil {
+			c.Release(less)
+		}
+	}
+	if err == nil {
+		c.report()
+	}
+	return err
+}
+
+// handOver gives the rejects among the first n events to the handler, and returns how many events are
+// done with.
+func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done int, err error) {
+	for _, r := range rejects {
+		if err := c.HandOver(r.Reject); err != nil {
+			return c.Ledger.WholeBefore(r.Number), err
+		}
+		c.Limits.note(c.Why(r.Reject))
+	}
+	return n, nil
+}
+
+// save makes the place durable. As long as everything was rejected nothing is saved: the next run,
+// with a corrected source or URL, must begin where this one did.
+func (c *Committer[P, R]) save(t ledger.Counts) error {
+	if c.Save == nil || c.Limits.hasShare() && t.Acknowledged == 0 && t.Refused() > 0 {
+		return nil
+	}
+	start := time.Now()
+	state := c.Ledger.State()
+	if err := c.Save(state); err != nil {
+		return err
+	}
+	c.saveTime = time.Since(start)
+	c.Saved(state.Place, c.saveTime)
+	return nil
+}
+
+// report tells Settled how far everything is settled, and then those who wait for it.
+func (c *Committer[P, R]) report() {
+	place, upTo := c.Ledger.Place(), c.Ledger.First()
+	if place != c.place { // only this goroutine changes it
+		c.Settled(place)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.place, c.upTo = place, upTo
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// finish judges an import that has come to its end.
+func (c *Committer[P, R]) finish() {
+	if !c.whole.Load() || c.Sending.Err() != nil || c.Ledger.Live().InFlight > 0 {
+		return
+	}
+	counts := c.Ledger.Counts()
+	if err := c.End(counts, c.judged(c.Limits.JudgeEnd(counts))); err != nil {
+		c.Stop(err)
+	}
+}
+
+func (c *Committer[P, R]) judged(tooMany error) error {
+	if tooMany == nil {
+		return nil
+	}
+	return c.TooMany(tooMany)
+}
+
+// Reported is the place that Settled knows.
+func (c *Committer[P, R]) Reported() P {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.place
+}
+
+// Await returns when all before a sequence number is committed and reported.
+func (c *Committer[P, R]) Await(ctx context.Context, target uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushTo = max(c.flushTo, target)
+	for c.upTo < target {
+		moved := c.moved
+		c.mu.Unlock()
+		notify(c.wake)
+		notify(c.crowded)
+		var ended error
+		select {
+		case <-moved:
+		case <-c.done:
+			ended = context.Cause(c.Accepting)
+		case <-c.Sending.Done():
+			ended = context.Cause(c.Sending) //nolint:contextcheck // of another life time
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		}
+		c.mu.Lock()
+		if ended != nil && c.upTo < target {
+			if left := target - min(c.Ledger.First(), target); left > 0 {
+				return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, errtext.Bare(ended))
+			}
+			return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", errtext.Bare(ended))
+		}
+	}
+	return nil
+}

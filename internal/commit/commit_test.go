@@ -1,0 +1,185 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// bench is a committer over a ledger whose places are numbers and whose rejects are names, with a log of what it does.
+type bench struct {
+	*Committer[int, string]
+
+	books    *ledger.Ledger[int, string]
+	log      []string
+	stopped  error
+	stop     context.CancelCauseFunc
+	close    context.CancelCauseFunc
+	handOver error // of the next reject
+	save     error // of the next save
+}
+
+func newBench(t *testing.T, change func(*Config[int, string])) *bench {
+	t.Helper()
+	b := &bench{books: ledger.New[int, string]()}
+	sending, stop := context.WithCancelCause(t.Context())
+	accepting, closeDoor := context.WithCancelCause(sending)
+	b.stop, b.close = stop, closeDoor
+	note := func(text string) { b.log = append(b.log, text) }
+	config := Config[int, string]{
+		Ledger: b.books, Room: 100, Accepting: accepting, Sending: sending,
+		Stop: func(cause error) {
+			b.stopped = cause
+			stop(cause)
+		},
+		Release:  func(delivery.Held) { note("room") },
+		HandOver: func(r string) error { note("reject " + r); return b.handOver },
+		Why:      func(r string) error { return errors.New(r) },
+		Save:     func(ledger.State[int]) error { note("save"); return b.save },
+		Saved:    func(int, time.Duration) {},
+		Settled:  func(int) { note("settled") },
+		TooMany:  func(err error) error { return err },
+		End:      func(_ ledger.Counts, tooMany error) error { note("end"); return tooMany },
+	}
+	if change != nil {
+		change(&config)
+	}
+	b.Committer = Start(config)
+	t.Cleanup(func() { stop(nil) })
+	return b
+}
+
+// good takes an event and has it acknowledged; bad rejects one. Each is a record of its own.
+func (b *bench) good(place int) {
+	seq := b.books.Take(ledger.Event[int]{Place: place, Name: "e", Begins: true, Ends: true})
+	b.books.Acknowledge([]uint64{seq}, time.Now())
+	b.Signal()
+}
+
+func (b *bench) bad(place int, of string) {
+	b.books.Reject(ledger.Event[int]{Place: place, Name: "e", Begins: true, Ends: true}, "r", of)
+	b.Signal()
+}
+
+// end closes the committer as a pipeline does.
+func (b *bench) end() {
+	b.SourceEnded()
+	b.close(errors.New("closed"))
+	b.Close()
+}
+
+func TestTheOrderOfACommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.good(1)
+		synctest.Wait()
+		b.bad(2, "x")
+		require.NoError(t, b.Await(t.Context(), b.books.Next()))
+		assert.Equal(t, 2, b.Reported())
+		b.end()
+		assert.Equal(t, []string{"save", "room", "settled", "reject x", "save", "room", "settled", "end"}, b.log)
+		require.NoError(t, b.stopped)
+	})
+}
+
+// What could not be handed over or saved is not passed, and makes no room.
+func TestAFailureStops(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("disk full")
+	for name, tt := range map[string]struct {
+		handOver, save error
+		want           []string
+	}{
+		"hand over": {failed, nil, []string{"reject x", "save"}}, // the record before it
+		"save":      {nil, failed, []string{"reject x", "save"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil)
+				b.handOver, b.save = tt.handOver, tt.save
+				seq := b.books.Take(ledger.Event[int]{Place: 1, Name: "e", Begins: true, Ends: true})
+				b.bad(2, "x")
+				synctest.Wait()
+				require.Empty(t, b.log, "the first event is open")
+				b.books.Acknowledge([]uint64{seq}, time.Now())
+				b.Signal()
+				err := b.Await(t.Context(), b.books.Next())
+				require.ErrorIs(t, err, failed)
+				b.end()
+				assert.Equal(t, tt.want, b.log)
+				require.ErrorIs(t, b.stopped, failed)
+				assert.Zero(t, b.Reported())
+			})
+		})
+	}
+}
+
+// While nothing was acknowledged no place is saved, and the limits stop the import in time.
+func TestRejectsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *Config[int, string]) { c.Limits, c.Room = Limits{Share: 0.01}, 1000 })
+		for i := range 150 {
+			b.books.Reject(ledger.Event[int]{Place: i + 1, Name: "e", Begins: true, Ends: true}, "r", "x")
+		}
+		b.Signal()
+		synctest.Wait()
+		require.ErrorContains(t, b.stopped, "100 of 100 records were rejected, every one of the first records; no place was saved")
+		b.end()
+		assert.Len(t, b.log, 100, "what is after them waits")
+		assert.NotContains(t, b.log, "save")
+	})
+}
+
+// A flush says what it has not waited for.
+func TestAwaitEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.books.Take(ledger.Event[int]{Place: 1, Name: "e", Begins: true, Ends: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := b.Await(ctx, b.books.Next())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "flush ended with 1 events unsettled")
+		b.stop(errors.New("hogapi: gone"))
+		require.EqualError(t, b.Await(t.Context(), b.books.Next()), "hogapi: flush ended with 1 events unsettled: gone")
+		b.end()
+		assert.Empty(t, b.log, "an import that has stopped is not judged")
+	})
+}
+
+// Between two saves there is a pause, unless somebody waits.
+func TestSavesArePaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var saves atomic.Int64
+		b := newBench(t, func(c *Config[int, string]) {
+			c.Save = func(ledger.State[int]) error {
+				saves.Add(1)
+				time.Sleep(time.Second)
+				return nil
+			}
+		})
+		for i := range 60 {
+			b.good(i + 1)
+			time.Sleep(time.Second)
+		}
+		assert.InDelta(t, 10, saves.Load(), 1, "a save of a second, and a pause of five")
+		begin := time.Now()
+		require.NoError(t, b.Await(t.Context(), b.books.Next()))
+		assert.LessOrEqual(t, time.Since(begin), 2*time.Second)
+		b.end()
+	})
+}

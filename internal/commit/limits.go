@@ -1,0 +1,112 @@
+package commit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/ledger"
+)
+
+// Limits say when an import has rejected too much. Its zero value has no limits.
+type Limits struct {
+	Share float64 // of the records that are not skipped; 0: no limit
+	Most  int64   // rejects; 0: no limit
+
+	IsCheck bool  // nothing is sent or saved
+	First   error // of this run
+
+	isJudged bool // the share was judged; next at the end
+}
+
+const (
+	firstRecords  = 100  // if they are all rejected, the import stops
+	enoughRecords = 1000 // before so many the share is judged at the end only
+	fewestRejects = 2    // the share says nothing about fewer
+)
+
+// hasShare reports whether the share of rejects is limited.
+func (l *Limits) hasShare() bool { return l.Share > 0 }
+
+// step is how many rejects may be committed at once: after them the limits may stop the import.
+func (l *Limits) step(c ledger.Counts) int {
+	step := int64(math.MaxInt)
+	if judged := c.Acknowledged + c.Refused(); l.hasShare() && judged < enoughRecords {
+		step = enoughRecords - judged
+		if c.Acknowledged == 0 {
+			step = firstRecords - c.Refused()
+		}
+	}
+	if l.Most > 0 {
+		step = min(step, l.Most-c.Refused()+1)
+	}
+	return int(max(step, 1))
+}
+
+// note remembers an example.
+func (l *Limits) note(why error) {
+	if l.First == nil {
+		l.First = why
+	}
+}
+
+// Judge returns an error once too much is rejected.
+func (l *Limits) Judge(c ledger.Counts) error {
+	judged := c.Acknowledged + c.Refused()
+	switch {
+	case l.Most > 0 && c.Refused() > l.Most:
+		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.Most))
+	case l.hasShare() && c.Acknowledged == 0 && c.Refused() >= firstRecords:
+		return l.stop(c, "every one of the first records")
+	case judged >= enoughRecords && !l.isJudged:
+		l.isJudged = true
+		return l.judgeShare(c)
+	}
+	return nil
+}
+
+func (l *Limits) judgeShare(c ledger.Counts) error {
+	if l.isOverShare(c) {
+		return l.stop(c, fmt.Sprintf("more than MaxRejectShare (%g)", l.Share))
+	}
+	return nil
+}
+
+// JudgeBefore judges what earlier runs have left.
+func (l *Limits) JudgeBefore(c ledger.Counts) error {
+	err := l.Judge(c)
+	if err != nil {
+		err = fmt.Errorf("in the runs before, %w", err)
+	}
+	return err
+}
+
+// JudgeEnd judges an import whose source is at its end.
+func (l *Limits) JudgeEnd(c ledger.Counts) error {
+	if l.hasShare() && c.Acknowledged == 0 && c.Refused() > 0 {
+		return l.stop(c, "every record of the source")
+	}
+	if err := l.judgeShare(c); err != nil {
+		return err
+	}
+	return l.Judge(c)
+}
+
+func (l *Limits) isOverShare(c ledger.Counts) bool {
+	return l.hasShare() && c.Refused() >= fewestRejects && float64(c.Refused()) > l.Share*float64(c.Acknowledged+c.Refused())
+}
+
+func (l *Limits) stop(c ledger.Counts, what string) error {
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Refused(), c.Acknowledged+c.Refused(), what)
+	if c.Acknowledged == 0 && l.hasShare() && !l.IsCheck {
+		err = fmt.Errorf("%w; no place was saved", err)
+	}
+	switch {
+	case l.First == nil:
+	case l.IsCheck:
+		err = fmt.Errorf("%w; the first: %w", err, errtext.Bare(l.First))
+	default:
+		err = fmt.Errorf("%w; the first of this run: %w", err, errtext.Bare(l.First))
+	}
+	return err
+}

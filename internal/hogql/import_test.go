@@ -1,0 +1,158 @@
+package hogql
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+)
+
+var (
+	errBusy    = errors.New("busy")
+	errRefused = errors.New("refused")
+	march      = arrival.Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
+)
+
+// service answers from functions.
+type service struct {
+	counts func(q Query) ([]CountRow, error)
+	uuids  func(after string) ([]UUIDRow, error)
+	wait   time.Duration
+}
+
+func (s service) Counts(_ context.Context, q Query, _ string) ([]CountRow, error) { return s.counts(q) }
+
+func (s service) UUIDs(_ context.Context, q Query, _ string) ([]UUIDRow, error) {
+	return s.uuids(q.Values["after_id"].(string))
+}
+
+func (s service) Fault(err error) Fault {
+	return Fault{IsBusy: errors.Is(err, errBusy), IsRefused: errors.Is(err, errRefused), RetryAfter: s.wait}
+}
+
+func TestABusyServiceIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		busy int
+		wait time.Duration
+		took time.Duration
+		err  error
+	}{
+		"ten seconds, doubling":    {3, 0, 70 * time.Second, nil},
+		"as long as it asks":       {2, time.Minute, 2 * time.Minute, nil},
+		"not for longer than that": {1, 2 * time.Hour, 0, errBusy},
+		"not forever":              {99, 0, (10 + 20 + 40 + 80 + 160 + 5*300) * time.Second, errBusy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				j := Import{ID: "i", Service: service{wait: tt.wait, counts: func(Query) ([]CountRow, error) {
+					if n++; n <= tt.busy {
+						return nil, errBusy
+					}
+					return nil, nil
+				}}}
+				begin := time.Now()
+				_, err := j.Count(t.Context(), march)
+				require.ErrorIs(t, err, tt.err)
+				assert.Equal(t, tt.took, time.Since(begin))
+			})
+		})
+	}
+}
+
+func TestOlderServersAreAskedAnotherWay(t *testing.T) {
+	t.Parallel()
+	var texts []string
+	j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+		texts = append(texts, q.Text)
+		if strings.Contains(q.Text, dayOfEvent) {
+			return nil, errRefused
+		}
+		return nil, nil
+	}}}
+	for range 2 {
+		_, err := j.Count(t.Context(), march)
+		require.NoError(t, err)
+	}
+	require.Len(t, texts, 3, "it is remembered")
+	assert.Contains(t, texts[2], startOfDay)
+}
+
+// Rows that were not asked for, or come twice, are no answer.
+func TestCountsOfAnotherQuestion(t *testing.T) {
+	t.Parallel()
+	row := func(day int) CountRow { return CountRow{Day: march.From.AddDate(0, 0, day), Event: "e"} }
+	for _, rows := range [][]CountRow{{row(0), row(0)}, {row(-1)}, {row(31)}} {
+		j := Import{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return rows, nil }}}
+		got, err := j.Count(t.Context(), march)
+		require.ErrorContains(t, err, "not asked for, or has one twice")
+		assert.Empty(t, got)
+	}
+}
+
+func TestFindAsksOfTheImportOrOfAll(t *testing.T) {
+	t.Parallel()
+	for ofImport, want := range map[bool]int{true: 1, false: 0} {
+		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+			assert.Equal(t, want, strings.Count(q.Text, "{job_id}"))
+			assert.Len(t, q.Values, 3+want)
+			return nil, nil
+		}}}
+		_, err := j.Find(t.Context(), uuid.UUID{1}, ofImport, march)
+		require.NoError(t, err)
+	}
+}
+
+func TestListReadsPageAfterPage(t *testing.T) {
+	t.Parallel()
+	all := make([]UUIDRow, MostUUIDs+5)
+	for i := range all {
+		all[i].ID = uuid.UUID{0: byte(i >> 8), 1: byte(i), 15: 1}
+	}
+	pages := 0
+	j := Import{ID: "i", Service: service{uuids: func(after string) ([]UUIDRow, error) {
+		if pages++; after == "" {
+			return all[:MostUUIDs], nil
+		}
+		assert.Equal(t, all[MostUUIDs-1].ID.String(), after)
+		return all[MostUUIDs:], nil
+	}}}
+	n := 0
+	for id, err := range j.List(t.Context(), "e", march) {
+		require.NoError(t, err)
+		require.Equal(t, all[n].ID, id)
+		n++
+	}
+	assert.Equal(t, len(all), n)
+	assert.Equal(t, 2, pages)
+
+	j.Service = service{uuids: func(string) ([]UUIDRow, error) { return []UUIDRow{all[2], all[1]}, nil }}
+	var last error
+	for _, err := range j.List(t.Context(), "e", march) {
+		last = err
+	}
+	require.ErrorContains(t, last, "out of order")
+}
+
+func TestWholeAnswers(t *testing.T) {
+	t.Parallel()
+	a := Answer[CountRow]{Rows: make([]CountRow, 3)}
+	rows, err := a.Whole(4)
+	require.NoError(t, err)
+	assert.Len(t, rows, 3)
+	_, err = a.Whole(3)
+	require.ErrorIs(t, err, ErrFull)
+	a.IsCached = true
+	_, err = a.Whole(4)
+	require.ErrorIs(t, err, errCached)
+}

@@ -1,0 +1,75 @@
+// Package hogql asks the service about the events of one import: the texts of the queries, what their
+// answers must be, and how to ask where the service is busy. It makes no calls.
+package hogql
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+)
+
+// Query is a query with the values of its placeholders, such as {job_id}.
+type Query struct {
+	Text   string
+	Values map[string]any
+}
+
+// What all queries ask for: the events of one import, in a window of whole days of UTC.
+const (
+	events = "\nFROM events\nWHERE properties.$import_job_id = {job_id}" + window
+	window = " AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
+
+	countDays = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
+		events + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	countTotal = "SELECT count() AS copies, uniqExact(uuid) AS uuids,\n" +
+		"  min(toTimeZone(timestamp, 'UTC')) AS first_time, max(toTimeZone(timestamp, 'UTC')) AS last_time" + events
+	listUUIDs = "SELECT toString(uuid) AS uuid_text" + events +
+		"\n  AND event = {one_event} AND toString(uuid) > {after_id}\nGROUP BY uuid_text ORDER BY uuid_text LIMIT 10000"
+	findUUID = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids\nFROM events\n" +
+		"WHERE toString(uuid) = {one_id}" + window + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+
+	dayOfEvent = "toDate(toTimeZone(timestamp, 'UTC'))"
+	// Older servers do not know that toTimeZone returns a time, and refuse toDate of it.
+	startOfDay = "toStartOfDay(toTimeZone(timestamp, 'UTC'))"
+)
+
+func ofImport(text, id string, w arrival.Window) Query {
+	q := within(text, w)
+	q.Values["job_id"] = id
+	return q
+}
+
+func within(text string, w arrival.Window) Query {
+	return Query{text, map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
+}
+
+// CountTotal counts all events of an import in a window.
+func CountTotal(id string, w arrival.Window) Query { return ofImport(countTotal, id, w) }
+
+// CountDays counts the events of an import by day and name.
+func CountDays(id string, w arrival.Window) Query { return ofImport(countDays, id, w) }
+
+// ListUUIDs lists the uuids of the events of one name, in the order of their texts, after one of them.
+func ListUUIDs(id, event, after string, w arrival.Window) Query {
+	q := ofImport(listUUIDs, id, w)
+	q.Values["one_event"], q.Values["after_id"] = event, after
+	return q
+}
+
+// find looks for one event.
+func find(one uuid.UUID, w arrival.Window) Query {
+	q := within(findUUID, w)
+	q.Values["one_id"] = one.String()
+	return q
+}
+
+// findOfImport looks for one event of an import.
+func findOfImport(id string, one uuid.UUID, w arrival.Window) Query {
+	q := find(one, w)
+	q.Values["job_id"] = id
+	q.Text = strings.Replace(q.Text, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
+	return q
+}

@@ -1,0 +1,104 @@
+package httptry
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// exchanged sends a call whose tries are answered one after another, the last answer repeatedly.
+func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script ...roundTrip) *Exchange {
+	t.Helper()
+	target, err := url.Parse(home)
+	require.NoError(t, err)
+	n := 0
+	base := roundTrip(func(r *http.Request) (*http.Response, error) {
+		n++
+		return script[min(n, len(script))-1](r)
+	})
+	x := &Exchange{
+		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MostBytes: 100}, Client: NewClients(&http.Client{Transport: base}, nil).API(),
+		Policy:  Policy{MaxTries: 3, BaseDelay: time.Second, MaxDelay: time.Minute, MaxRetryAfter: time.Minute},
+		Account: Account{Tokens: NewTokens()}, Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context) {},
+	}
+	if change != nil {
+		change(x)
+	}
+	req, err := retryablehttp.NewRequestWithContext(x.Plan.In(ctx), http.MethodGet, home, nil)
+	require.NoError(t, err)
+	x.Send(ctx, req)
+	assert.LessOrEqual(t, x.Tries, n)
+	return x
+}
+
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	busy, own := answers(503, "busy"), answers(404, `{"type":"invalid_request","code":"not_found","detail":"Not found. `+testKey+`"}`, "Content-Type", "application/json")
+	for name, tt := range map[string]struct {
+		change func(*Exchange)
+		script []roundTrip
+		tries  int
+		ok     bool
+		gone   bool
+	}{
+		"at once":                  {nil, []roundTrip{answers(200, "{}")}, 1, true, false},
+		"after a failure":          {nil, []roundTrip{busy, answers(200, "{}")}, 2, true, false},
+		"never":                    {nil, []roundTrip{busy}, 3, false, false},
+		"not found":                {nil, []roundTrip{own}, 1, false, true},
+		"a proxy's not found":      {nil, []roundTrip{answers(404, "<html>")}, 1, false, false},
+		"acts again each time":     {func(x *Exchange) { x.Once = true }, []roundTrip{busy}, 1, false, false},
+		"a gateway's timeout":      {nil, []roundTrip{answers(504, "slow")}, 3, false, false},
+		"one that is not repeated": {func(x *Exchange) { x.TooMuchIsFinal = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
+		"a redirect":               {nil, []roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, false, false},
+		"a redirect that is wanted": {func(x *Exchange) { x.Location = new(string) },
+			[]roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				x := exchanged(t.Context(), t, tt.change, tt.script...)
+				assert.Equal(t, tt.tries, x.Tries)
+				assert.Equal(t, tt.ok, x.HasSucceeded())
+				assert.Equal(t, tt.gone, x.SaysGone())
+				require.NotNil(t, x.Answer)
+				assert.NotContains(t, string(x.Answer.Body), testKey)
+				if x.Location != nil {
+					assert.Equal(t, "https://elsewhere.test/?sig=1", *x.Location)
+					assert.Equal(t, mask.Redacted, x.Answer.Header.Get("Location"), "a signed URL is a secret")
+				}
+			})
+		})
+	}
+}
+
+// A total outage does not multiply the load: the tokens are used up, and a retry that never began costs none.
+func TestExchangePays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tokens := NewTokens()
+		with := func(x *Exchange) { x.Account.Tokens = tokens }
+		busy := answers(503, "busy")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel) // while it waits for the second try
+		x := exchanged(ctx, t, with, busy)
+		assert.Equal(t, 1, x.Tries)
+		assert.True(t, x.Last.Canceled)
+		for range MostTokens / CostOfRetry / 2 {
+			x := exchanged(t.Context(), t, with, busy)
+			assert.Equal(t, 3, x.Tries)
+			assert.False(t, x.Starved)
+		}
+		x = exchanged(t.Context(), t, with, busy)
+		assert.Equal(t, 1, x.Tries)
+		assert.True(t, x.Starved)
+	})
+}

@@ -1,0 +1,67 @@
+package ingest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// BatchPath is that of the endpoint /batch/.
+const BatchPath = "/batch/"
+
+// batchEndpoint sends events to /batch/, which answers a request with a word for all its events. The
+// key is in the body, so it holds none: fmt would print it at any depth.
+type batch struct{ who Sender }
+
+func (batch) Name() string                          { return NameBatch }
+func (batch) Rules() wire.Protocol                  { return wire.ProtocolBatch }
+func (batch) Path() string                          { return BatchPath }
+func (batch) Header(http.Header, *delivery.Request) {}
+
+// MostBytes of an answer, which is a word; each lane may hold one.
+func (batch) MostBytes(int) int64 { return 64 << 10 }
+
+func (b batch) Around(time.Time) (prefix, suffix []byte) {
+	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")
+}
+
+func (batch) refusal(answer) Reason { return "" }
+
+// success accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key that is
+// there twice is neither: of two answers in one nobody knows which one counts.
+func (batch) success(r answer, _ *delivery.Request) (a delivery.Answer, stop Reason) {
+	if httptry.IsCut(r.Body) {
+		a.Err = errAnswerCut
+		return a, "" // its end is lost: the same events may be sent again
+	}
+	var word, quota string
+	err := jsonb.Object(r.Body, func(key, value []byte) {
+		switch string(key) {
+		case "status":
+			word = strings.ToLower(string(value))
+		case "quota_limited":
+			quota = string(value)
+		}
+	})
+	var limited []string
+	if quota != "" && err == nil {
+		err = json.Unmarshal([]byte(quota), &limited)
+	}
+	switch {
+	case err != nil:
+		return a, NotService
+	case len(limited) > 0:
+		return a, Quota
+	case word == `"ok"`, word == "1":
+		a.Verdict = delivery.Settled
+		return a, ""
+	}
+	return a, NotService
+}

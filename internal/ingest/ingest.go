@@ -1,0 +1,84 @@
+// Package ingest knows the two endpoints that take events: what a request to each is made of, and what
+// an answer means for its events. It makes no calls.
+package ingest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/capturev1"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Names of the protocols.
+const (
+	NameV1    = "v1"
+	NameBatch = "batch"
+)
+
+// Protocol is one way to send events: what a request is made of, and what its answer says of the
+// events.
+type Protocol interface {
+	Name() string
+	Rules() wire.Protocol // for the gate and the form of events
+	Path() string
+	Around(begun time.Time) (prefix, suffix []byte) // of the events in a body
+	Header(h http.Header, of *delivery.Request)     // adds what the request needs
+	MostBytes(events int) int64                     // of an answer
+
+	// success judges a 2xx. With a reason, the import stops.
+	success(r answer, of *delivery.Request) (delivery.Answer, Reason)
+	// refusal judges a 400 or 413 of the service. Without a reason, the request is halved.
+	refusal(r answer) Reason
+}
+
+// Sender is who sends.
+type Sender struct {
+	Key func() string // the project's
+	SDK string        // name and version of the library
+	Now func() time.Time
+}
+
+// Named is the protocol of a name, or nil.
+func Named(name string, who Sender) Protocol {
+	switch name {
+	case NameV1:
+		return v1{who}
+	case NameBatch:
+		return batch{who}
+	default:
+		return nil
+	}
+}
+
+// Reason says why nothing more can be sent.
+type Reason string
+
+// Reasons.
+const (
+	Unauthorized Reason = "unauthorized"
+	Quota        Reason = "quota"
+	Forbidden    Reason = "forbidden"
+	NotFound     Reason = "not_found"
+	Redirect     Reason = "redirect"
+	Refused      Reason = "refused"
+	NotService   Reason = "not_the_service"
+	Certificate  Reason = "certificate"
+	WrongScheme  Reason = "wrong_scheme"
+	TLS          Reason = "tls"
+)
+
+// Offer is the protocol that a server has, by its answer to a request of capture v1 without events: that
+// endpoint refuses it with words of its own, and a server without the endpoint knows no such path.
+// isClear reports whether the answer says so.
+func Offer(r httptry.Answer, who Sender) (how Protocol, isClear bool) {
+	switch {
+	case r.Status == http.StatusBadRequest && capturev1.ParseError(r.Body).IsEmptyBatch():
+		return v1{who}, true
+	case r.Status == http.StatusNotFound, r.Status == http.StatusMethodNotAllowed:
+		return batch{who}, true
+	}
+	return batch{who}, false
+}

@@ -1,0 +1,65 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/capturev1"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// v1 sends events to the endpoint whose answer names the fate of each.
+type v1 struct{ who Sender }
+
+func (v1) Name() string                                   { return NameV1 }
+func (v1) Rules() wire.Protocol                           { return wire.ProtocolV1 }
+func (v1) Path() string                                   { return capturev1.Path }
+func (v1) Around(begun time.Time) (prefix, suffix []byte) { return capturev1.Around(begun) }
+func (v1) MostBytes(events int) int64                     { return capturev1.MostBytes(events) }
+
+// Header says who sends, and which try of which request this is. The time is that of the try, down to
+// the nanosecond: a try can follow another one at once.
+func (v v1) Header(h http.Header, of *delivery.Request) {
+	h.Set("Authorization", "Bearer "+v.who.Key())
+	h.Set("PostHog-Sdk-Info", v.who.SDK)
+	h.Set("PostHog-Attempt", strconv.Itoa(of.Try))
+	h.Set("PostHog-Request-Id", of.ID.String())
+	h.Set("PostHog-Request-Timestamp", v.who.Now().UTC().Format("2006-01-02T15:04:05.000000000Z"))
+}
+
+// success reads the fate of each event.
+func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reason) {
+	ids := make([][]byte, 0, of.Len())
+	for _, item := range of.Items {
+		ids = append(ids, wire.ID(item))
+	}
+	if capturev1.AllOK(r.Body, ids) {
+		a.Verdict = delivery.Settled
+		return a, ""
+	}
+	if httptry.IsCut(r.Body) {
+		a.Err = errAnswerCut
+		return a, "" // the same events may be sent again
+	}
+	fates, err := capturev1.Fates(r.Body, ids)
+	if err != nil {
+		a.Err = fmt.Errorf("the answer does not say what became of the events: %w", err)
+		return a, NotService
+	}
+	a.Verdict, a.Fates = delivery.Each, fates
+	a.Err = errors.New("the service has stored none of the events of a request, and asks for them again")
+	return a, ""
+}
+
+// refusal is why a request that is wrong as a whole stops the import.
+func (v1) refusal(r answer) Reason {
+	if capturev1.ParseError(r.Body).IsAboutRequest() {
+		return Refused
+	}
+	return ""
+}

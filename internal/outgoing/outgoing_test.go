@@ -1,0 +1,57 @@
+package outgoing
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBody(t *testing.T) {
+	t.Parallel()
+	for want, body := range map[string]any{
+		"a value to marshal":    []byte("{}"),
+		"value to marshal; for": strings.NewReader("{}"),
+		"can be marshalled":     math.NaN(),
+		"a JSON object":         (*int)(nil),
+		"valid UTF-8":           "\xff",
+		"credentials in clear":  map[string]string{"password": "[redacted]"},
+	} {
+		b, bad := Body(body)
+		require.NotNil(t, bad, want)
+		assert.Contains(t, bad.Want, want)
+		assert.Nil(t, b)
+	}
+	for want, body := range map[string]any{
+		`{"a":1}`:    map[string]int{"a": 1},
+		`{"b":  2}`:  json.RawMessage(`{"b":  2}`),
+		"\"\uFFFD\"": "\uFFFD", // the caller's own
+	} {
+		b, bad := Body(body)
+		require.Nil(t, bad, want)
+		assert.JSONEq(t, want, string(b))
+	}
+	assert.True(t, HasBadText([]byte(`"a\\\ufffd"`)))
+	assert.False(t, HasBadText([]byte(`"a\\ufffd"`)))
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{"authorization": "x", "x-idempotency-key": "x", "": "x", "a b": "x", "X": "a\nb", "ä": "x"} {
+		assert.NotEmpty(t, HeaderProblem(name, []string{value}), name)
+	}
+	assert.Empty(t, HeaderProblem("X-My", []string{"a\tb", "ä"}))
+}
+
+func TestSegments(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][2]bool{ // as it is, escaped
+		"": {false, false}, "a-1_@": {true, true}, "a/b": {false, true}, ".": {false, false}, "..": {false, false}, "ä": {false, true},
+		"a\n": {false, false}, "\xff": {false, false}, strings.Repeat("a", 201): {false, false},
+	} {
+		assert.Equal(t, want, [2]bool{IsPathSegment(s), IsOneSegment(s)}, "%q", s)
+	}
+}

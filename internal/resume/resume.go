@@ -1,0 +1,189 @@
+// Package resume is what an import keeps between its runs: a state, which is written down after the
+// rejects that it passes, and read only by the import, the project and the source that it is of.
+package resume
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
+)
+
+// Saved is what a checkpoint holds, as JSON.
+type Saved[P comparable] struct {
+	Version  int               `json:"version"`
+	Import   string            `json:"import"`
+	Protocol string            `json:"protocol,omitempty"` // how events are sent; empty before that is known
+	Finished bool              `json:"finished,omitempty"` // the source was read to its end, and all is settled
+	Target   string            `json:"target,omitempty"`   // a digest of where events go; as Source, and in older states
+	Source   string            `json:"source,omitempty"`   // empty before the first save that settles something
+	File     lines.Fingerprint `json:"file,omitzero"`      // of the file that the place is in
+	State    ledger.State[P]   `json:"state"`
+}
+
+const (
+	stateVersion = 3
+	// versionBatch is that of releases that knew one protocol only.
+	versionBatch = 2
+	onlyProtocol = "batch"
+)
+
+// Unfit is the error of a checkpoint that is not one of this import.
+func Unfit(field, value, want string) *statefile.UnfitError {
+	return &statefile.UnfitError{Field: "checkpoint: " + field, Value: value, Want: want}
+}
+
+// FieldSource names the source in an error.
+const FieldSource = "begun with the source"
+
+// Of is what a state must be of.
+type Of struct{ Import, Target, Source string }
+
+// Read reads a state and refuses one of another import, project, source or version by an
+// *[statefile.UnfitError]. It is nil where nothing was saved.
+func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
+	if raw == nil {
+		return nil, nil //nolint:nilnil // there is none yet
+	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	err := json.Unmarshal(raw, &head)
+	if err == nil && head.Version != stateVersion && head.Version != versionBatch {
+		return nil, Unfit("version", strconv.Itoa(head.Version), fmt.Sprintf("version %d or %d: finish the import with the release that began it", versionBatch, stateVersion))
+	}
+	var s Saved[P]
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	switch {
+	case err != nil:
+		return nil, Unfit("state", "", "a state that this package has saved; this one cannot be read: "+mask.Clean(err.Error()))
+	case s.Import != of.Import:
+		return nil, Unfit("begun by the import", s.Import, fmt.Sprintf("one of the import %q: each import has a checkpoint of its own", of.Import))
+	case s.Target != "" && s.Target != of.Target:
+		return nil, Unfit("begun with the project", "", "the project API key and the host that the import began with; "+
+			"for another project, use a new checkpoint: it sends all events, with the same uuids")
+	case s.Source != "" && s.Source != of.Source:
+		return nil, Unfit(FieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", of.Source))
+	}
+	if s.Version == versionBatch && s.State.Totals.Read > 0 {
+		s.Protocol = onlyProtocol
+	}
+	return &s, nil
+}
+
+// Checkpoint keeps a state for its one owner.
+type Checkpoint interface {
+	Open(ctx context.Context) (state []byte, err error)
+	Save(ctx context.Context, state []byte) error
+	Close() error
+}
+
+// Files are the checkpoint and the reject file of one run. Once they are open, they are safe for
+// concurrent use.
+type Files[P comparable] struct {
+	Of
+
+	Checkpoint  Checkpoint                // nil: nothing is saved
+	Rejects     *statefile.Rejects        // nil: the rejects go elsewhere
+	Fingerprint func(P) lines.Fingerprint // of the file that a place is in; nil: the source has none
+	Protocol    string                    // as far as it is known when they are opened
+
+	mu       sync.Mutex
+	closed   bool
+	finished bool
+	newest   ledger.State[P] // that was saved; kept until the protocol is known
+}
+
+// Open opens the checkpoint and reads what the runs before have saved. With an *[statefile.UnfitError]
+// it is open.
+func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
+	if f.Checkpoint == nil {
+		return nil, nil //nolint:nilnil // nothing was saved
+	}
+	raw, err := f.Checkpoint.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resumed, err := Read[P](raw, f.Of)
+	if resumed != nil {
+		f.Protocol, f.newest = resumed.Protocol, resumed.State
+	}
+	return resumed, err
+}
+
+// Save makes the place durable, the rejects before it first.
+func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Protocol == "" {
+		f.newest = s
+	}
+	return f.write(ctx, s)
+}
+
+// Decide makes durable how events are sent, before the first of them is.
+func (f *Files[P]) Decide(ctx context.Context, protocol string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Protocol = protocol
+	err := f.write(ctx, f.newest)
+	f.newest = ledger.State[P]{}
+	return err
+}
+
+// Finish saves the state of an import whose source was read to its end.
+func (f *Files[P]) Finish(ctx context.Context, s ledger.State[P]) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.finished = true
+	return f.write(ctx, s)
+}
+
+var errClosed = errors.New("the import has ended")
+
+// write saves a state. The caller holds the lock.
+func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
+	if f.closed {
+		return errClosed
+	}
+	if f.Rejects != nil {
+		if err := f.Rejects.Sync(); err != nil {
+			return err
+		}
+	}
+	saved := Saved[P]{Version: stateVersion, Import: f.Import, Protocol: f.Protocol, Finished: f.finished, State: s}
+	if s.Totals.Read > 0 { // before, another source or project may still be named
+		saved.Source, saved.Target = f.Source, f.Target
+	}
+	if f.Fingerprint != nil {
+		saved.File = f.Fingerprint(s.Place)
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return f.Checkpoint.Save(ctx, raw)
+}
+
+// Close closes what is open. A source that was left behind saves nothing any more.
+func (f *Files[P]) Close() (rejects, checkpoint error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	if f.Rejects != nil {
+		rejects = f.Rejects.Close()
+	}
+	if f.Checkpoint != nil {
+		checkpoint = f.Checkpoint.Close()
+	}
+	return rejects, checkpoint
+}

@@ -1,0 +1,356 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// findings are what comparing uuids has shown, over all cells.
+type findings struct {
+	cells   []cellFinds
+	outside map[arrival.Key]cellFinds // the cells that the receipt does not have
+	strange map[uuid.UUID]arrival.Key // where uuids are that are not their cell's
+	ours    map[uuid.UUID]bool        // of strange: those of the source
+	missing []uuid.UUID
+	moved   []uuid.UUID // further ones: without the import's ID
+	unnamed int64       // events outside whose uuids were not compared
+}
+
+// cellFinds are the findings of a cell, as numbers of events.
+type cellFinds struct {
+	missing, arriving, moved, foreign int64
+
+	come   int64  // since they were listed
+	again  int64  // rejects that were imported since
+	unsure int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
+	why    string // not all of it was compared
+}
+
+// isSuspect reports whether a cell's uuids are to be compared.
+func (v *verifier) isSuspect(i int) bool {
+	if _, failed := v.failed[i]; failed {
+		return false
+	}
+	switch v.state[i] {
+	case arrival.Missing, arrival.TooMany, arrival.CompleteUnsure:
+		return true
+	case arrival.Unknown:
+		return !arrival.IsUncountable(v.table.Cells[i].Name)
+	case arrival.Arriving:
+		return v.EveryUUID || v.every || v.mayBeShared(i)
+	default:
+		return v.EveryUUID || v.every
+	}
+}
+
+// explain finds out which events are missing, where that can be known.
+func (v *verifier) explain(ctx context.Context) error {
+	v.finds = findings{
+		cells: make([]cellFinds, len(v.table.Cells)), outside: map[arrival.Key]cellFinds{},
+		strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{},
+	}
+	v.found = map[int]arrival.Found{}
+	suspect, short := len(v.table.Outside) > 0, false
+	for i, row := range v.table.Cells {
+		isSuspect := v.isSuspect(i)
+		suspect = suspect || isSuspect
+		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unsure && !v.sight(i).CanArrive()
+	}
+	if !suspect {
+		return nil
+	}
+	v.memory.Comparing = true
+	if err := v.save(); err != nil {
+		return err
+	}
+	if look := &v.memory.Look; short && !look.Beyond {
+		if err := v.lookBeyond(ctx); err != nil {
+			return err
+		}
+		look.Beyond = true
+		if err := v.save(); err != nil {
+			return err
+		}
+	}
+	if v.Source != nil {
+		if err := v.compare(ctx); err != nil {
+			return err
+		}
+	}
+	v.memory.Comparing, v.memory.Sorted = false, ""
+	if err := v.files.forget(); err != nil {
+		return err
+	}
+	return v.save()
+}
+
+// How much is asked to find events elsewhere.
+const (
+	mostBeyond   = 60 // queries
+	leastBeyond  = 31 * 24 * time.Hour
+	mostLookups  = 20 // events
+	mostPerEvent = 8  // queries
+)
+
+// lookBeyond counts the events of the import before and after all its days. What takes the service too
+// long is left.
+func (v *verifier) lookBeyond(ctx context.Context) error {
+	for todo, n := v.table.Beyond(v.Now()), 1; len(todo) > 0; n++ {
+		w := todo[0]
+		todo = todo[1:]
+		rows, err := v.Project.Count(ctx, w)
+		for _, r := range rows {
+			v.table.Add(w, r.Day, r.Event, r.Counts)
+		}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil || v.fault(err).IsHopeless:
+			return err
+		case v.fault(err).IsTooMuch && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
+			todo = append(w.Halves(), todo...)
+		default:
+			v.note("%v was not searched for events that have moved: %v", w, errtext.Bare(err))
+		}
+		v.progress(Progress{Step: "look elsewhere", Done: int64(n), Total: int64(n + len(todo))})
+	}
+	return nil
+}
+
+// compare names what is missing, moved and foreign.
+func (v *verifier) compare(ctx context.Context) error {
+	var err error
+	if v.rejected, err = readRejects(ctx, v.Rejects, v.ID); err != nil {
+		return err
+	}
+	sorted, err := v.sortSource(ctx)
+	if err != nil {
+		return err
+	}
+	if v.found, err = v.files.openCompared(v.memory.Looks); err != nil {
+		return err
+	}
+	if err := v.compareCells(ctx, sorted); err != nil {
+		return err
+	}
+	v.every = len(v.table.Outside) > 0
+	for _, f := range v.found {
+		v.every = v.every || f.Strange > 0
+	}
+	if v.every {
+		if err := v.compareCells(ctx, sorted); err != nil {
+			return err
+		}
+	}
+	if err := v.compareOutside(ctx, sorted); err != nil {
+		return err
+	}
+	return v.settleAbsent(ctx)
+}
+
+// compareCells compares the suspect cells that were not compared before.
+func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) error {
+	for i := range v.table.Cells {
+		if _, done := v.found[i]; done || !v.isSuspect(i) {
+			continue
+		}
+		if err := v.compareCell(ctx, sorted, i); err != nil {
+			return err
+		}
+		v.progress(Progress{Step: "compare uuids", Done: int64(i + 1), Total: int64(len(v.table.Cells))})
+	}
+	return nil
+}
+
+// compareCell compares the uuids of a cell.
+func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i int) error {
+	row := v.table.Cells[i]
+	finds := &v.finds.cells[i]
+	if n := sorted.Count(i); n != row.Acknowledged+row.Unsure {
+		finds.why = fmt.Sprintf("the source gives %d events for it and not %d: it has changed, the gate is another one, or a reject file is not in Rejects", n, row.Acknowledged+row.Unsure)
+		return nil
+	}
+	if row.Period == arrival.Other {
+		finds.why = "it stands for many names, whose uuids cannot be listed"
+		return nil
+	}
+	f, err := v.compareWindows(ctx, sorted, i, []arrival.Window{v.table.Span(row.Key)})
+	switch {
+	case err == nil:
+		v.found[i] = f
+		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
+	case ctx.Err() != nil || v.fault(err).IsHopeless:
+		return err
+	case !errors.As(err, new(*windowError)):
+		return v.files.failed(sortedName, err)
+	}
+	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.Bare(err).Error())
+	return nil
+}
+
+// compareWindows lists the uuids of a cell in windows of time, smaller ones where the service needs too
+// long.
+func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i int, windows []arrival.Window) (arrival.Found, error) {
+	for {
+		var streams []iter.Seq2[uuid.UUID, error]
+		for _, w := range windows {
+			streams = append(streams, v.list(ctx, v.table.Cells[i].Name, w))
+		}
+		f, err := arrival.Compare(sorted.Cell(i), arrival.MergeIDs(streams), mostMissingIDs)
+		failed, ok := errors.AsType[*windowError](err)
+		if !ok || !v.fault(err).IsTooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
+			return f, err
+		}
+		var smaller []arrival.Window
+		for _, w := range windows {
+			if w == failed.window {
+				smaller = append(smaller, w.Halves()...)
+			} else {
+				smaller = append(smaller, w)
+			}
+		}
+		windows = smaller
+	}
+}
+
+// list gives the uuids of a name in a window. Its error names the window.
+func (v *verifier) list(ctx context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+	return func(yield func(uuid.UUID, error) bool) {
+		for id, err := range v.Project.List(ctx, name, w) {
+			if err != nil {
+				err = &windowError{w, err}
+			}
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
+}
+
+// windowError is a list that has failed, and for which time.
+type windowError struct {
+	window arrival.Window
+	err    error
+}
+
+func (e *windowError) Error() string { return fmt.Sprintf("%v: %v", e.window, errtext.Bare(e.err)) }
+
+func (e *windowError) Unwrap() error { return e.err }
+
+// compareOutside finds out which uuids are the source's, of those that are not in their cell.
+func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) error {
+	for i, f := range v.found {
+		finds := &v.finds.cells[i]
+		finds.foreign = f.Strange
+		for n, id := range f.Foreign {
+			switch {
+			case v.rejected.has(id):
+				finds.foreign, finds.again = finds.foreign-1, finds.again+1
+			case n < mostOtherIDs:
+				v.finds.strange[id] = v.table.Cells[i].Key
+			}
+		}
+	}
+	for n, key := range v.table.SortedOutside() {
+		if n == mostOutsideList || len(v.finds.strange) >= 2*mostOtherIDs {
+			v.note("%d days and names that the receipt does not have were not compared with the source: there are too many", len(v.table.Outside)-n)
+			break
+		}
+		if err := v.listOutside(ctx, key); err != nil {
+			return err
+		}
+	}
+	if len(v.finds.strange) == 0 {
+		return nil
+	}
+	for item, err := range sorted.All() {
+		if err != nil {
+			return v.files.failed(sortedName, err)
+		}
+		key, strange := v.finds.strange[item.ID]
+		if !strange || v.finds.ours[item.ID] {
+			continue
+		}
+		v.finds.ours[item.ID] = true
+		v.count1(key, func(f *cellFinds) { f.foreign, f.moved = f.foreign-1, f.moved+1 })
+	}
+	return nil
+}
+
+// listOutside notes the uuids of a cell that the receipt does not have.
+func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
+	find := cellFinds{}
+	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
+		if err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless) {
+			return err
+		}
+		if err != nil || len(v.finds.strange) >= 2*mostOtherIDs {
+			find.why = "not all of its uuids could be listed"
+			break
+		}
+		if v.rejected.has(id) {
+			find.again++
+			continue
+		}
+		find.foreign++
+		v.finds.strange[id] = key
+	}
+	v.finds.outside[key] = find
+	return nil
+}
+
+// count1 changes the findings of a cell, of the receipt or not.
+func (v *verifier) count1(key arrival.Key, change func(*cellFinds)) {
+	if i := v.table.Index(key); i >= 0 {
+		change(&v.finds.cells[i])
+		return
+	}
+	f := v.finds.outside[key]
+	change(&f)
+	v.finds.outside[key] = f
+}
+
+// settleAbsent says of each event that is absent from its cell whether it is elsewhere.
+func (v *verifier) settleAbsent(ctx context.Context) error {
+	for i := range v.table.Cells {
+		f, ok := v.found[i]
+		if !ok {
+			continue
+		}
+		finds, canArrive := &v.finds.cells[i], v.sight(i).CanArrive()
+		absent := slices.DeleteFunc(slices.Clone(f.Absent), func(id uuid.UUID) bool { return v.finds.ours[id] })
+		elsewhere := int64(len(f.Absent) - len(absent))
+		finds.moved += elsewhere
+		lacking, areUnsure := f.Lacking-elsewhere, v.canBeUnsure(i, f.Lacking-elsewhere, absent)
+		isOpen := len(v.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
+		switch {
+		case lacking == 0:
+		case areUnsure && (canArrive || isOpen):
+			finds.unsure = lacking
+		case canArrive:
+			finds.arriving = lacking
+		default:
+			finds.missing = lacking
+			room := mostMissingIDs - len(v.finds.missing)
+			v.finds.missing = append(v.finds.missing, absent[:min(room, len(absent))]...)
+		}
+	}
+	return v.lookUp(ctx)
+}
+
+// canBeUnsure reports whether all events that a cell lacks can be unconfirmed ones.
+func (v *verifier) canBeUnsure(i int, lacking int64, absent []uuid.UUID) bool {
+	if len(v.Rejects) == 0 {
+		return lacking <= v.table.Cells[i].Unsure
+	}
+	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnsure(id) })
+}

@@ -1,0 +1,187 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// memory is what a folder remembers of the looks.
+type memory struct {
+	First     time.Time          `json:"first"` // look
+	Looks     int                `json:"looks"`
+	Cells     []arrival.Standing `json:"cells"`
+	Grew      []bool             `json:"grew"` // since the look before
+	Look      lookState          `json:"look"` // the newest
+	Comparing bool               `json:"comparing"`
+	Sorted    string             `json:"sorted,omitempty"` // of which source the sorted file is
+}
+
+// lookState is a look, which may be under way.
+type lookState struct {
+	Began   time.Time        `json:"began"`
+	Ended   bool             `json:"ended"`
+	Beyond  bool             `json:"beyond,omitempty"` // the time before and after all events was counted too
+	Todo    []arrival.Window `json:"todo"`
+	Done    int64            `json:"done"` // windows
+	Seen    []arrival.Counts `json:"seen"` // by cell
+	Outside []outsideCount   `json:"outside"`
+	Left    arrival.Counts   `json:"left"`
+	Failed  map[int]string   `json:"failed,omitempty"`
+	Notes   []string         `json:"notes,omitempty"`
+}
+
+type outsideCount struct {
+	arrival.Key
+	arrival.Counts
+}
+
+const (
+	freshLook       = time.Hour      // one that was ended before is not continued
+	freshComparison = 24 * time.Hour // neither is the comparison after an older look
+)
+
+// look counts all windows once. One that was ended a short time ago is continued.
+func (v *verifier) look(ctx context.Context) error {
+	look := &v.memory.Look
+	switch age := v.Now().Sub(look.Began); {
+	case v.memory.Comparing && age < freshComparison:
+		v.restore()
+		return nil
+	case !look.Ended && !look.Began.IsZero() && age < freshLook:
+		v.restore()
+	default:
+		v.table.Begin()
+		v.failed, v.notes = map[int]string{}, nil
+		v.memory.Comparing = false
+		v.memory.Look = lookState{Began: v.Now(), Todo: v.table.Windows()}
+	}
+	for len(look.Todo) > 0 {
+		if err := v.countNext(ctx, look); err != nil {
+			return err
+		}
+		v.progress(Progress{Step: "count", Done: look.Done, Total: look.Done + int64(len(look.Todo))})
+		if err := v.save(); err != nil {
+			return err
+		}
+	}
+	v.endLook()
+	return v.save()
+}
+
+// restore takes up the look that is remembered.
+func (v *verifier) restore() {
+	look := &v.memory.Look
+	v.table.Begin()
+	copy(v.table.Seen, look.Seen)
+	for _, o := range look.Outside {
+		v.table.Outside[o.Key] = o.Counts
+	}
+	v.table.Left, v.notes, v.failed = look.Left, look.Notes, map[int]string{}
+	maps.Copy(v.failed, look.Failed)
+}
+
+func (v *verifier) save() error {
+	look := &v.memory.Look
+	look.Seen, look.Left, look.Failed, look.Notes, look.Outside = v.table.Seen, v.table.Left, v.failed, v.notes, nil
+	for _, k := range v.table.SortedOutside() {
+		look.Outside = append(look.Outside, outsideCount{k, v.table.Outside[k]})
+	}
+	return v.files.save(&v.memory)
+}
+
+// countNext counts the next window, or puts its halves in its place.
+func (v *verifier) countNext(ctx context.Context, look *lookState) error {
+	w := look.Todo[0]
+	rows, err := v.Project.Count(ctx, w)
+	halves, fault := w.Halves(), v.fault(err)
+	switch {
+	case err == nil:
+		for _, r := range rows {
+			v.table.Add(w, r.Day, r.Event, r.Counts)
+		}
+	case ctx.Err() != nil || fault.IsHopeless:
+		return err
+	case fault.IsTooMuch && halves != nil:
+		look.Todo = append(halves, look.Todo[1:]...)
+		return nil
+	case fault.IsUnreachable: // so are all others
+		for _, w := range look.Todo {
+			v.notCounted(w, err)
+		}
+		look.Todo = nil
+		return nil
+	default:
+		v.notCounted(w, err)
+	}
+	look.Todo = look.Todo[1:]
+	look.Done++
+	return nil
+}
+
+// fault is what an error of the project means, and zero for nil.
+func (v *verifier) fault(err error) hogql.Fault {
+	if err == nil {
+		return hogql.Fault{}
+	}
+	return v.Project.Fault(err)
+}
+
+// notCounted notes that the count of a window has failed.
+func (v *verifier) notCounted(w arrival.Window, err error) {
+	cells := v.table.Within(w)
+	for _, i := range cells {
+		v.failed[i] = "the count failed: " + mask.Clean(errtext.Bare(err).Error())
+	}
+	if len(cells) == 0 {
+		v.note("%v, where the import has no events, could not be counted: %v", w, errtext.Bare(err))
+	}
+}
+
+func (v *verifier) note(format string, args ...any) {
+	v.notes = append(v.notes, mask.Clean(fmt.Sprintf(format, args...)))
+}
+
+// endLook compares the look with the one before.
+func (v *verifier) endLook() {
+	now := v.Now()
+	if v.memory.Looks++; v.memory.First.IsZero() {
+		v.memory.First = now
+	}
+	for i := range v.table.Cells {
+		v.memory.Grew[i] = false
+		if _, failed := v.failed[i]; !failed {
+			v.memory.Cells[i], v.memory.Grew[i] = v.memory.Cells[i].Next(v.table.Seen[i].Seen, now)
+		}
+	}
+	v.memory.Look.Ended = true
+}
+
+// judge says what the counts of each cell mean.
+func (v *verifier) judge() {
+	for i := range v.table.Cells {
+		v.state[i] = arrival.Judge(v.sight(i))
+	}
+}
+
+// sight is what is known of a cell.
+func (v *verifier) sight(i int) arrival.Sight {
+	now, since := v.Now(), v.LastAcknowledged
+	if since.IsZero() { // of an older release
+		since = v.memory.First
+	}
+	row, standing := v.table.Cells[i], v.memory.Cells[i]
+	_, failed := v.failed[i]
+	return arrival.Sight{
+		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies, Hidden: v.Hidden,
+		Failed: failed, Uncountable: arrival.IsUncountable(row.Name), Unfinished: v.IsOpen,
+		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),
+		Quiet: now.Sub(since), Patience: v.Patience,
+	}
+}

@@ -1,0 +1,79 @@
+package verify
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/statefile"
+)
+
+// rejectedIDs are the uuids in reject files: those of events that were not taken, and those of events
+// whose fate is not known. Each is sorted.
+type rejectedIDs struct{ refused, unsure []uuid.UUID }
+
+func (r *rejectedIDs) has(id uuid.UUID) bool {
+	_, found := slices.BinarySearchFunc(r.refused, id, arrival.CompareIDs)
+	return found
+}
+
+func (r *rejectedIDs) isUnsure(id uuid.UUID) bool {
+	_, found := slices.BinarySearchFunc(r.unsure, id, arrival.CompareIDs)
+	return found
+}
+
+// readRejects reads reject files, as far as they are of an import.
+func readRejects(ctx context.Context, paths []string, importID string) (r rejectedIDs, err error) {
+	for _, path := range paths {
+		if err := r.read(ctx, path, importID); err != nil {
+			return r, fmt.Errorf("hogapi: verify: the reject file %s: %w", filepath.Base(path), errtext.Pathless(err))
+		}
+	}
+	slices.SortFunc(r.refused, arrival.CompareIDs)
+	slices.SortFunc(r.unsure, arrival.CompareIDs)
+	return r, nil
+}
+
+func (r *rejectedIDs) read(ctx context.Context, path, importID string) error {
+	f, err := os.Open(path) //nolint:gosec // the caller names it
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			r.add(line, importID)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *rejectedIDs) add(line []byte, importID string) {
+	text, _ := statefile.AfterHole(bytes.TrimSpace(line))
+	id, note, _ := statefile.ReadLine(text)
+	switch {
+	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
+	case note != nil && note.Reason == statefile.Unconfirmed:
+		r.unsure = append(r.unsure, id)
+	default:
+		r.refused = append(r.refused, id)
+	}
+}

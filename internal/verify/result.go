@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+)
+
+// Result is what the project shows of an import.
+type Result struct {
+	State        arrival.State // the worst of all cells
+	Looks        int
+	Seen, Copies int64
+	Missing      int64
+	Moved        int64
+	Foreign      int64
+	Cells        []Cell // of the receipt
+	Outside      []Cell // further ones
+	MissingIDs   []uuid.UUID
+	MovedIDs     []uuid.UUID
+	ForeignIDs   []uuid.UUID
+	Uncountable  []string // names whose events counting can miss
+	Notes        []string
+}
+
+// Cell is what is known of the events of one name in one period.
+type Cell struct {
+	arrival.Row
+	arrival.Counts
+
+	Missing, Moved, Foreign, Doubled int64
+
+	State  arrival.State
+	Reason string
+}
+
+// result is what was found.
+func (v *verifier) result() *Result {
+	r := &Result{Looks: v.memory.Looks, MissingIDs: v.finds.missing, Notes: v.notes}
+	names := map[string]bool{}
+	for i := range v.table.Cells {
+		cell := v.cell(i)
+		r.add(&r.Cells, cell)
+		r.Seen, r.Copies = r.Seen+cell.Seen, r.Copies+cell.Copies
+		if arrival.IsUncountable(cell.Name) {
+			names[cell.Name] = true
+		}
+	}
+	for _, key := range v.table.SortedOutside() {
+		r.add(&r.Outside, v.outsideCell(key))
+	}
+	if v.table.Left.Seen > 0 {
+		r.State = max(r.State, arrival.Moved)
+		v.finds.unnamed += v.table.Left.Seen
+		r.Notes = append(r.Notes, fmt.Sprintf("%d events are of further days and names that the receipt does not have", v.table.Left.Seen))
+	}
+	r.Uncountable = slices.Sorted(maps.Keys(names))
+	r.MovedIDs, r.ForeignIDs = v.strangeIDs()
+	r.Moved = v.finds.unnamed + int64(len(v.finds.ours)+len(v.finds.moved))
+	slices.SortFunc(r.MissingIDs, arrival.CompareIDs)
+	if r.Missing > 0 && v.Source == nil {
+		r.Notes = append(r.Notes, "without VerifyOptions.Source the missing events cannot be named; events with equal uuids, which count once, may be among them")
+	}
+	return r
+}
+
+func (r *Result) add(to *[]Cell, cell Cell) {
+	*to = append(*to, cell)
+	r.State = max(r.State, cell.State)
+	r.Missing += cell.Missing
+	r.Foreign += cell.Foreign
+}
+
+// cell is what was found of a cell of the receipt.
+func (v *verifier) cell(i int) Cell {
+	row, seen, state := v.table.Cells[i], v.table.Seen[i], v.state[i]
+	c := Cell{Row: row, Counts: seen}
+	f, compared := v.found[i]
+	switch {
+	case compared:
+		state = v.comparedCell(i, f, &c)
+	case state == arrival.Complete && v.finds.why(i) != "": // its uuids were to be compared too
+		state, c.Reason = arrival.Unknown, v.finds.why(i)
+	case state == arrival.Missing:
+		c.Missing = row.Acknowledged - seen.Seen
+		c.Reason = v.finds.cells[i].why
+		if v.Source == nil {
+			c.Reason = "events of the source with equal uuids count once, and may be among them: a Source settles it"
+		}
+	case state == arrival.TooMany:
+		c.Foreign = seen.Seen - row.Acknowledged - row.Unsure
+		c.Reason = cmp.Or(v.finds.cells[i].why, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint")
+	default:
+		c.Reason = v.reason(i)
+	}
+	c.State = state
+	return c
+}
+
+// comparedCell is what comparing the uuids of a cell has shown.
+func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
+	finds := v.finds.cells[i]
+	c.Seen = f.Listed + finds.come
+	c.Copies = max(c.Copies, c.Seen)
+	c.Missing, c.Moved, c.Foreign, c.Doubled = finds.missing, finds.moved, finds.foreign, f.Doubled
+	switch {
+	case c.Missing > 0:
+		return arrival.Missing
+	case c.Foreign > 0 && v.IsOpen:
+		c.Foreign, c.Reason = 0, Unfinished
+		return arrival.Unknown
+	case c.Foreign > 0:
+		c.Reason = "events with the import's ID that the source does not have"
+		return arrival.TooMany
+	case c.Moved > 0:
+		c.Reason = "events of the source are under another day or name"
+		return arrival.Moved
+	case f.Hidden > 0:
+		c.Reason = hiddenReason(f.Hidden)
+		return arrival.Unknown
+	case finds.arriving > 0:
+		c.Reason = v.arriving(i)
+		return arrival.Arriving
+	case finds.unsure > 0:
+		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unsure)
+		switch {
+		case v.sight(i).CanArrive():
+			c.Reason += "the unconfirmed ones among them may still arrive: " + v.arriving(i)
+		case len(v.Rejects) == 0:
+			c.Reason += "without Rejects it is not known whether they are the unconfirmed ones"
+		default:
+			c.Reason += "they are unconfirmed ones: " + uncountable
+		}
+		return arrival.CompleteUnsure
+	case finds.again > 0:
+		c.Reason = fmt.Sprintf("%d rejected events are there too: they were imported again", finds.again)
+	case f.Doubled > 0:
+		c.Reason = fmt.Sprintf("%d events of the source share the uuid of another one, and are stored once", f.Doubled)
+	}
+	return arrival.Complete
+}
+
+const (
+	uncountable = "the service drops, changes or keeps elsewhere events of this name"
+	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
+)
+
+// Unfinished says what to do about an import that has not come to its end.
+const Unfinished = "the import is not finished: import the rest, and verify its last receipt"
+
+func hiddenReason(n int64) string {
+	return fmt.Sprintf("%d events of the import have an $import_job_id of their own, by which they are not found", n)
+}
+
+// reason is why a cell has its state, where that needs words.
+func (v *verifier) reason(i int) string {
+	switch state := v.state[i]; {
+	case v.failed[i] != "":
+		return v.failed[i]
+	case state == arrival.Unknown && v.IsOpen && !v.sight(i).MayShareUUIDs():
+		return Unfinished
+	case state == arrival.Unknown && arrival.IsUncountable(v.table.Cells[i].Name):
+		return uncountable
+	case state == arrival.Unknown && v.Hidden > 0:
+		return hiddenReason(v.Hidden)
+	case state == arrival.Unknown:
+		return cmp.Or(v.finds.why(i), shared)
+	case state == arrival.CompleteUnsure:
+		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
+	case state == arrival.Arriving:
+		return v.arriving(i)
+	}
+	return ""
+}
+
+func (f *findings) why(i int) string {
+	if i < len(f.cells) {
+		return f.cells[i].why
+	}
+	return ""
+}
+
+// arriving is why a cell is not called missing yet.
+func (v *verifier) arriving(i int) string {
+	s := v.sight(i)
+	switch {
+	case s.Grew:
+		return "more have come since the last look"
+	case s.Quiet < s.Patience:
+		return fmt.Sprintf("the last acknowledgement came %v ago, and events may take %v", s.Quiet.Round(time.Minute), s.Patience)
+	}
+	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, s.Stood.Round(time.Minute), arrival.EnoughLooks, arrival.EnoughTime)
+}
+
+// outsideCell is a cell that the receipt does not have.
+func (v *verifier) outsideCell(key arrival.Key) Cell {
+	n := v.table.Outside[key]
+	c := Cell{Row: arrival.Row{Key: key}, Counts: n}
+	find, compared := v.finds.outside[key]
+	state := arrival.Moved
+	switch {
+	case v.IsOpen:
+		state, c.Reason = arrival.Unknown, Unfinished
+	case compared && find.why == "":
+		c.Moved, c.Foreign = find.moved, find.foreign
+		c.Reason = "events of the source that have another day or name there"
+		switch {
+		case c.Foreign > 0:
+			state, c.Reason = arrival.TooMany, "events with the import's ID that the source does not have"
+		case c.Moved == 0:
+			state, c.Reason = arrival.Complete, "rejected events that were imported again"
+		}
+	default:
+		c.Moved = n.Seen
+		v.finds.unnamed += n.Seen
+		c.Reason = cmp.Or(find.why, "the receipt has no events of this day and name")
+	}
+	c.State = state
+	return c
+}
+
+// strangeIDs are the uuids of events that are elsewhere, and of those that the source does not have.
+func (v *verifier) strangeIDs() (moved, foreign []uuid.UUID) {
+	moved = v.finds.moved
+	for id := range v.finds.strange {
+		if v.finds.ours[id] {
+			moved = append(moved, id)
+		} else {
+			foreign = append(foreign, id)
+		}
+	}
+	slices.SortFunc(moved, arrival.CompareIDs)
+	slices.SortFunc(foreign, arrival.CompareIDs)
+	return moved[:min(len(moved), mostOtherIDs)], foreign[:min(len(foreign), mostOtherIDs)]
+}

@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+const (
+	sortedName      = "verify.uuids"
+	sourceSteps     = 100_000
+	mostMissingIDs  = 1_000_000
+	mostOtherIDs    = 100_000
+	mostOutsideList = 1000 // cells whose uuids are listed
+)
+
+// sortSource sorts the uuids of the source by the cells of the receipt.
+func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
+	folder, err := v.files.scratch()
+	if err != nil {
+		return nil, v.files.failed(sortedName, err)
+	}
+	name := filepath.Join(folder, sortedName)
+	if v.memory.Sorted == v.SourceID {
+		if sorted, err := arrival.OpenSorted(name); err == nil {
+			return sorted, nil
+		}
+	}
+	sorter := arrival.NewSorter(folder)
+	if err := v.feed(ctx, sorter); err != nil {
+		return nil, err
+	}
+	if err := sorter.Close(name); err != nil {
+		return nil, v.files.failed(sortedName, err)
+	}
+	v.memory.Sorted = v.SourceID
+	if err := v.save(); err != nil {
+		return nil, err
+	}
+	sorted, err := arrival.OpenSorted(name)
+	return sorted, v.files.failed(sortedName, err)
+}
+
+// feed gives the sorter all events of the source that were sent.
+func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
+	var read, strange int64
+	for ev, err := range v.Source(ctx) {
+		if err != nil {
+			return errtext.Errorf("verify: the source failed: %v", err)
+		}
+		if read++; read%sourceSteps == 0 {
+			v.progress(Progress{Step: "read the source", Done: read, Total: v.Read})
+		}
+		if ev.ID == uuid.Nil || v.rejected.has(ev.ID) {
+			continue
+		}
+		item := arrival.Item{Cell: v.table.Find(ev.Time.Truncate(24*time.Hour), ev.Name), ID: ev.ID}
+		if item.Cell < 0 {
+			strange++
+			continue
+		}
+		if ev.IsHidden {
+			item.Mark |= arrival.Hidden
+		}
+		if err := sorter.Add(item); err != nil {
+			return v.files.failed(sortedName, err)
+		}
+	}
+	if strange > 0 {
+		v.note("%d events of the source are of days and names that the receipt does not have: is it the source that was imported, with the same gate and all its reject files?", strange)
+	}
+	return nil
+}

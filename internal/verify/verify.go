@@ -1,0 +1,238 @@
+// Package verify finds out whether the events of an import are in the project: it counts them, again and
+// again where they may still arrive, compares their uuids with those of the source where the counts
+// differ, and remembers what it has found in a folder. It makes no calls.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/watch"
+)
+
+// Import is what a receipt says of an import.
+type Import struct {
+	ID, Digest         string
+	Rows               []arrival.Row
+	Oldest, Newest     time.Time // of the acknowledged events
+	LastAcknowledged   time.Time // zero where it is not known
+	Read, Acknowledged int64
+	IsOpen             bool  // some events were not settled
+	Hidden             int64 // events that counting cannot find
+}
+
+// Event is an event of the source as the import has sent it.
+type Event struct {
+	ID       uuid.UUID // nil: it was not sent
+	Name     string
+	Time     time.Time
+	IsHidden bool // counting cannot find it
+}
+
+// Project shows the events of the import. *[hogql.Import] is one.
+type Project interface {
+	Count(ctx context.Context, w arrival.Window) ([]hogql.CountRow, error)
+	Find(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]hogql.CountRow, error)
+	List(ctx context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error]
+	Fault(err error) hogql.Fault
+}
+
+// Config is what is compared, and how.
+type Config struct {
+	Import
+
+	Project   Project
+	Source    func(context.Context) iter.Seq2[Event, error] // nil: not known
+	SourceID  string                                        // says which source it is
+	Rejects   []string                                      // paths of reject files
+	Dir       string                                        // empty: nothing is remembered
+	EveryUUID bool
+	Wait      bool
+	Patience  time.Duration
+	Now       func() time.Time
+	Progress  func(Progress)
+}
+
+// Progress says how far it is.
+type Progress struct {
+	Look        int
+	Step        string
+	Done, Total int64
+	Seen        int64
+	NextLook    time.Time
+}
+
+// Verify looks until there is a result. With an error, it is what the counts show, once there are counts.
+func Verify(ctx context.Context, c Config) (*Result, error) {
+	v, err := newVerifier(c)
+	if err != nil {
+		return nil, err
+	}
+	result, err := v.run(ctx)
+	if closeErr := v.files.close(); err == nil {
+		err = closeErr
+	}
+	return result, err
+}
+
+// verifier is one Verify.
+type verifier struct {
+	Config
+
+	table    *arrival.Table
+	files    folder
+	memory   memory
+	failed   map[int]string // why the newest look did not count a cell
+	state    []arrival.State
+	found    map[int]arrival.Found // by cell, where uuids were compared
+	finds    findings
+	rejected rejectedIDs
+	every    bool // some events are foreign or have moved, so counts can be right by chance
+	notes    []string
+}
+
+const (
+	firstLookPause   = time.Minute
+	longestLookPause = 30 * time.Minute
+	mostFailedLooks  = 10 // in a row
+)
+
+func newVerifier(c Config) (*verifier, error) {
+	v := &verifier{
+		Config: c, table: arrival.NewTable(c.Rows, c.Oldest, c.Newest),
+		found: map[int]arrival.Found{}, failed: map[int]string{},
+	}
+	v.state = make([]arrival.State, len(v.table.Cells))
+	var err error
+	if v.files, err = openFolder(c.Dir, c.Import); err != nil {
+		return nil, err
+	}
+	if err := v.files.load(&v.memory); err != nil {
+		return nil, errors.Join(err, v.files.close())
+	}
+	if n := len(v.table.Cells); len(v.memory.Cells) != n || len(v.memory.Grew) != n || len(v.memory.Look.Seen) != n {
+		v.memory = memory{Cells: make([]arrival.Standing, n), Grew: make([]bool, n)}
+	}
+	return v, nil
+}
+
+func (v *verifier) progress(p Progress) {
+	p.Look = v.memory.Looks
+	if !v.memory.Look.Ended {
+		p.Look++
+	}
+	p.Seen = v.seen()
+	v.Progress(p)
+}
+
+// seen is how many events the newest look has seen so far.
+func (v *verifier) seen() (n int64) {
+	for _, c := range v.table.Seen {
+		n += c.Seen
+	}
+	return n
+}
+
+// run looks until there is a result. With an error, it is what the counts show, once there are counts.
+func (v *verifier) run(ctx context.Context) (*Result, error) {
+	pause, failures, compared := firstLookPause, 0, int64(-1)
+	for {
+		if err := v.look(ctx); err != nil {
+			return nil, v.ended(ctx, err)
+		}
+		v.judge()
+		if failures++; len(v.failed) == 0 {
+			failures = 0
+		}
+		isLast := !v.Wait || failures == mostFailedLooks
+		if seen := v.seen(); isLast || v.isSettled() && (seen != compared || !v.canArrive()) {
+			err := v.explain(ctx)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return nil, v.ended(ctx, err)
+			case err != nil:
+				v.forgetFinds(err)
+				return v.result(), err
+			case isLast || !v.mayArrive():
+				return v.result(), nil
+			}
+			compared = seen // with the same count, comparing again shows nothing else
+		}
+		v.progress(Progress{Step: "wait", NextLook: v.Now().Add(pause)})
+		if !watch.Sleep(ctx, pause) {
+			return nil, v.ended(ctx, context.Cause(ctx))
+		}
+		pause = min(2*pause, longestLookPause)
+	}
+}
+
+// forgetFinds leaves what the counts show, after comparing uuids has failed.
+func (v *verifier) forgetFinds(err error) {
+	why := "its uuids were not compared: " + mask.Clean(errtext.Bare(err).Error())
+	v.found, v.finds = map[int]arrival.Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
+	for i := range v.finds.cells {
+		if v.isSuspect(i) {
+			v.finds.cells[i].why = why
+		}
+	}
+}
+
+// ended is the error of a Verify without a result.
+func (v *verifier) ended(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	text := "hogapi: verify: stopped: %w"
+	if v.Dir != "" {
+		text = "hogapi: verify: stopped, and continues with the same Dir: %w"
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		err = cause
+	}
+	return fmt.Errorf(text, err)
+}
+
+// isSettled reports whether a further look would show nothing else, or comparing uuids can.
+func (v *verifier) isSettled() bool {
+	for i, state := range v.state {
+		_, failed := v.failed[i]
+		isUnsure := state == arrival.CompleteUnsure && v.sight(i).CanArrive()
+		if failed || state == arrival.Arriving && !v.mayBeShared(i) || isUnsure {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBeShared reports whether all events of a cell may have arrived, some with the uuid of another one. The
+// source knows.
+func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).MayShareUUIDs() }
+
+// canArrive reports whether what is absent from some cell may still come.
+func (v *verifier) canArrive() bool {
+	for i := range v.table.Cells {
+		if v.sight(i).CanArrive() {
+			return true
+		}
+	}
+	return false
+}
+
+// mayArrive reports whether comparing uuids has shown events as absent that may still come.
+func (v *verifier) mayArrive() bool {
+	for i, f := range v.finds.cells {
+		if f.arriving > 0 || f.unsure > 0 && v.sight(i).CanArrive() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,272 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/hogql"
+)
+
+var march = time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func day(n int) time.Time { return march.AddDate(0, 0, n) }
+
+// project has events in memory.
+type project struct {
+	events []Event
+	errs   func(arrival.Window) error // may be nil
+	asked  []arrival.Window           // counts
+	listed int
+}
+
+var errTooMuch, errHopeless, errUnreached = errors.New("too much"), errors.New("no scope"), errors.New("no route")
+
+func (p *project) Fault(err error) hogql.Fault {
+	return hogql.Fault{IsTooMuch: errors.Is(err, errTooMuch), IsHopeless: errors.Is(err, errHopeless), IsUnreachable: errors.Is(err, errUnreached)}
+}
+
+func (p *project) Count(_ context.Context, w arrival.Window) (rows []hogql.CountRow, err error) {
+	p.asked = append(p.asked, w)
+	if p.errs != nil {
+		err = p.errs(w)
+	}
+	for _, ev := range p.events {
+		if err == nil && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
+			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name, Counts: arrival.Counts{Seen: 1, Copies: 1}})
+		}
+	}
+	return rows, err
+}
+
+func (p *project) Find(_ context.Context, id uuid.UUID, _ bool, w arrival.Window) (rows []hogql.CountRow, err error) {
+	for _, ev := range p.events {
+		if ev.ID == id && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
+			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name})
+		}
+	}
+	return rows, nil
+}
+
+func (p *project) List(_ context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+	p.listed++
+	var ids []uuid.UUID
+	for _, ev := range p.events {
+		if ev.Name == name && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
+			ids = append(ids, ev.ID)
+		}
+	}
+	slices.SortFunc(ids, arrival.CompareIDs)
+	return func(yield func(uuid.UUID, error) bool) {
+		for _, id := range ids {
+			if !yield(id, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sent are the events of an import: one a day, for so many days.
+func sent(n int) (events []Event) {
+	for i := range n {
+		events = append(events, Event{ID: id(byte(i + 1)), Name: "e", Time: day(i)})
+	}
+	return events
+}
+
+// importOf has sent some events, and all of them are in the project.
+func importOf(events []Event) (Config, *project) {
+	p := &project{events: slices.Clone(events)}
+	c := Config{
+		Import: Import{
+			ID: "i", Digest: "d", Oldest: events[0].Time, Newest: events[len(events)-1].Time, Acknowledged: int64(len(events)),
+			LastAcknowledged: day(40),
+		},
+		Project: p, Patience: 24 * time.Hour, Now: func() time.Time { return day(50) }, Progress: func(Progress) {},
+		Source: func(context.Context) iter.Seq2[Event, error] {
+			return func(yield func(Event, error) bool) {
+				for _, ev := range events {
+					if !yield(ev, nil) {
+						return
+					}
+				}
+			}
+		},
+	}
+	for _, ev := range events {
+		c.Rows = append(c.Rows, arrival.Row{Key: arrival.Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1})
+	}
+	return c, p
+}
+
+// standsStill makes as many looks as it takes before anything is called missing.
+func standsStill(t *testing.T, c Config) *Result {
+	t.Helper()
+	c.Dir = t.TempDir()
+	var r *Result
+	for i := range arrival.EnoughLooks {
+		c.Now = func() time.Time { return day(50).Add(time.Duration(i) * arrival.EnoughTime) }
+		var err error
+		r, err = Verify(t.Context(), c)
+		require.NoError(t, err)
+	}
+	return r
+}
+
+func TestAllIsThere(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.EqualValues(t, 20, r.Seen)
+	assert.Zero(t, p.listed, "where the counts agree no uuids are compared")
+	assert.Len(t, p.asked, 2, "the day before, and the month")
+}
+
+func TestWhatIsAbsentIsNamed(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	foreign := Event{ID: id(99), Name: "e", Time: day(7)}
+	p.events[3].Time = day(12)                 // into another cell
+	p.events[5].Name = "another"               // into one that the receipt does not have
+	p.events[7] = foreign                      // in the place of an event, whose cell has as many as before
+	p.events = slices.Delete(p.events, 10, 11) // lost
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.TooMany, r.State, "at the first look nothing is missing yet")
+	assert.Zero(t, r.Missing)
+
+	r = standsStill(t, c)
+	assert.Equal(t, arrival.Missing, r.State)
+	assert.Equal(t, []uuid.UUID{id(8), id(11)}, r.MissingIDs)
+	assert.Equal(t, []uuid.UUID{id(4), id(6)}, r.MovedIDs)
+	assert.Equal(t, []uuid.UUID{id(99)}, r.ForeignIDs)
+	assert.EqualValues(t, []int64{2, 2, 1}, []int64{r.Missing, r.Moved, r.Foreign})
+}
+
+func TestAnotherSourceNamesNothing(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events = p.events[:19]
+	c.Source = func(context.Context) iter.Seq2[Event, error] { return func(func(Event, error) bool) {} }
+	r := standsStill(t, c)
+	assert.EqualValues(t, 1, r.Missing)
+	assert.Empty(t, r.MissingIDs)
+	assert.Contains(t, r.Cells[19].Reason, "the source gives 0 events for it and not 1")
+}
+
+func TestASourceThatFailsLeavesTheCounts(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events = p.events[:19]
+	failed := errors.New("hogapi: the disk is gone")
+	c.Source = func(context.Context) iter.Seq2[Event, error] {
+		return func(yield func(Event, error) bool) { yield(Event{}, failed) }
+	}
+	c.LastAcknowledged, c.EveryUUID = day(0), true
+	r, err := Verify(t.Context(), c)
+	require.ErrorIs(t, err, failed)
+	require.EqualError(t, err, "hogapi: verify: the source failed: the disk is gone")
+	assert.EqualValues(t, 19, r.Seen)
+	assert.Equal(t, arrival.Unknown, r.State)
+}
+
+func TestWindowsThatAreTooMuchAreHalved(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.errs = func(w arrival.Window) error {
+		if w.Until.Sub(w.From) > 7*24*time.Hour {
+			return errTooMuch
+		}
+		return nil
+	}
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.EqualValues(t, 20, r.Seen)
+}
+
+func TestFailedCounts(t *testing.T) {
+	t.Parallel()
+	for err, wantAsked := range map[error]int{errTooMuch: 42, errUnreached: 1} { // down to each day; or not at all
+		c, p := importOf(sent(20))
+		p.errs = func(arrival.Window) error { return err }
+		r, failed := Verify(t.Context(), c)
+		require.NoError(t, failed)
+		assert.Equal(t, arrival.Unknown, r.State)
+		assert.Zero(t, r.Missing, "a look that fails has not seen nothing")
+		assert.Equal(t, "the count failed: "+err.Error(), r.Cells[0].Reason)
+		assert.Len(t, p.asked, wantAsked)
+	}
+	c, p := importOf(sent(20))
+	p.errs = func(arrival.Window) error { return errHopeless }
+	_, err := Verify(t.Context(), c)
+	require.ErrorIs(t, err, errHopeless)
+}
+
+func TestWaitsUntilAllHasArrived(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := importOf(sent(20))
+		all, begin := p.events, time.Now()
+		p.events, c.Wait, c.Now = nil, true, time.Now
+		c.LastAcknowledged = begin
+		var waits int
+		c.Progress = func(at Progress) {
+			if !at.NextLook.IsZero() {
+				waits++
+				p.events = all[:min(waits*5, len(all))]
+			}
+		}
+		r, err := Verify(t.Context(), c)
+		require.NoError(t, err)
+		assert.Equal(t, arrival.Complete, r.State)
+		assert.Equal(t, 4, waits)
+		assert.Equal(t, (1+2+4+8)*time.Minute, time.Since(begin))
+	})
+}
+
+func TestContinuesInItsFolder(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	c.Dir = t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	p.errs = func(arrival.Window) error {
+		if len(p.asked) == 2 {
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	}
+	_, err := Verify(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "continues with the same Dir")
+	first := p.asked
+	p.asked, p.errs = nil, nil
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, first[1:], p.asked, "what was counted is not counted again")
+	assert.Equal(t, 1, r.Looks)
+
+	other := c
+	other.ID = "another"
+	_, err = Verify(t.Context(), other)
+	unfit, ok := errors.AsType[*FolderError](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, "i", unfit.Value)
+	left, err := os.ReadDir(c.Dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 2, "the memory and the lock")
+}

@@ -1,0 +1,59 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var errGoexit = errors.New("the source ended its goroutine")
+
+// Aside runs a function on a goroutine of its own and returns its error. Once ctx has ended, it waits no
+// longer than patience, and leaves a function behind that has not ended by then. Its panic is an error.
+func Aside(ctx context.Context, patience time.Duration, f func() error, panicked func(value any) error) (err error, ended bool) { //nolint:revive // the error is the function's
+	done := make(chan error, 1)
+	go func() {
+		err := errGoexit
+		defer func() {
+			if p := recover(); p != nil {
+				err = panicked(p)
+			}
+			done <- err
+		}()
+		err = f()
+	}()
+	select {
+	case err := <-done:
+		return err, true
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err, true
+	case <-time.After(patience):
+		return nil, false
+	}
+}
+
+// Every calls a function again and again, one call at a time, and once more when it is ended.
+func Every(interval time.Duration, f func()) (end func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				f()
+			case <-stop:
+				f()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
+}

@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// Kept is an event with all that an import has to know of it, as bytes that only this package reads.
+type Kept struct {
+	Fields
+
+	AnonymousID      string
+	Position, Origin Origin
+	Record           []byte // nil: none
+	Where, Format    string
+	Number           uint64
+
+	IsMapped, IsFinal, NeedsMapping, IsLoose bool
+
+	Bad *KeptBad // nil: the record made an event
+}
+
+// KeptBad is a record that made no event, and why.
+type KeptBad struct {
+	Raw  []byte // nil: none
+	Note KeptNote
+}
+
+// KeptNote is why a record made no event: one of its fields.
+type KeptNote struct {
+	Skip    *string       `json:"skip,omitempty"`
+	Refusal *KeptRefusal  `json:"refusal,omitempty"`
+	Also    []KeptRefusal `json:"also,omitempty"`
+	Text    string        `json:"text,omitempty"`
+}
+
+// KeptRefusal is a fault of an event.
+type KeptRefusal struct{ Reason, Field, Value, Want, Text string }
+
+const keptVersion = 1
+
+// Append appends the event. Properties that JSON cannot hold are an error.
+func (k *Kept) Append(b []byte) ([]byte, error) {
+	if k.Properties != nil && k.RawProperties != nil {
+		return b, errors.New("the event has both Properties and RawProperties")
+	}
+	w := keptWriter{b: append(b, keptVersion)}
+	w.text(k.Name)
+	w.text(k.DistinctID)
+	w.text(k.AnonymousID)
+	w.time(k.Timestamp)
+	w.b = append(w.b, k.UUID[:]...)
+	w.origin(k.Position)
+	w.origin(k.Origin)
+	if k.RawProperties != nil {
+		w.bytes(k.RawProperties, true)
+	} else {
+		w.object(k.Properties)
+	}
+	w.object(k.Set)
+	w.object(k.SetOnce)
+	w.bytes(k.Record, k.Record != nil)
+	w.text(k.Where)
+	w.text(k.Format)
+	w.b = binary.AppendUvarint(w.b, k.Number)
+	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil)
+	if k.Bad != nil {
+		w.bytes(k.Bad.Raw, k.Bad.Raw != nil)
+		note, err := json.Marshal(k.Bad.Note)
+		w.err = errors.Join(w.err, err)
+		w.bytes(note, true)
+	}
+	if w.err != nil {
+		return b, w.err
+	}
+	return w.b, nil
+}
+
+// Errors of bytes that are not those of an event.
+var (
+	ErrNotKept = errors.New("not an event that this release has kept")
+	ErrDamaged = errors.New("the bytes of a kept event are damaged")
+)
+
+// ReadKept reads what Append has written. The event shares the bytes of data; its properties are raw.
+func ReadKept(data []byte) (k Kept, err error) {
+	r := keptReader{b: data}
+	if r.byte() != keptVersion {
+		return k, ErrNotKept
+	}
+	k.Name, k.DistinctID, k.AnonymousID, k.Timestamp = string(r.bytes()), string(r.bytes()), string(r.bytes()), r.time()
+	copy(k.UUID[:], r.take(len(k.UUID)))
+	k.Position, k.Origin = r.origin(), r.origin()
+	k.RawProperties = r.bytes()
+	k.Set, k.SetOnce = r.object(), r.object()
+	k.Record = r.bytes()
+	k.Where, k.Format, k.Number = string(r.bytes()), string(r.bytes()), r.uvarint()
+	flags := r.byte()
+	k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+	if flags&16 != 0 {
+		k.Bad = &KeptBad{Raw: r.bytes()}
+		if err := json.Unmarshal(r.bytes(), &k.Bad.Note); err != nil {
+			r.err = err
+		}
+	}
+	if r.err != nil || len(r.b) > 0 {
+		return Kept{}, ErrDamaged
+	}
+	return k, nil
+}
+
+// keptWriter appends the parts of an event.
+type keptWriter struct {
+	b    []byte
+	json jsonb.Encoder
+	err  error
+}
+
+// bytes appends bytes that are there or not.
+func (w *keptWriter) bytes(text []byte, there bool) {
+	if !there {
+		w.b = append(w.b, 0)
+		return
+	}
+	w.b = binary.AppendUvarint(w.b, uint64(len(text))+1)
+	w.b = append(w.b, text...)
+}
+
+func (w *keptWriter) text(s string) {
+	w.b = binary.AppendUvarint(w.b, uint64(len(s))+1)
+	w.b = append(w.b, s...)
+}
+
+func (w *keptWriter) time(at time.Time) {
+	w.b = binary.AppendVarint(w.b, at.Unix())
+	w.b = binary.AppendUvarint(w.b, uint64(at.Nanosecond()))
+}
+
+func (w *keptWriter) origin(p Origin) {
+	w.text(p.Key)
+	w.b = binary.AppendVarint(w.b, p.Offset)
+}
+
+func (w *keptWriter) object(m map[string]any) {
+	if m == nil {
+		w.bytes(nil, false)
+		return
+	}
+	text, err := w.json.AppendValue(nil, m)
+	w.err = errors.Join(w.err, err)
+	w.bytes(text, true)
+}
+
+func (w *keptWriter) flags(all ...bool) {
+	var b byte
+	for i, is := range all {
+		if is {
+			b |= 1 << i
+		}
+	}
+	w.b = append(w.b, b)
+}
+
+// keptReader takes the parts of an event. After an error it gives empty ones.
+type keptReader struct {
+	b   []byte
+	err error
+}
+
+func (r *keptReader) take(n int) (part []byte) {
+	if n < 0 || n > len(r.b) {
+		r.b, r.err = nil, errors.New("cut off")
+		return nil
+	}
+	part, r.b = r.b[:n:n], r.b[n:]
+	return part
+}
+
+func (r *keptReader) byte() byte {
+	if part := r.take(1); part != nil {
+		return part[0]
+	}
+	return 0
+}
+
+func (r *keptReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		n = -1
+	}
+	r.take(n)
+	return v
+}
+
+func (r *keptReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		n = -1
+	}
+	r.take(n)
+	return v
+}
+
+// bytes takes bytes; nil if there were none.
+func (r *keptReader) bytes() []byte {
+	n := r.uvarint()
+	if n == 0 || n > uint64(len(r.b))+1 {
+		if n > 0 {
+			r.take(-1)
+		}
+		return nil
+	}
+	return r.take(int(n - 1))
+}
+
+func (r *keptReader) time() time.Time {
+	seconds, nanoseconds := r.varint(), r.uvarint()
+	return time.Unix(seconds, int64(nanoseconds%1e9)).UTC()
+}
+
+func (r *keptReader) origin() Origin {
+	return Origin{Key: string(r.bytes()), Offset: r.varint()}
+}
+
+// object takes an object, whose numbers keep their digits.
+func (r *keptReader) object() (m map[string]any) {
+	text := r.bytes()
+	if text == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		r.err = err
+	}
+	return m
+}

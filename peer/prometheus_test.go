@@ -1,0 +1,270 @@
+package peer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// A real Prometheus scrapes hogimport while it imports, through an outage, and knows the alerts of the recipe.
+func TestPrometheusScrapesHogimport(t *testing.T) {
+	for _, tool := range []string{"prometheus", "promtool"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs Debian's prometheus")
+		}
+	}
+	readCommand(t)
+	service := hogapitest.New()
+	t.Cleanup(service.Close)
+	origin, heal := outage(t, service)
+	metrics, ended := startImport(t, origin, 4000)
+
+	rules := filepath.Join(t.TempDir(), "rules.yml")
+	require.NoError(t, os.WriteFile(rules, alerts(t), 0o600))
+	p := startPrometheus(t, metrics, rules)
+	p.wait(t, `up{job="hogimport"} == 1`)
+	p.wait(t, `hogimport_failing_since_seconds > 1.6e9`)
+	heal()
+	p.wait(t, `hogimport_records_acknowledged > 100`)
+	p.wait(t, `hogimport_records_rejected == 2`)
+	p.wait(t, `rate(hogimport_sent_bytes_total[10s]) > 0`)
+	p.wait(t, `hogimport_failing_since_seconds == 0`)
+	p.wait(t, `hogimport_requests_total > 3`)
+	p.checkTypes(t)
+
+	text := fetch(t, metrics)
+	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
+	lint.Stdin = bytes.NewReader(text)
+	out, err := lint.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	require.NoError(t, ended())
+	require.Equal(t, 3998, service.Ledger().Unique())
+	last := p.value(t, `max_over_time(hogimport_records_acknowledged[1m])`)
+	require.LessOrEqual(t, last, 3998.0)
+}
+
+// outage is a way to the service on which every batch is answered 503 until it recovers.
+func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func()) {
+	t.Helper()
+	target, err := url.Parse(service.URL())
+	require.NoError(t, err)
+	var isUp atomic.Bool
+	way := httputil.NewSingleHostReverseProxy(target)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isUp.Load() && r.ContentLength > 200 { // what is asked before the first batch is shorter
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		way.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL, func() { isUp.Store(true) }
+}
+
+// readCommand lets Go's test cache know the files that hogimport is built from.
+func readCommand(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("../cmd/hogimport/internal/*/*.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		_, err := os.ReadFile(file)
+		require.NoError(t, err)
+	}
+}
+
+// said is what a program has written so far.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// find waits until the program has written what the pattern says, and returns its first group.
+func (s *said) find(t *testing.T, pattern string) string {
+	t.Helper()
+	compiled := regexp.MustCompile(pattern)
+	require.Eventually(t, func() bool { return compiled.MatchString(s.String()) }, time.Minute, 5*time.Millisecond, "%s", s)
+	return compiled.FindStringSubmatch(s.String())[1]
+}
+
+// startImport builds hogimport and has it import events, two of which are bad. It returns the address of its metrics.
+func startImport(t *testing.T, origin string, events int) (metrics string, ended func() error) {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/hogimport", "-o", filepath.Join(dir, "hogimport"), ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var lines bytes.Buffer
+	for i := range events {
+		person := fmt.Sprintf("p%d", i%17)
+		if i == 10 || i == 20 {
+			person = ""
+		}
+		fmt.Fprintf(&lines, `{"uuid":%q,"event":"visit","distinct_id":%q,"timestamp":"2024-01-01T00:00:00Z"}`+"\n",
+			uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i)), person)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "events.jsonl"), lines.Bytes(), 0o600))
+	var text said
+	cmd := exec.CommandContext(t.Context(), "./hogimport", "run", "events.jsonl", "--yes", "--rate", "400", "--metrics", ":0")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &text, &text
+	cmd.Env = []string{"POSTHOG_HOST=" + origin, "POSTHOG_PROJECT_API_KEY=" + hogapitest.DefaultProjectKey}
+	require.NoError(t, cmd.Start())
+	return text.find(t, `Metrics are\s+at\s+(http://127\.0\.0\.1:\d+/metrics)`), cmd.Wait
+}
+
+// alerts are those of the recipe for servers.
+func alerts(t *testing.T) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../docs/recipes/server.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(page), "```yaml\n")
+	require.True(t, ok)
+	rules, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+	return []byte(rules)
+}
+
+// prometheus is a running one.
+type prometheus struct{ api string }
+
+func startPrometheus(t *testing.T, metrics, rules string) *prometheus {
+	t.Helper()
+	target, err := url.Parse(metrics)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	config := fmt.Sprintf(`
+global: {scrape_interval: 200ms, evaluation_interval: 200ms}
+rule_files: [%q]
+scrape_configs:
+  - job_name: hogimport
+    static_configs: [{targets: [%q]}]
+`, rules, target.Host)
+	path := filepath.Join(dir, "prometheus.yml")
+	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
+	out, err := exec.CommandContext(t.Context(), "promtool", "check", "config", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	var text said
+	cmd := exec.Command("prometheus", "--config.file="+path, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address=127.0.0.1:0")
+	cmd.Stdout, cmd.Stderr = &text, &text
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	return &prometheus{api: "http://" + text.find(t, `msg="Listening on".* address=(127\.0\.0\.1:\d+)`)}
+}
+
+func fetch(t *testing.T, address string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return body
+}
+
+// query is the number of series that a query has, and the value of the first one.
+func (p *prometheus) query(t *testing.T, query string) (series int, value float64) {
+	t.Helper()
+	var answer struct {
+		Status string
+		Data   struct {
+			Result []struct{ Value []any }
+		}
+	}
+	body := fetch(t, p.api+"/api/v1/query?query="+url.QueryEscape(query))
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Status != "success" { // it is not ready
+		return 0, 0
+	}
+	if len(answer.Data.Result) > 0 {
+		_, err := fmt.Sscan(answer.Data.Result[0].Value[1].(string), &value)
+		require.NoError(t, err)
+	}
+	return len(answer.Data.Result), value
+}
+
+func (p *prometheus) value(t *testing.T, query string) float64 {
+	t.Helper()
+	series, value := p.query(t, query)
+	require.Equal(t, 1, series, query)
+	return value
+}
+
+func (p *prometheus) wait(t *testing.T, condition string) {
+	t.Helper()
+	for until := time.Now().Add(30 * time.Second); ; {
+		if series, _ := p.query(t, condition); series == 1 {
+			return
+		}
+		require.True(t, time.Now().Before(until), "%s", condition)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// checkTypes compares what Prometheus took the metrics for with their names, and that it has both alerts.
+func (p *prometheus) checkTypes(t *testing.T) {
+	t.Helper()
+	var metadata struct {
+		Data []struct{ Metric, Type, Help string }
+	}
+	require.NoError(t, json.Unmarshal(fetch(t, p.api+"/api/v1/targets/metadata"), &metadata))
+	seen := 0
+	for _, m := range metadata.Data {
+		if !strings.HasPrefix(m.Metric, "hogimport_") {
+			continue
+		}
+		seen++
+		require.NotEmpty(t, m.Help)
+		want := "gauge"
+		if strings.HasSuffix(m.Metric, "_total") {
+			want = "counter"
+		}
+		require.Equal(t, want, m.Type, m.Metric)
+	}
+	require.GreaterOrEqual(t, seen, 10)
+
+	rules := string(fetch(t, p.api+"/api/v1/rules"))
+	for _, alert := range []string{"ImportFailing", "ImportRejects"} {
+		require.Contains(t, rules, fmt.Sprintf(`"name":%q`, alert))
+	}
+	require.NotContains(t, rules, `"health":"err"`)
+}
