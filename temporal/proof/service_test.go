@@ -3,6 +3,7 @@ package proof
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -68,7 +69,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = &watched{r.Body, func(err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if c := &s.calls[n]; err != io.EOF {
+		if c := &s.calls[n]; !errors.Is(err, io.EOF) {
 			c.failed = true
 		} else if c.read.IsZero() {
 			c.read = time.Now()

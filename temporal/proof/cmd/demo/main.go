@@ -76,7 +76,7 @@ func work(ctx context.Context, address, identity, store string) error {
 }
 
 func dial(ctx context.Context, address string) (client.Client, error) {
-	return client.DialContext(ctx, client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	return client.DialContext(ctx, client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}) //nolint:forbidigo // the SDK's
 }
 
 type demo struct {
@@ -96,12 +96,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.dir, err = os.MkdirTemp("", "hogapi-demo-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(d.dir)
+	defer func() { _ = os.RemoveAll(d.dir) }()
 	d.fake = hogapitest.New()
 	service := httptest.NewServer(d.fake)
 	defer service.Close()
 
-	port, err := engine.FreePort()
+	port, err := engine.FreePort(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.C
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, args...)
+	cmd := exec.CommandContext(ctx, self, args...) //nolint:gosec // this program itself
 	cmd.Env = append(os.Environ(), env...)
 	return cmd, cmd.Start()
 }
@@ -159,7 +159,7 @@ func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.C
 func (d *demo) write() (ids []uuid.UUID, files []hogtemporal.Shard, err error) {
 	for s := range shards {
 		path := filepath.Join(d.dir, fmt.Sprintf("events-%d.jsonl", s+1))
-		f, err := os.Create(path)
+		f, err := os.Create(path) //nolint:gosec // in a folder of its own
 		if err != nil {
 			return nil, nil, err
 		}

@@ -74,7 +74,7 @@ func Run(ctx context.Context, port int, database string) error {
 	for i, s := range services {
 		p := port
 		if i > 0 {
-			if p, err = FreePort(); err != nil {
+			if p, err = FreePort(ctx); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func Run(ctx context.Context, port int, database string) error {
 		temporal.WithConfig(conf),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(hosts),
-		temporal.WithLogger(serverlog.NewZapLogger(serverlog.BuildZapLogger(serverlog.Config{Level: "error"}))),
+		temporal.WithLogger(serverlog.NewZapLogger(serverlog.BuildZapLogger(serverlog.Config{Level: "error"}))), //nolint:forbidigo // the server's
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 512,
@@ -125,8 +125,8 @@ func openDatabase(file string) (*config.SQL, error) {
 }
 
 // FreePort returns a port of 127.0.0.1 that nobody listened on a moment ago.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+func FreePort(ctx context.Context) (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return 0, err
 	}
