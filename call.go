@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -152,7 +151,7 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 // carryOut is one call below a path of the API. What is not found below /environments, which newer
 // servers lack, is read below /projects.
 func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
-	x, httpReq, err := c.prepare(ctx, r, cfg, apiPath)
+	x, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		x.Plan.MostBytes = httptry.MaxAnswer
 	}
 	x.Location, x.TooMuchIsFinal = r.location, r.tooMuchIsFinal
-	x.Send(ctx, httpReq)
+	x.Send(ctx)
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)
@@ -206,43 +205,43 @@ func fetchMatching[T any](ctx context.Context, c *Client, r request, options []C
 }
 
 // prepare validates a request and builds it, with everything that a try needs.
-func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, *retryablehttp.Request, error) {
+func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, error) {
 	target, err := c.target(r, apiPath, cfg.query)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if cfg.body != nil {
 		r.body = cfg.body
 	}
 	body, err := encodeBody(r.op.name, r.body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
 	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
-		return nil, nil, x.transportError(httptry.ContextError(ctx), false)
+		return nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	httpReq, err := retryablehttp.NewRequestWithContext(x.Plan.In(ctx), r.op.method, target.String(), body)
+	header, err := x.Prepare(ctx, r.op.method, target.String(), body)
 	if err != nil {
-		return nil, nil, x.transportError(httptry.NoURL(err), false)
+		return nil, x.transportError(err, false)
 	}
 	key, err := c.core.personalKey(ctx)
 	if err != nil {
-		return nil, nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
+		return nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
 	}
 	key = strings.TrimSpace(key)
 	if problem := personalKeyProblem(key); problem != "" {
-		return nil, nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
+		return nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
 	}
 	x.addKey(key)
 	if text, ok := body.([]byte); ok {
 		x.Keys = append(x.Keys, mask.Credentials(text)...)
 	}
-	if err := c.setHeaders(httpReq.Header, r.op.name, cfg.header, key, body != nil); err != nil {
-		return nil, nil, err
+	if err := c.setHeaders(header, r.op.name, cfg.header, key, body != nil); err != nil {
+		return nil, err
 	}
-	return x, httpReq, nil
+	return x, nil
 }
 
 // target is the URL of a request below a path of the API and the project.

@@ -1,4 +1,5 @@
-// Package browser holds the test that opens the page of hogfake in a real browser. It needs
-// Chromium (Debian: chromium); without it the test skips itself, which the nightly run takes for a
-// failure.
+// Package browser holds the tests that open pages in a real browser: that of hogfake, and the reports of
+// hogimport, light and dark, on a phone's width and printed. It needs Chromium (Debian: chromium);
+// without it the tests skip themselves, which the nightly run takes for a failure. With
+// HOGAPI_SCREENSHOTS=DIR the screenshots of the reports are kept, to be looked at.
 package browser

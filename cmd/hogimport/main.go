@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // for --zone where the system has no time zones, as in an image without files
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/cli"
 )

@@ -262,7 +262,7 @@ func (c *Committer[P, R]) Await(ctx context.Context, target uint64) error {
 		select {
 		case <-moved:
 		case <-c.done:
-			ended = context.Cause(c.Accepting)
+			ended = context.Cause(c.Accepting) //nolint:contextcheck // of another life time
 		case <-c.Sending.Done():
 			ended = context.Cause(c.Sending) //nolint:contextcheck // of another life time
 		case <-ctx.Done():

@@ -70,3 +70,26 @@ func TestValuesThatNoServerCanStore(t *testing.T) {
 	assert.NotNil(t, CheckNew(keysOf(t, `{"legacy_parquet_extension":true}`)))
 	assert.Nil(t, CheckNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
 }
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	c := NewConfig()
+	c.Text("a", "")
+	c.Need("B", "b", "x")
+	c.Host("H", "h", "example.com")
+	c.AWS("", "id", "key")
+	require.Nil(t, c.Problem)
+	assert.Equal(t, map[string]any{"b": "x", "h": "example.com", "aws_access_key_id": "id", "aws_secret_access_key": "key"}, c.Keys)
+	for field, fill := range map[string]func(*Config){
+		"B":                  func(c *Config) { c.Need("B", "b", " ") },
+		"H":                  func(c *Config) { c.Host("H", "h", "https://example.com") },
+		"AWSRoleARN":         func(c *Config) { c.AWS("role", "id", "key") },
+		"AWSSecretAccessKey": func(c *Config) { c.AWS("", "id", "") },
+	} {
+		c := NewConfig()
+		fill(c)
+		require.NotNil(t, c.Problem, field)
+		assert.Equal(t, field, c.Problem.Field)
+		assert.Empty(t, c.Problem.Value, "it may be a secret")
+	}
+}

@@ -37,6 +37,8 @@ type Exchange struct {
 	MayHave bool      // an earlier try of this call may have taken effect
 	Answer  *Received // of the newest try; nil where none came
 	Problem ErrorBody // what it says, where it is no success
+
+	request *retryablehttp.Request
 }
 
 // Received is an answer as it came; of a failure it is cut, and without keys.
@@ -46,8 +48,18 @@ type Received struct {
 	Body       []byte
 }
 
+// Prepare makes the request, and returns its header, which is to be filled before Send. A body is a byte
+// slice, or nil for none.
+func (x *Exchange) Prepare(ctx context.Context, method, target string, body any) (http.Header, error) {
+	var err error
+	if x.request, err = retryablehttp.NewRequestWithContext(x.Plan.In(ctx), method, target, body); err != nil {
+		return nil, NoURL(err)
+	}
+	return x.request.Header, nil
+}
+
 // Send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
-func (x *Exchange) Send(ctx context.Context, req *retryablehttp.Request) {
+func (x *Exchange) Send(ctx context.Context) {
 	client := retryablehttp.Client{
 		HTTPClient:   x.Client,
 		Logger:       nil, // the default logs whole URLs to stderr (T10)
@@ -56,7 +68,7 @@ func (x *Exchange) Send(ctx context.Context, req *retryablehttp.Request) {
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.Verdict.Wait },
 		ErrorHandler: func(resp *http.Response, err error, _ int) (*http.Response, error) { return resp, err },
 	}
-	resp, err := client.Do(req)
+	resp, err := client.Do(x.request)
 	if ctx.Err() != nil && err != nil {
 		x.Last.Canceled = true // during a try, or during the wait for the next one
 		if x.Verdict.Retry {

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,9 +32,9 @@ func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script
 	if change != nil {
 		change(x)
 	}
-	req, err := retryablehttp.NewRequestWithContext(x.Plan.In(ctx), http.MethodGet, home, nil)
+	_, err = x.Prepare(ctx, http.MethodGet, home, nil)
 	require.NoError(t, err)
-	x.Send(ctx, req)
+	x.Send(ctx)
 	assert.LessOrEqual(t, x.Tries, n)
 	return x
 }

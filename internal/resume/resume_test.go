@@ -108,7 +108,7 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
 	run := func() *Files[wire.Origin] {
-		return &Files[wire.Origin]{Of: of, Checkpoint: m, Fingerprint: func(at wire.Origin) lines.Fingerprint { return lines.Fingerprint{} }}
+		return &Files[wire.Origin]{Of: of, Checkpoint: m, Fingerprint: func(wire.Origin) lines.Fingerprint { return lines.Fingerprint{} }}
 	}
 	f := run()
 	saved, err := f.Open(t.Context())

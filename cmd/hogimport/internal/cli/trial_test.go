@@ -32,7 +32,7 @@ func TestTrial(t *testing.T) {
 	require.Equal(t, 0, r.Code, r.Stderr)
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
-	says(t, r.Stdout, `stored Sign up · user-0 · 2023-01-01 00:00:00 UTC`)
+	says(t, r.Stdout, `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`)
 	says(t, r.Stdout, `record {"event":"Sign up","properties":{"time":1672531200`)
 	assert.Equal(t, 1000, server.Ledger().Unique())
 	months := map[string]int{}
@@ -49,7 +49,7 @@ func TestTrial(t *testing.T) {
 	assert.Equal(t, 1000, server.Ledger().Len(), "the same command sends nothing twice")
 	zoned := p.Run(t, append(args, "--zone", "Asia/Tokyo")...)
 	require.Equal(t, 0, zoned.Code, zoned.Stderr)
-	says(t, zoned.Stdout, "stored Sign up · user-0 · 2022-12-31 15:00:00 UTC")
+	says(t, zoned.Stdout, "stored 2022-12-31 15:00:00 UTC · Sign up · user-0")
 }
 
 func TestTrialOfFewEvents(t *testing.T) {
@@ -139,4 +139,17 @@ func TestTrialOfNothingGood(t *testing.T) {
 	r := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
 	require.Equal(t, 3, r.Code, r.Stderr)
 	says(t, r.Stderr, "the files have no event with a time")
+}
+
+func TestTrialTakesEventsOfAllHours(t *testing.T) {
+	server := hogapitest.New()
+	p := tried(t, server)
+	p.Events(t, "events.jsonl", 2*24*60, nil) // two days, an event a minute
+	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--events", "48", "--wait", "1s")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	hours := map[string]bool{}
+	for e := range server.Ledger().Events() {
+		hours[e.Time.UTC().Format("2006-01-02 15")] = true
+	}
+	assert.Len(t, hours, 48)
 }

@@ -31,7 +31,7 @@ type storedEvent struct {
 }
 
 func (e storedEvent) String() string {
-	return fmt.Sprintf("%s · %s · %s", page.Shown(e.Event), page.Shown(e.DistinctID), e.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
+	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), page.Shown(e.Event), page.Shown(e.DistinctID))
 }
 
 // isAsSent reports whether an event is stored as it was sent: the service keeps times to the millisecond or better.
@@ -44,25 +44,23 @@ func hasDifferences(rows []storedRow) bool {
 	return slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() })
 }
 
-// chosen are the events of a sample that are shown: of each name the first, as far as they fit, and others from its
-// start to its end.
+// chosen are the events of a sample that are shown: one of each tenth of its time, of a name that is not shown yet where
+// there is one.
 func chosen(sample []taken) []taken {
-	const most, mostNames = 10, 6
-	pick, names := map[int]bool{}, map[string]bool{}
-	for i, e := range sample {
-		if len(pick) < mostNames && !names[e.event.Name] {
-			names[e.event.Name], pick[i] = true, true
-		}
-	}
-	for k := 0; len(pick) < min(most, len(sample)) && k < len(sample); k++ {
-		const step = 7919 // a prime, so that places are spread and each is met
-		pick[(len(sample)-1+k*step)%len(sample)] = true
+	const most = 10
+	sample = slices.Clone(sample)
+	slices.SortStableFunc(sample, func(a, b taken) int { return a.event.Timestamp.Compare(b.event.Timestamp) })
+	if len(sample) <= most {
+		return sample
 	}
 	var list []taken
-	for _, i := range slices.Sorted(maps.Keys(pick)) {
-		list = append(list, sample[i])
+	names := map[string]bool{}
+	for k := range most {
+		part := sample[k*len(sample)/most : (k+1)*len(sample)/most]
+		i := max(0, slices.IndexFunc(part, func(e taken) bool { return !names[e.event.Name] }))
+		names[part[i].event.Name] = true
+		list = append(list, part[i])
 	}
-	slices.SortStableFunc(list, func(a, b taken) int { return a.event.Timestamp.Compare(b.event.Timestamp) })
 	return list
 }
 
@@ -127,7 +125,7 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 		"rejected", page.Count(receipt.Rejected))
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t.stdout, "\n%s\n", padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), helpWidth))
+		fmt.Fprintf(t.stdout, "\n%s\n", strings.TrimRight(padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), helpWidth), " "))
 		line := func(mark, name, text string) {
 			fmt.Fprintln(t.stdout, strings.TrimRight(padded(fmt.Sprintf(" %1s %-8s%s", mark, name, text), helpWidth), " "))
 		}
