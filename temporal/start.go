@@ -55,8 +55,8 @@ func Start(ctx context.Context, c client.Client, p ImportParams) error {
 	return nil
 }
 
-// Pause has an import send nothing more. What is under way is settled or saved first, which takes some
-// seconds. A paused import waits for as long as it takes.
+// Pause has an import send nothing more, within seconds. What is under way ends, or is sent again later with
+// the same uuids. A paused import waits for as long as it takes.
 func Pause(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doPause})
 }
@@ -66,7 +66,8 @@ func Resume(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doResume})
 }
 
-// SetRate changes the most events a second, or [hogapi.Unpaced]. What is under way is settled first.
+// SetRate changes the most events a second, or [hogapi.Unpaced]. What is under way may
+// be sent again, with the same uuids.
 func SetRate(ctx context.Context, c client.Client, importID string, rate int) error {
 	if rate == 0 || rate < hogapi.Unpaced {
 		return &hogapi.InputError{Field: "rate", Value: strconv.Itoa(rate), Want: "events a second, or -1 for no limit"}
@@ -78,7 +79,7 @@ func ask(ctx context.Context, c client.Client, importID string, what control) er
 	return callError(importID, c.SignalWorkflow(ctx, WorkflowID(importID), "", signalControl, what))
 }
 
-// Cancel ends an import. What is under way is settled or saved first. What was sent stays.
+// Cancel ends an import. What was sent stays.
 func Cancel(ctx context.Context, c client.Client, importID string) error {
 	return callError(importID, c.CancelWorkflow(ctx, WorkflowID(importID), ""))
 }

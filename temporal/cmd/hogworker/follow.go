@@ -26,7 +26,7 @@ func (t *tool) on(use, short string, do func(ctx context.Context, c client.Clien
 
 func (t *tool) pause() *cobra.Command {
 	return t.on("pause", "Send nothing more until resume", func(ctx context.Context, c client.Client, id string) error {
-		return t.said(hogtemporal.Pause(ctx, c, id), "import %q: pauses; what is under way is settled first. Continue with: hogworker resume %[1]s\n", id)
+		return t.said(hogtemporal.Pause(ctx, c, id), "import %q: pauses within seconds. Continue with: hogworker resume %[1]s\n", id)
 	})
 }
 
