@@ -33,6 +33,7 @@ func says(t *testing.T, text, want string) {
 }
 
 func TestCheckOfGoodFiles(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil) // no key, no host, no HOME
 	export(t, p.Dir, "export.jsonl", 2000, 0, time.UTC)
 	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
@@ -57,6 +58,7 @@ func TestCheckOfGoodFiles(t *testing.T) {
 }
 
 func TestCheckOfLocalTimes(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 2000, 0, pacific(t))
 	wrong := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
@@ -72,6 +74,7 @@ func TestCheckOfLocalTimes(t *testing.T) {
 }
 
 func TestCheckOfTooManyRejects(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 2000, 30, time.UTC)
 	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
@@ -94,6 +97,7 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 }
 
 func TestCheckOfLinesOfPostHog(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	p.Events(t, "events.jsonl", 1000, func(i int) bool { return i == 7 })
 	r := p.Run(t, "check", "events.jsonl", "--until", "2024-01-01T10:00:00Z", "--json")
@@ -105,6 +109,7 @@ func TestCheckOfLinesOfPostHog(t *testing.T) {
 }
 
 func TestUntilLeavesOutEventsOfAFormat(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC) // of 29 days and 4 hours
 	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--until", "2023-01-08", "--json")
@@ -115,6 +120,7 @@ func TestUntilLeavesOutEventsOfAFormat(t *testing.T) {
 }
 
 func TestCheckAsksWhatTheProjectHas(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
@@ -138,6 +144,7 @@ func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 }
 
 func TestCheckOfWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "cut.jsonl"), []byte(`{"event":"a","properties":{"time":1672531200,`), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "bad.jsonl.gz"), []byte("\x1f\x8b\x08 this is not gzip"), 0o600))
@@ -166,6 +173,7 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 }
 
 func TestAPageIsReplacedAtOnce(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 10, 0, time.UTC)
 	path := filepath.Join(p.Dir, "report.html")

@@ -73,7 +73,7 @@ func faultOf(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
-	text := strings.TrimPrefix(err.Error(), "hogapi: ")
+	text := plain(strings.TrimPrefix(err.Error(), "hogapi: "))
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
 		return faultOfStop(stop, false)
 	}
@@ -82,7 +82,9 @@ func faultOf(err error) *fault {
 		return &fault{code: codeStopped, text: "interrupted", todo: resume, err: err}
 	case errors.Is(err, hogapi.ErrHeld):
 		return &fault{code: codeOther, text: "another run uses this state folder", todo: "let it end, or end it; then run this command again", err: err}
-	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
+	case errors.Is(err, hogapi.ErrUnauthorized):
+		return &fault{code: codeProject, text: text, todo: "check POSTHOG_PERSONAL_API_KEY (phx_…) and that --host is the project's region", err: err}
+	case errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
 		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
 		return &fault{code: codeUsage, text: inFlags(err), err: err}
@@ -153,9 +155,9 @@ func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 func (e *importError) soFar() string {
 	r := e.receipt
 	settled := r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
-	text := progress.Number(settled) + " records are settled"
+	text := progress.Number(settled) + " records are processed"
 	if total := e.state.kept.Total; total > settled {
-		text = fmt.Sprintf("%s of about %s records are settled", progress.Number(settled), progress.Number(total))
+		text = fmt.Sprintf("%s of about %s records are processed", progress.Number(settled), progress.Number(total))
 	}
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](e.err); ok && unsettled.Count > 0 {
 		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
@@ -224,7 +226,7 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	}
 	for _, err := range []error{stop.Err, stop.Failure} {
 		if err != nil {
-			f.text += ": " + inFlags(err)
+			f.text += ": " + strings.TrimSuffix(inFlags(err), ".")
 			break
 		}
 	}
@@ -232,7 +234,7 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 		f.text += ", failing since " + stop.FailingSince.UTC().Format(time.DateTime+" UTC")
 	}
 	if stop.RetryAfter > 0 {
-		f.text += "; the service asks to wait " + progress.Span(stop.RetryAfter)
+		f.text += "; the service asks to wait " + progress.Words(stop.RetryAfter)
 	}
 	return f
 }

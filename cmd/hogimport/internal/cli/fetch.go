@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +24,11 @@ type fetchFlags struct {
 	host     string
 }
 
-const fetchHelp = `Download the raw export of another tool, in parts that are whole.
+const fetchHelp = `Download the raw export of another tool, in complete parts.
 
 A part is read to its end before it gets its name in the folder, so every file
 there can be imported. Stopped by Ctrl-C, a crash or a kill, the same command
-downloads what is missing. Waits that the service asks for are kept and named.`
+downloads what is missing. Rate-limit waits are respected and shown.`
 
 const fetchExample = `  hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
   hogimport fetch amplitude --region eu --from 2023-01-01 --to 2024-03-31 export`
@@ -96,7 +97,7 @@ were offline arrive up to 5 days later: --again downloads such days again.`,
 					return usageError(fmt.Sprintf("--zone %q is not known", zone), "give a name such as US/Pacific or Europe/Berlin")
 				}
 			}
-			return a.fetch(cmd.Context(), m, &f, args[0], "mixpanel", isAgain)
+			return a.fetch(cmd.Context(), m, &f, args[0], input{Format: "mixpanel", Zone: zone}, isAgain)
 		},
 	}
 	f.bind(cmd, "us, eu or in")
@@ -134,7 +135,7 @@ A day that is more than one answer may hold is taken in pieces, down to an hour.
 			if v.SecretKey, err = a.secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
 				return err
 			}
-			return a.fetch(cmd.Context(), v, &f, args[0], "amplitude", false)
+			return a.fetch(cmd.Context(), v, &f, args[0], input{Format: "amplitude"}, false)
 		},
 	}
 	f.bind(cmd, "us or eu")
@@ -161,7 +162,7 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 }
 
 // fetch is the command.
-func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir, format string, isAgain bool) error {
+func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir string, read input, isAgain bool) error {
 	from, to, err := f.days()
 	if err != nil {
 		return err
@@ -170,7 +171,7 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir, for
 	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter}.Run(ctx)
 	meter.end()
 	if sum.Parts > 0 {
-		if failed := a.showFetched(sum, f, dir, format, err == nil); err == nil {
+		if failed := a.showFetched(sum, f, dir, read, err == nil); err == nil {
 			err = failed
 		}
 	}
@@ -178,7 +179,7 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir, for
 }
 
 // showFetched writes what is in the folder.
-func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, isAll bool) error {
+func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read input, isAll bool) error {
 	pattern := filepath.Join(dir, sum.Pattern)
 	if a.json {
 		return json.NewEncoder(a.stdout).Encode(map[string]any{
@@ -200,7 +201,11 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir, format string, 
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintf(a.stdout, "Next: hogimport check %s --format %s\n", forShell(pattern), format)
+		next := fmt.Sprintf("Next: hogimport check %s %s", forShell(pattern), strings.TrimSpace(commandLine(read)))
+		if utf8.RuneCountInString(next) > helpWidth {
+			next = strings.Replace(next, "Next: ", "Next:\n  ", 1)
+		}
+		fmt.Fprintln(a.stdout, next)
 	}
 	return nil
 }

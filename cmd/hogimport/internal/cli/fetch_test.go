@@ -148,3 +148,16 @@ func TestFetchWithAKeyFile(t *testing.T) {
 	require.Zero(t, r.Code, r.Stderr)
 	require.Equal(t, "me:"+exportSecret, user.Load())
 }
+
+// What comes next reads the export as it was fetched: without the zone its times would be wrong.
+func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
+	t.Parallel()
+	p, _ := exporter(t, dayOfEvents)
+	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export"}
+	r := p.Run(t, append(args, "--zone", "US/Pacific")...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, r.Stdout, " --format mixpanel --zone US/Pacific\n")
+	r = p.Run(t, args...)
+	assert.Equal(t, 2, r.Code)
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "the download in export began with --zone US/Pacific, and this command is without --zone")
+}

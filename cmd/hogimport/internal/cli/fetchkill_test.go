@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -131,9 +132,10 @@ func TestFetchKilled(t *testing.T) {
 func TestFetchInterrupted(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 10)
-	isSlow := true
+	var isSlow atomic.Bool
+	isSlow.Store(true)
 	p, _ := exporter(t, func(w http.ResponseWriter, r *http.Request) {
-		if isSlow && r.URL.Query().Get("from_date") == "2024-03-02" {
+		if isSlow.Load() && r.URL.Query().Get("from_date") == "2024-03-02" {
 			_, _ = w.Write([]byte(`{"event":`))
 			_ = http.NewResponseController(w).Flush()
 			arrived <- struct{}{}
@@ -144,17 +146,16 @@ func TestFetchInterrupted(t *testing.T) {
 	})
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-03", "export"}
 	cmd := p.Command(t.Context(), t, args...)
-	result := make(chan clitest.Result, 1)
-	go func() { result <- clitest.Finish(t, cmd) }()
+	finish := clitest.Start(t, cmd)
 	<-arrived
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	r := <-result
+	r := finish()
 	requireNoSecret(t, r)
 	require.Equal(t, 4, r.Code, r.Stderr)
 	assert.Contains(t, r.Stderr, "run the same command again: it downloads what is not there yet")
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 1)
 
-	isSlow = false
+	isSlow.Store(false)
 	r = p.Run(t, args...)
 	require.Zero(t, r.Code, r.Stderr)
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 3)

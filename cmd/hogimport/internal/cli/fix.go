@@ -39,7 +39,7 @@ func newFixCommand(a *app) *cobra.Command {
 	for name, usage := range map[string]string{
 		"state":       "the state `FOLDER` of the import; default: the only one below hogimport-state",
 		"max-rejects": "stop when more is rejected again: a `NUMBER`, a share such as 5%, or none",
-		"import-id":   "the `NAME` of what is imported now; default: that of the import and -fix-1",
+		"import-id":   "a `NAME` for this import ($import_job_id); default: that of the import it corrects, and -fix-1",
 	} {
 		cmd.Flags().Lookup(name).Usage = usage
 	}
@@ -129,7 +129,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 // agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.
 func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
 	report, err := hogapi.Check(ctx, source, &options)
-	found := sample{report: report, isAll: true, total: report.Read}
+	found := sample{report: report, isAll: true, total: report.Read, in: &s.kept.Input}
 	a.show(found)
 	switch {
 	case err != nil && !isTooMuch(err):

@@ -34,23 +34,24 @@ func actions(t *testing.T, p *clitest.Program, n int, isOdd func(i int) bool) {
 var mapped = []string{"--format", "csv", "--map", "event=action", "--map", "person=user"}
 
 func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
-	actions(t, p, 3000, func(i int) bool { return i%100 == 3 || i%100 == 4 })
+	actions(t, p, 1000, func(i int) bool { return i%100 == 3 || i%100 == 4 })
 	r := p.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "5%", "--map", "time=when"}, mapped...)...)
 	require.Equal(t, 0, r.Code, r.Stderr)
-	require.Equal(t, 2940, server.Ledger().Unique())
-	assert.Contains(t, r.Stdout, "Rejected: 60; to correct them: hogimport fix --state hogimport-state/actions")
+	require.Equal(t, 980, server.Ledger().Unique())
+	assert.Contains(t, r.Stdout, "Rejected: 20; to correct them: hogimport fix --state hogimport-state/actions")
 
 	r = p.Run(t, "fix", "--yes")
 	require.Equal(t, 3, r.Code, "nothing is corrected: %s", r.Stderr)
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "too much would be rejected again; nothing was sent")
-	assert.Equal(t, 2940, server.Ledger().Unique())
+	assert.Equal(t, 980, server.Ledger().Unique())
 
 	corrected := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
 	r = p.Run(t, corrected...)
 	require.Equal(t, 0, r.Code, r.Stderr)
-	assert.Equal(t, 3000, server.Ledger().Unique())
+	assert.Equal(t, 1000, server.Ledger().Unique())
 	assert.Zero(t, server.Ledger().Duplicates())
 	assert.NotContains(t, r.Stdout, "Rejected:")
 
@@ -61,7 +62,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	// The uuids are those that the events would have had at first.
 	whole := hogapitest.New()
 	q := clitest.New(t, whole)
-	actions(t, q, 3000, func(int) bool { return false })
+	actions(t, q, 1000, func(int) bool { return false })
 	id := importID(t, p)
 	r = q.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--import-id", id, "--map", "time=when"}, mapped...)...)
 	require.Equal(t, 0, r.Code, r.Stderr)
@@ -69,7 +70,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	for e := range whole.Ledger().Events() {
 		both += len(server.Ledger().Find(e.UUID))
 	}
-	assert.Equal(t, 2940, both, "the rows that were written otherwise are other records, the others are the same")
+	assert.Equal(t, 980, both, "the rows that were written otherwise are other records, the others are the same")
 }
 
 func importID(t *testing.T, p *clitest.Program) string {
@@ -82,6 +83,7 @@ func importID(t *testing.T, p *clitest.Program) string {
 }
 
 func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 500, func(i int) bool { return i == 17 || i == 200 })
@@ -115,6 +117,7 @@ func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 
 // Where all was rejected, the run is begun again with a corrected mapping, and no reject is hidden.
 func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	actions(t, p, 3000, func(int) bool { return true })
@@ -134,6 +137,7 @@ func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
 }
 
 func TestAMappingWithAMistake(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	actions(t, p, 10, func(int) bool { return false })
 	r := p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")

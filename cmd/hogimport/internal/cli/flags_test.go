@@ -37,13 +37,19 @@ func mixpanelExport(t *testing.T, p *clitest.Program, n int) {
 }
 
 func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	mixpanelExport(t, p, 3000)
 	args := []string{"run", "--format", "mixpanel", "export/*.gz", "--yes", "--rate", "none", "--sort", "--links", "--zone", "US/Pacific", "--until", "2024-05-02"}
 	r := p.Run(t, args...)
 	require.Equal(t, 0, r.Code, r.Stderr)
-	assert.Contains(t, r.Stdout, "left out, at or after --until: ")
+	assert.Regexp(t, `  [\d,]+ records are at or after --until\.\n`, r.Stdout)
+	assert.Contains(t, r.Stderr, "5 pairs of ids joined first.")
+	assert.Contains(t, r.Stdout, "joined 5 pairs of ids")
+	assert.NotContains(t, r.Stdout+r.Stderr, "than one sent before", "the links that come first are no disorder")
+	again := p.Run(t, args...)
+	assert.Equal(t, r.Stdout, again.Stdout)
 	assert.Contains(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified")
 	links, last := 0, time.Time{}
 	for e := range server.Ledger().Events() {
@@ -72,6 +78,7 @@ func oldest(server *hogapitest.Server) (at time.Time) {
 }
 
 func TestPersonPropertiesByPolicy(t *testing.T) {
+	t.Parallel()
 	for policy, want := range map[string]string{"keep": `"$set":{"plan":"free"}`, "set-once": `"$set_once":{"plan":"free"}`, "strip": ""} {
 		server := hogapitest.New()
 		p := clitest.New(t, server)
@@ -87,6 +94,7 @@ func TestPersonPropertiesByPolicy(t *testing.T) {
 }
 
 func TestTheProtocolIsChosen(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"v1", "batch"} {
 		server := hogapitest.New()
 		p := clitest.New(t, server)
@@ -99,6 +107,7 @@ func TestTheProtocolIsChosen(t *testing.T) {
 }
 
 func TestLinesForPrograms(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	p.Events(t, "events.jsonl", 3000, func(i int) bool { return i == 7 })
@@ -115,6 +124,7 @@ func TestLinesForPrograms(t *testing.T) {
 }
 
 func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "rejects.jsonl", 10, nil)
 	r := p.Run(t, "run", "rejects.jsonl", "--yes", "--state", ".")
@@ -124,6 +134,7 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 }
 
 func TestADamagedFile(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	mixpanelExport(t, p, 8000)
@@ -145,6 +156,7 @@ func TestADamagedFile(t *testing.T) {
 }
 
 func TestNoKeyIsKeptOrSaid(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	p.Events(t, "events.jsonl", 100, nil)
@@ -166,6 +178,7 @@ func TestNoKeyIsKeptOrSaid(t *testing.T) {
 }
 
 func TestKeysInFiles(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"--project-key-file", "key"}, {"--project-key", "@key"}} {
 		server := hogapitest.New()
 		p := clitest.New(t, server)
@@ -179,6 +192,7 @@ func TestKeysInFiles(t *testing.T) {
 }
 
 func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	actions(t, p, 2000, func(int) bool { return false })

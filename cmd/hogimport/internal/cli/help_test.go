@@ -30,6 +30,7 @@ func commandNames(help string) (names []string) {
 }
 
 func TestHelpFitsIntoEightyColumnsAndNamesEachVariable(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	var check func(args ...string)
 	seen := 0
@@ -58,6 +59,7 @@ func TestHelpFitsIntoEightyColumnsAndNamesEachVariable(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	p := clitest.New(t, nil)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		r := p.Run(t, "completion", shell)

@@ -35,6 +35,7 @@ func (o *output) String() string {
 }
 
 func TestMetricsAreServedWhileItRuns(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	p.Events(t, "events.jsonl", 6000, func(i int) bool { return i == 3 })

@@ -154,7 +154,7 @@ func inFlags(err error) string {
 		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
 		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
 	})
-	return flagNames.Replace(text)
+	return plain(flagNames.Replace(text))
 }
 
 // hostName is where a client sends events, without a path or a key.

@@ -39,12 +39,12 @@ const exitHelp = `Exit codes:
   4  stopped and resumable: run the same command again
   5  the key or the project is wrong
   6  events are missing
-  7  not yet complete, or it cannot be said`
+  7  not yet complete, or unknown`
 
 const rootExample = `  hogimport check --format mixpanel export/*.jsonl --report report.html
   hogimport trial --format mixpanel export/*.jsonl   # with a test project's key
   hogimport run --host eu --format mixpanel export/*.jsonl
-  hogimport verify                                   # some hours later`
+  hogimport verify                                   # a few hours later`
 
 // Run is the whole program: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {

@@ -34,8 +34,10 @@ const runHelp = `Import files: check the first records, ask once, and send them.
 
 It keeps its place in a state folder, ./hogimport-state/NAME. Stopped by Ctrl-C,
 a crash or a kill, the same command continues; no event is lost, and what is
-sent twice is stored once. Ctrl-C finishes what is under way, a second one ends
-at once.`
+sent twice is stored once. Ctrl-C finishes what is under way; press it again to
+stop immediately.
+
+It asks before it sends, on a terminal. Without one, --yes is required.`
 
 const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
   hogimport run --host eu --format mixpanel export/*.jsonl.gz
@@ -70,7 +72,7 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
 	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
 	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which is of this machine only")
-	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question")
+	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal")
 }
 
 // options are those of the import.
@@ -182,7 +184,7 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 	if !isStarted(dir) {
 		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
-			s.kept.ID = importID(paths)
+			s.kept.ID = importIDOf(paths, &asked)
 		}
 		return s, true, s.checkEmpty()
 	}
@@ -205,7 +207,7 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 	}
 	if names != "" {
 		return nil, false, usageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
-			"give the same flags to continue it. To import with others, give another folder with --state DIR")
+			"give the same flags to continue it. To import with others, give another folder with --state DIR: "+otherID(names))
 	}
 	s.kept.Input.Files = asked.Files
 	return s, false, nil
@@ -238,17 +240,28 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 			what = progress.Number(found.total) + " records"
 		}
 	}
+	if s.kept.Input.Links {
+		what += ", and an event for each pair of ids that --links joins,"
+	}
+	warning := zoneWarning(found.zone, s.kept.Input.Zone)
 	if !r.isAgreed {
 		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
+		if warning != "" {
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", sentence(warning), what, target, s.kept.ID)
+		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
 			return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
 		case !yes:
-			return &fault{code: codeOther, text: "not begun: the answer was not yes; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
+			return &fault{code: codeOther, text: "cancelled; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
+		if warning != "" {
+			a.warn(warning)
+		}
 		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
 	}
+	s.kept.Skipped = found.places()
 	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
 	if err := s.reset(); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 )
 
 func TestACompleteImport(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 3000, func(i int) bool { return i%500 == 7 })
@@ -48,6 +49,7 @@ func TestACompleteImport(t *testing.T) {
 
 // All that can be wrong before the first event, with its exit code, and what to do next.
 func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	for name, c := range map[string]struct {
 		args []string
@@ -103,6 +105,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 }
 
 func TestAWrongKeyFirst(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 2000, nil)
@@ -117,6 +120,7 @@ func TestAWrongKeyFirst(t *testing.T) {
 }
 
 func TestADeadPort(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
@@ -130,6 +134,7 @@ func TestADeadPort(t *testing.T) {
 }
 
 func TestAnOutageCanBeResumed(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 6000, nil)
@@ -147,6 +152,7 @@ func TestAnOutageCanBeResumed(t *testing.T) {
 }
 
 func TestTooManyRejectsOnTheWay(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
@@ -163,6 +169,7 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 }
 
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	p.Events(t, "events.jsonl", 1000, nil)
@@ -190,6 +197,7 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 }
 
 func TestTwoRunsAtOnce(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 4000, nil)
@@ -204,6 +212,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 }
 
 func TestAPlansLimit(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 3000, nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
 // sampleRecords is how many records a run checks before it begins.
@@ -27,20 +28,36 @@ type sample struct {
 	isAll  bool  // there are no more
 	total  int64 // about how many records there are in all; 0: not known
 	bytes  int64 // of the files as they are
+
+	in      *input
+	paths   []string
+	zone    *mixpanel.ZoneTest           // nil: not of Mixpanel
+	skipped map[string][]hogapi.Position // the first records that are left out, by reason
 }
 
 // takeSample checks the first records of the files. An error that is not a *fault is one of the files.
 func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
-	files, err := in.files()
+	s.in, s.skipped = in, map[string][]hogapi.Position{}
+	first := &firstRecords{most: sampleRecords, read: map[string]int64{}, skipped: s.skipped}
+	if in.Format == "mixpanel" {
+		s.zone = new(mixpanel.ZoneTest)
+	}
+	first.Source, err = in.filesSeen(func(record []byte, err error) {
+		if skip, ok := errors.AsType[*hogapi.SkipError](err); ok {
+			first.reason = skip.Reason
+		}
+		if s.zone != nil {
+			s.zone.Add(record)
+		}
+	})
 	if err != nil {
 		return s, err
 	}
-	first := &firstRecords{Source: files, most: sampleRecords, read: map[string]int64{}}
 	options.MaxRejects = 0 // of all records, not of a sample
 	s.report, err = hogapi.Check(ctx, first, &options)
 	s.isAll = !first.isCut
-	paths, _ := in.paths()
-	packed, plain := sizes(paths)
+	s.paths, _ = in.paths()
+	packed, plain := sizes(s.paths)
 	s.bytes = packed
 	switch {
 	case s.isAll:
@@ -58,7 +75,13 @@ type firstRecords struct {
 
 	isCut bool
 	read  map[string]int64 // bytes by file
+
+	reason  string                       // for which the record that was read last is left out
+	skipped map[string][]hogapi.Position // the first ones by reason
 }
+
+// mostPlaces is how many examples of records are shown.
+const mostPlaces = 3
 
 // Unwrap returns the source.
 func (f *firstRecords) Unwrap() hogapi.Source { return f.Source }
@@ -75,6 +98,12 @@ func (f *firstRecords) Events(ctx context.Context, after hogapi.Position) iter.S
 				}
 				records, last = records+1, ev.Position
 				f.read[last.Key] = last.Offset
+			}
+			if f.reason != "" && err == nil {
+				if list := f.skipped[f.reason]; len(list) < mostPlaces {
+					f.skipped[f.reason] = append(list, ev.Position)
+				}
+				f.reason = ""
 			}
 			if !yield(ev, err) {
 				return
@@ -97,7 +126,7 @@ func (a *app) show(s sample) {
 	case r.Read == 0:
 	case a.log == "json":
 		a.logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
-			"reasons", r.Reasons, "warnings", r.Warnings, "total", s.total)
+			"reasons", r.Reasons, "skips", r.Skips, "warnings", r.Warnings, "total", s.total)
 	default:
 		s.show(a.stderr)
 	}
@@ -110,21 +139,42 @@ func (s sample) show(w io.Writer) {
 	if s.isAll {
 		what = fmt.Sprintf("all %s records", progress.Number(r.Read))
 	}
-	fmt.Fprintf(w, "Checked %s: %s good, %s rejected, %s left out on purpose.\n", what,
+	fmt.Fprintf(w, "Checked %s: %s good, %s rejected, %s left out.\n", what,
 		progress.Number(r.Good), progress.Number(r.Rejected), progress.Number(r.Skipped))
 	if r.Good > 0 {
 		fmt.Fprintf(w, "  from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}
 	s.names(w)
 	for _, reason := range slices.SortedFunc(maps.Keys(r.Reasons), func(a, b hogapi.Reason) int { return cmp.Compare(r.Reasons[b].Count, r.Reasons[a].Count) }) {
-		finding(w, "rejected, "+string(reason), r.Reasons[reason], "event refused: "+string(reason)+": ")
+		s.finding(w, "rejected, "+string(reason), r.Reasons[reason], "event refused: "+string(reason)+": ")
 	}
+	places := s.places()
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(w, wrapped(fmt.Sprintf("  left out, %s: %s", reason, progress.Number(r.Skips[reason]))))
+		fmt.Fprintln(w, wrapped("  "+skipText(s.in.Format, reason, r.Skips[reason], places[reason])))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		finding(w, "warning, "+string(warning), r.Warnings[warning], "")
+		if !s.in.Sort || !isOfOrder(warning) {
+			fmt.Fprintln(w, wrapped("  "+warningText(warning, r.Warnings[warning].Count)))
+		}
 	}
+	if advice := identityAdvice(s.zone, s.in); advice != "" {
+		fmt.Fprintln(w, wrapped("  "+advice))
+	}
+}
+
+// isOfOrder reports whether a warning is about the order of events, which --sort corrects. With --links it comes once
+// all the same, where the links end and the oldest events begin: links have no person properties, so it means nothing.
+func isOfOrder(w hogapi.Warning) bool { return w == hogapi.WarnBackwards }
+
+// places are where records that are left out are, by reason.
+func (s sample) places() map[string][]string {
+	places := map[string][]string{}
+	for reason, list := range s.skipped {
+		for _, at := range list {
+			places[reason] = append(places[reason], placeText(s.paths, at))
+		}
+	}
+	return places
 }
 
 // names writes the events by name, the most frequent ones.
@@ -148,11 +198,12 @@ func (s sample) names(w io.Writer) {
 }
 
 // finding writes what was found how often, and the first example without what is said already.
-func finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
+func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
 	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
 	if len(f.Examples) > 0 {
 		e := f.Examples[0]
-		line += ", such as " + cmp.Or(strings.TrimPrefix(strings.TrimPrefix(e.Text, "hogapi: "), said), e.Position.String())
+		text := strings.TrimPrefix(strings.TrimPrefix(e.Text, "hogapi: "), said)
+		line += ", such as " + cmp.Or(withPlaces(text, s.paths, e.Position), placeText(s.paths, e.Position))
 	}
 	fmt.Fprintln(w, wrapped(line))
 }

@@ -31,16 +31,20 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		w.metrics = server
 		meter.Say("Metrics are at " + server.address + ".")
 	}
+	if before, found, err := s.progress(); err == nil && found && before.Ended == "" {
+		w.killed = &before
+	}
 	if err := s.saveProgress(snapshot{At: time.Now().UTC()}); err != nil {
 		return hogapi.Receipt{}, err
 	}
 	asked, stop := context.WithCancel(context.Background())
 	defer stop()
 	defer a.stop.first(func() {
-		meter.Say("Finishing what is under way. Ctrl-C again ends at once; both can be resumed.")
+		meter.Say("Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 		stop()
 	})()
 	watchSorting(source, meter)
+	watchLinks(source, meter, s)
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.Total, w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
@@ -53,8 +57,9 @@ type watcher struct {
 	meter   *progress.Meter
 	metrics *metrics // nil: not asked for
 
-	mu    sync.Mutex
-	saved time.Time
+	mu     sync.Mutex
+	saved  time.Time
+	killed *snapshot // how far the last run was, if it was killed, until that is said
 }
 
 const saveInterval = 2 * time.Second
@@ -66,6 +71,10 @@ func (w *watcher) update(stats hogapi.Stats) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.killed != nil && (stats.Read > 0 || stats.Acknowledged > 0) {
+		w.meter.Say(wrapped(afterKill(w.killed.Acknowledged - stats.Acknowledged)))
+		w.killed = nil
+	}
 	now := time.Now().UTC()
 	if now.Sub(w.saved) < saveInterval {
 		return
@@ -76,6 +85,15 @@ func (w *watcher) update(stats hogapi.Stats) {
 		p.WaitingFor, p.Since = inFlags(stats.LastError), stats.FailingSince.UTC()
 	}
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
+}
+
+// afterKill says what a killed run means for events whose answers it had, as far as is known, but not yet noted.
+func afterKill(n int64) string {
+	const once = "Each keeps its uuid, so PostHog stores it once."
+	if n > 0 {
+		return fmt.Sprintf("The last run was killed: at least %s that had arrived are sent again. %s", counted(n, "event"), once)
+	}
+	return "The last run was killed: events that were under way are sent again. " + once
 }
 
 // end keeps the result, and returns the error of the import. One that has not begun leaves an earlier result as it is.
@@ -173,19 +191,24 @@ func resultText(s *state, r hogapi.Receipt) string {
 	if !r.Oldest.IsZero() {
 		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}
+	if n := s.kept.Links; n > 0 {
+		fmt.Fprintf(&b, "  with the events that have joined %s\n", counted(n, "pair")+" of ids")
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(&b, wrapped(fmt.Sprintf("  left out, %s: %s", reason, progress.Number(r.Skips[reason]))))
+		fmt.Fprintln(&b, wrapped("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
 	}
 	for _, reason := range slices.SortedFunc(maps.Keys(r.Rejects), func(x, y hogapi.Reason) int { return cmp.Compare(r.Rejects[y], r.Rejects[x]) }) {
 		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		fmt.Fprintf(&b, "  warning, %s: %s\n", short(string(warning)), progress.Number(r.Warnings[warning]))
+		if !s.kept.Input.Sort || !isOfOrder(warning) {
+			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
+		}
 	}
 	if _, err := os.Stat(s.file("sorted")); err == nil {
 		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
 	}
-	fmt.Fprintf(&b, "In some hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
+	fmt.Fprintf(&b, "In a few hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
 		b.WriteString(s.fixText(n))
 	}

@@ -182,10 +182,21 @@ func (in *input) format() (hogapi.Format, error) {
 }
 
 // files is the source of the files in their own order.
-func (in *input) files() (hogapi.Source, error) {
+func (in *input) files() (hogapi.Source, error) { return in.filesSeen(nil) }
+
+// filesSeen is the source of the files, which shows each record, and the error of its conversion, unless seen is nil or
+// lines are events.
+func (in *input) filesSeen(seen func(record []byte, err error)) (hogapi.Source, error) {
 	format, err := in.format()
 	if err != nil {
 		return nil, err
+	}
+	if convert := format.Convert; convert != nil && seen != nil {
+		format.Convert = func(record []byte) ([]hogapi.Event, error) {
+			events, err := convert(record)
+			seen(record, err)
+			return events, err
+		}
 	}
 	paths, err := in.paths()
 	if err != nil {
@@ -208,7 +219,7 @@ func (in *input) source(dir string) (hogapi.Source, error) {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
 	}
 	if in.Links {
-		source = hogapi.Concat(formats.Links(source), source)
+		source = hogapi.Concat(&linkSource{Source: formats.Links(source)}, source)
 	}
 	return source, nil
 }
@@ -260,7 +271,7 @@ func (in *input) cut(source hogapi.Source) hogapi.Source {
 	}
 	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		if !ev.Timestamp.Before(until) {
-			return nil, hogapi.Skip("at or after --until")
+			return nil, hogapi.Skip(skipUntil)
 		}
 		return []hogapi.Event{ev}, nil
 	})

@@ -37,6 +37,9 @@ type kept struct {
 	Total  int64     `json:"total,omitempty"` // about how many records there are; 0: not known
 	Begun  time.Time `json:"begun"`
 
+	Skipped map[string][]string `json:"skipped,omitempty"` // where some records are that are left out, by reason
+	Links   int64               `json:"links,omitempty"`   // pairs of ids that were joined first
+
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`
 	RejectsSize int64  `json:"rejects_size,omitempty"`
@@ -125,6 +128,19 @@ func (s *state) read(name string, value any) (found bool, err error) {
 			todo: "bring back a copy of the state folder, or give another one with --state DIR", err: err}
 	}
 	return true, nil
+}
+
+// isVerified reports whether verified.json says that all of the result so far is in the project: it has the digest of the
+// receipt that was verified.
+func (s *state) isVerified() (bool, error) {
+	var verified struct {
+		Digest string `json:"digest"`
+	}
+	if found, err := s.read("verified.json", &verified); err != nil || !found {
+		return false, err
+	}
+	r, found, err := s.receipt()
+	return found && r.Digest == verified.Digest, err
 }
 
 // lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
@@ -218,6 +234,28 @@ func importID(paths []string) string {
 		}
 	}
 	return fmt.Sprintf("hogimport-%s-%x", stateName(paths), hash.Sum(nil)[:4])
+}
+
+// importIDOf is the name for the import of files that are read in some way: another way makes other events.
+func importIDOf(paths []string, in *input) string {
+	id := importID(paths)
+	reading := input{Format: in.Format, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Devices: in.Devices, SetPolicy: in.SetPolicy}
+	if reading.differences(&input{Format: "jsonl"}) == "" {
+		return id
+	}
+	text, _ := json.Marshal(reading) //nolint:errchkjson // it has texts only
+	sum := sha256.Sum256(text)
+	return fmt.Sprintf("%s-%x", id, sum[:2])
+}
+
+// otherID is what an import with other flags of these names has to do with one whose events were sent.
+func otherID(names string) string {
+	for _, name := range []string{"--format", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
+		if strings.Contains(names, name) {
+			return "it is another import, and its events are added to those that were sent. hogimport undo removes those"
+		}
+	}
+	return "its events have the same uuids, so each is stored once"
 }
 
 // absolute is a path that is valid from every folder, if the system says which one it is.

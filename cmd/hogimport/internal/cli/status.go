@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
@@ -68,7 +69,7 @@ func (a *app) status(dir string) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STATE FOLDER\tIS\tACKNOWLEDGED\tREJECTED\tOF ABOUT")
+	fmt.Fprintln(table, "STATE FOLDER\tSTATUS\tACKNOWLEDGED\tREJECTED\tTOTAL (EST.)")
 	for _, one := range all {
 		p := one.Progress
 		if p == nil {
@@ -134,12 +135,21 @@ func (s *state) standing(now time.Time) (standing, error) {
 	one.Progress = &p
 	switch {
 	case p.Ended == isComplete:
-		one.Is, one.Next = isComplete, []string{"hogimport verify --state " + s.dir}
+		one.Is, one.Total, one.Next = isComplete, p.Read, nil
+		switch isVerified, err := s.isVerified(); {
+		case err != nil:
+			return one, err
+		case !isVerified:
+			one.Next = append(one.Next, "hogimport verify --state "+s.dir)
+		}
 		if p.Rejected+p.Unconfirmed > 0 {
 			one.Next = append(one.Next, "hogimport fix --state "+s.folder())
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
+		if stop := stops[hogapi.StopReason(p.Ended)]; stop.code == codeProject {
+			one.Next = []string{"the same command again, with the right project key"}
+		}
 	case now.Sub(p.At) > stale:
 		one.Is = isKilled
 	case p.WaitingFor != "":

@@ -2,6 +2,9 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 )
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	r := p.Run(t, "status")
@@ -46,4 +50,40 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	server.SetDown(false)
+}
+
+func TestStatusSaysWhatIsNext(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	p.Events(t, "e.jsonl", 300, nil)
+	right := p.Env
+	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
+	require.Equal(t, 5, p.Run(t, "run", "e.jsonl", "--yes").Code)
+	assert.Contains(t, p.Run(t, "status").Stdout, "the same command again, with the right project key\n")
+	p.Env = right
+	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
+	r := p.Run(t, "status")
+	assert.Contains(t, r.Stdout, "STATUS")
+	assert.Regexp(t, `complete +300 +0 +300\n`, r.Stdout)
+	assert.Contains(t, r.Stdout, "hogimport verify")
+
+	state := filepath.Join(p.Dir, "hogimport-state/e")
+	text, err := os.ReadFile(filepath.Join(state, "receipt.json"))
+	require.NoError(t, err)
+	verified := filepath.Join(state, "verified.json")
+	require.NoError(t, os.WriteFile(verified, text, 0o600)) // what verify keeps: the digest
+	assert.NotContains(t, p.Run(t, "status").Stdout, "Next")
+	require.NoError(t, os.WriteFile(verified, []byte(`{"digest":"another"}`), 0o600))
+	assert.Contains(t, p.Run(t, "status").Stdout, "hogimport verify", "more was sent since")
+}
+
+// With --links more is sent than there are records: the total is what it was in the end.
+func TestStatusHasTheRealTotal(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	mixpanelExport(t, p, 3000)
+	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none", "--links", "--zone", "US/Pacific"}
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	assert.Regexp(t, `complete +3,005 +0 +3,005\n`, p.Run(t, "status").Stdout)
 }

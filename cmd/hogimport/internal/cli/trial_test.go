@@ -24,6 +24,7 @@ func tried(t *testing.T, server *hogapitest.Server) *clitest.Program {
 }
 
 func TestTrial(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
@@ -53,6 +54,7 @@ func TestTrial(t *testing.T) {
 }
 
 func TestTrialOfFewEvents(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := tried(t, server)
 	ids := p.Events(t, "events.jsonl", 40, func(i int) bool { return i == 7 })
@@ -62,6 +64,7 @@ func TestTrialOfFewEvents(t *testing.T) {
 }
 
 func TestTrialThatCannotBeSeenYet(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	server.HoldEvents()
 	p := tried(t, server)
@@ -87,6 +90,7 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 }
 
 func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 12, 0, time.UTC)
@@ -102,6 +106,7 @@ func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
 }
 
 func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	export(t, p.Dir, "export.jsonl", 10, 10, time.UTC)
@@ -134,6 +139,7 @@ func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
 }
 
 func TestTrialOfNothingGood(t *testing.T) {
+	t.Parallel()
 	p := tried(t, hogapitest.New())
 	export(t, p.Dir, "export.jsonl", 10, 1, time.UTC) // none has a time
 	r := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
@@ -142,6 +148,7 @@ func TestTrialOfNothingGood(t *testing.T) {
 }
 
 func TestTrialTakesEventsOfAllHours(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := tried(t, server)
 	p.Events(t, "events.jsonl", 2*24*60, nil) // two days, an event a minute

@@ -13,6 +13,7 @@ import (
 )
 
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	project := server.Project(hogapitest.DefaultProject)
 	p, folder, _ := imported(t, server)
@@ -50,6 +51,7 @@ func TestUndo(t *testing.T) {
 }
 
 func TestUndoOfWhatCameLater(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	project := server.Project(hogapitest.DefaultProject)
 	p, folder, _ := imported(t, server)
@@ -67,6 +69,7 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 }
 
 func TestUndoThatIsNotPossible(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New() // where deletions are not enabled
 	p, _, _ := imported(t, server)
 	r := p.Run(t, "undo", "--yes")

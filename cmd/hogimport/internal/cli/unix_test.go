@@ -85,6 +85,7 @@ func (s *terminal) exit() int {
 }
 
 func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 9000, nil)
@@ -108,6 +109,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 }
 
 func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
+	t.Parallel()
 	for keys, code := range map[string]int{"\n": 1, "no\n": 1, "x\n": 1, "\x04": 1, "\x03": 4} {
 		server := hogapitest.New()
 		p := clitest.New(t, server)
@@ -124,6 +126,7 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 }
 
 func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 4000, nil)
@@ -138,4 +141,18 @@ func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
 	for line := range strings.FieldsFuncSeq(s.shown(), func(r rune) bool { return r == '\r' || r == '\n' }) {
 		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\x1b[K"))), 80, line)
 	}
+}
+
+func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	export(t, p.Dir, "e.json", 300, 0, pacific(t))
+	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
+	s.until(t, "[y/N]")
+	said := strings.Join(strings.Fields(s.shown()), " ")
+	assert.Regexp(t, `The times look local, not UTC.* add --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, said)
+	s.keys(t, "\n")
+	assert.Equal(t, 1, s.exit())
+	assert.Zero(t, server.Ledger().Len())
 }

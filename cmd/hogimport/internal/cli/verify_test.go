@@ -53,6 +53,7 @@ func pass(t *testing.T, folder string, by time.Duration) {
 }
 
 func TestVerifyOfAWholeImport(t *testing.T) {
+	t.Parallel()
 	p, _, _ := imported(t, hogapitest.New())
 	r := p.Run(t, "verify", "--report", "verify.html")
 	require.Equal(t, 0, r.Code, r.Stderr)
@@ -69,6 +70,7 @@ func TestVerifyOfAWholeImport(t *testing.T) {
 }
 
 func TestVerifyWhileEventsArrive(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	server.HoldEvents()
 	p, folder, _ := imported(t, server)
@@ -88,6 +90,7 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 }
 
 func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 12)
@@ -138,6 +141,7 @@ func idOf(t *testing.T, folder string) string {
 }
 
 func TestVerifyWithoutTheFiles(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "events.jsonl"), filepath.Join(p.Dir, "moved.jsonl")))
@@ -163,6 +167,7 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 }
 
 func TestVerifyOfMovedEvents(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	server.Project(hogapitest.DefaultProject).MoveEvents(idOf(t, folder), 5, 72*time.Hour)
@@ -177,6 +182,7 @@ func TestVerifyOfMovedEvents(t *testing.T) {
 }
 
 func TestVerifyWithoutAResult(t *testing.T) {
+	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	for name, c := range map[string]struct {

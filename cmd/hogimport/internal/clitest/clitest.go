@@ -100,14 +100,23 @@ func (p *Program) Run(t testing.TB, args ...string) Result {
 // Finish runs a command to its end.
 func Finish(t testing.TB, cmd *exec.Cmd) Result {
 	t.Helper()
+	return Start(t, cmd)()
+}
+
+// Start starts a command. The function returned waits for its end.
+func Start(t testing.TB, cmd *exec.Cmd) (finish func() Result) {
+	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
-	failed := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](failed); failed != nil && !ok {
-		require.NoError(t, exit)
-		require.NoError(t, failed)
+	require.NoError(t, cmd.Start())
+	return func() Result {
+		t.Helper()
+		failed := cmd.Wait()
+		if _, ok := errors.AsType[*exec.ExitError](failed); failed != nil && !ok {
+			require.NoError(t, failed)
+		}
+		return Result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 	}
-	return Result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 }
 
 // Events writes n lines of PostHog's own form with uuids of their own into a file of the program's folder. Lines whose

@@ -142,8 +142,7 @@ func (f *folder) read(text []byte, want identity) error {
 		return f.unreadable(1)
 	}
 	if have != want {
-		return optionsProblem(fmt.Sprintf("%s holds %s, and this command asks for %s", f.path, have.text(), want.text()),
-			"use the options that the folder was begun with, or another folder")
+		return optionsProblem(have.difference(want, f.path), "use the options that the folder was begun with, or another folder")
 	}
 	number := 1
 	for line := range bytes.Lines(rest) {
@@ -176,6 +175,22 @@ func (i identity) text() string {
 		text += " in zone " + i.Zone
 	}
 	return text
+}
+
+// difference says where a command asks for another export than that of a folder: if only the zone is another one, just that.
+func (i identity) difference(want identity, path string) string {
+	zoned := i
+	zoned.Zone = want.Zone
+	if zoned != want {
+		return fmt.Sprintf("%s holds %s, and this command asks for %s", path, i.text(), want.text())
+	}
+	zone := func(name string) string {
+		if name == "" {
+			return "without --zone"
+		}
+		return "with --zone " + name
+	}
+	return fmt.Sprintf("the download in %s began %s, and this command is %s", path, zone(i.Zone), zone(want.Zone))
 }
 
 // strays are the files with names of parts that the log does not have.

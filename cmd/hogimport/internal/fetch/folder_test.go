@@ -62,8 +62,8 @@ func TestOtherOptionsNeedAnotherFolder(t *testing.T) {
 		require.NoError(t, run(first))
 		for text, change := range map[string]func(*Mixpanel) Vendor{
 			"holds mixpanel of project 77 from localhost, and this command asks for mixpanel of project 78": func(m *Mixpanel) Vendor { m.Project = "78"; return *m },
-			"in zone UTC": func(m *Mixpanel) Vendor { m.Zone = time.UTC; return *m },
-			"from data-eu.mixpanel.com: use the options that the folder was begun with, or another folder": func(m *Mixpanel) Vendor { m.Host, m.Region = "", "eu"; return *m },
+			"began without --zone, and this command is with --zone UTC":                                     func(m *Mixpanel) Vendor { m.Zone = time.UTC; return *m },
+			"from data-eu.mixpanel.com: use the options that the folder was begun with, or another folder":  func(m *Mixpanel) Vendor { m.Host, m.Region = "", "eu"; return *m },
 			"asks for amplitude": func(*Mixpanel) Vendor { return Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret} },
 		} {
 			m := first

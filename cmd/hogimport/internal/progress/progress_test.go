@@ -108,5 +108,11 @@ func TestSpans(t *testing.T) {
 	} {
 		assert.Equal(t, want, Span(d))
 	}
+	for want, d := range map[string]time.Duration{
+		"0 s": 0, "42 s": 42 * time.Second, "5 min 3 s": 303 * time.Second, "15 min": 15 * time.Minute, "1 h": time.Hour, "24 h": 24 * time.Hour,
+		"23 h 45 min": 23*time.Hour + 45*time.Minute + 4316*time.Millisecond, "3 days 4 h": 76 * time.Hour, "2 min": 119_800 * time.Millisecond,
+	} {
+		assert.Equal(t, want, Words(d))
+	}
 	assert.Equal(t, []string{"0", "999", "1,000", "1,234,567", "-1,000"}, []string{Number(0), Number(999), Number(1000), Number(1_234_567), Number(-1000)})
 }

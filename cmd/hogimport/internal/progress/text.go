@@ -36,6 +36,32 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
+// Words is a duration in words, such as 42 s, 5 min, 2 h 14 min or 3 days 4 h.
+func Words(d time.Duration) string {
+	const day = 24 * time.Hour
+	two := func(large time.Duration, largeUnit string, small time.Duration, unit string) string {
+		if small == 0 {
+			return fmt.Sprintf("%d %s", large, largeUnit)
+		}
+		return fmt.Sprintf("%d %s %d %s", large, largeUnit, small, unit)
+	}
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d.Round(time.Second)/time.Second)
+	case d < 10*time.Minute:
+		d = d.Round(time.Second)
+		return two(d/time.Minute, "min", d%time.Minute/time.Second, "s")
+	case d < 2*day:
+		d = d.Round(time.Minute)
+		if d < time.Hour {
+			return fmt.Sprintf("%d min", d/time.Minute)
+		}
+		return two(d/time.Hour, "h", d%time.Hour/time.Minute, "min")
+	}
+	d = d.Round(time.Hour)
+	return two(d/day, "days", d%day/time.Hour, "h")
+}
+
 // cut is the beginning of a text that is too wide.
 func cut(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {

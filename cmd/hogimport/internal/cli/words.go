@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/segment"
+)
+
+// zoneWarning is what is wrong with the times of an export that were read by the clocks of a zone, and what to do. It is
+// empty where they are right, or where the zone was given and nothing speaks against it.
+func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
+	if t == nil || t.Records == 0 {
+		return ""
+	}
+	clock, err := time.LoadLocation(zone)
+	switch {
+	case err != nil, t.Live > 0 && t.Share(clock) > 0.5, t.Live == 0 && zone != "":
+		return ""
+	case t.Live == 0:
+		return "the time zone could not be tested, since no record has the time of Mixpanel's servers. Projects made before 2023 export " +
+			"local time: if this is one, stop, and add --zone with the zone of its settings."
+	}
+	text := "the times do not fit " + clock.String()
+	if t.IsLocal() && (zone == "" || zone == "UTC") {
+		text = "the times look local, not UTC"
+	}
+	text += ": most events would be stored at the wrong hour. "
+	if best := page.BestZone(t); best != "" {
+		return text + "The clocks of " + best + " fit: stop, and add --zone " + best + ", or another zone with these clocks."
+	}
+	return text + "Stop, and give the zone of the project's settings in Mixpanel with --zone."
+}
+
+// identityAdvice is what to do so that a person before and after the login is one, or empty.
+func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
+	if t == nil || t.Devices == 0 || in.Devices {
+		return ""
+	}
+	flags := "--device-prefix --links"
+	if in.Links {
+		flags = "--device-prefix"
+	}
+	return counted(t.Devices, "record") + " of those are from before login: add " + flags + ", or each person appears twice."
+}
+
+// skips are what the reasons mean for which records are left out, and what to do, after the number of records.
+var skips = map[string]string{
+	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
+		"Nothing can be done here, unless the export is incomplete",
+	mixpanel.SkipDeleted:       "are deleted in Mixpanel",
+	amplitude.SkipNoEventType:  "have no event_type, so nothing says what happened",
+	amplitude.SkipSessionStart: "mark the start or the end of a session, which PostHog finds itself",
+	amplitude.SkipMergedUsers:  "are of Amplitude's table of merged users, which PostHog does not have",
+	amplitude.SkipNoGroup:      "are group properties without a group",
+	ga4.SkipName:               "have the name of an event that PostHog does not need",
+	segment.SkipNoTime:         "have no time (no timestamp, originalTimestamp or sentAt)",
+	segment.SkipGroup:          "are group calls: to import them, give --group-type in an import with a --state of its own",
+	formats.SkipSharedDevice:   "are ids of a device with two users, which are not joined: it would make one person of them",
+	skipUntil:                  "are at or after --until",
+}
+
+// skipUntil is the reason for which --until leaves a record out.
+const skipUntil = "at or after --until"
+
+// personIDs are the fields that name a person, by format.
+var personIDs = map[string]string{
+	"amplitude": "user_id or device_id", "segment": "userId or anonymousId", "rudderstack": "userId or anonymousId", "ga4": "user_id or user_pseudo_id",
+}
+
+// skipText is a sentence about records that are left out, with the places of some.
+func skipText(format, reason string, n int64, places []string) string {
+	what, known := skips[reason]
+	if !known {
+		what = "are left out: " + reason
+	}
+	if ids := personIDs[format]; ids != "" {
+		what = strings.Replace(what, "distinct_id, $user_id or $device_id", ids, 1)
+	}
+	text := predicate(n, "record", what)
+	if len(places) > 0 {
+		text += ". For example " + strings.Join(places, ", ")
+	}
+	return text + "."
+}
+
+// warnings are what the codes of warnings mean, after the number of events.
+var warnings = map[hogapi.Warning]string{
+	hogapi.WarnSuspectID:      "have a placeholder such as null in place of a person's id: all of them become one person",
+	hogapi.WarnGroupIdentify:  "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	hogapi.WarnWideBatch:      "hold events of more than a day, which PostHog takes more slowly. Nothing is lost; --sort avoids it",
+	hogapi.WarnBackwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
+	hogapi.WarnSameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
+	hogapi.WarnNoRecords:      "have no records. Is the export complete?",
+	hogapi.WarnAllSkipped:     "have no record that makes an event. Is --format right?",
+	hogapi.WarnHeatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
+	hogapi.WarnHeatmapStrip:   "are sent without their heatmap data",
+	hogapi.WarnAIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
+	hogapi.WarnException:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
+	hogapi.WarnFlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
+	hogapi.WarnSelfMerge:      "join an id with itself, which has no effect",
+	hogapi.WarnGroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
+	hogapi.WarnGroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
+	hogapi.WarnGroupUnchanged: "set group properties without effect, since $process_person_profile is false",
+	hogapi.WarnIDBlanks:       "have blanks around the person's id: one user can become two persons",
+	hogapi.WarnLongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
+	hogapi.WarnUUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
+	hogapi.WarnUUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
+	hogapi.WarnSessionType:    "have a $session_id or $window_id that is not a text",
+	hogapi.WarnSessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
+	hogapi.WarnOwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
+	hogapi.WarnUnset:          "remove properties of persons as they are today",
+	hogapi.WarnSetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
+	hogapi.WarnLongID:         "have a person's id of over 200 bytes, which PostHog may drop",
+	hogapi.WarnLib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
+}
+
+// warningText is a sentence about a warning that came n times.
+func warningText(w hogapi.Warning, n int64) string {
+	if text := ofTheRun[w]; text != "" {
+		return text
+	}
+	what, known := warnings[w]
+	if !known {
+		return fmt.Sprintf("PostHog says %q of %s.", short(string(w)), counted(n, "event"))
+	}
+	thing := cmp.Or(warnedThings[w], "event")
+	return predicate(n, thing, what) + "."
+}
+
+// warnedThings are what a warning counts, where it is not events.
+var warnedThings = map[hogapi.Warning]string{
+	hogapi.WarnWideBatch: "request", hogapi.WarnSameContent: "file", hogapi.WarnNoRecords: "file", hogapi.WarnAllSkipped: "file",
+}
+
+// ofTheRun are warnings about a run, as whole sentences.
+var ofTheRun = map[hogapi.Warning]string{
+	hogapi.WarnKeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
+	hogapi.WarnProtocol:     "The server does not say which protocol it takes, so events go to /batch/.",
+}
+
+// predicate is a sentence, without its end, about a number of things.
+func predicate(n int64, thing, what string) string {
+	if n == 1 {
+		what = one(what)
+	}
+	return counted(n, thing) + " " + what
+}
+
+// one is the predicate of several things for one of them.
+func one(what string) string {
+	verb, rest, _ := strings.Cut(what, " ")
+	switch verb {
+	case "are":
+		verb = "is"
+	case "have":
+		verb = "has"
+	default:
+		verb += "s"
+	}
+	return verb + " " + rest
+}
+
+var (
+	goDuration   = regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b`)
+	doubledStops = regexp.MustCompile(`\.([;:,])( |$)`)
+)
+
+// plain is a text of the library with lengths of time and punctuation as people write them.
+func plain(text string) string {
+	text = goDuration.ReplaceAllStringFunc(text, func(found string) string {
+		d, err := time.ParseDuration(found)
+		if err != nil {
+			return found
+		}
+		return progress.Words(d)
+	})
+	return doubledStops.ReplaceAllString(text, "$1$2")
+}
+
+// sentence is a text with a capital letter.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
