@@ -1,0 +1,118 @@
+package hogtemporal
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLeaseEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLease(10*time.Second, clocks)
+		time.Sleep(7 * time.Second)
+		require.NoError(t, l.check())
+		aSecondAgo := clocks()
+		time.Sleep(time.Second)
+		l.renew(aSecondAgo) // when the heartbeat began that is answered now
+		time.Sleep(7 * time.Second)
+		require.NoError(t, l.check())
+		time.Sleep(time.Second)
+		<-l.alive.Done() // by itself, with nobody asking
+		require.ErrorIs(t, l.check(), errLease)
+		l.renew(clocks())
+		require.ErrorIs(t, l.check(), errLease, "what has ended stays so")
+	})
+}
+
+// A clock that jumps, or stands still, ends a lease too early at worst.
+func TestLeaseAndClocksThatJump(t *testing.T) {
+	start := clocks()
+	for name, c := range map[string]struct {
+		monotonic, wall time.Duration
+		ended           bool
+	}{
+		"both":                                      {8 * time.Second, 8 * time.Second, false},
+		"the machine slept":                         {time.Second, time.Minute, true},
+		"the wall clock was set back":               {time.Minute, -time.Hour, true},
+		"the wall clock stood still":                {10 * time.Second, 0, true},
+		"the wall clock was set back, a moment ago": {time.Second, -time.Hour, false},
+		"the wall clock was set forward":            {time.Second, time.Hour, true},
+	} {
+		now := start
+		l := newLease(10*time.Second, func() reading { return now })
+		now = reading{start.monotonic + c.monotonic, start.wall.Add(c.wall)}
+		assert.Equal(t, c.ended, l.check() != nil, name)
+		l.stop(errGone)
+	}
+}
+
+func TestFence(t *testing.T) {
+	var served atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err == nil {
+			served.Add(1)
+		}
+	}))
+	defer server.Close()
+	var offset atomic.Int64
+	start := clocks()
+	l := newLease(time.Minute, func() reading {
+		return reading{start.monotonic, start.wall.Add(time.Duration(offset.Load()))}
+	})
+	client := &http.Client{Transport: &fence{l, http.DefaultTransport}}
+	post := func(body io.Reader) error {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+		require.NoError(t, err)
+		response, err := client.Do(r)
+		if err == nil {
+			response.Body.Close()
+		}
+		return err
+	}
+	require.NoError(t, post(strings.NewReader(strings.Repeat("x", 100_000))))
+	require.EqualValues(t, 1, served.Load())
+
+	// The lease ends while a body is being sent: the rest of it is not.
+	late := readerFunc(func(p []byte) (int, error) {
+		offset.Store(int64(time.Hour))
+		return copy(p, "some of it"), nil
+	})
+	require.ErrorIs(t, post(late), errLease)
+	require.ErrorIs(t, post(strings.NewReader("more")), errLease)
+
+	// A clock has jumped, and nobody has looked at it since: not even a request without a body passes.
+	jumped := start
+	client.Transport = &fence{newLease(time.Minute, func() reading { return jumped }), http.DefaultTransport}
+	jumped.wall = jumped.wall.Add(time.Hour)
+	require.ErrorIs(t, post(http.NoBody), errLease)
+	assert.EqualValues(t, 1, served.Load())
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A request that waits for its answer is cut when the lease ends.
+func TestFenceCutsWhatIsUnderWay(t *testing.T) {
+	arrived := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	l := newLease(time.Hour, clocks)
+	go func() {
+		<-arrived
+		l.stop(errGone)
+	}()
+	_, err := (&http.Client{Transport: &fence{l, http.DefaultTransport}}).Get(server.URL) //nolint:bodyclose // there is no answer
+	require.ErrorIs(t, err, errGone)
+}

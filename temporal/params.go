@@ -1,0 +1,136 @@
+package hogtemporal
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Shard is one file of an import.
+type Shard struct {
+	// Path is a path that is the same on all workers, or a URL with a scheme of
+	// [WorkerOptions.Sources]. Base names must differ: positions and uuids are made of them.
+	Path string `json:"path"`
+	// Format is how its records become events: see [Formats]. Default "jsonlines".
+	Format string `json:"format,omitempty"`
+	// Options are those of the format, as JSON.
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// ImportParams say what to import. They are in Temporal's history for all to read there: keys are
+// refused.
+type ImportParams struct {
+	// ID names the import for good, as [hogapi.ImportOptions.ID] does. The workflow's id is made of it.
+	ID string `json:"id"`
+	// Shards are sent one after another: oldest events first. At most 10,000.
+	Shards []Shard `json:"shards"`
+	// Rate is the most events a second: default 1,000; or [hogapi.Unpaced]. [SetRate] changes it.
+	Rate int `json:"rate,omitempty"`
+	// MaxRejectShare and MaxRejects are those of [hogapi.ImportOptions], for each shard.
+	MaxRejectShare float64 `json:"max_reject_share,omitempty"`
+	MaxRejects     int64   `json:"max_rejects,omitempty"`
+
+	Gate hogapi.GateOptions `json:"gate,omitzero"`
+
+	NoCheck  bool `json:"no_check,omitempty"`  // do not read all shards before the first event is sent
+	NoVerify bool `json:"no_verify,omitempty"` // do not compare with the project: needs a personal key
+
+	// Heartbeat is how long a worker may be silent before another one takes over, and so also how long it
+	// sends on its own: default 30 s, at least 2 s.
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`
+}
+
+const (
+	defaultRate      = 1000
+	defaultHeartbeat = 30 * time.Second
+	leastHeartbeat   = 2 * time.Second
+	mostShards       = 10_000
+	mostParams       = 1 << 20 // bytes: Temporal refuses more than 2 MiB
+)
+
+func (p ImportParams) withDefaults() ImportParams {
+	if p.Rate == 0 {
+		p.Rate = defaultRate
+	}
+	if p.Heartbeat == 0 {
+		p.Heartbeat = defaultHeartbeat
+	}
+	return p
+}
+
+var keyLike = regexp.MustCompile(`ph[cx]_[A-Za-z0-9_]+`)
+
+// check refuses what could not be run. An error is an [*hogapi.InputError].
+func (p ImportParams) check() error {
+	bad := func(field, value, want string) error {
+		return &hogapi.InputError{Field: "ImportParams." + field, Value: value, Want: want}
+	}
+	if p.ID == "" || len(p.ID) > 200 {
+		return bad("ID", p.ID, `a name that stays the same, such as "mixpanel-2024", of at most 200 bytes`)
+	}
+	raw, err := json.Marshal(p)
+	switch {
+	case err != nil:
+		return bad("Shards", "", "options that are JSON: "+err.Error())
+	case keyLike.Match(raw):
+		return &hogapi.InputError{Field: "ImportParams", Want: "no key: workers read keys from their environment, and what is here stays in Temporal's history"}
+	case len(p.Shards) == 0 || len(p.Shards) > mostShards || len(raw) > mostParams:
+		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
+	case p.Rate < hogapi.Unpaced:
+		return bad("Rate", strconv.Itoa(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
+	case p.Heartbeat != 0 && p.Heartbeat < leastHeartbeat:
+		return bad("Heartbeat", p.Heartbeat.String(), "2 s or more, or 0 for the default of 30 s")
+	}
+	names := map[string]bool{}
+	for i, s := range p.Shards {
+		field := fmt.Sprintf("Shards[%d].", i)
+		if err := s.check(field, bad); err != nil {
+			return err
+		}
+		if names[s.name()] {
+			return bad(field+"Path", s.name(), "a base name that no other shard has: uuids are made of it")
+		}
+		names[s.name()] = true
+	}
+	return nil
+}
+
+func (s Shard) check(field string, bad func(field, value, want string) error) error {
+	if s.Path == "" || strings.ContainsAny(s.Path, "*?[\n") {
+		return bad(field+"Path", s.Path, "the path or URL of one file, no pattern")
+	}
+	if u := s.url(); u != nil && u.User != nil {
+		return bad(field+"Path", "", "a URL without user and password: workers have these in their environment")
+	}
+	if s.url() != nil {
+		return nil // its format is for the worker to know
+	}
+	if _, err := s.source(); err != nil {
+		return bad(field+"Format", s.Format, err.Error())
+	}
+	return nil
+}
+
+// url is nil for a path.
+func (s Shard) url() *url.URL {
+	if !strings.Contains(s.Path, "://") {
+		return nil
+	}
+	u, err := url.Parse(s.Path)
+	if err != nil {
+		return &url.URL{Scheme: "invalid"}
+	}
+	return u
+}
+
+// IsURL reports whether Path is a URL, and not a path.
+func (s Shard) IsURL() bool { return s.url() != nil }
+
+func (s Shard) name() string { return path.Base(s.Path) }

@@ -1,0 +1,52 @@
+package hogtemporal
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+func writeFile(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestParamsThatAreRefused(t *testing.T) {
+	good := func() ImportParams { return ImportParams{ID: "i", Shards: []Shard{{Path: "/a/1"}, {Path: "/a/2"}}} }
+	require.NoError(t, good().check())
+	for want, change := range map[string]func(p *ImportParams){
+		"ID":                    func(p *ImportParams) { p.ID = "" },
+		"1 to 10000 shards":     func(p *ImportParams) { p.Shards = nil },
+		"events a second":       func(p *ImportParams) { p.Rate = -2 },
+		"2 s or more":           func(p *ImportParams) { p.Heartbeat = time.Second },
+		"no pattern":            func(p *ImportParams) { p.Shards[0].Path = "/a/*.gz" },
+		"a base name":           func(p *ImportParams) { p.Shards[1].Path = "/b/1" },
+		"one of jsonlines":      func(p *ImportParams) { p.Shards[1].Format = "xml" },
+		"unknown field":         func(p *ImportParams) { p.Shards[1] = Shard{"/2", "mixpanel", json.RawMessage(`{"Zome":1}`)} },
+		"no key":                func(p *ImportParams) { p.Shards[1].Path = "/a/" + hogapitest.DefaultProjectKey },
+		"without user":          func(p *ImportParams) { p.Shards[1].Path = "s3://me:secret@bucket/2" },
+		"options that are JSON": func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{`)} },
+	} {
+		p := good()
+		change(&p)
+		err := p.check()
+		require.ErrorIs(t, err, hogapi.ErrInvalid, want)
+		assert.ErrorContains(t, err, want)
+		assert.NotContains(t, err.Error(), "secret")
+		assert.NotContains(t, err.Error(), hogapitest.DefaultProjectKey)
+	}
+	for _, format := range Formats() {
+		_, err := Shard{Path: "/x", Format: format}.source()
+		require.NoError(t, err, format)
+	}
+}

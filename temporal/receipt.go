@@ -1,0 +1,153 @@
+package hogtemporal
+
+import (
+	"cmp"
+	"encoding/hex"
+	"math/big"
+	"slices"
+
+	"github.com/hogapi/hogapi"
+)
+
+// mostRows are the rows of Days that an import keeps in Temporal. A longer table is rolled up to months,
+// and then to names.
+const mostRows = 1000
+
+// add adds the receipt of a shard to that of the import.
+func add(total, shard hogapi.Receipt) hogapi.Receipt {
+	if total.Digest == "" {
+		total.First, total.Source, total.Protocol, total.Finished = shard.First, shard.Source, shard.Protocol, true
+	}
+	total.Read += shard.Read
+	total.Acknowledged += shard.Acknowledged
+	total.Rejected += shard.Rejected
+	total.Unconfirmed += shard.Unconfirmed
+	total.Skipped += shard.Skipped
+	total.Pending += shard.Pending
+	total.Resent += shard.Resent
+	total.Finished = total.Finished && shard.Finished
+	total.Protocol = cmp.Or(total.Protocol, shard.Protocol)
+	total.Digest = addDigests(total.Digest, shard.Digest)
+	if total.First.IsZero() {
+		total.First = shard.First
+	}
+	if !shard.Last.IsZero() {
+		total.Last = shard.Last
+	}
+	if shard.Acknowledged > 0 {
+		if total.Oldest.IsZero() || shard.Oldest.Before(total.Oldest) {
+			total.Oldest = shard.Oldest
+		}
+		if shard.Newest.After(total.Newest) {
+			total.Newest = shard.Newest
+		}
+	}
+	if shard.LastAcknowledged.After(total.LastAcknowledged) {
+		total.LastAcknowledged = shard.LastAcknowledged
+	}
+	total.Rejects = addCounts(total.Rejects, shard.Rejects)
+	total.Skips = addCounts(total.Skips, shard.Skips)
+	total.Warnings = addCounts(total.Warnings, shard.Warnings)
+	total.Days = addDays(total.Days, shard.Days)
+	return total
+}
+
+func addCounts[K comparable](total, more map[K]int64) map[K]int64 {
+	sum := map[K]int64{}
+	for _, m := range []map[K]int64{total, more} {
+		for k, n := range m {
+			sum[k] += n
+		}
+	}
+	return sum
+}
+
+// addDigests adds two numbers of 128 bits, as the core adds those of uuids.
+func addDigests(a, b string) string {
+	sum := new(big.Int)
+	for _, text := range []string{a, b} {
+		raw, _ := hex.DecodeString(text) // the empty one is 0
+		sum.Add(sum, new(big.Int).SetBytes(raw))
+	}
+	sum.Mod(sum, new(big.Int).Lsh(big.NewInt(1), 128))
+	return hex.EncodeToString(sum.FillBytes(make([]byte, 16)))
+}
+
+// addDays adds two tables. Their periods become those of the coarser one, as [hogapi.DayCount] has them.
+func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
+	length := min(periodOf(a), periodOf(b))
+	for {
+		sum := sumDays(slices.Concat(a, b), length)
+		switch {
+		case len(sum) <= mostRows:
+			return sum
+		case length > len("2006-01"):
+			length = len("2006-01")
+		case length > 0:
+			length = 0
+		default:
+			return others(sum)
+		}
+	}
+}
+
+// other is the day and the name of the row of all further names, as the core has it.
+const other = "other"
+
+// others counts the names after the first ones as one.
+func others(rows []hogapi.DayCount) []hogapi.DayCount {
+	kept, rest := slices.Clone(rows[:mostRows-1]), hogapi.DayCount{Day: other, Event: other}
+	for _, r := range rows[mostRows-1:] {
+		rest.Acknowledged += r.Acknowledged
+		rest.Rejected += r.Rejected
+		rest.Unsure += r.Unsure
+	}
+	return append(kept, rest)
+}
+
+// periodOf is how many bytes of a day the table tells: all, those of the month, or none.
+func periodOf(rows []hogapi.DayCount) int {
+	length := len("2006-01-02")
+	for _, r := range rows {
+		if r.Day == "" && r.Acknowledged+r.Unsure == 0 { // rejects without a time have no day in any table
+			continue
+		}
+		if r.Day == other {
+			return 0
+		}
+		length = min(length, len(r.Day))
+	}
+	return length
+}
+
+func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
+	type cell struct{ day, event string }
+	sums := map[cell]hogapi.DayCount{}
+	for _, r := range rows {
+		day := r.Day
+		if day != other {
+			day = day[:min(length, len(day))]
+		}
+		c := cell{day, r.Event}
+		s := sums[c]
+		sums[c] = hogapi.DayCount{
+			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unsure: s.Unsure + r.Unsure,
+		}
+	}
+	list := make([]hogapi.DayCount, 0, len(sums))
+	for _, r := range sums {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b hogapi.DayCount) int {
+		// The row of all further names is the last one.
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Event, b.Event))
+	})
+	return list
+}
+
+func rank(r hogapi.DayCount) int {
+	if r.Day == other {
+		return 1
+	}
+	return 0
+}

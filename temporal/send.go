@@ -1,0 +1,74 @@
+package hogtemporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/hogapi/hogapi"
+)
+
+// sendInput is what the activity Send is asked for.
+type sendInput struct {
+	Import ImportParams    `json:"import"` // with this shard only
+	Number int             `json:"number"` // of the shard
+	Print  string          `json:"print,omitempty"`
+	Begun  time.Time       `json:"begun"`
+	Run    int             `json:"run"`
+	State  json.RawMessage `json:"state,omitempty"` // where a run before has stopped; nil with a store
+}
+
+func (in sendInput) shard() Shard { return in.Import.Shards[0] }
+
+// send imports one shard, and returns its receipt. A try that ends early leaves a state for the next one.
+func (a *activities) send(ctx context.Context, in sendInput) (hogapi.Receipt, error) {
+	b, alive, end := keepAlive(ctx, a.temporal, a.now, Beat{Worker: a.options.Identity, Shard: in.Number, State: in.State})
+	defer end()
+	receipt, err := a.importShard(alive, b, in)
+	if err == nil {
+		receipt.Days = addDays(receipt.Days, nil) // not more than Temporal should keep
+		return receipt, nil
+	}
+	return hogapi.Receipt{}, ended(alive, b, err)
+}
+
+func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (hogapi.Receipt, error) {
+	source, err := a.source(ctx, in.shard())
+	if err != nil {
+		return hogapi.Receipt{}, err
+	}
+	if err := samePrint(in.shard(), in.Print); err != nil {
+		return hogapi.Receipt{}, err
+	}
+	through := &fence{b.lease, a.options.Transport}
+	c, err := a.client(through, fmt.Sprintf("run-%d", in.Run))
+	if err != nil {
+		return hogapi.Receipt{}, err
+	}
+	p := in.Import
+	options := &hogapi.ImportOptions{
+		ID: p.ID, Rate: p.Rate, MaxRejectShare: p.MaxRejectShare, MaxRejects: p.MaxRejects, Gate: p.Gate,
+		Delivery: a.options.Delivery, OnProgress: b.progress, Checkpoint: beatCheckpoint{b},
+	}
+	if store := a.options.Store; store != nil {
+		attempt := Attempt{Import: p.ID, Shard: in.Number, Name: in.shard().name(), Begun: in.Begun, Run: in.Run}
+		options.Checkpoint, options.Rejects = store.Checkpoint(attempt), store.Rejects(attempt)
+	}
+	return c.Import(ctx, source, options)
+}
+
+// ended is the error of an activity. What has ended its context counts before what followed from it.
+func ended(ctx context.Context, b *beats, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errCanceled):
+		return temporal.NewCanceledError(b.last())
+	case cause != nil:
+		err = cause
+	}
+	return problem(err).failure(b.last())
+}

@@ -1,0 +1,65 @@
+package hogtemporal
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+func TestFolderStore(t *testing.T) {
+	ctx := t.Context()
+	store := FolderStore(filepath.Join(t.TempDir(), "a [shared] folder"))
+	attempt := func(run int) Attempt {
+		return Attempt{Import: "a/b ü", Shard: 3, Name: "x.jsonl", Begun: time.Unix(1_700_000_000, 0), Run: run}
+	}
+	open := func(run int, want string) hogapi.Checkpointer {
+		c := store.Checkpoint(attempt(run))
+		state, err := c.Open(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, string(state))
+		return c
+	}
+	first := open(1, "")
+	require.NoError(t, first.Save(ctx, []byte("1")))
+	require.NoError(t, first.Save(ctx, []byte("2")))
+	second := open(2, "2")
+	require.NoError(t, first.Save(ctx, []byte("3")), "one that was frozen saves what it knows")
+	require.NoError(t, second.Save(ctx, []byte("4")))
+	require.NoError(t, first.Save(ctx, []byte("5")))
+	open(3, "4") // and not 5
+
+	_, err := store.Checkpoint(attempt(1)).Open(ctx)
+	require.ErrorIs(t, err, hogapi.ErrHeld, "a later attempt is at work")
+
+	another := attempt(1)
+	another.Begun = another.Begun.Add(time.Hour) // the import was canceled and started again
+	state, err := store.Checkpoint(another).Open(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, "4", string(state))
+
+	entries, err := os.ReadDir(store.Folder("a/b ü"))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}
+
+func TestStateThatCannotBeSavedLeavesTheOldOne(t *testing.T) {
+	ctx := t.Context()
+	store := FolderStore(t.TempDir())
+	a := Attempt{Import: "i", Begun: time.Unix(1, 0), Run: 1}
+	c := store.Checkpoint(a)
+	_, err := c.Open(ctx)
+	require.NoError(t, err)
+	require.NoError(t, c.Save(ctx, []byte("old")))
+	require.NoError(t, os.Mkdir(c.(*folderCheckpoint).file+".tmp", 0o700)) // as a full disk: nothing can be written
+	require.Error(t, c.Save(ctx, []byte("new")))
+	a.Run++
+	state, err := store.Checkpoint(a).Open(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(state))
+}

@@ -1,0 +1,159 @@
+package hogtemporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/hogapi/hogapi"
+)
+
+// TaskQueue is where imports and workers meet.
+const TaskQueue = "hogapi-import"
+
+// WorkflowType is the name of the workflow in Temporal.
+const WorkflowType = "hogapi.Import"
+
+// Names of the activities.
+const (
+	activityCheck  = "hogapi.Check"
+	activitySend   = "hogapi.Send"
+	activityVerify = "hogapi.Verify"
+)
+
+// WorkerOptions set up a worker.
+type WorkerOptions struct {
+	// Store keeps states and rejects. Nil keeps states in Temporal, and the first reject stops an import.
+	Store Store
+	// Sources open shards whose path is a URL, by its scheme: with formats/s3files, "s3".
+	Sources map[string]func(ctx context.Context, s Shard) (hogapi.Source, error)
+	// Client are further options of the client that sends. Its keys, project and host come from the
+	// environment ([hogapi.FromEnv]). A [hogapi.WithHTTPClient] has no effect: see Transport.
+	Client []hogapi.Option
+	// Transport carries the requests; nil is one like the client's own.
+	Transport http.RoundTripper
+	// Delivery says how events are sent.
+	Delivery hogapi.DeliveryOptions
+	// Imports are how many imports the worker works for at the same time: default 2. One takes
+	// up to about 90 MiB of memory, each further one 40 MiB.
+	Imports int
+	// Identity names the worker in Temporal and in [Status]: default is the host's name and the process.
+	Identity string
+	// StopTimeout is how long Stop waits for work to be put away: default 10 s.
+	StopTimeout time.Duration
+}
+
+// Worker works for imports until it is stopped.
+type Worker struct{ worker worker.Worker }
+
+// NewWorker makes a worker. It refuses an environment that makes no client, with the joined errors of
+// [hogapi.NewClient].
+func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
+	var o WorkerOptions
+	if options != nil {
+		o = *options
+	}
+	o.Identity = cmp.Or(o.Identity, identity())
+	if o.Transport == nil {
+		o.Transport = transport()
+	}
+	a := &activities{temporal: c, options: o, now: clocks}
+	if _, err := a.client(o.Transport, ""); err != nil {
+		return nil, err
+	}
+	w := worker.New(c, TaskQueue, worker.Options{
+		Identity:                           o.Identity,
+		MaxConcurrentActivityExecutionSize: cmp.Or(o.Imports, 2),
+		MaxConcurrentActivityTaskPollers:   2,
+		MaxConcurrentWorkflowTaskPollers:   2,
+		WorkerStopTimeout:                  cmp.Or(o.StopTimeout, 10*time.Second),
+		DisableEagerActivities:             true, // another worker may have room
+	})
+	register(w, a)
+	return &Worker{w}, nil
+}
+
+// registry is what a worker, a replayer and a test environment have in common.
+type registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+func register(r registry, a *activities) {
+	r.RegisterWorkflowWithOptions(importWorkflow, workflow.RegisterOptions{Name: WorkflowType})
+	r.RegisterActivityWithOptions(a.check, activity.RegisterOptions{Name: activityCheck})
+	r.RegisterActivityWithOptions(a.send, activity.RegisterOptions{Name: activitySend})
+	r.RegisterActivityWithOptions(a.verify, activity.RegisterOptions{Name: activityVerify})
+}
+
+// Run works until ctx ends, then puts its work away for another worker: what is under way is settled or
+// saved. It returns an error if it cannot start, or if Temporal refuses it for good.
+func (w *Worker) Run(ctx context.Context) error {
+	stop := make(chan any, 1)
+	defer context.AfterFunc(ctx, func() { stop <- nil })()
+	return w.worker.Run(stop)
+}
+
+// activities do the work.
+type activities struct {
+	temporal client.Client
+	options  WorkerOptions
+	now      func() reading
+}
+
+// client is one for an activity, whose requests all pass the transport. The version stands in the
+// User-Agent.
+func (a *activities) client(through http.RoundTripper, version string) (*hogapi.Client, error) {
+	options := append([]hogapi.Option{hogapi.FromEnv(), hogapi.WithApplication("hogtemporal", version)}, a.options.Client...)
+	return hogapi.NewClient(append(options, hogapi.WithHTTPClient(&http.Client{Transport: through}))...)
+}
+
+// source reads a shard.
+func (a *activities) source(ctx context.Context, s Shard) (hogapi.Source, error) {
+	u := s.url()
+	if u == nil {
+		return s.source()
+	}
+	open, ok := a.options.Sources[u.Scheme]
+	if !ok {
+		return nil, &hogapi.InputError{Field: "Shard.Path", Value: u.Scheme, Want: "a path, or a URL with a scheme of WorkerOptions.Sources of this worker"}
+	}
+	return open(ctx, s)
+}
+
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("hogworker-%s-%d", host, os.Getpid())
+}
+
+// transport keeps connections for all imports of a worker. As that of the client's own it notices connections that have died.
+func transport() http.RoundTripper {
+	dialer := &net.Dialer{
+		Timeout:         10 * time.Second,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
+	}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+	}
+}
