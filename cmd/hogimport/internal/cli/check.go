@@ -165,6 +165,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 // explain says what the reasons and warnings of a report mean, with the places of records that are left out.
 func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
 	p.Said = page.Sentences{Skips: map[string]string{}, Warnings: map[hogapi.Warning]string{}}
+	if paths, err := c.in.paths(); err == nil {
+		p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
+	}
 	var places map[string][]string
 	if p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // whose error was one of the whole files
@@ -265,7 +268,7 @@ func (c *check) next(p *page.Check, failed bool) []page.Step {
 	run, why := "hogimport run "+args, ""
 	if p.Report.LargestJump > page.Disorder {
 		run += " --sort"
-		why += " --sort is there because the files are not in the order of time."
+		why += " --sort is there because the files are not in order of time."
 	}
 	if p.People.NeedsLinks() {
 		run += " --links"

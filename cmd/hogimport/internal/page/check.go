@@ -24,8 +24,9 @@ type Check struct {
 	Clock   *time.Location     // by which times were read; nil: UTC
 	People  Identity
 	Said    Sentences
-	Project string // that was asked for its events of these days; empty: none was
-	Unasked string // why it could not be asked, if it should have been
+	Place   func(hogapi.Position) string // where a record is, for people; nil: as its position says
+	Project string                       // that was asked for its events of these days; empty: none was
+	Unasked string                       // why it could not be asked, if it should have been
 	At      time.Time
 	Version string
 	Next    []Step
@@ -95,6 +96,7 @@ type reason struct {
 	N        int64
 	Advice   string
 	Examples []hogapi.CheckExample
+	Places   []example // the same, of warnings
 }
 
 // duplicates says what is there twice.
@@ -103,6 +105,7 @@ type duplicates struct {
 
 	IDs     int64 // records with the vendor's id of an earlier one
 	Partial bool
+	Places  []example
 }
 
 func (c Check) view() checkView {
@@ -113,7 +116,7 @@ func (c Check) view() checkView {
 	}
 	v := checkView{
 		Report: r, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
-		Duplicates: duplicates{r.DoubleUUIDs, r.DoubleIDs, r.UUIDsPartial || r.DoublesPart},
+		Duplicates: duplicates{CheckFinding: r.DoubleUUIDs, IDs: r.DoubleIDs, Partial: r.UUIDsPartial || r.DoublesPart},
 		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
 	}
 	samples := make([]sample, 0, len(r.Days))
@@ -132,11 +135,11 @@ func (c Check) view() checkView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
 		f := r.Reasons[name]
-		v.Reasons = append(v.Reasons, reason{string(name), f.Count, Advice(name), f.Examples})
+		v.Reasons = append(v.Reasons, reason{string(name), f.Count, Advice(name), f.Examples, nil})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]
-		v.Warnings = append(v.Warnings, reason{string(name), f.Count, cmp.Or(c.Said.Warnings[name], Explained(name.Advice()), Shown(name)), f.Examples})
+		v.Warnings = append(v.Warnings, reason{string(name), f.Count, cmp.Or(c.Said.Warnings[name], Explained(name.Advice()), Shown(name)), f.Examples, nil})
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
 		v.Skips = append(v.Skips, reason{Name: why, N: r.Skips[why], Advice: cmp.Or(c.Said.Skips[why], Count(r.Skips[why])+": "+Shown(why))})
@@ -152,7 +155,30 @@ func (c Check) view() checkView {
 	v.frame = frame{Kind: "Check", Subject: subject(c.Files), At: c.At, Version: c.Version, Next: c.Next}
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
+	for i := range v.Warnings {
+		v.Warnings[i].Places = c.places(v.Warnings[i].Examples)
+	}
+	v.Duplicates.Places = c.places(v.Duplicates.Examples)
 	return v
+}
+
+// example is where something was found.
+type example struct{ Place, Text string }
+
+// places are where something was found, for people.
+func (c Check) places(found []hogapi.CheckExample) (list []example) {
+	place := c.Place
+	if place == nil {
+		place = hogapi.Position.String
+	}
+	for _, e := range found {
+		shown := example{Text: e.Text}
+		if !e.Position.IsZero() {
+			shown.Place = place(e.Position)
+		}
+		list = append(list, shown)
+	}
+	return list
 }
 
 // subject names the files of a report.

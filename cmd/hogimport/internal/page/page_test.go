@@ -229,6 +229,10 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 	require.NoError(t, page.Verify{Verification: v}.Write(&b))
 	assert.Equal(t, 1, strings.Count(b.String(), "The last acknowledgement came 23 h 45 min ago, and events may take 24 h."))
 	assert.Equal(t, 1, strings.Count(b.String(), "Events are not there, and they are unconfirmed ones."))
-	assert.Contains(t, b.String(), "200 days and names: sent 2,000, found 1,800")
+	b.Reset()
+	v.Cells[1].Reason = "2 looks in 24h0m0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir"
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Contains(t, b.String(), "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.")
+	assert.Contains(t, b.String(), "199 days and names: sent 1,990, found 1,791")
 	assert.Equal(t, 200, strings.Count(b.String(), `class="cell"`), "of many the first ones")
 }
