@@ -62,6 +62,9 @@ func TestRecipes(t *testing.T) {
 				r := clitest.Finish(t, cmd)
 				require.Zero(t, r.Code, command+"\n"+r.Stdout+r.Stderr)
 				requireNoSecret(t, r)
+				if strings.HasPrefix(command, "hogimport verify") {
+					assert.Regexp(t, `Complete: [\d,]+ different events`, r.Stdout, "the export has some records twice")
+				}
 			}
 			for _, page := range []string{"report.html", "verify.html"} {
 				assert.FileExists(t, filepath.Join(p.Dir, page))
