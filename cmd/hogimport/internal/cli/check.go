@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -165,11 +167,16 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 // explain says what the reasons and warnings of a report mean, with the places of records that are left out.
 func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
 	p.Said = page.Sentences{Skips: map[string]string{}, Warnings: map[hogapi.Warning]string{}}
-	if paths, err := c.in.paths(); err == nil {
+	paths, err := c.in.paths()
+	canReadAgain := err == nil && !slices.ContainsFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.Mode().IsRegular() // such as a pipe, which would block
+	})
+	if canReadAgain {
 		p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	}
 	var places map[string][]string
-	if p.Report.Skipped > 0 {
+	if canReadAgain && p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // whose error was one of the whole files
 		places = first.places()
 	}
