@@ -1,20 +1,15 @@
 package cli
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // commandLine are the files and the options of an input as they can be typed.
 func commandLine(in input) string {
-	var words []string
-	for _, path := range in.Files {
-		words = append(words, quoted(path))
-	}
-	const most = 4 // of files that a shell has named
-	if len(words) > most {
-		words = append(words[:1], "...")
-	}
+	words := fileWords(in.Files)
 	add := func(flag, value string) {
 		if value != "" {
 			words = append(words, flag, quoted(value))
@@ -32,6 +27,38 @@ func commandLine(in input) string {
 	add("--set-policy", in.SetPolicy)
 	add("--until", in.Until)
 	return strings.Join(words, " ")
+}
+
+// fileWords are files as a shell reads them: many by one pattern, where it matches them and no others.
+func fileWords(paths []string) (words []string) {
+	const many = 4
+	if len(paths) > many {
+		pattern := patternOf(paths)
+		found, err := filepath.Glob(pattern)
+		wanted := slices.Sorted(slices.Values(paths))
+		if err == nil && quoted(pattern) == pattern && slices.Equal(found, slices.Compact(wanted)) {
+			return []string{pattern}
+		}
+	}
+	for _, path := range paths {
+		words = append(words, quoted(path))
+	}
+	return words
+}
+
+// patternOf has an asterisk for what differs.
+func patternOf(paths []string) string {
+	prefix, suffix := paths[0], paths[0]
+	for _, path := range paths[1:] {
+		for !strings.HasPrefix(path, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+		for !strings.HasSuffix(path, suffix) {
+			suffix = suffix[1:]
+		}
+	}
+	shortest := slices.MinFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	return prefix + "*" + suffix[max(0, len(prefix)+len(suffix)-len(shortest)):]
 }
 
 // quoted is a word as a POSIX shell reads it.

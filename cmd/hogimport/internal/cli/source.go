@@ -122,11 +122,19 @@ func (in *input) check() error {
 		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
 	}
 	for _, path := range in.Files {
-		if found, err := filepath.Glob(path); err == nil && len(found) > 0 {
-			continue
+		found, err := filepath.Glob(path)
+		if err != nil || len(found) == 0 {
+			found = []string{path}
 		}
-		if _, err := os.Stat(path); err != nil {
-			return usageError(path+": there is no such file", "check the path; a pattern must match one file or more")
+		for _, file := range found {
+			info, err := os.Stat(file)
+			if err != nil {
+				return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
+			}
+			if !info.Mode().IsRegular() && !info.IsDir() { // a folder is named where it is opened
+				return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
+					"write its content to a file first, so that an import can resume in it")
+			}
 		}
 	}
 	return in.checkFormat()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,4 +156,17 @@ func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	s.keys(t, "\n")
 	assert.Equal(t, 1, s.exit())
 	assert.Zero(t, server.Ledger().Len())
+}
+
+// What can be read only once would lose the records of the sample.
+func TestAPipeIsRefused(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	require.NoError(t, syscall.Mkfifo(filepath.Join(p.Dir, "p.jsonl"), 0o600))
+	for _, command := range []string{"run", "check"} {
+		r := p.Run(t, command, "p.jsonl")
+		assert.Equal(t, 2, r.Code, r.Stderr)
+		assert.Contains(t, r.Stderr, "p.jsonl: this is not a file but a pipe")
+		assert.Contains(t, r.Stderr, "write its content to a file first")
+	}
 }
