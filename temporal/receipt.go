@@ -2,11 +2,10 @@ package hogtemporal
 
 import (
 	"cmp"
-	"encoding/hex"
-	"math/big"
 	"slices"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/ledger"
 )
 
 // mostRows are the rows of Days that an import keeps in Temporal. A longer table is rolled up to months,
@@ -62,15 +61,15 @@ func addCounts[K comparable](total, more map[K]int64) map[K]int64 {
 	return sum
 }
 
-// addDigests adds two numbers of 128 bits, as the core adds those of uuids.
+// addDigests adds the digests of two receipts.
 func addDigests(a, b string) string {
-	sum := new(big.Int)
+	var sum ledger.Digest
 	for _, text := range []string{a, b} {
-		raw, _ := hex.DecodeString(text) // the empty one is 0
-		sum.Add(sum, new(big.Int).SetBytes(raw))
+		var d ledger.Digest
+		_ = d.UnmarshalText([]byte(text)) // the empty one is 0
+		sum.Add(d)
 	}
-	sum.Mod(sum, new(big.Int).Lsh(big.NewInt(1), 128))
-	return hex.EncodeToString(sum.FillBytes(make([]byte, 16)))
+	return sum.String()
 }
 
 // addDays adds two tables. Their periods become those of the coarser one, as [hogapi.DayCount] has them.
@@ -91,12 +90,9 @@ func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 	}
 }
 
-// other is the day and the name of the row of all further names, as the core has it.
-const other = "other"
-
 // others counts the names after the first ones as one.
 func others(rows []hogapi.DayCount) []hogapi.DayCount {
-	kept, rest := slices.Clone(rows[:mostRows-1]), hogapi.DayCount{Day: other, Event: other}
+	kept, rest := slices.Clone(rows[:mostRows-1]), hogapi.DayCount{Day: ledger.Other, Event: ledger.Other}
 	for _, r := range rows[mostRows-1:] {
 		rest.Acknowledged += r.Acknowledged
 		rest.Rejected += r.Rejected
@@ -112,7 +108,7 @@ func periodOf(rows []hogapi.DayCount) int {
 		if r.Day == "" && r.Acknowledged+r.Unsure == 0 { // rejects without a time have no day in any table
 			continue
 		}
-		if r.Day == other {
+		if r.Day == ledger.Other {
 			return 0
 		}
 		length = min(length, len(r.Day))
@@ -125,7 +121,7 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 	sums := map[cell]hogapi.DayCount{}
 	for _, r := range rows {
 		day := r.Day
-		if day != other {
+		if day != ledger.Other {
 			day = day[:min(length, len(day))]
 		}
 		c := cell{day, r.Event}
@@ -146,7 +142,7 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 }
 
 func rank(r hogapi.DayCount) int {
-	if r.Day == other {
+	if r.Day == ledger.Other {
 		return 1
 	}
 	return 0

@@ -111,7 +111,7 @@ func (s *Status) addPending(d *workflowservice.DescribeWorkflowExecutionResponse
 	for _, p := range d.GetPendingActivities() {
 		var beat Beat
 		if converter.GetDefaultDataConverter().FromPayloads(p.GetHeartbeatDetails(), &beat) != nil {
-			continue // there is none yet
+			continue // it does not exist yet
 		}
 		beat.State = nil // which is large, and for workers only
 		s.Beat = &beat

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // Store keeps what an import must not lose where all workers find it. Without one, the state of a shard
@@ -91,11 +91,19 @@ func (c *folderCheckpoint) Open(context.Context) ([]byte, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(c.dir), "state-*.json"))
-	if err != nil || len(files) == 0 {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
+	var files []string // in the order of the attempts
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, "state-") && strings.HasSuffix(name, ".json") {
+			files = append(files, filepath.Join(c.dir, name))
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
 	newest := files[len(files)-1]
 	if newest >= c.file {
 		return nil, fmt.Errorf("%w: a later attempt is at work, this one must end", hogapi.ErrHeld)
@@ -104,13 +112,9 @@ func (c *folderCheckpoint) Open(context.Context) ([]byte, error) {
 	return os.ReadFile(newest) //nolint:gosec // in the store's own folder
 }
 
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
 // Save implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Save(_ context.Context, state []byte) error {
-	if err := replace(c.file, state); err != nil {
+	if err := durable.Replace(durable.OS{}, c.file, state); err != nil {
 		return err
 	}
 	for _, file := range c.older {
@@ -124,29 +128,6 @@ func (c *folderCheckpoint) Save(_ context.Context, state []byte) error {
 
 // Close implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Close() error { return nil }
-
-// replace writes a file as a whole, and returns when it is on disk.
-func replace(file string, content []byte) (err error) {
-	f, err := os.OpenFile(file+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // in the store's own folder
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file+".tmp", file); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
 
 // beatCheckpoint keeps the state in the heartbeats of its activity. Temporal refuses those of an attempt
 // that has been replaced.

@@ -12,9 +12,14 @@ import (
 type Digest struct{ high, low uint64 }
 
 func (d *Digest) add(id [16]byte) {
+	d.Add(Digest{binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])})
+}
+
+// Add adds the digest of further uuids.
+func (d *Digest) Add(more Digest) {
 	var carry uint64
-	d.low, carry = bits.Add64(d.low, binary.BigEndian.Uint64(id[8:]), 0)
-	d.high, _ = bits.Add64(d.high, binary.BigEndian.Uint64(id[:8]), carry)
+	d.low, carry = bits.Add64(d.low, more.low, 0)
+	d.high, _ = bits.Add64(d.high, more.high, carry)
 }
 
 // String is the digest as 32 hexadecimal digits.

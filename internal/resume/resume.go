@@ -50,7 +50,7 @@ type Of struct{ Import, Target, Source string }
 // *[statefile.UnfitError]. It is nil where nothing was saved.
 func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
 	if raw == nil {
-		return nil, nil //nolint:nilnil // there is none yet
+		return nil, nil //nolint:nilnil // nothing was saved yet
 	}
 	var head struct {
 		Version int `json:"version"`

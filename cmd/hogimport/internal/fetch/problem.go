@@ -17,7 +17,7 @@ type Problem struct {
 	Kind  Kind
 	Text  string // what is wrong, and where
 	Todo  string // what to do next
-	Cause error  // nil if there is none to look at
+	Cause error  // may be nil
 }
 
 // Error implements error.

@@ -38,7 +38,7 @@ type export struct {
 	check   func(path string) (events int64, err error)    // reads such a file to its end
 
 	emptyIs404                 bool // a range without events is a 404
-	tooLargeIs                 int  // the status of a range with too much in it; 0: there is none
+	tooLargeIs                 int  // the status of a range with too much in it; 0: no such status
 	tooLargeText, tooLargeTodo string
 	keyHint                    string
 }
