@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // The receipts of two shards add up to that of one import of both files.
@@ -44,8 +45,8 @@ func TestReceiptsAddUp(t *testing.T) {
 	sum := add(add(hogapi.Receipt{ID: "sum"}, run(paths[0])), run(paths[1]))
 	assert.WithinDuration(t, whole.LastAcknowledged, sum.LastAcknowledged, time.Minute)
 	sum.LastAcknowledged, sum.Source = whole.LastAcknowledged, whole.Source
-	delete(whole.Warnings, hogapi.WarnWideBatch) // it counts batches
-	delete(sum.Warnings, hogapi.WarnWideBatch)
+	delete(whole.Warnings, warnings.WideBatch) // it counts batches
+	delete(sum.Warnings, warnings.WideBatch)
 	assert.Equal(t, whole, sum)
 }
 

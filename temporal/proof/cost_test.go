@@ -18,7 +18,7 @@ import (
 // TestCost compares an import by a worker, unpaced, with Import of the same files in one process. In the long form the
 // shards have 100 MB.
 func TestCost(t *testing.T) {
-	n, long := level(40_000, 520_000, 520_000), level(false, true, true)
+	n, long := level(40_000, 520_000), level(false, true)
 	s := newSite(t)
 	s.args = []string{"--store", s.store()}
 	all := writeEvents(t, filepath.Join(s.dir, "events"), n, 2)

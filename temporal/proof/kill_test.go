@@ -22,11 +22,10 @@ import (
 func TestKilledAtRandom(t *testing.T) {
 	type form struct{ events, shards, kills, restarts, freezes, rate int }
 	small := form{50_000, 8, 2, 1, 1, 3000}
-	long := form{1_000_000, 40, 20, 2, 2, 6000}
-	deep := form{1_000_000, 40, 100, 5, 5, 3000}
+	long := form{1_000_000, 40, 100, 5, 5, 3000}
 	for name, withStore := range map[string]bool{"folder": true, "temporal": false} {
 		t.Run(name, func(t *testing.T) {
-			testKilled(t, level(small, long, deep), withStore)
+			testKilled(t, level(small, long), withStore)
 		})
 	}
 }
@@ -130,7 +129,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 // wait returns the result of an import that is expected to be complete.
 func (s *site) wait(id string) *hogtemporal.Outcome {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), level(3*time.Minute, time.Hour, 3*time.Hour))
+	ctx, cancel := context.WithTimeout(s.t.Context(), level(3*time.Minute, time.Hour))
 	defer cancel()
 	out, err := hogtemporal.Wait(ctx, s.client, id)
 	if err != nil {

@@ -38,13 +38,10 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// level chooses between the forms of a test, as in all modules.
-func level[T any](gate, nightly, deep T) T {
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		return nightly
-	case "deep":
-		return deep
+// level chooses between the short form of a test and the one of the nightly run.
+func level[T any](gate, nightly T) T {
+	if os.Getenv("HOGAPI_TEST") == "gate" || os.Getenv("HOGAPI_TEST") == "" {
+		return gate
 	}
-	return gate
+	return nightly
 }
