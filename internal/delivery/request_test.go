@@ -109,7 +109,7 @@ func TestAnswersForEachItem(t *testing.T) {
 		}
 		l := newLedger()
 		var at []time.Time
-		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 7, MostBatchItems: 7}, func(*Request) Answer {
+		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 7, MostBatchItems: 7, Linger: time.Minute}, func(*Request) Answer {
 			at = append(at, time.Now())
 			a := answers[0]
 			answers = answers[1:]

@@ -1,10 +1,12 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // longestWait is how long the service's wish to wait is obeyed between two looks.
@@ -14,8 +16,27 @@ const longestWait = time.Hour
 type Pace struct {
 	Interval    time.Duration // between two looks; it doubles while nothing changes
 	MaxInterval time.Duration
-	MaxFailures int // in a row
+	MaxFailures int           // in a row
+	Settle      time.Duration // without a change, after which nothing more is expected where nothing says so
 	Judge       func(error) Failure
+}
+
+// WithDefaults fills the zero fields, and refuses what is below 0.
+func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"Interval", p.Interval}, {"MaxInterval", p.MaxInterval}, {"Settle", p.Settle}} {
+		if d.value < 0 {
+			return p, outgoing.Refuse("WatchOptions."+d.field, d.value.String(), "a positive duration, or 0 for the default")
+		}
+	}
+	p.Interval = cmp.Or(p.Interval, 5*time.Second)
+	p.MaxInterval = max(p.Interval, cmp.Or(p.MaxInterval, 30*time.Second))
+	p.Settle = cmp.Or(p.Settle, 2*time.Minute)
+	refusal := outgoing.Negative(map[string]int{"WatchOptions.MaxFailures": p.MaxFailures})
+	p.MaxFailures = cmp.Or(p.MaxFailures, 5)
+	return p, refusal
 }
 
 // Failure is what the error of a look means.
