@@ -317,7 +317,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	} else {
 		require.Nil(t, was["config"])
 	}
-	wire, err := d.With(d.Config).wire(ops.BatchExportsUpdate)
+	wire, err := d.With(d.Config).updated()
 	if err != nil {
 		require.ErrorIs(t, err, ErrInvalid)
 		return
@@ -329,7 +329,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	require.Equal(t, d.Type, again.Type)
 	require.Equal(t, d.Integration, again.Integration)
 	require.Equal(t, reflect.TypeOf(d.Config), reflect.TypeOf(again.Config))
-	rewritten, err := again.wire(ops.BatchExportsUpdate)
+	rewritten, err := again.updated()
 	require.NoError(t, err)
 	require.Equal(t, loose(t, wire.Config), loose(t, rewritten.Config))
 	if _, isRaw := d.Config.(RawConfig); isRaw {

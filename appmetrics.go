@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/loosetime"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -196,8 +197,8 @@ func (s *AppMetricsService) Get(
 ) (*AppMetrics, error) {
 	selected := orDefault(o)
 	r := metrics(ops.AppMetricsGet, selected.Category, selected.JobID, id)
-	setText(r.query, "date_from", selected.DateFrom)
-	setText(r.query, "date_to", selected.DateTo)
+	outgoing.SetText(r.query, "date_from", selected.DateFrom)
+	outgoing.SetText(r.query, "date_to", selected.DateTo)
 	return fetch[AppMetrics](ctx, s.client, r, options)
 }
 
@@ -211,16 +212,10 @@ func (s *AppMetricsService) ErrorDetails(
 	selected := orDefault(o)
 	r := metrics(ops.AppMetricsErrorDetails, selected.Category, selected.JobID, id)
 	if errorType == "" {
-		r = r.refuse(&InputError{
-			Op: ops.AppMetricsErrorDetails, Field: "errorType", Want: "a type of error, such as those in AppMetrics.Errors",
-		})
+		r = r.refuse(outgoing.Refuse("errorType", "", "a type of error, such as those in AppMetrics.Errors"))
 	}
 	r.query.Set("error_type", errorType)
-	answer, err := fetch[errorDetails](ctx, s.client, r, options)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Result, nil
+	return fetchRows[MetricErrorDetail](ctx, s.client, r, options, "result")
 }
 
 // HistoricalExports returns the historical exports of an app.
@@ -230,11 +225,7 @@ func (s *AppMetricsService) HistoricalExports(
 	ctx context.Context, pluginConfigID string, options ...CallOption,
 ) ([]HistoricalExport, error) {
 	r := metrics(ops.AppMetricsHistoricalExports, "", "", pluginConfigID)
-	answer, err := fetch[historicalExports](ctx, s.client, r, options)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Results, nil
+	return fetchRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
 // HistoricalExport returns one historical export with its counts. The service answers [ErrServer]
@@ -249,31 +240,15 @@ func (s *AppMetricsService) HistoricalExport(
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
-// The answers that hold a list.
-type (
-	errorDetails      struct{ Result []MetricErrorDetail }
-	historicalExports struct{ Results []HistoricalExport }
-)
-
-func (d *errorDetails) decodeRows(ctx context.Context, body []byte) (err error) {
-	d.Result, err = rowsOf[MetricErrorDetail](ctx, body, "result", nil)
-	return err
-}
-
-func (e *historicalExports) decodeRows(ctx context.Context, body []byte) (err error) {
-	e.Results, err = rowsOf[HistoricalExport](ctx, body, "results", nil)
-	return err
-}
-
 // metrics is the request of an operation, whose answer may be empty: PostHog's API reference
 // documents no body.
 func metrics(op Op, category MetricCategory, jobID string, ids ...string) request {
 	r := endpoint(op, ids...).with(url.Values{})
 	r.lenient = true
 	if category != "" {
-		r = r.refuse(checkSpelling(op, "Category", category, metricCategories))
+		r = r.refuse(outgoing.Misspelt("Category", category, metricCategories))
 		r.query.Set("category", string(category))
 	}
-	setText(r.query, "job_id", jobID)
+	outgoing.SetText(r.query, "job_id", jobID)
 	return r
 }

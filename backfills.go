@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -12,9 +13,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -125,15 +127,15 @@ func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *Backf
 
 func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) cursorWalk[Backfill] {
 	selected := orDefault(o)
-	setDefault(&selected.Ordering, BackfillsNewestFirst)
+	selected.Ordering = cmp.Or(selected.Ordering, BackfillsNewestFirst)
 	query := url.Values{"ordering": {string(selected.Ordering)}}
 	r := endpointByID(ops.BackfillsList, exportID).refuse(selected.check()).with(query)
 	return walkByCursor[Backfill](s.client, r, selected.CursorOptions, options)
 }
 
-func (o BackfillListOptions) check() error {
+func (o BackfillListOptions) check() *outgoing.Refusal {
 	if !isKnown(o.Ordering, backfillOrderings) {
-		return &InputError{Op: ops.BackfillsList, Field: "Ordering", Value: mask.UnlessKey(string(o.Ordering)), Want: "one of created_at, -created_at, start_at, -start_at"}
+		return outgoing.Refuse("Ordering", string(o.Ordering), "one of created_at, -created_at, start_at, -start_at")
 	}
 	return nil
 }
@@ -164,7 +166,7 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 
 // backfill asks for a backfill by the first of the endpoints that the service has.
 func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
-	if err := endpointByID(in[0], exportID).refuse(r.check(in[0])).refusal; err != nil {
+	if err := endpointByID(in[0], exportID).refuse(r.check()).check(ctx); err != nil {
 		return nil, err
 	}
 	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
@@ -192,59 +194,6 @@ func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options
 	return t.result(err)
 }
 
-// BackfillTicket is what is needed to follow a backfill or a retry to its end: see
-// [BackfillsService.Wait]. It can be stored as JSON and followed by another process. It is returned
-// with an [OutcomeUnknownError] too, to find out what happened.
-type BackfillTicket struct {
-	ExportID    uuid.UUID `json:"export_id"`
-	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, in no fixed form; may be empty
-	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
-	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
-	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
-	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: EndAt is no earlier than the service's own end of the range
-	RequestedAt time.Time `json:"requested_at"`          // the time just before the request, by the service's clock
-
-	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
-
-	// Baseline is set by the methods that return tickets. A ticket without one is judged by what
-	// was created since RequestedAt.
-	Baseline *BackfillBaseline `json:"baseline,omitempty"`
-}
-
-// BackfillBaseline is what was there just before a backfill or a retry was asked for, so that none
-// of it is taken for what the request began: the newest records of backfills or, where the service
-// keeps no records, the newest runs.
-type BackfillBaseline struct {
-	Since   time.Time   `json:"since,omitzero"`   // what was created earlier was there before
-	Known   []uuid.UUID `json:"known,omitzero"`   // created since, and there before
-	OfRuns  bool        `json:"of_runs,omitzero"` // the service keeps no records of backfills: Known are runs
-	Running []uuid.UUID `json:"running,omitzero"` // of the runs in such a baseline: those that were under way
-}
-
-// baselineOf is what a page shows, the newest row first.
-func baselineOf[T any](page *CursorPage[T], key func(T) (uuid.UUID, time.Time)) BackfillBaseline {
-	b := coverage.BaselineOf(page.Results, page.Next == nil, key)
-	return BackfillBaseline{Since: b.Since, Known: b.Known}
-}
-
-// check refuses a ticket that does not say what to follow.
-func (t *BackfillTicket) check() error {
-	bad := func(field, want string) error {
-		return &InputError{Op: ops.BackfillsGet, Field: "ticket" + field, Want: want}
-	}
-	switch {
-	case t == nil:
-		return bad("", "a ticket of Backfill, Create, Retry or Unpause, not nil")
-	case t.ExportID == uuid.Nil:
-		return bad(".ExportID", "an id, not the nil UUID")
-	case t.RequestedAt.IsZero():
-		return bad(".RequestedAt", "the time of the request")
-	case t.RetriedRun != uuid.Nil:
-		return nil
-	}
-	return BackfillRange{t.StartAt, t.EndAt}.check(ops.BackfillsGet)
-}
-
 // newTicket takes the baseline of a request that is about to be sent. It costs one read, or two
 // where the service keeps no records of backfills.
 func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options []CallOption) (BackfillTicket, error) {
@@ -259,7 +208,8 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 	records, err := c.Backfills.List(ctx, t.ExportID, nil, options...)
 	switch {
 	case err == nil:
-		t.Baseline = new(baselineOf(records, func(b Backfill) (uuid.UUID, time.Time) { return b.ID, b.CreatedAt }))
+		key := func(b Backfill) (uuid.UUID, time.Time) { return b.ID, b.CreatedAt }
+		t.Baseline = new(BackfillBaseline(coverage.BaselineOf(records.Results, records.Next == nil, key)))
 	case hasNoRecords(err):
 		var runs *CursorPage[Run]
 		if runs, err = c.Runs.List(ctx, t.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, options...); err == nil {
@@ -286,14 +236,15 @@ func (cfg *callConfig) emptyReply() {
 func onlyHeader(cfg *callConfig) { *cfg = callConfig{header: cfg.header} }
 
 func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
-	b := baselineOf(page, func(r Run) (uuid.UUID, time.Time) { return r.ID, r.CreatedAt })
+	key := func(r Run) (uuid.UUID, time.Time) { return r.ID, r.CreatedAt }
+	b := coverage.BaselineOf(page.Results, page.Next == nil, key)
 	b.OfRuns = true
 	for _, run := range page.Results {
 		if run.Status.goesOn() {
 			b.Running = append(b.Running, run.ID)
 		}
 	}
-	return b
+	return BackfillBaseline(b)
 }
 
 // hasNoRecords reports whether a list of backfills failed since the service has no such resource:
@@ -327,17 +278,17 @@ func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, options []CallOption) (*BackfillTicket, error) {
 	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
-		return nil, beforeSending(r.op.name, err)
+		return nil, beforeSending(r.op.Name, err)
 	}
 	t := BackfillTicket{ExportID: id, StartAt: Beginning(), Unpaused: true}
 	if export.LastPausedAt != nil {
 		t.StartAt = At(*export.LastPausedAt)
 	}
-	if t, err = s.client.newTicket(ctx, r.op.name, t, options); err != nil {
+	if t, err = s.client.newTicket(ctx, r.op.Name, t, options); err != nil {
 		return nil, err
 	}
 	r.body = map[string]bool{"backfill": true}
-	r.op.replay = ReplayNever
+	r.op.Replay = endpoints.Never
 	began := time.Now()
 	err = s.client.call(ctx, r, nil, options...)
 	if !export.Paused {
@@ -349,4 +300,71 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	}
 	t.EndAt = At(end)
 	return t.result(err)
+}
+
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that
+// run by day or week take dates, all others instants; [BatchExport.BackfillRange] makes the right
+// form. The zero value is unset and is refused.
+type Timestamp struct{ bound coverage.Bound }
+
+// Date is a calendar date, in the export's timezone. Days and months out of range are normalised as
+// [time.Date] does.
+func Date(year int, month time.Month, day int) Timestamp {
+	return Timestamp{coverage.Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))}
+}
+
+// At is an instant. It is sent in UTC. The zero time gives an unset Timestamp.
+func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
+
+// Beginning is the start of a backfill that takes in the oldest data there is. It is sent as null.
+func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
+
+// IsZero reports whether the Timestamp is unset.
+func (ts Timestamp) IsZero() bool { return ts.bound.IsUnset() }
+
+// IsDate reports whether the Timestamp is a date.
+func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
+
+// IsBeginning reports whether the Timestamp is [Beginning].
+func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
+
+// Time returns the instant; for a date, its midnight in UTC. It is the zero time for Beginning and
+// when unset.
+func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
+
+// String is the form that is sent, or "beginning", or "" when unset.
+func (ts Timestamp) String() string { return ts.bound.String() }
+
+// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is
+// an error: its field has the tag option omitzero.
+func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
+
+// BackfillRange is what a backfill covers: from Start up to, but not including, End. Both are dates
+// or both are instants; only Start may be [Beginning].
+type BackfillRange struct {
+	Start Timestamp `json:"start_at,omitzero"`
+	End   Timestamp `json:"end_at,omitzero"`
+}
+
+// check refuses a range that can mean nothing, whatever the export.
+func (r BackfillRange) check() *outgoing.Refusal {
+	return coverage.Range{Start: r.Start.bound, End: r.End.bound}.Check()
+}
+
+// BackfillRange makes the range from one time up to another in the form that this export takes. For
+// daily and weekly exports with a timezone that is two dates, and both times must be where a day or
+// a week of the export begins. For all others it is two instants a whole number of intervals apart:
+// the service silently drops a rest that is shorter than one.
+func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
+	r, refusal := e.schedule().Range(from, to)
+	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)
+}
+
+func (e *BatchExport) schedule() coverage.Schedule {
+	return coverage.Schedule{
+		Interval: string(e.Interval), Timezone: e.Timezone, Hour: orDefault(e.OffsetHour), Weekday: time.Weekday(orDefault(e.OffsetDay)),
+	}
 }

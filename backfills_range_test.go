@@ -80,7 +80,7 @@ func TestBackfillRangeCheck(t *testing.T) {
 		{"reversed", BackfillRange{later, hour}, "End"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := tc.r.check(ops.BackfillsCreate)
+			err := refused(ops.BackfillsCreate, tc.r.check())
 			if tc.field == "" {
 				require.NoError(t, err)
 				return
@@ -149,7 +149,7 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 			b, err := json.Marshal(r)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, string(b))
-			require.NoError(t, r.check(ops.BackfillsCreate))
+			require.Nil(t, r.check())
 		})
 	}
 }
@@ -159,12 +159,12 @@ func TestBackfillRangeOfADayWithoutMidnight(t *testing.T) {
 	for name, day := range map[string]Timestamp{"Africa/Cairo": Date(2024, 4, 26), "America/Santiago": Date(2024, 9, 8)} {
 		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
-		from := time.Date(2024, day.t.Month(), day.t.Day(), 0, 0, 0, 0, zone)
+		from := time.Date(2024, day.Time().Month(), day.Time().Day(), 0, 0, 0, 0, zone)
 		require.NotZero(t, from.Hour())
 		export := BatchExport{Interval: IntervalDay, Timezone: name}
-		r, err := export.BackfillRange(from, time.Date(2024, day.t.Month(), day.t.Day()+1, 0, 0, 0, 0, zone))
+		r, err := export.BackfillRange(from, time.Date(2024, day.Time().Month(), day.Time().Day()+1, 0, 0, 0, 0, zone))
 		require.NoError(t, err, name)
-		assert.Equal(t, BackfillRange{day, Date(2024, day.t.Month(), day.t.Day()+1)}, r)
+		assert.Equal(t, BackfillRange{day, Date(2024, day.Time().Month(), day.Time().Day()+1)}, r)
 	}
 }
 

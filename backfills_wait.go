@@ -7,14 +7,61 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
+
+// BackfillTicket is what is needed to follow a backfill or a retry to its end: see
+// [BackfillsService.Wait]. It can be stored as JSON and followed by another process. It is returned
+// with an [OutcomeUnknownError] too, to find out what happened.
+type BackfillTicket struct {
+	ExportID    uuid.UUID `json:"export_id"`
+	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, in no fixed form; may be empty
+	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
+	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
+	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
+	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: EndAt is no earlier than the service's own end of the range
+	RequestedAt time.Time `json:"requested_at"`          // the time just before the request, by the service's clock
+
+	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
+
+	// Baseline is set by the methods that return tickets. A ticket without one is judged by what
+	// was created since RequestedAt.
+	Baseline *BackfillBaseline `json:"baseline,omitempty"`
+}
+
+// BackfillBaseline is what was there just before a backfill or a retry was asked for, so that none
+// of it is taken for what the request began: the newest records of backfills or, where the service
+// keeps no records, the newest runs.
+type BackfillBaseline struct {
+	Since   time.Time   `json:"since,omitzero"`   // what was created earlier was there before
+	Known   []uuid.UUID `json:"known,omitzero"`   // created since, and there before
+	OfRuns  bool        `json:"of_runs,omitzero"` // the service keeps no records of backfills: Known are runs
+	Running []uuid.UUID `json:"running,omitzero"` // of the runs in such a baseline: those that were under way
+}
+
+// check refuses a ticket that does not say what to follow.
+func (t *BackfillTicket) check() *outgoing.Refusal {
+	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse("ticket"+field, "", want) }
+	switch {
+	case t == nil:
+		return bad("", "a ticket of Backfill, Create, Retry or Unpause, not nil")
+	case t.ExportID == uuid.Nil:
+		return bad(".ExportID", "an id, not the nil UUID")
+	case t.RequestedAt.IsZero():
+		return bad(".RequestedAt", "the time of the request")
+	case t.RetriedRun != uuid.Nil:
+		return nil
+	}
+	return BackfillRange{t.StartAt, t.EndAt}.check()
+}
 
 // BackfillState is how far a backfill or a retry has come.
 type BackfillState struct {
@@ -86,13 +133,13 @@ func (e *BackfillError) Unwrap() []error {
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
-		err = ticket.check()
+		err = refused(ops.BackfillsGet, ticket.check())
 	}
 	if err != nil {
 		return failedSeq[*BackfillState](err)
 	}
 	t := *ticket
-	return watch.Follow(ctx, w.pace(), "a backfill of export "+t.ExportID.String(), func() watch.Look[BackfillState] {
+	return watch.Follow(ctx, w.Pace, "a backfill of export "+t.ExportID.String(), func() watch.Look[BackfillState] {
 		return newFollower(s.client, t, w, options).look
 	})
 }
@@ -145,22 +192,21 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 type follower struct {
 	client  *Client
 	ticket  BackfillTicket
-	watch   WatchOptions
+	looks   looks
 	options []CallOption
 	engine  *coverage.Follower[Backfill, Run]
 }
 
-func newFollower(c *Client, t BackfillTicket, o WatchOptions, options []CallOption) *follower {
-	before := BackfillBaseline{Since: t.RequestedAt}
+func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *follower {
+	before := coverage.Baseline{Since: t.RequestedAt}
 	if t.Baseline != nil {
-		before = *t.Baseline
+		before = coverage.Baseline(*t.Baseline)
 	}
-	baseline := coverage.Baseline{Since: before.Since, Known: before.Known, OfRuns: before.OfRuns}
-	runs := coverage.NewRuns(baseline, t.RequestedAt, factsOf, o.Until)
+	runs := coverage.NewRuns(before, t.RequestedAt, factsOf, o.until)
 	runs.OpenEnd = t.Unpaused
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
-	f := &follower{client: c, ticket: t, watch: o, options: options}
-	f.engine = coverage.NewFollower(f, runs, before.Running, o.Settle)
+	f := &follower{client: c, ticket: t, looks: o, options: options}
+	f.engine = coverage.NewFollower(f, runs, o.Settle)
 	return f
 }
 
@@ -246,15 +292,11 @@ func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err er
 	if err != nil {
 		return whole, err
 	}
-	days, err := export.days()
+	days, err := export.schedule().Days()
 	if err != nil {
 		return whole, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
 	}
-	whole.End = days.Begin(f.ticket.EndAt.Time())
-	if f.ticket.StartAt.IsDate() {
-		whole.Start = days.Begin(f.ticket.StartAt.Time())
-	}
-	return whole, nil
+	return days.Span(coverage.Range{Start: f.ticket.StartAt.bound, End: f.ticket.EndAt.bound}), nil
 }
 
 // state is a snapshot that is the reader's to keep.
@@ -263,7 +305,7 @@ func (f *follower) state(done bool) *BackfillState {
 	s := &BackfillState{Backfill: row, Runs: f.engine.Runs.Sorted(), Progress: f.engine.Runs.Progress(), Done: done}
 	for _, run := range s.Runs {
 		switch {
-		case run.endedBadly() && (run.Status.IsTerminal() || f.watch.Until(run)):
+		case run.endedBadly() && (run.Status.IsTerminal() || f.looks.until(run)):
 			s.Failed++
 		case run.Status == RunStatusCompleted:
 			s.Completed++

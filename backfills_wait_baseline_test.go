@@ -29,6 +29,7 @@ func anHour() hogapi.BackfillRange {
 // A program that tries again on error, on a service whose run begins a second after the request: each attempt is judged by its
 // own run, whatever became of those before.
 func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
+	t.Parallel()
 	outcomes := []hogapitest.Outcome{
 		{Status: "Failed", Error: "attempt 1"}, {}, {Status: "Failed", Error: "attempt 3"},
 		{Status: "Failed", Error: "attempt 4"}, {Status: "Cancelled", Error: "attempt 5"}, {},

@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -140,49 +143,41 @@ type wireExport struct {
 }
 
 // wire checks a new export and makes the request's body.
-func (c BatchExportRequest) wire(op Op) (*wireExport, error) {
+func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
 	if c.Name == "" {
-		return nil, &InputError{Op: op, Field: "Name", Want: "a name"}
+		return nil, outgoing.Refuse("Name", "", "a name")
 	}
-	if err := checkSpelling(op, "Model", c.Model, models); err != nil {
-		return nil, err
+	refusal := cmp.Or(
+		outgoing.Misspelt("Model", c.Model, models),
+		outgoing.Misspelt("Interval", c.Interval, intervals),
+		outgoing.MisspeltIfSet("IncrementalMode", c.IncrementalMode, incrementalModes),
+		c.checkRules(),
+	)
+	if refusal != nil {
+		return nil, refusal
 	}
-	if err := checkSpelling(op, "Interval", c.Interval, intervals); err != nil {
-		return nil, err
-	}
-	if c.IncrementalMode != "" {
-		if err := checkSpelling(op, "IncrementalMode", c.IncrementalMode, incrementalModes); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.checkRules(op); err != nil {
-		return nil, err
-	}
-	destination, err := c.Destination.wire(op)
-	if err != nil {
-		return nil, err
-	}
+	destination, refusal := c.Destination.wire(op)
 	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
-	return &wireExport{BatchExportRequest: c, Destination: destination}, nil
+	return &wireExport{BatchExportRequest: c, Destination: destination}, refusal
 }
 
 // body checks an update and makes the request's body.
-func (u BatchExportUpdateRequest) body(op Op) (any, error) {
+func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 	if reflect.ValueOf(u).IsZero() {
-		return nil, &InputError{Op: op, Field: "update", Want: "at least one field that is not absent"}
+		return nil, outgoing.Refuse("update", "", "at least one field that is not absent")
 	}
 	for field, isNull := range map[string]bool{"Name": u.Name.IsNull(), "Destination": u.Destination.IsNull(), "Interval": u.Interval.IsNull(), "Paused": u.Paused.IsNull()} {
 		if isNull {
-			return nil, &InputError{Op: op, Field: field, Value: "null", Want: "a value, or absent: an export always has one"}
+			return nil, outgoing.Refuse(field, "null", "a value, or absent: an export always has one")
 		}
 	}
-	if err := cmp.Or(u.checkSpellings(op), u.checkOffsets(op)); err != nil {
-		return nil, err
+	if refusal := cmp.Or(u.checkSpellings(), u.checkOffsets()); refusal != nil {
+		return nil, refusal
 	}
 	for field, at := range map[string]*Opt[time.Time]{"LastPausedAt": &u.LastPausedAt, "StartAt": &u.StartAt, "EndAt": &u.EndAt} {
 		t, ok := at.Get()
 		if ok && t.IsZero() {
-			return nil, &InputError{Op: op, Field: field, Want: "a time, or Null[time.Time]() to clear it; the zero time is neither"}
+			return nil, outgoing.Refuse(field, "", "a time, or Null[time.Time]() to clear it; the zero time is neither")
 		}
 		if ok {
 			*at = Set(t.UTC())
@@ -190,9 +185,9 @@ func (u BatchExportUpdateRequest) body(op Op) (any, error) {
 	}
 	var wire Opt[wireDestination]
 	if destination, ok := u.Destination.Get(); ok {
-		w, err := destination.wire(op)
-		if err != nil {
-			return nil, err
+		w, refusal := destination.wire(op)
+		if refusal != nil {
+			return nil, refusal
 		}
 		wire = Set(w)
 	}
@@ -203,20 +198,20 @@ func (u BatchExportUpdateRequest) body(op Op) (any, error) {
 	}{u, wire}, nil
 }
 
-func (u BatchExportUpdateRequest) checkSpellings(op Op) error {
+func (u BatchExportUpdateRequest) checkSpellings() *outgoing.Refusal {
 	if name, ok := u.Name.Get(); ok && name == "" {
-		return &InputError{Op: op, Field: "Name", Want: "a name"}
+		return outgoing.Refuse("Name", "", "a name")
 	}
 	return cmp.Or(
-		checkOptSpelling(op, "Model", u.Model, models),
-		checkOptSpelling(op, "Interval", u.Interval, intervals),
-		checkOptSpelling(op, "IncrementalMode", u.IncrementalMode, incrementalModes),
+		misspeltOpt("Model", u.Model, models),
+		misspeltOpt("Interval", u.Interval, intervals),
+		misspeltOpt("IncrementalMode", u.IncrementalMode, incrementalModes),
 	)
 }
 
-func checkOptSpelling[T ~string](op Op, field string, o Opt[T], known []T) error {
+func misspeltOpt[T ~string](field string, o Opt[T], known []T) *outgoing.Refusal {
 	if value, ok := o.Get(); ok {
-		return checkSpelling(op, field, value, known)
+		return outgoing.Misspelt(field, value, known)
 	}
 	return nil
 }
@@ -273,11 +268,11 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequ
 // PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
 // newer servers, for another model or another type of destination.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdateRequest, options ...CallOption) (*BatchExport, error) {
-	r := endpointByID(ops.BatchExportsUpdate, id)
-	body, err := update.body(ops.BatchExportsUpdate)
+	body, refusal := update.body(ops.BatchExportsUpdate)
+	r := endpointByID(ops.BatchExportsUpdate, id).refuse(refusal)
 	r.body = body
 	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
-	updated, err := fetchMatching(ctx, s.client, r.refuse(err), options, isAsked)
+	updated, err := fetchMatching(ctx, s.client, r, options, isAsked)
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 
@@ -322,7 +317,7 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 		return s.unpauseWithBackfill(ctx, r, id, options)
 	}
 	if cfg.body != nil { // it may ask for a backfill
-		r.op.replay = ReplayNever
+		r.op.Replay = endpoints.Never
 	}
 	return nil, s.client.call(ctx, r, nil, options...)
 }
@@ -344,8 +339,8 @@ func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogO
 }
 
 // checkRules refuses the combinations of a new export that no server can store.
-func (c BatchExportRequest) checkRules(op Op) error {
-	bad := func(field, want string) error { return &InputError{Op: op, Field: field, Want: want} }
+func (c BatchExportRequest) checkRules() *outgoing.Refusal {
+	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse(field, "", want) }
 	isHogQL := c.Model == ModelHogQL
 	switch {
 	case isHogQL && c.HogQLQuery == "":
@@ -359,37 +354,21 @@ func (c BatchExportRequest) checkRules(op Op) error {
 	case c.IncrementalMode == IncrementalModeMerge && len(c.PrimaryKey) == 0:
 		return bad("PrimaryKey", "the columns of the key: IncrementalModeMerge needs them")
 	}
-	return checkOffsets(op, c.Interval, c.OffsetDay != nil, c.OffsetHour != nil)
-}
-
-// checkOffsets refuses offsets that the interval does not have.
-func checkOffsets(op Op, interval Interval, hasDay, hasHour bool) error {
-	bad := func(field, want string) error {
-		return &InputError{Op: op, Field: field, Want: want + ", or no offset"}
-	}
-	switch {
-	case !isKnown(interval, intervals) || interval == IntervalWeek:
-		return nil
-	case hasDay:
-		return bad("OffsetDay", "IntervalWeek")
-	case hasHour && interval != IntervalDay:
-		return bad("OffsetHour", "IntervalDay or IntervalWeek")
-	}
-	return nil
+	return coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil)
 }
 
 // checkOffsets refuses offsets without the interval that they are of, which the service fails at, and
 // one offset of a weekly export without the other, which the service would set to 0.
-func (u BatchExportUpdateRequest) checkOffsets(op Op) error {
+func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
 	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
 	interval, hasInterval := u.Interval.Get()
 	switch {
 	case (hasDay || hasHour) && !hasInterval:
-		return &InputError{Op: op, Field: "Interval", Want: "the interval of the offset, even if it stays the same: the service fails without it"}
+		return outgoing.Refuse("Interval", "", "the interval of the offset, even if it stays the same: the service fails without it")
 	case interval == IntervalWeek && hasDay != hasHour:
-		return &InputError{Op: op, Field: "OffsetDay", Want: "OffsetDay and OffsetHour together: the service sets the absent one to 0"}
+		return outgoing.Refuse("OffsetDay", "", "OffsetDay and OffsetHour together: the service sets the absent one to 0")
 	}
 	_, hasDay = u.OffsetDay.Get()
 	_, hasHour = u.OffsetHour.Get()
-	return checkOffsets(op, interval, hasDay, hasHour)
+	return coverage.CheckOffsets(string(interval), hasDay, hasHour)
 }

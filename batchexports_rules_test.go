@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/optjson"
-	"github.com/hogapi/hogapi/ops"
 )
 
 // What every server refuses, fails at or stores otherwise is refused before it is sent.
@@ -126,7 +125,7 @@ func TestRedshiftCredentials(t *testing.T) {
 	read := Destination{}
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"Redshift","integration":4,"config":{"database":"d","mode":"COPY",
 		"copy_inputs":{"s3_bucket":"b","region_name":"r","authorization":7,"bucket_credentials":8}}}`), &read))
-	w, err := read.With(RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).wire(ops.BatchExportsUpdate)
+	w, err := read.With(RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).updated()
 	require.NoError(t, err, "ids are read, so none is lost")
 	assert.JSONEq(t, `{"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p/","authorization":7,"bucket_credentials":8}}`, string(w.Config))
 	assert.Equal(t, Set(int64(4)), w.Integration)

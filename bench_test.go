@@ -192,7 +192,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 // A walk over 100,000 runs holds a page at a time: the heap stays within 8 MiB of its start.
-func TestLongWalkKeepsTheHeapSmall(t *testing.T) {
+func TestMemoryOfALongWalk(t *testing.T) {
 	const runs, most = 100_000, 8 << 20
 	items := strings.Repeat(","+runJSON, 100)[1:]
 	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {

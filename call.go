@@ -1,22 +1,54 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
+
+// Op names an operation in errors, hooks and logs, for example "batch_exports.get". Package
+// [github.com/hogapi/hogapi/ops] has a constant for each.
+type Op = ops.Op
+
+// Replay says whether a call may be sent again after a try whose outcome is not known.
+type Replay uint8
+
+const (
+	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and
+	// HEAD, ReplayNever for everything else.
+	ReplayDefault Replay = iota
+	// ReplaySafe is for calls that change nothing.
+	ReplaySafe
+	// ReplayIdempotent is for calls that leave the same state no matter how often they are carried
+	// out.
+	ReplayIdempotent
+	// ReplayNever is for calls that act again each time. They are sent again only when the service
+	// provably did not act on them: nothing was written to the network, or the answer was the
+	// service's own 429 "throttled".
+	ReplayNever
+)
+
+// operation is an endpoint as it is called.
+type operation endpoints.Row
+
+// info names a call of the operation, after so many tries.
+func (o operation) info(tries int) CallInfo {
+	return CallInfo{Op: o.Name, Method: o.Method, Route: o.Path, Tries: tries}
+}
 
 // CallOption changes one call.
 type CallOption func(*callConfig)
@@ -68,11 +100,11 @@ func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r }
 // request is one call as a service method describes it.
 type request struct {
 	op      operation
-	ids     []string   // for the {parameters} of the path
-	query   url.Values // may be nil
-	body    any        // nil sends none
-	lenient bool       // an empty answer is fine: PostHog's API reference documents no body
-	refusal error      // why it is not sent: bad input
+	ids     []string          // for the {parameters} of the path
+	query   url.Values        // may be nil
+	body    any               // nil sends none
+	lenient bool              // an empty answer is fine: PostHog's API reference documents no body
+	refusal *outgoing.Refusal // why it is not sent
 
 	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
 	leastTry time.Duration // a try may last so long, whatever the client's limit is
@@ -81,36 +113,37 @@ type request struct {
 }
 
 // endpoint is the request of an operation of the table.
-func endpoint(op Op, ids ...string) request { return request{op: operations[op], ids: ids} }
+func endpoint(op Op, ids ...string) request {
+	return request{op: operation(endpoints.Of(op)), ids: ids}
+}
 
 // endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order.
 // It refuses the nil id.
 func endpointByID(op Op, ids ...uuid.UUID) request {
-	r := endpoint(op)
-	names := parameter.FindAllString(r.op.path, -1)
-	for i, id := range ids {
-		if id == uuid.Nil {
-			return r.refuse(&InputError{Op: op, Field: names[i], Value: id.String(), Want: "an id, not the nil UUID"})
-		}
-		r.ids = append(r.ids, id.String())
-	}
+	texts, refusal := endpoints.Of(op).IDs(ids)
+	return endpoint(op, texts...).refuse(refusal)
+}
+
+// refuse makes the first refusal that is not nil the request's own.
+func (r request) refuse(why *outgoing.Refusal) request {
+	r.refusal = cmp.Or(r.refusal, why)
 	return r
 }
 
-// refuse makes the first error that is not nil the request's refusal.
-func (r request) refuse(err error) request {
-	if r.refusal == nil {
-		r.refusal = err
+// refused is a refusal as the caller gets it, or nil.
+func refused(op Op, r *outgoing.Refusal) error {
+	if r == nil {
+		return nil
 	}
-	return r
+	return &InputError{Op: op, Field: r.Field, Value: r.Value, Want: r.Want}
 }
 
 // check is why nothing may be sent: bad input.
 func (r request) check(ctx context.Context) error {
 	if ctx == nil {
-		return nilContext(r.op.name)
+		return nilContext(r.op.Name)
 	}
-	return r.refusal
+	return refused(r.op.Name, r.refusal)
 }
 
 // with is the request with a query of its own.
@@ -119,13 +152,11 @@ func (r request) with(query url.Values) request {
 	return r
 }
 
-var parameter = regexp.MustCompile(`\{\w+\}`)
-
 // configOf is what the options of a call say together.
 func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 	for _, option := range options {
 		if option == nil {
-			return cfg, &InputError{Op: op, Field: "option", Value: "nil", Want: "an option"}
+			return cfg, refused(op, outgoing.Refuse("option", "nil", "an option"))
 		}
 		option(&cfg)
 	}
@@ -138,7 +169,7 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	cfg, err := configOf(r.op.name, options)
+	cfg, err := configOf(r.op.Name, options)
 	if err != nil {
 		return err
 	}
@@ -163,14 +194,14 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)
-	if isOlder && r.op.method != http.MethodGet {
+	if isOlder && r.op.Method != http.MethodGet {
 		nameProjects(err, above)
 	}
 	if cfg.reply != nil {
 		*cfg.reply = x.reply()
 	}
 	x.observeResult(ctx, err)
-	if isOlder && r.op.method == http.MethodGet {
+	if isOlder && r.op.Method == http.MethodGet {
 		return c.carryOut(ctx, r, cfg, above+"/projects", out)
 	}
 	return err
@@ -204,25 +235,32 @@ func fetchMatching[T any](ctx context.Context, c *Client, r request, options []C
 	return &out.answer, nil
 }
 
+// fetchRows carries out a request whose answer is an object with a list of this name.
+func fetchRows[T any](ctx context.Context, c *Client, r request, options []CallOption, name string) ([]T, error) {
+	list := rowList[T]{name: name}
+	err := c.call(ctx, r, &list, options...)
+	return list.rows, err
+}
+
 // prepare validates a request and builds it, with everything that a try needs.
 func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, error) {
-	target, err := c.target(r, apiPath, cfg.query)
-	if err != nil {
-		return nil, err
+	target, refusal := c.target(r, apiPath, cfg.query)
+	if refusal != nil {
+		return nil, refused(r.op.Name, refusal)
 	}
 	if cfg.body != nil {
 		r.body = cfg.body
 	}
-	body, err := encodeBody(r.op.name, r.body)
-	if err != nil {
-		return nil, err
+	body, refusal := outgoing.Body(r.body)
+	if refusal != nil {
+		return nil, refused(r.op.Name, refusal)
 	}
 	x := newExchange(c.core, r.op, target, len(r.ids))
 	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, x.transportError(httptry.ContextError(ctx), false)
 	}
-	header, err := x.Prepare(ctx, r.op.method, target.String(), body)
+	header, err := x.Prepare(ctx, r.op.Method, target.String(), body)
 	if err != nil {
 		return nil, x.transportError(err, false)
 	}
@@ -231,75 +269,27 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
 	}
 	key = strings.TrimSpace(key)
-	if problem := personalKeyProblem(key); problem != "" {
-		return nil, &InputError{Op: r.op.name, Field: "personal API key", Want: problem}
+	if problem := outgoing.PersonalKeyProblem(key); problem != "" {
+		return nil, refused(r.op.Name, outgoing.Refuse("personal API key", "", problem))
 	}
 	x.addKey(key)
-	if text, ok := body.([]byte); ok {
-		x.Keys = append(x.Keys, mask.Credentials(text)...)
+	if body != nil {
+		x.Keys = append(x.Keys, mask.Credentials(body)...)
 	}
-	if err := c.setHeaders(header, r.op.name, cfg.header, key, body != nil); err != nil {
-		return nil, err
-	}
-	return x, nil
+	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
 }
 
 // target is the URL of a request below a path of the API and the project.
-func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, error) {
+func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *outgoing.Refusal) {
 	if c.core.api == nil || c.core.personalKey == nil {
-		return nil, &InputError{
-			Op: r.op.name, Field: "client", Want: "a client with WithPersonalAPIKey and a region or base URL",
-		}
+		return nil, outgoing.Refuse("client", "", "a client with WithPersonalAPIKey and a region or base URL")
 	}
-	if !isProjectID(c.project) {
-		return nil, &InputError{
-			Op: r.op.name, Field: "project", Value: mask.UnlessKey(c.project), Want: wantProject + ": WithProject or ForProject",
-		}
+	if !outgoing.IsProjectID(c.project) {
+		return nil, outgoing.Refuse("project", c.project, outgoing.WantProject+": WithProject or ForProject")
 	}
-	path, err := r.op.expand(r.ids)
-	if err != nil {
-		return nil, err
+	path, refusal := endpoints.Row(r.op).Expand(r.ids)
+	if refusal != nil {
+		return nil, refusal
 	}
-	u := *c.core.api
-	u.RawPath = u.EscapedPath() + apiPath + "/" + c.project + path
-	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return nil, err // not reached: all parts are checked
-	}
-	query := maps.Clone(r.query)
-	if query == nil {
-		query = url.Values{}
-	}
-	maps.Copy(query, extra)
-	u.RawQuery = query.Encode()
-	return &u, nil
-}
-
-// encodeBody returns nil for no body.
-func encodeBody(op Op, body any) (any, error) {
-	if body == nil {
-		return nil, nil
-	}
-	b, bad := outgoing.Body(body)
-	if bad != nil {
-		return nil, &InputError{Op: op, Field: "body", Value: bad.Value, Want: bad.Want}
-	}
-	return b, nil // a byte slice rewinds for free (T12)
-}
-
-func (c *Client) setHeaders(h http.Header, op Op, extra http.Header, key string, hasBody bool) error {
-	for name, values := range extra {
-		if want := outgoing.HeaderProblem(name, values); want != "" {
-			return &InputError{Op: op, Field: "header", Value: mask.UnlessKey(name), Want: want}
-		}
-		h[name] = values
-	}
-	h.Set("Authorization", "Bearer "+key)
-	h.Set("Accept", "application/json")
-	if h.Get("User-Agent") == "" {
-		h.Set("User-Agent", c.core.userAgent)
-	}
-	if hasBody {
-		h.Set("Content-Type", "application/json")
-	}
-	return nil
+	return outgoing.URL(c.core.api, apiPath+"/"+c.project+path, r.query, extra), nil
 }

@@ -164,6 +164,7 @@ func open(v reflect.Value) reflect.Value {
 
 // No value of this package prints a secret, wherever it is held and however it is printed.
 func TestNothingPrintsASecret(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	var mu sync.Mutex
 	var told []any
@@ -352,7 +353,7 @@ func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, 
 		_ = capture.Enqueue(t.Context(), Event{Name: "e", DistinctID: "d", Timestamp: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), UUID: uuid.New()})
 	}
 	receipt, err := capture.Close(t.Context())
-	return []any{capture, receipt, err}
+	return []any{capture, capture.Stats(), receipt, err}
 }
 
 // plainTypes are the types that no call of this test comes by. They are filled with credentials wherever they can hold any.

@@ -20,6 +20,7 @@ import (
 
 // One event that the service refuses costs at most 2·⌈log2 n⌉ requests more, and is itself tried exactly once.
 func TestPoisonIsFoundByHalving(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
 		for _, n := range []int{1, 2, 3, 100, 1000} {
 			synctest.Test(t, func(t *testing.T) {
@@ -125,6 +126,7 @@ func TestAnswersThatStop(t *testing.T) {
 
 // An outage of ten minutes loses nothing, and the import goes on within five seconds after it.
 func TestOutageIsWaitedOut(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
@@ -150,6 +152,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 }
 
 func TestNoProgressStopsResumable(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)

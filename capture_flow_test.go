@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // Who closes with a context that has ended wants nothing more sent, not even what only waited for company.
@@ -172,7 +173,7 @@ func TestEnqueueTakesAllOrNone(t *testing.T) {
 		bad.Name = ""
 		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), placed(1, 1), bad))
 		require.True(t, refused)
-		assert.Equal(t, hogapi.ReasonNoName, refusal.Reason)
+		assert.Equal(t, reasons.NoName, refusal.Reason)
 		require.ErrorIs(t, capture.Enqueue(t.Context(), placed(1, 1), placed(2, 2)), hogapi.ErrInvalid, "two records")
 		require.NoError(t, capture.TryEnqueue(placed(1, 1), placed(2, 1)))
 		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)
@@ -208,11 +209,11 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		receipt, err := capture.Close(t.Context())
 		require.NoError(t, err)
 		require.Len(t, rejects, 1)
-		assert.Equal(t, hogapi.ReasonNoName, rejects[0].Err.Reason)
+		assert.Equal(t, reasons.NoName, rejects[0].Err.Reason)
 		assert.Equal(t, hogapi.UUIDAt(hogapi.Position{Offset: 2}, "x"), rejects[0].UUID)
 		assert.Equal(t, []int64{3}, settled[len(settled)-1:])
 		assert.Equal(t, []int64{3, 1, 1, 1, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Refused})
-		assert.Equal(t, map[hogapi.Reason]int64{hogapi.ReasonNoName: 1}, receipt.Rejects)
+		assert.Equal(t, map[hogapi.Reason]int64{reasons.NoName: 1}, receipt.Rejects)
 		assert.Equal(t, map[string]int64{"internal": 1}, receipt.Skips)
 		requireBalanced(t, receipt)
 	})
@@ -283,7 +284,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "bad"})
 		var refused *hogapi.EventError
 		require.ErrorAs(t, err, &refused)
-		assert.Equal(t, hogapi.ReasonNoName, refused.Reason)
+		assert.Equal(t, reasons.NoName, refused.Reason)
 		assert.Equal(t, hogapi.Position{Offset: 2}, refused.Position)
 		var stop *hogapi.StopError
 		require.ErrorAs(t, err, &stop)

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // Each result does what it says: what is dropped, or of unknown fate, goes to the handler with the
@@ -220,7 +221,7 @@ func TestCulpritOfCaptureV1IsFound(t *testing.T) {
 		assert.EqualValues(t, int64(100-len(rejects)), receipt.Acknowledged)
 		require.NotEmpty(t, rejects)
 		for _, r := range rejects {
-			assert.Equal(t, hogapi.ReasonAnswer400, r.Err.Reason)
+			assert.Equal(t, reasons.Answer400, r.Err.Reason)
 		}
 		assert.Empty(t, server.Breaches())
 	})

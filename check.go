@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // CheckReport says what an import would send, and what it would refuse.
@@ -80,8 +84,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 	if err := errors.Join(checkContext(ctx, ops.Import), o.check(source), o.Gate.check(ops.Import)); err != nil {
 		return CheckReport{}, err
 	}
-	c := newChecker(o)
-	c.events.encoder.trust(source)
+	c := newChecker(source, o)
 	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(w Warning, text string) {
 		note(c.report.Warnings, w, Position{}, text)
 	}})
@@ -98,10 +101,10 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
 	if c.report.Skipped > 0 && c.report.Good+c.report.Rejected == 0 {
-		note(c.report.Warnings, WarnAllSkipped, Position{}, "every record of the source was skipped")
+		note(c.report.Warnings, warnings.AllSkipped, Position{}, "every record of the source was skipped")
 	}
 	if c.report.Read == 0 {
-		note(c.report.Warnings, WarnNoRecords, Position{}, noRecords)
+		note(c.report.Warnings, warnings.NoRecords, Position{}, pipeline.NoRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -114,11 +117,11 @@ type checker struct {
 	good    *survey.Survey
 }
 
-func newChecker(o ImportOptions) *checker {
+func newChecker(source Source, o ImportOptions) *checker {
 	seed := maphash.MakeSeed()
 	return &checker{
 		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, seed),
+		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, source, seed),
 		good:   survey.New(seed),
 	}
 }
@@ -164,7 +167,7 @@ func (c *checker) add(ev *Event) {
 		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
 	}
 	if found.IsConflict {
-		note(c.report.Warnings, WarnUUIDConflict, ev.Position, out.UUID.String())
+		note(c.report.Warnings, warnings.UUIDConflict, ev.Position, out.UUID.String())
 	}
 	if found.Jump > 0 {
 		c.report.Backwards.add(ev.Position, found.Jump.String())
@@ -203,7 +206,7 @@ func (r CheckReport) String() string {
 	for _, d := range r.Days {
 		names[d.Event] += d.Events
 	}
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&b, "\n  %-40s %12d", mask.Shown(name), names[name])
 	}
 	finding := func(text string, f CheckFinding, advice string) {
@@ -219,17 +222,17 @@ func (r CheckReport) String() string {
 			fmt.Fprintf(&b, "\n  %s%s", place, mask.Clean(e.Text))
 		}
 	}
-	for _, reason := range sortedKeys(r.Reasons) {
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(&b, "\nrefused, %s: %d", mask.Shown(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the place
 			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+mask.OneLine(string(reason))+": "))
 		}
 	}
-	for _, why := range sortedKeys(r.Skips) {
+	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
 		fmt.Fprintf(&b, "\nskipped, %s: %d", mask.Shown(why), r.Skips[why])
 	}
-	for _, w := range sortedKeys(r.Warnings) {
-		finding("warning, "+mask.Shown(w), r.Warnings[w], w.inBrackets())
+	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
+		finding("warning, "+mask.Shown(w), r.Warnings[w], inBrackets(w))
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs, "")
 	finding("older than the event before", r.Backwards, "")

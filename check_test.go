@@ -13,6 +13,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/reasons"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 func events(list ...hogapi.Event) hogapi.Source {
@@ -64,12 +66,12 @@ func TestCheckFinds(t *testing.T) {
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
 	assert.EqualValues(t, 4, report.Rejected)
-	for reason, offset := range map[hogapi.Reason]int64{hogapi.ReasonNoName: 3, hogapi.ReasonNoIdentity: 0, hogapi.ReasonTooYoung: 6, hogapi.ReasonBadRecord: 7} {
+	for reason, offset := range map[hogapi.Reason]int64{reasons.NoName: 3, reasons.NoIdentity: 0, reasons.TooYoung: 6, reasons.BadRecord: 7} {
 		require.Len(t, report.Reasons[reason].Examples, 1, reason)
 		assert.Equal(t, offset, report.Reasons[reason].Examples[0].Position.Offset)
 		assert.EqualValues(t, 1, report.Reasons[reason].Count)
 	}
-	assert.EqualValues(t, 1, report.Warnings[hogapi.WarnSuspectID].Count)
+	assert.EqualValues(t, 1, report.Warnings[warnings.SuspectID].Count)
 	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 1, report.Backwards.Count)
 	assert.Equal(t, 99_998*time.Second, report.LargestJump)

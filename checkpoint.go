@@ -8,8 +8,10 @@ import (
 	"fmt"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -28,7 +30,7 @@ type Checkpointer interface {
 }
 
 // savedState is what a checkpoint holds.
-type savedState = resume.Saved[Position]
+type savedState = resume.Saved[wire.Origin]
 
 // importTarget is a digest of the project's key and the name of the host that an import sends to. The
 // port may change, as that of a proxy on this machine does.
@@ -38,13 +40,6 @@ func (c *core) importTarget() string {
 	}
 	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.Hostname() + "\x00" + c.projectKey()))
 	return hex.EncodeToString(sum[:16])
-}
-
-// receiptOf is that of the runs before.
-func receiptOf(s *savedState) Receipt {
-	r := newReceipt(s.Import, s.Source, s.State)
-	r.Protocol, r.Finished = Protocol(s.Protocol), s.Finished
-	return r
 }
 
 // continues is how an import continues: as it began, if that is known.
@@ -100,17 +95,29 @@ func stateFileError(err error) error {
 }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ resume.Files[Position] }
+type importFiles struct{ resume.Files[wire.Origin] }
 
-func newImportFiles(o ImportOptions, source Source, target string) *importFiles {
-	f := &importFiles{resume.Files[Position]{Of: resume.Of{Import: o.ID, Target: target, Source: source.Name()}}}
+func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
+	f := &importFiles{resume.Files[wire.Origin]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
 	if o.Checkpoint != nil {
-		f.Checkpoint = o.Checkpoint
+		f.Checkpoint = guarded{o.Checkpoint, c}
 	}
-	if read, ok := unwrap[fingerprinter](source); ok {
-		f.Fingerprint = read.fingerprint
+	if read, ok := unwrap[fileSource](source); ok {
+		f.Fingerprint = func(at wire.Origin) lines.Fingerprint { return read.fingerprint(Position(at)) }
 	}
 	return f
+}
+
+// guarded is a checkpoint whose panics are errors.
+type guarded struct {
+	Checkpointer
+
+	core *core
+}
+
+// Save implements Checkpointer.
+func (g guarded) Save(ctx context.Context, state []byte) error {
+	return g.core.guard(func() error { return g.Checkpointer.Save(ctx, state) })
 }
 
 // openCheckpoint opens the checkpoint and reads what the runs before have saved.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -124,13 +125,13 @@ func onceCalls() map[string]func(context.Context, *Client) error {
 			return c.Do(ctx, Request{Method: http.MethodPost, Path: "/things/"}, nil)
 		},
 	}
-	for op, row := range operations {
-		if row.replay != ReplayNever {
+	for op, row := range endpoints.All() {
+		if row.Replay != endpoints.Never {
 			continue
 		}
 		calls[string(op)] = func(ctx context.Context, c *Client) error {
 			var ids []uuid.UUID
-			for range strings.Count(row.path, "{") {
+			for range strings.Count(row.Path, "{") {
 				ids = append(ids, uuid.New())
 			}
 			return c.call(ctx, endpointByID(op, ids...), nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -141,7 +142,9 @@ func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
 // No create, backfill or retry of a run is carried out twice, wherever its connection ends; no call that was carried out is
 // reported as one that was not; and what was provably not sent is sent again.
 func TestNothingIsCarriedOutTwice(t *testing.T) {
-	const calls, workers = 1_000, 64
+	t.Parallel()
+	const workers = 64
+	calls := longer(300, 1_000)
 	cuts := map[cutPoint]struct{ commits, unknown bool }{
 		cutDial:        {true, false},
 		cutAccept:      {false, true},
@@ -176,7 +179,7 @@ func TestNothingIsCarriedOutTwice(t *testing.T) {
 							assert.NoError(t, get(t.Context(), client), "a connection to use again")
 						}
 						op := writes[n%len(writes)]
-						r := endpoint(op, slicesOf(strings.Count(operations[op].path, "{"))...)
+						r := endpoint(op, slicesOf(strings.Count(endpoints.Of(op).Path, "{"))...)
 						r.body = map[string]int{"call": n}
 						results[n] = client.call(t.Context(), r, new(struct{ ID string }))
 					}

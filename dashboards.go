@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -103,20 +104,15 @@ type DashboardListOptions struct {
 	CreationMode     CreationMode // only those that came about this way; [CreationModeUnlisted] shows unlisted ones
 }
 
-func (o DashboardListOptions) check(op Op) error {
-	if o.CreationMode != "" {
-		if err := checkSpelling(op, "CreationMode", o.CreationMode, creationModes); err != nil {
-			return err
-		}
-	}
-	return o.ListOptions.check(op)
+func (o DashboardListOptions) check() *outgoing.Refusal {
+	return outgoing.MisspeltIfSet("CreationMode", o.CreationMode, creationModes)
 }
 
 func (o DashboardListOptions) query() url.Values {
 	q := url.Values{}
-	setText(q, "search", o.Search)
-	setText(q, "folder", o.Folder)
-	setText(q, "creation_mode", string(o.CreationMode))
+	outgoing.SetText(q, "search", o.Search)
+	outgoing.SetText(q, "folder", o.Folder)
+	outgoing.SetText(q, "creation_mode", string(o.CreationMode))
 	for _, tag := range o.Tags {
 		q.Add("tags", tag)
 	}
@@ -158,7 +154,7 @@ func (s *DashboardsService) All(
 // walk is what List, Pages and All share.
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
-	r := endpoint(ops.DashboardsList).refuse(selected.check(ops.DashboardsList)).with(selected.query())
+	r := endpoint(ops.DashboardsList).refuse(selected.check()).with(selected.query())
 	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, options)
 }
 

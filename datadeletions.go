@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -65,40 +67,21 @@ type DataDeletionRequest struct {
 	SubmissionID uuid.UUID
 }
 
-func (r DataDeletionRequest) check(op Op) error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: value, Want: want}
-	}
+func (r DataDeletionRequest) check() *outgoing.Refusal {
 	switch want := wire.WantImportID(r.ImportID); {
 	case r.ImportID == "":
-		return bad("ImportID", "", "the ID of an import")
+		return outgoing.Refuse("ImportID", "", "the ID of an import")
 	case want != "":
-		return bad("ImportID", r.ImportID, want)
+		return outgoing.Refuse("ImportID", r.ImportID, want)
 	case isReversed(r.From, r.Until):
-		return bad("Until", r.Until.String(), "later than From")
+		return outgoing.Refuse("Until", r.Until.String(), "later than From")
 	}
 	return nil
 }
 
-// The times that an event can have.
-var (
-	firstEventTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastEventTime  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
-)
-
-const selectImport = "SELECT uuid FROM events WHERE properties.$import_job_id = {job_id}" +
-	" AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
-
 // query selects the events. The endpoint knows no values, so they are written into the text, quoted.
 func (r DataDeletionRequest) query() string {
-	from, until := firstEventTime, lastEventTime
-	if !r.From.IsZero() {
-		from = r.From
-	}
-	if !r.Until.IsZero() {
-		until = r.Until
-	}
-	return Query{selectImport, map[string]any{"job_id": r.ImportID, "start_at": formatTime(from), "end_at": formatTime(until)}}.String()
+	return hogql.SelectEvents(r.ImportID, r.From, r.Until).String()
 }
 
 // submission is the id that makes the request idempotent.
@@ -143,7 +126,7 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 // walk is what List, Pages and All share.
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
 	selected := orDefault(o)
-	r := endpoint(ops.DataDeletionsList).refuse(selected.check(ops.DataDeletionsList))
+	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
 	return walkByOffset[DataDeletion](s.client, r, selected, options)
 }
 
@@ -172,7 +155,7 @@ func (p *dataDeletionPreview) complete() error {
 //
 // POST /data_deletion_requests/preview/, scope data_deletion:write.
 func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
-	r := endpoint(ops.DataDeletionsPreview).refuse(of.check(ops.DataDeletionsPreview))
+	r := endpoint(ops.DataDeletionsPreview).refuse(of.check())
 	r.body = struct {
 		Query     string         `json:"query"`
 		Variables map[string]any `json:"variables"`
@@ -193,7 +176,7 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 // POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the
 // same SubmissionID belongs to another query or to another user's request.
 func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionRequest, options ...CallOption) (*DataDeletion, error) {
-	r := endpoint(ops.DataDeletionsCreate).refuse(of.check(ops.DataDeletionsCreate))
+	r := endpoint(ops.DataDeletionsCreate).refuse(of.check())
 	r.body = struct {
 		Query        string         `json:"query"`
 		Variables    map[string]any `json:"variables"`

@@ -189,6 +189,7 @@ func TestFootprintBoundsMemory(t *testing.T) {
 
 // Answers that are large for a good reason are read: a thousand exports with their runs, and half a million cells of a query.
 func TestLargeAnswersAreRead(t *testing.T) {
+	t.Parallel()
 	run := fmt.Sprintf(`{"id":%q,"status":"Completed","batch_export":%q,"data_interval_start":"2024-01-01T00:00:00Z","data_interval_end":"2024-01-01T01:00:00Z","records_completed":5,
 		"latest_error":null,"cursor":null,"created_at":"2024-01-01T01:00:00Z","last_updated_at":"2024-01-01T01:00:00Z","finished_at":"2024-01-01T01:00:00Z"}`, runA, exportA)
 	export := fmt.Sprintf(`{"id":%q,"team_id":1,"name":"n","model":"events","interval":"hour","paused":false,"destination":{"type":"S3","config":{"bucket_name":"b","region":"r","prefix":"p",
@@ -233,7 +234,7 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 }
 
 // An error of decoding costs no more than the answer, however long the value is that is wrong.
-func TestErrorsOfLongValuesAreShort(t *testing.T) {
+func TestMemoryOfErrorsOfLongValues(t *testing.T) {
 	for kind, value := range map[string]string{
 		"text": `"` + strings.Repeat("ä", 1<<20) + `"`, "escapes": `"` + strings.Repeat(`\"`, 1<<20) + `"`, "number": strings.Repeat("9", 2<<20),
 	} {

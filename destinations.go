@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Destination is where an export writes to. On read the service leaves credentials out.
@@ -283,43 +284,17 @@ func (NoOpConfig) fits(t DestinationType) bool         { return t == Destination
 func (RawConfig) fits(DestinationType) bool            { return true }
 
 // check refuses a destination that the service would refuse or store wrongly.
-func (d Destination) check(op Op) error {
-	if err := checkSpelling(op, "Destination.Type", d.Type, destinationTypes); err != nil {
-		return err
+func (d Destination) check() *outgoing.Refusal {
+	if refusal := outgoing.Misspelt("Destination.Type", d.Type, destinationTypes); refusal != nil {
+		return refusal
 	}
 	if isNil(d.Config) {
-		return &InputError{
-			Op: op, Field: "Destination.Config",
-			Want: "a config such as S3Config{…} or RawConfig; the service needs it with the type",
-		}
+		return outgoing.Refuse("Destination.Config", "",
+			"a config such as S3Config{…} or RawConfig; the service needs it with the type")
 	}
 	if !d.Config.fits(d.Type) {
-		return &InputError{
-			Op: op, Field: "Destination.Config", Value: fmt.Sprintf("%T", d.Config),
-			Want: "the config type of " + mask.UnlessKey(string(d.Type)) + ", or RawConfig",
-		}
-	}
-	return nil
-}
-
-// configValues are the config keys with a known set of values.
-var configValues = map[string][]string{
-	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
-	"file_format":          {"JSONLines", "Parquet"},
-	"authentication_type":  {"password", "keypair"},
-	"properties_data_type": {"varchar", "super"},
-	"mode":                 {"INSERT", "COPY"},
-}
-
-func checkConfigValues(op Op, keys map[string]json.RawMessage) error {
-	for name, known := range configValues {
-		var value string
-		if json.Unmarshal(keys[name], &value) != nil || value == "" {
-			continue
-		}
-		if err := checkSpelling(op, "Destination.Config: "+name, value, known); err != nil {
-			return err
-		}
+		return outgoing.Refuse("Destination.Config", fmt.Sprintf("%T", d.Config),
+			"the config type of "+mask.UnlessKey(string(d.Type))+", or RawConfig")
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/hogapi/hogapi/internal/destination"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -63,51 +62,22 @@ type wireDestination struct {
 }
 
 // wire is the destination in the form that is sent, with its credentials.
-func (d Destination) wire(op Op) (w wireDestination, err error) {
-	if err := d.check(op); err != nil {
-		return w, err
+func (d Destination) wire(op Op) (w wireDestination, refusal *outgoing.Refusal) {
+	if refusal := d.check(); refusal != nil {
+		return w, refusal
 	}
-	config, keys, err := d.encode(op)
-	if err != nil {
-		return w, err
+	config, keys, refusal := destination.Encode(d.Config)
+	if refusal == nil {
+		refusal = destination.CheckValues(keys)
 	}
-	if err := checkConfigValues(op, keys); err != nil {
-		return w, err
+	if refusal == nil && d.over != nil {
+		config, keys, refusal = d.completed(keys)
 	}
-	whole := keys
-	if d.over != nil {
-		if config, whole, err = d.completed(op, keys); err != nil {
-			return w, err
-		}
+	if refusal == nil {
+		id, hasID := d.Integration.Get()
+		refusal = destination.Check(string(d.Type), id, hasID, keys, op != ops.BatchExportsUpdate)
 	}
-	if err := d.checkRules(op, whole); err != nil {
-		return w, err
-	}
-	return wireDestination{d.Type, config, d.Integration}, nil
-}
-
-// encode is the config with its credentials, as JSON and as its keys.
-func (d Destination) encode(op Op) (config []byte, keys configKeys, err error) {
-	config, err = optjson.Revealed(d.Config)
-	if err == nil && outgoing.HasBadText(config) {
-		err = errors.New("it has invalid UTF-8")
-	}
-	if err == nil {
-		err = json.Unmarshal(config, &keys)
-	}
-	if err != nil || keys == nil {
-		return nil, nil, &InputError{
-			Op: op, Field: "Destination.Config", Want: "a config that is a JSON object" + reason(err),
-		}
-	}
-	return config, keys, nil
-}
-
-func reason(err error) string {
-	if err == nil {
-		return ""
-	}
-	return ": " + mask.Clean(err.Error())
+	return wireDestination{d.Type, config, d.Integration}, refusal
 }
 
 // knownConfigs has one config of each type, to find the type that fits a kind.
@@ -274,64 +244,25 @@ func (d Destination) isReplaced() bool {
 	return d.Integration.IsZero() && (destination.IsReplacedKind(string(d.Type)) || !d.Type.IsKnown())
 }
 
-type configKeys = optjson.Keys
-
 // completed is the config to send for the keys that d changes, and the whole config that they make.
-func (d Destination) completed(op Op, changed configKeys) (config []byte, whole configKeys, err error) {
+func (d Destination) completed(changed destination.Keys) (config []byte, whole destination.Keys, refusal *outgoing.Refusal) {
 	read := d.over()
 	for ; read.over != nil; read = read.over() {
-		_, below, err := read.encode(op)
-		if err != nil {
-			return nil, nil, err
+		_, below, refusal := destination.Encode(read.Config)
+		if refusal != nil {
+			return nil, nil, refusal
 		}
 		changed = optjson.Overlay(below, changed)
 	}
-	var stored configKeys
+	var stored destination.Keys
 	if !isNil(read.Config) {
-		if _, stored, err = read.encode(op); err != nil {
-			return nil, nil, err
+		if _, stored, refusal = destination.Encode(read.Config); refusal != nil {
+			return nil, nil, refusal
 		}
 	}
 	sent, whole, refusal := destination.Update(string(read.Type), stored, changed, read.isReplaced())
-	if refusal != nil {
-		return nil, nil, refused(op, refusal)
-	}
-	config, err = json.Marshal(sent)
-	return config, whole, err
-}
-
-// checkRules refuses a destination that no server can store. Keys is the whole config, or what an
-// update sends of it.
-func (d Destination) checkRules(op Op, keys configKeys) error {
-	isNew := op != ops.BatchExportsUpdate
-	bad := func(field, want string) error {
-		return &InputError{Op: op, Field: "Destination." + field, Want: want}
-	}
-	id, hasID := d.Integration.Get()
-	switch {
-	case isNew && d.Type == DestinationFileDownload:
-		return bad("Type", "another type: downloads have no schedule, so they are no batch exports")
-	case (d.Type == DestinationDatabricks || d.Type == DestinationAzureBlob) && !hasID:
-		return bad("Integration", "the id of an integration of the project, which "+string(d.Type)+" needs in every write")
-	case hasID && id <= 0:
-		return bad("Integration", "an id, a number above 0")
-	case isNew:
-		if refusal := destination.CheckNew(keys); refusal != nil {
-			return refused(op, refusal)
-		}
-	}
-	if (S3Config{}).fits(d.Type) || d.Type == DestinationAzureBlob {
-		return refused(op, destination.CheckCompression(keys, isNew))
-	}
-	return nil
-}
-
-// refused is a refusal as the caller gets it, or nil.
-func refused(op Op, r *destination.Refusal) error {
-	if r == nil {
-		return nil
-	}
-	return &InputError{Op: op, Field: r.Field, Value: r.Value, Want: r.Want}
+	config, _ = json.Marshal(sent) //nolint:errchkjson // was valid JSON
+	return config, whole, refusal
 }
 
 // withReplacement names, in the refusal of a destination that newer servers no longer take, what they
@@ -341,18 +272,8 @@ func withReplacement(err error, d Destination) error {
 	if !ok || api.StatusCode != http.StatusBadRequest {
 		return err
 	}
-	switch {
-	case d.Type == DestinationS3 && (strings.HasSuffix(api.Attr, "__type") || strings.Contains(api.Detail, "deprecated")):
-		api.Alternative = "DestinationAwsS3 or DestinationS3Compatible, with the id of an integration in Destination.Integration"
-	case strings.HasPrefix(api.Detail, "Integration is required"),
-		strings.HasPrefix(api.Detail, "Configuration has unknown field") && d.holdsCredentials():
-		api.Alternative = "credentials in an integration of the project: Integrations.Create, and its id in Destination.Integration"
+	if other := destination.Replacement(string(d.Type), api.Attr, api.Detail, d.Config); other != "" {
+		api.Alternative = other
 	}
 	return err
-}
-
-// holdsCredentials reports whether the config has credentials of its own.
-func (d Destination) holdsCredentials() bool {
-	config, err := optjson.Revealed(d.Config)
-	return err == nil && len(mask.Credentials(config)) > 0
 }

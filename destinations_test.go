@@ -80,11 +80,17 @@ var testDestinations = map[string]Destination{
 	`{"brokers":["a"],"n":1e3}`: {Type: "Kafka", Config: RawConfig(`{"brokers":["a"],"n":1e3}`)},
 }
 
+// updated is the destination as an update sends it.
+func (d Destination) updated() (wireDestination, error) {
+	w, refusal := d.wire(ops.BatchExportsUpdate)
+	return w, refused(ops.BatchExportsUpdate, refusal)
+}
+
 func TestDestinationsGoBothWays(t *testing.T) {
 	for config, d := range testDestinations {
 		t.Run(string(d.Type), func(t *testing.T) {
 			assert.Equal(t, d.Type != "Kafka", d.Type.IsKnown())
-			w, err := d.wire(ops.BatchExportsUpdate)
+			w, err := d.updated()
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(w.Config))
 			wire, err := json.Marshal(w)
@@ -95,13 +101,13 @@ func TestDestinationsGoBothWays(t *testing.T) {
 			assert.Equal(t, d.Integration, back.Integration)
 			assert.IsType(t, d.Config, back.Config)
 			assert.JSONEq(t, config, string(back.Raw()))
-			again, err := back.wire(ops.BatchExportsUpdate)
+			again, err := back.updated()
 			require.NoError(t, err)
 			assert.Equal(t, string(w.Config), string(again.Config))
 
 			settings := reflect.New(reflect.TypeOf(d.Config)) // the config alone, as a program would read it from a file
 			require.NoError(t, json.Unmarshal([]byte(config), settings.Interface()))
-			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig), Integration: d.Integration}.wire(ops.BatchExportsUpdate)
+			again, err = Destination{Type: d.Type, Config: settings.Interface().(DestinationConfig), Integration: d.Integration}.updated()
 			require.NoError(t, err)
 			assert.JSONEq(t, config, string(again.Config))
 			alone, err := json.Marshal(d.Config)
@@ -160,21 +166,21 @@ func TestDestinationThatDoesNotFitStaysRaw(t *testing.T) {
 func TestDestinationWithSendsTypeAndIntegrationAgain(t *testing.T) {
 	var d Destination
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"Databricks","config":{"catalog":"c"},"integration":9}`), &d))
-	w, err := d.With(DatabricksConfig{Schema: Set("s")}).wire(ops.BatchExportsUpdate)
+	w, err := d.With(DatabricksConfig{Schema: Set("s")}).updated()
 	require.NoError(t, err)
 	b, err := json.Marshal(w)
 	require.NoError(t, err)
 	assert.Equal(t, `{"type":"Databricks","config":{"schema":"s"},"integration":9}`, string(b))
 
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"S3","config":{},"integration":null}`), &d))
-	w, err = d.With(&S3Config{Prefix: Set("p")}).wire(ops.BatchExportsUpdate)
+	w, err = d.With(&S3Config{Prefix: Set("p")}).updated()
 	require.NoError(t, err)
 	b, err = json.Marshal(w)
 	require.NoError(t, err)
 	assert.Equal(t, `{"type":"S3","config":{"prefix":"p"}}`, string(b))
 
 	raw := RawConfig(`{"a":1}`)
-	w, err = d.With(&raw).wire(ops.BatchExportsUpdate)
+	w, err = d.With(&raw).updated()
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":1}`, string(w.Config))
 }
@@ -184,11 +190,11 @@ func TestWithNeedsWhatWasRead(t *testing.T) {
 	for name, d := range map[string]Destination{
 		"no config": {Type: DestinationS3}, "unknown type": {Type: "Kafka", Config: RawConfig(`{"a":1}`)}, "not an object": {Type: DestinationS3, Config: RawConfig(`"x"`)},
 	} {
-		_, err := d.With(RawConfig(`{"b":2}`)).wire(ops.BatchExportsUpdate)
+		_, err := d.With(RawConfig(`{"b":2}`)).updated()
 		require.ErrorIs(t, err, ErrInvalid, name)
 	}
 	newer := Destination{Type: "Kafka", Config: RawConfig(`{"a":1,"in":{"x":1}}`), Integration: Null[int64]()}
-	w, err := newer.With(RawConfig(`{"b":2}`)).With(RawConfig(`{"b":3,"in":{"y":2}}`)).wire(ops.BatchExportsUpdate)
+	w, err := newer.With(RawConfig(`{"b":2}`)).With(RawConfig(`{"b":3,"in":{"y":2}}`)).updated()
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"b":3,"in":{"x":1,"y":2}}`, string(w.Config), "all changes, and nothing lost inside a key")
 }

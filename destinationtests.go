@@ -98,9 +98,9 @@ const testTry = 2 * time.Minute
 func (s *BatchExportsService) TestDestination(
 	ctx context.Context, export BatchExportRequest, options ...CallOption,
 ) (*DestinationTest, error) {
-	body, err := export.wire(ops.BatchExportsRunTestStep)
-	if err != nil {
-		return nil, err
+	body, refusal := export.wire(ops.BatchExportsRunTestStep)
+	if refusal != nil {
+		return nil, refused(ops.BatchExportsRunTestStep, refusal)
 	}
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {string(export.Destination.Type)}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
@@ -55,8 +56,6 @@ var (
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
 
-var errStarved = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
-
 // APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
 // sentinels of this package.
 type APIError struct {
@@ -84,98 +83,15 @@ type APIError struct {
 func (e *APIError) Body() []byte { return e.body }
 
 // Error names the operation, the status, the service's words and what to do about it.
-func (e *APIError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: %s: %d", e.Op, e.StatusCode)
-	if e.Code != "" {
-		b.WriteString(" " + e.Code)
-	} else if text := http.StatusText(e.StatusCode); text != "" {
-		b.WriteString(" " + text)
-	}
-	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
-	}
-	if e.Attr != "" {
-		fmt.Fprintf(&b, " (field %s)", e.Attr)
-	}
-	if hint := e.hint(); hint != "" {
-		b.WriteString("; " + hint)
-	}
-	if e.RequestID != "" {
-		fmt.Fprintf(&b, " [request %s]", e.RequestID)
-	}
-	if e.Tries > 1 {
-		fmt.Fprintf(&b, " [%d tries]", e.Tries)
-	}
-	return b.String()
-}
+func (e *APIError) Error() string { return "hogapi: " + e.failure().String() }
 
-// hint says what the caller can do.
-func (e *APIError) hint() string {
-	switch s := e.StatusCode; {
-	case s == http.StatusUnauthorized && isCaptureOp(e.Op):
-		return "check the project API key (phc_…)"
-	case s == http.StatusUnauthorized:
-		return "check the personal API key (phx_…) and that it belongs to this region"
-	case e.lacksSlash():
-		return "the path has no final slash, and PostHog's paths end with one"
-	case e.isUnsupported():
-		return e.unsupportedHint()
-	case e.Alternative != "":
-		return "instead: " + e.Alternative
-	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, httptry.NotEnabled):
-		return "the feature is not enabled for this project: ask PostHog's support"
-	case s == http.StatusForbidden && strings.HasSuffix(e.Detail, httptry.NotEnabledForProject):
-		return "no key can change that; instead: " + askSupport
-	case s == http.StatusForbidden && e.scope != "":
-		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", e.scope)
-	case s == http.StatusNotFound && e.isForeign:
-		return "this is not the service's own answer: check the base URL and its path, and proxies"
-	case s == http.StatusNotFound && e.ids > 1:
-		return "two ids were given: are they swapped, or of another project?"
-	case s == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyBackfills:
-		return "wait until a running backfill has ended, or cancel one"
-	case s == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyFileDownloads:
-		return "wait until a running file download has ended, or cancel one"
-	case s == http.StatusTooManyRequests && e.RetryAfter > 0:
-		return "the service asks to wait " + e.RetryAfter.String()
-	case s == http.StatusSeeOther:
-		return "this says that the call was carried out; its result is at another place, which is not followed"
-	case s >= 300 && s < 400:
-		return "redirects are not followed: check the base URL"
+// failure is the error without its body.
+func (e *APIError) failure() endpoints.Failure {
+	return endpoints.Failure{
+		Op: e.Op, Route: e.Route, Tries: e.Tries, Status: e.StatusCode, Type: e.Type, Code: e.Code, Detail: e.Detail, Attr: e.Attr,
+		RequestID: e.RequestID, RetryAfter: e.RetryAfter, Alternative: e.Alternative,
+		Scope: e.scope, IDs: e.ids, IsForeign: e.isForeign,
 	}
-	return ""
-}
-
-// isUnsupported reports whether the server does not have the operation, by its own word.
-func (e *APIError) isUnsupported() bool {
-	switch e.StatusCode {
-	case http.StatusNotFound:
-		// Where there is no route of this name, the service takes "test" for the id of an export.
-		return e.Detail == httptry.NoEndpoint || e.Op == ops.BatchExportsTest && e.Code != "" && e.Detail != httptry.NoProject
-	case http.StatusMethodNotAllowed:
-		return e.Type != "" || e.Code != "" // not a proxy's
-	case http.StatusForbidden:
-		return strings.Contains(strings.ToLower(e.Detail), httptry.NoKeyCan)
-	}
-	return false
-}
-
-func (e *APIError) unsupportedHint() string {
-	hint := "this server does not have the operation"
-	if e.StatusCode == http.StatusForbidden {
-		hint = "on this server no personal API key can do this"
-	}
-	if e.Alternative != "" {
-		hint += "; instead: " + e.Alternative
-	}
-	return hint
-}
-
-// lacksSlash reports whether the path of a call through [Client.Do] can be why it was not found.
-func (e *APIError) lacksSlash() bool {
-	isElsewhere := e.StatusCode == http.StatusNotFound || e.StatusCode >= 300 && e.StatusCode < 400
-	return e.Op == ops.Do && isElsewhere && !strings.HasSuffix(e.Route, "/")
 }
 
 // Is matches the sentinels by status and code.
@@ -186,9 +102,9 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.isUnsupported()
+		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.failure().IsUnsupported()
 	case ErrUnsupported:
-		return e.isUnsupported()
+		return e.failure().IsUnsupported()
 	case ErrInvalid:
 		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
 	case ErrConflict:
@@ -244,7 +160,7 @@ func (e *InputError) Error() string {
 
 // nilContext refuses a nil context, which every use would panic on.
 func nilContext(op Op) error {
-	return &InputError{Op: op, Field: "ctx", Value: "nil", Want: "a context, such as context.Background()"}
+	return refused(op, outgoing.Refuse("ctx", "nil", "a context, such as context.Background()"))
 }
 
 // Is matches ErrInvalid.
@@ -310,20 +226,11 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	what, look := "outcome unknown, it may have taken effect", "check before you try again"
+	what := "outcome unknown, it may have taken effect"
 	if e.Done {
 		what = "it was carried out, but its answer could not be read"
 	}
-	switch e.Op {
-	case ops.RunsRetry, ops.BatchExportsBackfill, ops.BackfillsCreate:
-		look += " (Backfills.Wait follows the ticket that came with this error)"
-	case ops.FileDownloadsCreate:
-		look += " (FileDownloads.List shows the newest first)"
-	case ops.IntegrationsCreate:
-		look += " (Integrations.List with its kind)"
-	default:
-	}
-	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, look, within(e.Op, e.Err))
+	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, endpoints.Look(e.Op), within(e.Op, e.Err))
 }
 
 // Unwrap returns the cause.
@@ -347,7 +254,7 @@ func (e *PageError) Error() string {
 	where := "the start"
 	switch {
 	case !e.Before.IsZero():
-		where = "Before " + formatTime(e.Before)
+		where = "Before " + outgoing.Time(e.Before)
 	case e.Cursor != "":
 		where = "its cursor"
 	case e.Offset > 0:
@@ -364,5 +271,3 @@ func (e *PageError) Unwrap() error { return e.Err }
 func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }
-
-func isCaptureOp(op Op) bool { return op == ops.Capture || op == ops.Preflight }

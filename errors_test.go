@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -157,12 +158,12 @@ func TestHints(t *testing.T) {
 
 // Every operation that needs a scope names it.
 func TestEveryScopeIsNamed(t *testing.T) {
-	for op, row := range operations {
-		err := newFakeClient(t, newScript(answers(403, `{"code":"permission_denied"}`))).call(t.Context(), endpoint(op, slicesOf(strings.Count(row.path, "{"))...), nil)
+	for op, row := range endpoints.All() {
+		err := newFakeClient(t, newScript(answers(403, `{"code":"permission_denied"}`))).call(t.Context(), endpoint(op, slicesOf(strings.Count(row.Path, "{"))...), nil)
 		require.ErrorIs(t, err, ErrForbidden)
-		require.Contains(t, err.Error(), row.scope)
-		require.NotEmpty(t, row.scope)
-		require.True(t, strings.HasSuffix(row.path, "/"), "the service's routes end so: %s", row.path)
+		require.Contains(t, err.Error(), row.Scope)
+		require.NotEmpty(t, row.Scope)
+		require.True(t, strings.HasSuffix(row.Path, "/"), "the service's routes end so: %s", row.Path)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // Event is one past event.
@@ -32,7 +35,7 @@ type Event struct {
 	Origin   Position  // where the UUID is derived from; zero: Position
 
 	bad    *badRecord
-	noted  *wire.Reserved // what is reserved of RawProperties, noted while they were read; see encoder.trusting
+	noted  *wire.Reserved // what is reserved of RawProperties, noted while they were read; see trusts
 	record []byte         // of the source; valid until the next event is asked for
 	line   int64          // number of the record in file
 	file   *lines.File    // where the record is; nil: not in a file
@@ -56,27 +59,53 @@ func (ev *Event) fields() wire.Fields {
 	}
 }
 
-// asError is a refusal as an error that names the event, or nil.
-func (ev *Event) asError(r *wire.Refusal) *EventError {
-	if r == nil {
-		return nil
+// offered is the event on its way into an import. trusting says that it comes straight from a source
+// which notes the reserved properties while it reads: no code of the user was in between.
+func (ev *Event) offered(trusting bool) (e pipeline.Event) {
+	e.Fields, e.Place, e.Origin, e.Number = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.number
+	e.IsMapped, e.Record, e.Format, e.File, e.Line, e.Where = ev.isMapped, ev.record, ev.format, ev.file, ev.line, ev.place
+	if trusting {
+		e.Noted = ev.noted
 	}
-	e := newEventError(r)
-	e.Position, e.Where = ev.Position, ev.where()
+	if ev.bad != nil {
+		e.IsBad, e.Record = true, ev.bad.raw
+		if e.Skip, _ = ev.skipped(); e.Skip == "" {
+			e.Fault = ev.bad.refusal()
+		}
+	} else if ev.needsMapping {
+		e.Fault = &wire.Refusal{Reason: string(reasons.BadRecord), Err: errNeedsMapping}
+	}
 	return e
 }
 
-// isReadable reports whether there is an event in the record.
-func (ev *Event) isReadable() bool { return ev.bad == nil && !ev.needsMapping }
+// trusts reports whether the events of a source are believed for what they note.
+func trusts(s Source) bool {
+	_, ours := s.(*jsonLines)
+	return ours
+}
 
-// unreadable is why there is no event in the record.
-func (ev *Event) unreadable() *EventError {
-	refusal := &EventError{Reason: ReasonBadRecord, Err: errNeedsMapping}
-	if ev.bad != nil {
-		refusal = ev.bad.refusal()
+// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
+// use.
+type rehearsal struct {
+	events   *pipeline.Rehearsal
+	trusting bool
+}
+
+func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
+	rules := gate.rules(rulesOf[p], time.Now)
+	return &rehearsal{pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusts(s)}
+}
+
+// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
+// was skipped is neither. It must be given every event of a source, in order.
+func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
+	e := ev.offered(r.trusting)
+	out, sent, fault := r.events.Next(&e)
+	if fault != nil {
+		refusal = newEventError(fault)
+		refusal.Position, refusal.Where = ev.Position, ev.where()
 	}
-	refusal.Position, refusal.Where = ev.Position, ev.where()
-	return refusal
+	return out, sent, refusal
 }
 
 // where is the place of the event's record in its file, or "".
@@ -87,22 +116,12 @@ func (ev *Event) where() string {
 	return ev.file.Locate(ev.line)
 }
 
-// nth is the number of the i-th event that a format makes of a record. The numbers between belong to
-// what a mapping makes of the first one.
-func nth(i int) uint64 {
-	if i == 0 {
-		return 0
-	}
-	return 1<<32 + uint64(i)
-}
-
 // numberOfChild is the number of the i-th event that a mapping makes of one, or 0 if it is to be counted.
 func (ev *Event) numberOfChild(i int) uint64 {
-	if i == 0 || ev.number == 0 && !ev.isLoose {
-		return ev.number
+	if ev.number == 0 && !ev.isLoose {
+		return 0
 	}
-	const mix = 0x9E3779B97F4A7C15
-	return (ev.number*mix + uint64(i)) | 1<<63
+	return wire.NthChild(ev.number, i)
 }
 
 func (ev *Event) origin() Position {
@@ -122,12 +141,11 @@ type badRecord struct {
 var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
 
 // refusal is why the record is rejected.
-func (b *badRecord) refusal() *EventError {
+func (b *badRecord) refusal() *wire.Refusal {
 	if own, ok := errors.AsType[*EventError](b.err); ok {
-		copied := *own
-		return &copied
+		return own.refusal()
 	}
-	return &EventError{Reason: ReasonBadRecord, Err: b.err}
+	return &wire.Refusal{Reason: string(reasons.BadRecord), Err: b.err}
 }
 
 // BadEvent stands for a record that made no event, such as a line that is not JSON. The import hands
@@ -251,24 +269,10 @@ func noteOf(err error) wire.KeptNote {
 	if skip, ok := errors.AsType[*SkipError](err); ok {
 		return wire.KeptNote{Skip: &skip.Reason}
 	}
-	e, ok := errors.AsType[*EventError](err)
-	if !ok {
-		return wire.KeptNote{Text: bare(err).Error()}
+	if e, ok := errors.AsType[*EventError](err); ok {
+		return wire.NoteOf(e.refusal())
 	}
-	kept := keptRefusalOf(e)
-	note := wire.KeptNote{Refusal: &kept}
-	for _, other := range e.Also {
-		note.Also = append(note.Also, keptRefusalOf(other))
-	}
-	return note
-}
-
-func keptRefusalOf(e *EventError) wire.KeptRefusal {
-	k := wire.KeptRefusal{Reason: string(e.Reason), Field: e.Field, Value: e.Value, Want: e.Want}
-	if e.Err != nil {
-		k.Text = bare(e.Err).Error()
-	}
-	return k
+	return wire.KeptNote{Text: bare(err).Error()}
 }
 
 func errorOf(n wire.KeptNote) error {
@@ -278,17 +282,5 @@ func errorOf(n wire.KeptNote) error {
 	case n.Refusal == nil:
 		return errors.New(n.Text)
 	}
-	e := refusalOf(*n.Refusal)
-	for _, other := range n.Also {
-		e.Also = append(e.Also, refusalOf(other))
-	}
-	return e
-}
-
-func refusalOf(k wire.KeptRefusal) *EventError {
-	e := &EventError{Reason: Reason(k.Reason), Field: k.Field, Value: k.Value, Want: k.Want}
-	if k.Text != "" {
-		e.Err = errors.New(k.Text)
-	}
-	return e
+	return newEventError(n.Fault())
 }

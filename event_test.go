@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 var update = flag.Bool("update", false, "write golden files again")
@@ -24,9 +26,9 @@ var (
 	testTime = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 5*3600+1800))
 )
 
-func testEncoder(o GateOptions) *encoder {
-	gate := wire.NewGate(o.rules(wire.ProtocolBatch, func() time.Time { return testNow }))
-	return &encoder{Encoder: wire.NewEncoder(gate, newStamps("golden"), maphash.MakeSeed())}
+func testEncoder() *wire.Encoder {
+	gate := wire.NewGate(GateOptions{}.rules(wire.ProtocolBatch, func() time.Time { return testNow }))
+	return wire.NewEncoder(gate, newStamps("golden"), maphash.MakeSeed())
 }
 
 func testEvent() Event {
@@ -71,10 +73,11 @@ func goldenEvents() []Event {
 
 // The wire form is the identity of past imports: the same on every run, machine and word size.
 func TestGoldenEvents(t *testing.T) {
-	encoder, identity := testEncoder(GateOptions{}), wire.NewIdentity("golden", 0)
+	encoder, identity := testEncoder(), wire.NewIdentity("golden", 0)
 	var got strings.Builder
 	for _, ev := range goldenEvents() {
-		out, refusal := encoder.encode(&ev)
+		fields := ev.fields()
+		out, refusal := encoder.Encode(&fields)
 		require.Nil(t, refusal)
 		if ev.UUID == uuid.Nil {
 			copy(out.Wire[len(`{"uuid":"`):], identity.At(wire.Origin(ev.Position), 3).String())
@@ -83,7 +86,7 @@ func TestGoldenEvents(t *testing.T) {
 		got.Write(out.Wire)
 		got.WriteByte('\n')
 	}
-	text := strings.ReplaceAll(got.String(), `"`+libraryVersion()+`"`, `"VERSION"`)
+	text := strings.ReplaceAll(got.String(), `"`+outgoing.Version()+`"`, `"VERSION"`)
 	const file = "testdata/events.golden"
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -96,22 +99,22 @@ func TestGoldenEvents(t *testing.T) {
 // Both forms of the distinct id go out: the service's at the root, the specification's in the properties.
 func TestWireForm(t *testing.T) {
 	ev := testEvent()
-	out, refusal := testEncoder(GateOptions{}).encode(&ev)
+	fields := ev.fields()
+	out, refusal := testEncoder().Encode(&fields)
 	require.Nil(t, refusal)
 	assert.JSONEq(t, `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"$pageview","timestamp":"2024-02-29T18:29:59.123456789Z","distinct_id":"user-1",
-		"properties":{"distinct_id":"user-1","a":"x","b":1,"$lib":"hogapi-go","$lib_version":"`+libraryVersion()+`","$geoip_disable":true,"$import_job_id":"golden"}}`, string(out.Wire))
+		"properties":{"distinct_id":"user-1","a":"x","b":1,"$lib":"hogapi-go","$lib_version":"`+outgoing.Version()+`","$geoip_disable":true,"$import_job_id":"golden"}}`, string(out.Wire))
 	assert.NotContains(t, string(out.Wire), "sent_at")
 }
 
 // A program that changes the events of a file on their way to the import is not believed for what the file said.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
-	e := testEncoder(GateOptions{})
-	e.trust(SourceFunc("wrapped", nil))
+	events := newRehearsal("golden", GateOptions{}, ProtocolAuto, SourceFunc("wrapped", nil), maphash.MakeSeed())
 	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
 	require.NotNil(t, ev.noted)
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
-	_, refusal := e.encode(&ev)
+	_, _, refusal := events.next(&ev)
 	require.NotNil(t, refusal)
-	assert.Equal(t, ReasonTwoDistinctIDs, refusal.Reason)
+	assert.Equal(t, reasons.TwoDistinctIDs, refusal.Reason)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // exampleFile writes lines of events, one of which is not JSON, and returns the file's path.
@@ -70,7 +71,7 @@ func ExampleCheck() {
 	}
 	fmt.Println("good", report.Good, "rejected", report.Rejected)
 	fmt.Println(report.Oldest.UTC().Format(time.RFC3339), "to", report.Newest.UTC().Format(time.RFC3339))
-	for _, place := range report.Reasons[hogapi.ReasonBadRecord].Examples {
+	for _, place := range report.Reasons[reasons.BadRecord].Examples {
 		fmt.Println("bad record at", place.Position)
 	}
 	// Output:

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
@@ -33,7 +34,7 @@ func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
 			Origin: httptry.OriginOf(target),
 			Mark:   func(ctx context.Context) context.Context { return x.op.info(x.Tries + 1).in(ctx) },
 		},
-		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: op.replay == ReplayNever,
+		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: op.Replay == endpoints.Never,
 		Now: c.now, Tried: x.observeTry,
 	}
 	if c.projectKey != nil {
@@ -52,10 +53,10 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 	if x.HasSucceeded() {
 		return x.read(ctx, lenient, out)
 	}
-	if x.op.method == http.MethodDelete && x.MayHave && x.SaysGone() {
+	if x.op.Method == http.MethodDelete && x.MayHave && x.SaysGone() {
 		return nil // an earlier try, whose answer was lost, has deleted it
 	}
-	err := x.failure(ctx)
+	err := x.Explain(ctx, x.failure())
 	if x.Verdict.MayHave {
 		err = x.unlessRepeatable(err, x.Last.SaysDone())
 	}
@@ -71,27 +72,12 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	return &OutcomeUnknownError{CallInfo: x.op.info(x.Tries), Done: done, Err: err}
 }
 
-// failure is the newest try's error, joined by why there is no further try where that is not the
-// answer's own fault.
-func (x *exchange) failure(ctx context.Context) error {
-	var err error
+// failure is the newest try's error.
+func (x *exchange) failure() error {
 	if x.Last.Status != 0 {
-		err = x.apiError()
-	} else {
-		err = x.transportError(x.Last.Err, !x.Last.Unsent)
+		return x.apiError()
 	}
-	switch {
-	case x.Last.Canceled:
-		if !errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
-			err = fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
-		}
-	case x.Starved:
-		err = fmt.Errorf("%w (not tried again: %w)", err, errStarved)
-	case x.Verdict.TooLong:
-		wait := x.Verdict.Wait.Round(time.Millisecond)
-		err = fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, wait, context.DeadlineExceeded)
-	}
-	return err
+	return x.transportError(x.Last.Err, !x.Last.Unsent)
 }
 
 func (x *exchange) apiError() *APIError {
@@ -100,10 +86,10 @@ func (x *exchange) apiError() *APIError {
 		CallInfo: x.op.info(x.Tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: httptry.RequestID(a.Header), RetryAfter: x.Last.RetryAfter,
-		scope: x.op.scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
+		scope: x.op.Scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
 	}
-	if err.isUnsupported() {
-		err.Alternative = alternatives[x.op.name]
+	if err.failure().IsUnsupported() {
+		err.Alternative = endpoints.Alternative(x.op.Name)
 	}
 	return err
 }
@@ -117,7 +103,7 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.Answer.Body)
 	page := httptry.IsPage(x.Answer.Header.Get("Content-Type"), body)
-	if out == nil && (x.op.name == ops.Do || !page) {
+	if out == nil && (x.op.Name == ops.Do || !page) {
 		return nil
 	}
 	if len(body) == 0 && lenient {
@@ -128,7 +114,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	case out == nil:
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
-		if x.op.name != ops.Do { // whose answer is the caller's, as it came
+		if x.op.Name != ops.Do { // whose answer is the caller's, as it came
 			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)
@@ -236,6 +222,17 @@ func allComplete[T any](rows []T) error {
 		}
 	}
 	return nil
+}
+
+// rowList is an answer that is an object with one list.
+type rowList[T any] struct {
+	name string
+	rows []T
+}
+
+func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
+	l.rows, err = rowsOf[T](ctx, body, l.name, nil)
+	return err
 }
 
 // rowsOf reads the list of an answer that is an object, and the other members that are asked

@@ -115,6 +115,7 @@ func TestSpentBudgetIsNamed(t *testing.T) {
 // However many calls have succeeded, the budget holds no more than at the beginning: an outage after 10,000 successes meets as
 // few retries as one at once.
 func TestSuccessesDoNotSwellTheBudget(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(answers(200, "{}"))
 		client := newFakeClient(t, s)

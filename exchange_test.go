@@ -47,12 +47,8 @@ func TestTrapT10NothingShowsTheURL(t *testing.T) {
 	})
 }
 
-// T12: a body that is no byte slice is read whole into memory first, and may not rewind.
+// T12: a body is sent again whole.
 func TestTrapT12BodyRewinds(t *testing.T) {
-	body, err := encodeBody(ops.Do, map[string]string{"name": "x"})
-	require.NoError(t, err)
-	require.IsType(t, []byte{}, body, "what go-retryablehttp rewinds without a copy")
-
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
 		record := func(then step) step {

@@ -2,15 +2,22 @@ package hogapi
 
 import (
 	"context"
+	"hash/maphash"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // What external tests see of the inside.
@@ -24,15 +31,19 @@ type Endpoint struct {
 
 // Endpoints are all endpoints that this package calls.
 func Endpoints() (all []Endpoint) {
-	for _, o := range append(slices.Collect(maps.Values(operations)), batchOperation, preflightOperation, protocolOperation) {
-		all = append(all, Endpoint{o.name, o.method, o.path, o.scope, alternatives[o.name]})
+	imports := []endpoints.Row{
+		{Name: ops.Capture, Method: http.MethodPost, Path: ingest.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: capturev1.Path},
+		{Name: ops.Preflight, Method: http.MethodPost, Path: pipeline.PreflightPath},
+	}
+	for _, o := range append(slices.Collect(maps.Values(endpoints.All())), imports...) {
+		all = append(all, Endpoint{o.Name, o.Method, o.Path, o.Scope, endpoints.Alternative(o.Name)})
 	}
 	return all
 }
 
 // CallEndpoint sends a request of an operation with the same id in all places.
 func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
-	r := endpoint(op, slices.Repeat([]string{id}, strings.Count(operations[op].path, "{"))...)
+	r := endpoint(op, slices.Repeat([]string{id}, strings.Count(endpoints.Of(op).Path, "{"))...)
 	return c.call(ctx, r, nil)
 }
 
@@ -59,16 +70,7 @@ func BadRecord(ev Event) (raw []byte, err error) {
 
 // LaneOf is the number of the lane that an event goes to.
 func LaneOf(c *Capture, ev Event) int {
-	enc, err := c.line.encoder(context.Background(), true)
-	if err != nil {
-		panic(err)
-	}
-	defer c.line.encoders.Put(enc)
-	out, refusal := enc.encode(&ev)
-	if refusal != nil {
-		panic(refusal)
-	}
-	return int(out.Person % uint64(c.line.set.Lanes))
+	return int(maphash.String(c.line.Seed, ev.DistinctID) % uint64(c.line.Limits.Lanes))
 }
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -100,24 +101,16 @@ func (o FileOptions) Extension() string {
 	}
 }
 
-func (o FileOptions) check(op Op) error {
-	if o.Format != "" {
-		if err := checkSpelling(op, "File.Format", o.Format, fileFormats); err != nil {
-			return err
-		}
-	}
-	if o.Compression != "" {
-		if err := checkSpelling(op, "File.Compression", o.Compression, fileCompressions); err != nil {
-			return err
-		}
-	}
+func (o FileOptions) check() *outgoing.Refusal {
 	parquetOnly := []FileCompression{FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy}
 	if o.Format == FileFormatJSONLines && slices.Contains(parquetOnly, o.Compression) {
-		return &InputError{
-			Op: op, Field: "File.Compression", Value: string(o.Compression), Want: "gzip, brotli or none with JSONLines: the run would fail",
-		}
+		return outgoing.Refuse("File.Compression", string(o.Compression), "gzip, brotli or none with JSONLines: the run would fail")
 	}
-	return firstNegative(op, map[string]int{"File.MaxSizeMB": o.MaxSizeMB.Or(0)})
+	return cmp.Or(
+		outgoing.MisspeltIfSet("File.Format", o.Format, fileFormats),
+		outgoing.MisspeltIfSet("File.Compression", o.Compression, fileCompressions),
+		outgoing.Negative(map[string]int{"File.MaxSizeMB": o.MaxSizeMB.Or(0)}),
+	)
 }
 
 // FileDownloadRequest is a new file download. Model is required, and so are both ends of the
@@ -141,45 +134,36 @@ type FileDownloadRequest struct {
 // longestDownload is how much data one file download takes.
 const longestDownload = 7 * 24 * time.Hour
 
-func (r FileDownloadRequest) check(op Op) error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
-	}
-	if err := checkSpelling(op, "Model", r.Model, models); err != nil {
-		return err
+func (r FileDownloadRequest) check() *outgoing.Refusal {
+	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse(field, "", want) }
+	if refusal := outgoing.Misspelt("Model", r.Model, models); refusal != nil {
+		return refusal
 	}
 	isHogQL, hasNames := r.Model == ModelHogQL, len(r.Include)+len(r.Exclude) > 0
 	switch {
 	case hasNames && r.Model != ModelEvents && r.Model.IsKnown():
-		return bad("Include", "", `none, nor Exclude, unless the model is "events": other models cannot be limited to events`)
+		return bad("Include", `none, nor Exclude, unless the model is "events": other models cannot be limited to events`)
 	case isHogQL && strings.TrimSpace(r.HogQLQuery) == "":
-		return bad("HogQLQuery", "", `a query: the model is "hogql"`)
+		return bad("HogQLQuery", `a query: the model is "hogql"`)
 	case !isHogQL && (r.HogQLQuery != "" || r.HogQLModifiers != nil):
-		return bad("HogQLQuery", "", `no query and no HogQLModifiers unless the model is "hogql"`)
+		return bad("HogQLQuery", `no query and no HogQLModifiers unless the model is "hogql"`)
 	case !isHogQL && r.DataIntervalStart.IsZero():
-		return bad("DataIntervalStart", "", "a time: this model needs both ends of the interval")
+		return bad("DataIntervalStart", "a time: this model needs both ends of the interval")
 	case !isHogQL && r.DataIntervalEnd.IsZero():
-		return bad("DataIntervalEnd", "", "a time: this model needs both ends of the interval")
+		return bad("DataIntervalEnd", "a time: this model needs both ends of the interval")
 	}
-	if err := checkDownloadInterval(op, r.DataIntervalStart, r.DataIntervalEnd); err != nil {
-		return err
-	}
-	return r.File.check(op)
+	return cmp.Or(checkDownloadInterval(r.DataIntervalStart, r.DataIntervalEnd), r.File.check())
 }
 
-func checkDownloadInterval(op Op, start, end time.Time) error {
-	want := ""
+func checkDownloadInterval(start, end time.Time) *outgoing.Refusal {
 	switch {
 	case start.IsZero() || end.IsZero():
 	case end.Before(start):
-		want = "not earlier than DataIntervalStart"
+		return outgoing.Refuse("DataIntervalEnd", end.String(), "not earlier than DataIntervalStart")
 	case end.Sub(start) > longestDownload:
-		want = "at most 7 days after DataIntervalStart: split a longer range"
+		return outgoing.Refuse("DataIntervalEnd", end.String(), "at most 7 days after DataIntervalStart: split a longer range")
 	}
-	if want == "" {
-		return nil
-	}
-	return &InputError{Op: op, Field: "DataIntervalEnd", Value: end.String(), Want: want}
+	return nil
 }
 
 // CountRowsRequest is a query whose rows are counted. Times are sent in UTC.
@@ -190,11 +174,11 @@ type CountRowsRequest struct {
 	DataIntervalEnd   time.Time       `json:"data_interval_end,omitzero"`   // needed if the query names it
 }
 
-func (r CountRowsRequest) check(op Op) error {
+func (r CountRowsRequest) check() *outgoing.Refusal {
 	if strings.TrimSpace(r.HogQLQuery) == "" {
-		return &InputError{Op: op, Field: "HogQLQuery", Want: "a query"}
+		return outgoing.Refuse("HogQLQuery", "", "a query")
 	}
-	return checkDownloadInterval(op, r.DataIntervalStart, r.DataIntervalEnd)
+	return checkDownloadInterval(r.DataIntervalStart, r.DataIntervalEnd)
 }
 
 // slowestCount is longer than the 30 seconds after which the service gives up.
@@ -224,7 +208,7 @@ type FileDownloadsService service
 // that ends in the future is [ErrInvalid]. The call is not repeated if its outcome is unknown:
 // after an [*OutcomeUnknownError], check the list, newest first, before trying again.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
-	r := endpoint(ops.FileDownloadsCreate).refuse(download.check(ops.FileDownloadsCreate))
+	r := endpoint(ops.FileDownloadsCreate).refuse(download.check())
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
 	created, err := fetch[FileDownload](ctx, s.client, r, options)
@@ -293,7 +277,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 // POST /file_download_batch_exports/count_rows/, scope batch_export:write. [ErrForbidden] if the
 // project may not use ModelHogQL.
 func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
-	r := endpoint(ops.FileDownloadsCountRows).refuse(query.check(ops.FileDownloadsCountRows))
+	r := endpoint(ops.FileDownloadsCountRows).refuse(query.check())
 	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
 	r.leastTry = slowestCount
 	r.body = struct {
@@ -340,8 +324,8 @@ func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *Watch
 		return failedSeq[*FileDownload](err)
 	}
 	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
-	return watch.Changes(ctx, w.pace(), "file download "+id.String(), get, func(d *FileDownload) (watch.Mark, bool) {
+	return watch.Changes(ctx, w.Pace, "file download "+id.String(), get, func(d *FileDownload) (watch.Mark, bool) {
 		run := d.run()
-		return run.mark(), w.Until(*run)
+		return run.mark(), w.until(*run)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -14,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -77,19 +76,15 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 func (s *FileDownloadsService) Download(
 	ctx context.Context, id, file uuid.UUID, w io.Writer, o *DownloadOptions, options ...CallOption,
 ) (size int64, err error) {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.FileDownloadsDownload, Field: field, Value: value, Want: want}
-	}
 	from := orDefault(o)
-	switch {
-	case w == nil:
-		return 0, bad("w", "nil", "a writer")
-	case from.Offset < 0:
-		return 0, bad("Offset", strconv.FormatInt(from.Offset, 10), "0 or more")
-	case from.Size > 0 && from.Size < from.Offset:
-		return 0, bad("Size", strconv.FormatInt(from.Size, 10), "not less than Offset")
-	}
 	have := download.Progress{At: from.Offset, Size: from.Size, ETag: from.ETag}
+	refusal := have.Check()
+	if w == nil {
+		refusal = outgoing.Refuse("w", "nil", "a writer")
+	}
+	if refusal != nil {
+		return 0, refused(ops.FileDownloadsDownload, refusal)
+	}
 	return download.File(ctx, s.transfer(id, file, options), w, have)
 }
 
@@ -124,11 +119,6 @@ type FolderOptions struct {
 	Extension string
 }
 
-var (
-	extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
-	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|lock)$`)
-)
-
 // DownloadAll downloads all files of a completed file download into a folder, which it makes where
 // it is missing, and returns their paths in the order of FileDownload.Files. A file is named by its
 // id and FolderOptions.Extension, and stands in the folder only when it is whole and synced to disk.
@@ -150,17 +140,9 @@ var (
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.FileDownloadsDownload, Field: field, Value: mask.UnlessKey(value), Want: want}
-	}
 	extension := orDefault(o).Extension
-	switch {
-	case folder == "":
-		return nil, bad("folder", "", "the name of a folder")
-	case !extensionForm.MatchString(extension):
-		return nil, bad("Extension", extension, `an extension such as ".parquet" or ".jsonl.gz"`)
-	case ownEnding.MatchString(extension):
-		return nil, bad("Extension", extension, "another ending: DownloadAll uses this one for its own files")
+	if refusal := download.CheckNames(folder, extension); refusal != nil {
+		return nil, refused(ops.FileDownloadsDownload, refusal)
 	}
 	state, err := s.Get(ctx, id, options...)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/records"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // FileSource reads events from files of a format, in the order given. A path may be a pattern, as
@@ -62,11 +63,11 @@ type formatSource struct {
 }
 
 // Name implements Source.
-func (s *formatSource) Name() string { return s.format.nameOf(s.read.Name()) }
+func (s *formatSource) Name() string { return s.format.nameOf(s.lineFiles.Name()) }
 
 // files implements fileSource. Files of another file system cannot be those that an import writes.
 func (s *formatSource) files() []string {
-	if !s.read.OnDisk() {
+	if !s.OnDisk() {
 		return nil
 	}
 	return s.lineFiles.files()
@@ -77,19 +78,18 @@ const longestRecord = 8 << 20
 
 // Events implements Source.
 func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	if err := s.check(); err != nil {
+		return noEvents(err)
+	}
 	return func(yield func(Event, error) bool) {
-		if err := s.check(); err != nil {
-			yield(Event{}, err)
-			return
-		}
 		walk := &formatWalk{format: s.format}
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
-		w.Options = lines.Options{Layout: s.format.Layout.internal(), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, Longest: longestRecord}
+		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, Longest: longestRecord}
 		s.walkAs(ctx, after, w, walk.events, yield)
 	}
 }
 
-// Contents is lineFiles.Contents.
+// Contents says which files are read, for sources that keep what they make of them.
 func (s *formatSource) Contents() ([]lines.Content, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -102,6 +102,42 @@ func (s *formatSource) check() error {
 		return linesError(s.unfit, Position{}, nil)
 	}
 	return s.format.check()
+}
+
+// Record is a record of a [RecordSource].
+type Record struct {
+	Raw      []byte   // a JSON value, valid until the next record is asked for
+	Position Position // the name of its file or table, and its number there, counted from 1
+	Err      error    // why Raw is no record, such as text that is not UTF-8: it becomes a reject
+}
+
+// RecordSource is [FileSource] for records that read gives in a way of its own, such as those of a binary
+// form: the events, uuids and rejects of a record are as if it were in a file of JSON. The name is that of
+// the files or of the table, and stays the same for every run.
+//
+// read gives the records after a position, those of later files too; the zero position is the start, and
+// the number 0 the start of a file. Every run gives the same records at the same positions. An error is
+// fatal, comes last, and names the file. To resume, it is also asked for records before the place, which
+// only count for uuids. When ctx ends it must return.
+func RecordSource(name string, format Format, read func(ctx context.Context, after Position) iter.Seq2[Record, error]) Source {
+	return SourceFunc(format.nameOf(name), func(ctx context.Context, after Position) iter.Seq2[Event, error] {
+		return func(yield func(Event, error) bool) {
+			walk := &formatWalk{format: format}
+			if err := walk.records(ctx, read, after, yield); err != nil {
+				yield(Event{}, err)
+			}
+		}
+	})
+}
+
+// line is the record as formatWalk takes it.
+func (r *Record) line() lines.Line {
+	const beginning = 4 << 10 // what is kept of a record that is too long
+	l := lines.Line{Text: r.Raw, Length: int64(len(r.Raw)), Number: r.Position.Offset, End: r.Position.Offset, Fault: r.Err}
+	if l.Long = len(r.Raw) > longestRecord; l.Long {
+		l.Text = r.Raw[:beginning]
+	}
+	return l
 }
 
 // formatWalk makes the events of records.
@@ -153,7 +189,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 		}
 	}
 	for i := range made {
-		made[i].Origin, made[i].number, made[i].format = origin, nth(i), w.format.Name
+		made[i].Origin, made[i].number, made[i].format = origin, wire.Nth(i), w.format.Name
 	}
 	return made, nil
 }
@@ -185,4 +221,62 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 		made[0].UUID = w.format.ID(l.Text)
 	}
 	return made
+}
+
+// recordsAfter is how the records of a RecordSource are read.
+type recordsAfter func(ctx context.Context, after Position) iter.Seq2[Record, error]
+
+// records gives the events of all records after a position.
+func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Position, yield func(Event, error) bool) error {
+	if err := w.format.check(); err != nil {
+		return err
+	}
+	if err := w.lead(ctx, read, after); err != nil {
+		return err
+	}
+	file := after.Key
+	for r, err := range read(ctx, after) {
+		if err != nil {
+			return err
+		}
+		if r.Position.Key != file {
+			w.begin(nil)
+			file = r.Position.Key
+		}
+		made, err := w.events(nil, r.line())
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Position, err)
+		}
+		for _, ev := range made {
+			ev.Position = r.Position
+			if !yield(ev, nil) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// firstLead is how many records before a place are read again at first.
+const firstLead = 1 << 10
+
+// lead sees the records before a place, as far back as they matter.
+func (w *formatWalk) lead(ctx context.Context, read recordsAfter, place Position) error {
+	for back := int64(firstLead); !place.IsZero(); back *= 8 {
+		w.begin(nil)
+		from := Position{Key: place.Key, Offset: max(place.Offset-back, 0)}
+		for r, err := range read(ctx, from) {
+			if err != nil {
+				return err
+			}
+			if r.Position.Key != place.Key || r.Position.Offset > place.Offset {
+				break
+			}
+			w.passed(nil, r.line())
+		}
+		if w.equals.IsSettled() || from.Offset == 0 {
+			return ctx.Err()
+		}
+	}
+	return nil
 }

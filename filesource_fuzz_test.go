@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // whatever is a format that takes every record.
@@ -71,7 +72,7 @@ func FuzzFiles(f *testing.F) {
 func FuzzEventBinary(f *testing.F) {
 	for _, ev := range []hogapi.Event{
 		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},
-		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: hogapi.ReasonBadRecord, Field: "f", Want: "w"}),
+		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: reasons.BadRecord, Field: "f", Want: "w"}),
 		hogapi.SkippedEvent(hogapi.Position{Offset: 1}, "why"),
 	} {
 		data, err := ev.AppendBinary(nil)

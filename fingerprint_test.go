@@ -114,6 +114,7 @@ func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
 // A file may be moved while it is read, and another one take its name: the import reads it to its end, and no later run continues in
 // the other one.
 func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
+	t.Parallel()
 	for _, first := range []int{0, 20, 90} {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			m := newMonthly(t)
@@ -156,6 +157,7 @@ func (k *killed) Save(ctx context.Context, state []byte) error {
 
 // A place in an early one of many small files is known by its beginning, also where the reader has been through all of them by then.
 func TestFingerprintAmongManyFiles(t *testing.T) {
+	t.Parallel()
 	const files, lines = 100, 3
 	for _, place := range []int{1, 3, 10, 31, 150} { // lines settled when it is killed
 		t.Run(fmt.Sprint(place), func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -61,14 +60,6 @@ const (
 	LayoutCSV  Layout = "csv"  // rows of RFC 4180, divided by comma or semicolon
 	LayoutTSV  Layout = "tsv"  // a row a line, divided by tabs, without quotes
 )
-
-// internal is the layout as internal/lines knows it.
-func (l Layout) internal() lines.Layout {
-	if l == LayoutAny {
-		return lines.Any
-	}
-	return lines.Layout(l)
-}
 
 // nameOf is the name of a source of files, or of what else has records, in the format.
 func (f Format) nameOf(files string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // A clock that was ahead, and is put right, leaves no door open: each event is judged by the clock of its moment.
@@ -45,7 +46,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 			}),
 		})
 		require.NoError(t, err)
-		assert.Equal(t, []hogapi.Reason{hogapi.ReasonTooYoung, hogapi.ReasonTooYoung, hogapi.ReasonFuture, hogapi.ReasonTooYoung}, refused)
+		assert.Equal(t, []hogapi.Reason{reasons.TooYoung, reasons.TooYoung, reasons.Future, reasons.TooYoung}, refused)
 		assert.Equal(t, 1, server.Ledger().Unique(), "while it was ahead")
 
 		ahead = 365 * 24 * time.Hour
@@ -58,7 +59,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 		for i := range 3 {
 			refusal := new(hogapi.EventError)
 			require.ErrorAs(t, capture.Enqueue(t.Context(), young(20+i)), &refusal)
-			assert.Equal(t, hogapi.ReasonTooYoung, refusal.Reason)
+			assert.Equal(t, reasons.TooYoung, refusal.Reason)
 		}
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Hooks are functions that are called with what happens. Each may be nil. They must be safe for
@@ -161,12 +163,21 @@ func (c *core) guard(f func() error) (err error) {
 	return f()
 }
 
-// logBatch writes one line about a request of an import.
-func (c *core) logBatch(ctx context.Context, info CallInfo, t delivery.Try) {
+// observeBatch tells logger and hooks of one request of an import.
+func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
+	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
+	if status == 0 {
+		failure = t.Answer.Err
+	}
 	level, text := slog.LevelDebug, "hogapi: batch"
 	if t.Answer.Verdict == delivery.Wait {
 		level, text = slog.LevelWarn, "hogapi: batch failed, will be sent again"
 	}
-	c.log(ctx, level, text, info, failureOf(t.Answer), slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", t.Answer.Status),
-		slog.Duration("duration", t.Answer.Duration))
+	info := CallInfo{Op: ops.Capture, Method: http.MethodPost, Route: path, Tries: t.Number}
+	c.log(ctx, level, text, info, failure, slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", status), slog.Duration("duration", took))
+	c.hook(ctx, c.hooks.OnBatch != nil, func() {
+		c.hooks.OnBatch(BatchInfo{
+			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
+		})
+	})
 }

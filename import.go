@@ -3,16 +3,16 @@ package hogapi
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
-	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -70,24 +70,17 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 	if err != nil {
 		return before, err
 	}
-	defer context.AfterFunc(ctx, func() { run.line.stop(canceledBy(ctx)) })()
-	readErr := run.read(ctx)
-	if readErr != nil && ctx.Err() != nil {
-		readErr = context.Cause(ctx) // and not that the sending has stopped, or what the source makes of it
-	}
-	return run.close(ctx, readErr)
+	result, err := run.line.Import(ctx, run.events)
+	run.endProgress()
+	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, run.files.close())
 }
 
 // importRun is one run of an import.
 type importRun struct {
 	source      Source
 	options     ImportOptions
-	line        *pipeline
-	encoder     *encoder
+	line        *pipeline.Pipeline
 	files       *importFiles
-	resumed     *savedState // of the run before; nil: this is the first
-	saved       bool        // the first save is done
-	record      openRecord
 	endProgress func()
 }
 
@@ -97,37 +90,68 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	run = &importRun{source: source, options: o, files: newImportFiles(o, source, c.core.importTarget())}
-	state := importState{source: source.Name(), limits: o.rejectLimits()}
-	if run.resumed, err = run.files.openCheckpoint(ctx); err != nil {
+	files, limits := newImportFiles(o, source, c.core), o.rejectLimits()
+	failed := func(err error) (*importRun, Receipt, error) { return nil, before, errors.Join(err, files.close()) }
+	resumed, err := files.openCheckpoint(ctx)
+	if err != nil {
 		return nil, before, err
 	}
-	if o.Delivery.Protocol, err = continues(run.resumed, o.Delivery.Protocol); err != nil {
-		return nil, before, errors.Join(err, run.files.close())
+	if o.Delivery.Protocol, err = continues(resumed, o.Delivery.Protocol); err != nil {
+		return failed(err)
 	}
-	run.files.Protocol = string(o.Delivery.Protocol)
-	state.resumed = run.resumed
-	if state.resumed != nil {
-		t := state.resumed.State.Totals
-		if err := state.limits.JudgeBefore(t.Counts()); err != nil {
-			return nil, receiptOf(state.resumed), errors.Join(tooManyRejects(err), run.files.close())
+	files.Protocol = string(o.Delivery.Protocol)
+	if resumed != nil {
+		before = newReceipt(resumed.Import, resumed.Source, resumed.State)
+		before.Protocol, before.Finished = Protocol(resumed.Protocol), resumed.Finished
+		if err := limits.JudgeBefore(resumed.State.Totals.Counts()); err != nil {
+			return failed(&StopError{Reason: StopTooManyRejects, Err: err})
 		}
-		before = receiptOf(state.resumed)
 	}
-	settings := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
 	_, isMapped := unwrap[mapSource](source)
-	if settings.Rejects, err = run.files.openRejects(o.Rejects, isMapped); err != nil {
-		return nil, before, errors.Join(err, run.files.close())
+	if o.Rejects, err = files.openRejects(o.Rejects, isMapped); err != nil {
+		return failed(err)
 	}
+	config, err := c.pipeline(CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}) //nolint:contextcheck // hooks outlive ctx
+	if err != nil {
+		return failed(err)
+	}
+	config.Rejects, config.Resumed = limits, resumed
 	if o.Checkpoint != nil {
-		state.saver = run.files
+		config.Files = &files.Files
 	}
-	if run.line, err = c.newPipeline(settings, state); err != nil { //nolint:contextcheck // what is under way may end after ctx: see close
-		return nil, before, errors.Join(err, run.files.close())
+	line, err := pipeline.New(config) //nolint:contextcheck // what is under way may end after ctx
+	if err != nil {
+		return failed(err)
 	}
-	run.line.meter.change(func(s *Stats) { s.Total = o.Total })
-	run.endProgress = startProgress(run.line, o.OnProgress)
+	run = &importRun{source: source, options: o, line: line, files: files, endProgress: func() {}}
+	if o.OnProgress != nil {
+		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
+			c.core.hook(context.Background(), true, func() { o.OnProgress(statsOf(line.Progress(), o.Total)) })
+		})
+	}
 	return run, before, nil
+}
+
+const progressInterval = 500 * time.Millisecond
+
+// events are those of the source.
+func (r *importRun) events(ctx context.Context, after wire.Origin) iter.Seq2[*pipeline.Event, error] {
+	notes := &sourceNotes{verifyGzip: r.options.VerifyGzip, resumed: r.line.Resumed, warn: func(w Warning, text string) {
+		r.line.Warn(ctx, w, text)
+	}}
+	if notes.verifyGzip == 0 {
+		notes.verifyGzip = defaultVerifyGzip
+	}
+	trusting := trusts(r.source)
+	return func(yield func(*pipeline.Event, error) bool) {
+		var offered pipeline.Event
+		for ev, err := range r.source.Events(context.WithValue(ctx, sourceNotesKey{}, notes), Position(after)) {
+			offered = ev.offered(trusting)
+			if !yield(&offered, err) {
+				return
+			}
+		}
+	}
 }
 
 func (o ImportOptions) check(source Source) error {
@@ -162,8 +186,6 @@ func canBeRead(source Source) bool {
 	switch s := source.(type) {
 	case funcSource:
 		return s.events != nil
-	case pagedSource:
-		return s.read != nil
 	case mapSource:
 		return s.mapping != nil && canBeRead(s.source)
 	case *concat:
@@ -176,174 +198,4 @@ func canBeRead(source Source) bool {
 		return canBeRead(outer.Unwrap())
 	}
 	return true
-}
-
-// patience is how long an ended import waits for its source to return, and for the last answers.
-const patience = 700 * time.Millisecond
-
-// read takes the events of the source until it ends or the import stops. The source's context ends with
-// either. A source that ignores it is left behind in its goroutine.
-func (r *importRun) read(ctx context.Context) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer context.AfterFunc(r.line.sending, func() { end(context.Cause(r.line.sending)) })() //nolint:contextcheck // of another life time
-	ctx = context.WithValue(ctx, sourceNotesKey{}, r.notes(ctx))
-	panicked := func(value any) error {
-		r.line.core.logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
-		return fmt.Errorf("the source panicked: %v", value)
-	}
-	err, ended := watch.Aside(ctx, patience, func() error { return r.readAll(ctx) }, panicked)
-	if !ended {
-		return context.Cause(ctx)
-	}
-	return r.readError(ctx, err)
-}
-
-// readError is why reading ended, or nil at the end of the source.
-func (r *importRun) readError(ctx context.Context, err error) error {
-	var stop *StopError
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx) // whatever the source says of it
-	case errors.As(err, &stop), errors.Is(err, ErrInvalid):
-		return err
-	}
-	return &StopError{Reason: StopSource, Err: bare(err)}
-}
-
-func (r *importRun) notes(ctx context.Context) *sourceNotes {
-	verify := r.options.VerifyGzip
-	if verify == 0 {
-		verify = defaultVerifyGzip
-	}
-	return &sourceNotes{verifyGzip: verify, resumed: r.resumed, warn: func(w Warning, text string) {
-		r.line.ledger.Count(string(w), 1)
-		r.line.core.logger.WarnContext(ctx, "hogapi: "+text, "warning", string(w))
-	}}
-}
-
-// saveStart saves where this run begins, once the source is open and before anything is sent: a
-// checkpoint that cannot be written shows at once.
-func (r *importRun) saveStart(ctx context.Context) error {
-	if r.saved || r.options.Checkpoint == nil {
-		return nil
-	}
-	r.saved = true
-	state := r.line.ledger.State()
-	save := func() error { return r.files.Save(context.WithoutCancel(ctx), state) }
-	if err := r.line.core.guard(save); err != nil {
-		return &StopError{Reason: StopCheckpoint, Err: err}
-	}
-	return nil
-}
-
-func (r *importRun) readAll(ctx context.Context) error {
-	var after Position
-	if r.resumed != nil {
-		after = r.resumed.State.Place
-	}
-	isEmpty := after.IsZero()
-	for ev, err := range r.source.Events(ctx, after) {
-		if err != nil {
-			return err
-		}
-		isEmpty = false
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := r.saveStart(ctx); err != nil {
-			return err
-		}
-		if err := r.take(ctx, &ev); err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if isEmpty {
-		notesOf(ctx).warn(WarnNoRecords, noRecords)
-	}
-	return r.saveStart(ctx)
-}
-
-const noRecords = "the source has no records"
-
-// openRecord is the record that is read.
-type openRecord struct {
-	place Position
-	held  delivery.Held // for it, until it is committed
-}
-
-// next is the record of an event. It reports whether the event begins one.
-func (r *openRecord) next(ev *Event) (begins bool) {
-	begins = ev.Position != r.place || ev.Position.IsZero()
-	if begins {
-		*r = openRecord{place: ev.Position}
-	}
-	return begins
-}
-
-// take gives one event to the pipeline. What the gate refuses is a reject: it is settled in its turn like
-// any other event.
-func (r *importRun) take(ctx context.Context, ev *Event) error {
-	switch {
-	case r.options.Checkpoint != nil && ev.Position.IsZero():
-		return &StopError{Reason: StopSource, Err: errors.New("an event has no position: with a checkpoint every event needs one")}
-	case !utf8.ValidString(ev.Position.Key):
-		return &StopError{Reason: StopSource, Err: fmt.Errorf("the key of a position is not UTF-8, and checkpoints hold no other text: %q", ev.Position.Key)}
-	}
-	p, record := r.line, &r.record
-	begins := record.next(ev)
-	early := p.early(ev)
-	if early == nil && r.encoder == nil && ev.isReadable() {
-		var err error
-		if r.encoder, err = p.encoder(ctx, true); err != nil {
-			return err
-		}
-		r.encoder.trust(r.source)
-	}
-	var o offered
-	refusal := p.offer(r.encoder, ev, &o, early)
-	if refusal != nil && p.rejects == nil {
-		return &StopError{Reason: StopRejected, Err: refusal}
-	}
-	return p.takeOne(ctx, &o, record, begins)
-}
-
-// close settles what was taken and makes the result. Once ctx has ended, only requests under way may
-// still end, for a moment, so that less is sent again. Files and progress are ended in any case.
-func (r *importRun) close(ctx context.Context, readErr error) (receipt Receipt, err error) {
-	defer func() { err = errors.Join(err, r.files.close()) }()
-	defer r.endProgress()
-	p := r.line
-	if readErr == nil { // otherwise the last record may not be whole
-		p.committer.SourceEnded()
-	}
-	if ctx.Err() != nil {
-		p.stop(canceledBy(ctx))
-	}
-	receipt, err = p.close(context.WithoutCancel(ctx))
-	var stop *StopError
-	switch {
-	case readErr == nil, errors.Is(err, readErr):
-	case ctx.Err() == nil || errors.As(readErr, &stop):
-		err = errors.Join(readErr, err)
-	case err == nil:
-		err = p.withFailure(canceledBy(ctx))
-	}
-	receipt.Finished = err == nil
-	return receipt, err
-}
-
-const progressInterval = 500 * time.Millisecond
-
-// startProgress calls OnProgress on a goroutine of its own, until it is ended.
-func startProgress(p *pipeline, f func(Stats)) (end func()) {
-	if f == nil {
-		return func() {}
-	}
-	return watch.Every(progressInterval, func() { p.core.hook(p.sending, true, func() { f(p.snapshot()) }) })
 }

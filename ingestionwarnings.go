@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -99,39 +99,34 @@ const (
 	mostSamples  = 50
 )
 
-func (o IngestionWarningListOptions) check(op Op) error {
-	if o.Severity != "" {
-		if err := checkSpelling(op, "Severity", o.Severity, warningSeverities); err != nil {
-			return err
-		}
-	}
-	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
+func (o IngestionWarningListOptions) check() *outgoing.Refusal {
+	if refusal := outgoing.MisspeltIfSet("Severity", o.Severity, warningSeverities); refusal != nil {
+		return refusal
 	}
 	switch {
 	case o.Ordering != "" && !isKnown(o.Ordering, warningOrderings):
-		return bad("Ordering", string(o.Ordering), "count or last_seen")
+		return outgoing.Refuse("Ordering", string(o.Ordering), "count or last_seen")
 	case isReversed(o.Since, o.Until):
-		return bad("Until", o.Until.String(), "later than Since")
+		return outgoing.Refuse("Until", o.Until.String(), "later than Since")
 	case o.Samples < 0 || o.Samples > mostSamples:
-		return bad("Samples", strconv.Itoa(o.Samples), "1 to 50, or 0 for the service's default")
+		return outgoing.Refuse("Samples", strconv.Itoa(o.Samples), "1 to 50, or 0 for the service's default")
 	}
 	return nil
 }
 
 func (o IngestionWarningListOptions) query(now time.Time) url.Values {
 	q := url.Values{"limit": {strconv.Itoa(mostWarnings)}}
-	setText(q, "type", o.Type)
-	setText(q, "category", o.Category)
-	setText(q, "severity", string(o.Severity))
-	setText(q, "q", o.Search)
-	setText(q, "order_by", string(o.Ordering))
+	outgoing.SetText(q, "type", o.Type)
+	outgoing.SetText(q, "category", o.Category)
+	outgoing.SetText(q, "severity", string(o.Severity))
+	outgoing.SetText(q, "q", o.Search)
+	outgoing.SetText(q, "order_by", string(o.Ordering))
 	end := now
 	if !o.Until.IsZero() {
 		end = o.Until
 	}
-	setTime(q, "since", cmp.Or(o.Since, end.Add(-warningsKept)))
-	setTime(q, "until", o.Until)
+	outgoing.SetTime(q, "since", cmp.Or(o.Since, end.Add(-warningsKept)))
+	outgoing.SetTime(q, "until", o.Until)
 	if o.Samples > 0 {
 		q.Set("samples", strconv.Itoa(o.Samples))
 	}
@@ -161,7 +156,7 @@ func (s *IngestionWarningsService) List(
 	ctx context.Context, o *IngestionWarningListOptions, options ...CallOption,
 ) ([]IngestionWarning, error) {
 	selected := orDefault(o)
-	r := endpoint(ops.IngestionWarningsList).refuse(selected.check(ops.IngestionWarningsList))
+	r := endpoint(ops.IngestionWarningsList).refuse(selected.check())
 	list, err := fetch[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/destination"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -56,15 +57,6 @@ type IntegrationListOptions struct {
 	Kind IntegrationKind // only those of this kind; empty for all
 }
 
-func (o IntegrationListOptions) check(op Op) error {
-	if o.Kind != "" {
-		if err := checkSpelling(op, "Kind", o.Kind, integrationKinds); err != nil {
-			return err
-		}
-	}
-	return o.ListOptions.check(op)
-}
-
 // IntegrationsService manages the integrations of a project: [Client.Integrations]. Newer servers
 // need one for a new export to nearly every destination. Servers that do not have them answer
 // [ErrUnsupported]; there the credentials are a part of the destination's config.
@@ -100,8 +92,8 @@ func (s *IntegrationsService) walk(
 ) offsetWalk[Integration] {
 	selected := orDefault(o)
 	query := url.Values{}
-	setText(query, "kind", string(selected.Kind))
-	r := endpoint(ops.IntegrationsList).refuse(selected.check(ops.IntegrationsList)).with(query)
+	outgoing.SetText(query, "kind", string(selected.Kind))
+	r := endpoint(ops.IntegrationsList).refuse(outgoing.MisspeltIfSet("Kind", selected.Kind, integrationKinds)).with(query)
 	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
 }
 
@@ -133,7 +125,7 @@ const integrationTry = time.Minute
 // POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
 func (s *IntegrationsService) Create(ctx context.Context, integration IntegrationRequest, options ...CallOption) (*Integration, error) {
 	r := endpoint(ops.IntegrationsCreate)
-	r.body, r.refusal = integrationBody(ops.IntegrationsCreate, integration)
+	r.body, r.refusal = integrationBody(integration)
 	r.leastTry = integrationTry
 	isAsked := func(i *Integration) error { return isAskedFor("kind", i.Kind, integration.kind()) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
@@ -152,7 +144,7 @@ func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...C
 func endpointByNumber(op Op, id int64) request {
 	r := endpoint(op, strconv.FormatInt(id, 10))
 	if id <= 0 {
-		return r.refuse(&InputError{Op: op, Field: "{id}", Value: r.ids[0], Want: "an id, a number above 0"})
+		return r.refuse(outgoing.Refuse("{id}", r.ids[0], "an id, a number above 0"))
 	}
 	return r
 }
@@ -269,19 +261,16 @@ func (DatabricksIntegrationRequest) kind() IntegrationKind     { return Integrat
 func (AzureBlobIntegrationRequest) kind() IntegrationKind      { return IntegrationKindAzureBlob }
 
 // integrationBody checks a new integration and makes the request's body.
-func integrationBody(op Op, r IntegrationRequest) (any, error) {
+func integrationBody(r IntegrationRequest) (any, *outgoing.Refusal) {
 	if isNil(r) {
-		return nil, &InputError{Op: op, Field: "integration", Value: "nil", Want: "a request such as AwsS3IntegrationRequest{…}"}
+		return nil, outgoing.Refuse("integration", "nil", "a request such as AwsS3IntegrationRequest{…}")
 	}
 	c := destination.NewConfig()
 	r.fill(c)
-	if c.Problem != nil {
-		return nil, refused(op, c.Problem)
-	}
 	return struct {
 		Kind   IntegrationKind `json:"kind"`
 		Config map[string]any  `json:"config"`
-	}{r.kind(), c.Keys}, nil
+	}{r.kind(), c.Keys}, c.Problem
 }
 
 func (r AwsS3IntegrationRequest) fill(c *destination.Config) {

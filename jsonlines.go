@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the
@@ -59,29 +59,23 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
 
 // lineFiles is a source of files of lines, or of other records.
-type lineFiles struct{ read *lines.Files }
-
-// Name is Source.Name.
-func (s lineFiles) Name() string { return s.read.Name() }
+type lineFiles struct{ *lines.Files }
 
 // files implements fileSource.
-func (s lineFiles) files() []string { return s.read.Paths() }
+func (s lineFiles) files() []string { return s.Paths() }
 
-// Contents says which files are read, for sources that keep what they make of them.
-func (s lineFiles) Contents() ([]lines.Content, error) { return s.read.Contents() }
-
-// fingerprint implements fingerprinter.
+// fingerprint implements fileSource.
 func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
-	return s.read.Fingerprint(at.Key, at.Offset)
+	return s.Fingerprint(at.Key, at.Offset)
 }
 
 // walk gives the events of all lines after a position. Each walk has a lineFunc of its own.
 func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		o.Longest = longestLine
+		o.Layout, o.Longest = lines.Lines, longestLine
 		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
-			notes.warn(WarnSameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
+			notes.warn(warnings.SameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
 				mask.Shown(name), mask.Shown(earlier)))
 		}
 		s.walkAs(ctx, after, w, begin(), yield)
@@ -92,7 +86,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyGzip, notes.isCheck
-	if notes.resumed != nil && after == notes.resumed.State.Place {
+	if notes.resumed != nil && !after.IsZero() && wire.Origin(after) == notes.resumed.State.Place {
 		w.Known = notes.resumed.File
 	}
 	w.Take = func(f *lines.File, l lines.Line) bool {
@@ -109,16 +103,13 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 		}
 		return true
 	}
-	if err := s.read.Read(ctx, after.Key, after.Offset, w); err != nil {
+	if err := s.Read(ctx, after.Key, after.Offset, w); err != nil {
 		yield(Event{}, linesError(err, after, notes.resumed))
 	}
 }
 
 // linesError is an error of internal/lines as one of this package.
 func linesError(err error, after Position, resumed *savedState) error {
-	if unfit, ok := errors.AsType[*lines.UnfitError](err); ok {
-		return &InputError{Op: ops.Import, Field: "paths", Value: unfit.Value, Want: unfit.Want}
-	}
 	switch {
 	case errors.Is(err, lines.ErrNoPlace):
 		return fmt.Errorf("there is no position %s in these files", after)
@@ -126,15 +117,7 @@ func linesError(err error, after Position, resumed *savedState) error {
 		return stateFileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
 			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err)))
 	}
-	return err
-}
-
-// fileSource is a source of files.
-type fileSource interface{ files() []string }
-
-// fingerprinter is a source whose places are in files that can be recognized.
-type fingerprinter interface {
-	fingerprint(at Position) lines.Fingerprint
+	return stateFileError(err)
 }
 
 // lineParser makes events of lines. It is not safe for concurrent use.
@@ -147,20 +130,6 @@ func newLineParser() *lineParser {
 	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
 }
 
-// parse makes the event of a record, which is valid until the next call.
-func (p *lineParser) parse(text []byte, ev *Event) error {
-	f, err := p.wire.Parse(text)
-	if err == nil {
-		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
-		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
-		return nil
-	}
-	if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
-		return newEventError(refusal)
-	}
-	return err
-}
-
 // events implements lineFunc.
 func (p *lineParser) events(_ *lines.File, l lines.Line) ([]Event, error) {
 	p.made[0] = p.event(l)
@@ -168,18 +137,25 @@ func (p *lineParser) events(_ *lines.File, l lines.Line) ([]Event, error) {
 }
 
 func (p *lineParser) event(l lines.Line) Event {
-	if l.Long {
-		ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-		ev.UUID = wire.SalvageUUID(l.Text)
-		return ev
+	if !l.Long {
+		return p.eventOf(l.Text)
 	}
-	return p.eventOf(l.Text)
+	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
+	ev.UUID = wire.SalvageUUID(l.Text)
+	return ev
 }
 
-// eventOf is the event of a record, or a bad one.
+// eventOf is the event of a record, or a bad one. It is valid until the next call.
 func (p *lineParser) eventOf(text []byte) (ev Event) {
-	if fault := p.parse(text, &ev); fault != nil {
-		ev = BadEvent(Position{}, text, fault)
+	f, err := p.wire.Parse(text)
+	if err == nil {
+		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
+		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
+	} else {
+		if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
+			err = newEventError(refusal)
+		}
+		ev = BadEvent(Position{}, text, err)
 		ev.UUID = wire.SalvageUUID(text)
 	}
 	ev.record = text

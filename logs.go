@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"net/url"
@@ -18,7 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/loosetime"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
@@ -47,13 +44,8 @@ func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	}
 	*e = LogEntry{
 		Timestamp: raw.Timestamp.Time, Level: raw.Level, Message: raw.Message,
-		InstanceID: raw.InstanceID, LogSourceID: raw.LogSourceID,
-	}
-	if e.InstanceID == "" {
-		e.InstanceID = raw.RunID
-	}
-	if e.LogSourceID == "" {
-		e.LogSourceID = raw.BatchExportID
+		InstanceID:  cmp.Or(raw.InstanceID, raw.RunID),
+		LogSourceID: cmp.Or(raw.LogSourceID, raw.BatchExportID),
 	}
 	return nil
 }
@@ -118,26 +110,22 @@ type LogOptions struct {
 
 const mostLogs = 500 // entries that the service puts on one page
 
-func (o LogOptions) check(op Op) error {
+func (o LogOptions) check() *outgoing.Refusal {
 	if o.Limit < 0 || o.Limit > mostLogs {
-		return &InputError{Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "1 to 500, or 0 for the default"}
+		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "1 to 500, or 0 for the default")
 	}
-	if !o.After.IsZero() && !o.Before.IsZero() && !o.After.Before(o.Before) {
-		return &InputError{
-			Op: op, Field: "Before", Value: formatTime(o.Before), Want: "later than After, which is " + formatTime(o.After),
-		}
+	if isReversed(o.After, o.Before) {
+		return outgoing.Refuse("Before", outgoing.Time(o.Before), "later than After, which is "+outgoing.Time(o.After))
 	}
 	for _, level := range o.Levels {
 		if level == "" || strings.Contains(string(level), ",") {
-			return &InputError{
-				Op: op, Field: "Levels", Value: mask.UnlessKey(string(level)), Want: "one level per element, such as ERROR",
-			}
+			return outgoing.Refuse("Levels", string(level), "one level per element, such as ERROR")
 		}
-		if err := checkSpelling(op, "Levels", level, logLevels); err != nil {
-			return err
+		if refusal := outgoing.Misspelt("Levels", level, logLevels); refusal != nil {
+			return refusal
 		}
 	}
-	return firstNegative(op, map[string]int{"MaxPages": o.MaxPages})
+	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages})
 }
 
 // set puts the options into a call's query.
@@ -145,17 +133,11 @@ func (o LogOptions) set(q url.Values) {
 	if o.Limit > 0 {
 		q.Set("limit", strconv.Itoa(o.Limit))
 	}
-	setTime(q, "after", o.After)
-	setTime(q, "before", o.Before)
-	if len(o.Levels) > 0 {
-		levels := make([]string, len(o.Levels))
-		for i, level := range o.Levels {
-			levels[i] = string(level)
-		}
-		q.Set("level", strings.Join(levels, ","))
-	}
-	setText(q, "search", o.Search)
-	setText(q, "instance_id", o.InstanceID)
+	outgoing.SetTime(q, "after", o.After)
+	outgoing.SetTime(q, "before", o.Before)
+	outgoing.SetList(q, "level", o.Levels)
+	outgoing.SetText(q, "search", o.Search)
+	outgoing.SetText(q, "instance_id", o.InstanceID)
 }
 
 // logs fetches one page of a log: r is the endpoint, whose own query the options are added to.
@@ -165,7 +147,7 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 	maps.Copy(query, r.query)
 	selected.set(query)
 	r.lenient = true
-	return fetch[LogPage](ctx, c, r.refuse(selected.check(r.op.name)).with(query), options)
+	return fetch[LogPage](ctx, c, r.refuse(selected.check()).with(query), options)
 }
 
 // allLogs walks a log from the newest entry to the oldest, by Before.
@@ -181,7 +163,7 @@ func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options 
 		},
 		Mark: (*LogEntry).mark,
 		Failed: func(page int, before time.Time, err error) error {
-			return walkError(PageError{Op: r.op.name, Page: page, Before: before, Err: err})
+			return walkError(PageError{Op: r.op.Name, Page: page, Before: before, Err: err})
 		},
 		After: selected.After, Before: selected.Before, Limit: selected.Limit, MaxPages: selected.MaxPages,
 	}.All()
@@ -189,11 +171,5 @@ func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options 
 
 // mark is what tells entries apart: all of their fields.
 func (e *LogEntry) mark() pages.Mark {
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%d ", e.Timestamp.UnixNano())
-	for _, part := range []string{string(e.Level), e.Message, e.InstanceID, e.LogSourceID} {
-		_, _ = fmt.Fprintf(h, "%d ", len(part))
-		_, _ = io.WriteString(h, part)
-	}
-	return pages.Mark{Time: e.Timestamp, Digest: [sha256.Size]byte(h.Sum(nil))}
+	return pages.NewMark(e.Timestamp, string(e.Level), e.Message, e.InstanceID, e.LogSourceID)
 }

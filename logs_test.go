@@ -277,7 +277,7 @@ func TestAllLogsDoNotEndWithAnEmptyAnswer(t *testing.T) {
 }
 
 // Entries of one time that never end are noticed before they fill the memory.
-func TestAllLogsOfOneTimeWithoutEnd(t *testing.T) {
+func TestMemoryOfLogsWithoutEnd(t *testing.T) {
 	const perPage, size = 500, 1 << 10
 	n := 0
 	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {

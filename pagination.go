@@ -3,17 +3,14 @@ package hogapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
@@ -62,42 +59,20 @@ type CursorOptions struct {
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
 
-func (o ListOptions) check(op Op) error {
+func (o ListOptions) check() *outgoing.Refusal {
 	if o.Limit > httptry.MaxRows {
-		return &InputError{
-			Op: op, Field: "Limit", Value: strconv.Itoa(o.Limit), Want: "at most 10,000, or 0 for the service's default",
-		}
+		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "at most 10,000, or 0 for the service's default")
 	}
-	return firstNegative(op, map[string]int{
+	return outgoing.Negative(map[string]int{
 		"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch,
 	})
 }
 
-func (o CursorOptions) check(op Op) error {
-	if _, err := o.start(); err != nil {
-		return &InputError{Op: op, Field: "Cursor", Want: "a cursor, or the Next of a page: " + err.Error()}
+func (o CursorOptions) check() *outgoing.Refusal {
+	if _, err := pages.Start(o.Cursor); err != nil {
+		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}
-	return firstNegative(op, map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
-}
-
-// start is the cursor to start with, taken out of a link where one was given.
-func (o CursorOptions) start() (string, error) {
-	if mask.HasKey(o.Cursor) {
-		return "", errors.New("this holds an API key")
-	}
-	if strings.Contains(o.Cursor, "?") {
-		return pages.CursorIn(o.Cursor)
-	}
-	return o.Cursor, nil
-}
-
-func firstNegative[T int | time.Duration](op Op, fields map[string]T) error {
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if n := fields[field]; n < 0 {
-			return &InputError{Op: op, Field: field, Value: fmt.Sprint(n), Want: "0 or more"}
-		}
-	}
-	return nil
+	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
 }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
@@ -119,7 +94,7 @@ type (
 
 // walkByOffset walks a list that is paged by offset.
 func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
-	r = r.refuse(o.check(r.op.name))
+	r = r.refuse(o.check())
 	return offsetWalk[T]{
 		Fetch: fetchPage[OffsetPage[T]](c, r, options), Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *OffsetPage[T]) pages.View[T] {
@@ -131,8 +106,8 @@ func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOpti
 
 // walkByCursor walks a list that is paged by cursor.
 func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOption) cursorWalk[T] {
-	r = r.refuse(o.check(r.op.name))
-	cursor, _ := o.start() // checked
+	r = r.refuse(o.check())
+	cursor, _ := pages.Start(o.Cursor) // checked
 	return cursorWalk[T]{
 		Fetch: fetchPage[CursorPage[T]](c, r, options), Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *CursorPage[T]) pages.View[T] {
@@ -163,7 +138,7 @@ func fetchPage[P any](c *Client, r request, options []CallOption) func(context.C
 
 // failedAt is the error of a walk over pages.
 func (r request) failedAt(page int, at pages.Place, err error) error {
-	return walkError(PageError{Op: r.op.name, Page: page, Offset: at.Offset, Cursor: at.Cursor, Err: err})
+	return walkError(PageError{Op: r.op.Name, Page: page, Offset: at.Offset, Cursor: at.Cursor, Err: err})
 }
 
 // walkError is the error that ends a walk. Bad input is refused before anything is sent: there is no

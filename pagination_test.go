@@ -313,12 +313,12 @@ func TestWalkWithBadInput(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 
 	for _, o := range []ListOptions{{Limit: -1}, {Offset: -1}, {MaxPages: -1}, {Prefetch: -1}} {
-		require.ErrorIs(t, o.check(ops.DashboardsList), ErrInvalid)
+		require.ErrorIs(t, refused(ops.DashboardsList, o.check()), ErrInvalid)
 	}
 	for _, o := range []CursorOptions{{MaxPages: -1}, {Prefetch: -1}} {
-		require.ErrorIs(t, o.check(ops.RunsList), ErrInvalid)
+		require.ErrorIs(t, refused(ops.RunsList, o.check()), ErrInvalid)
 	}
-	require.ErrorContains(t, ListOptions{Limit: -7, Offset: -1}.check(ops.DashboardsList), `Limit "-7": want 0 or more`)
+	require.ErrorContains(t, refused(ops.DashboardsList, ListOptions{Limit: -7, Offset: -1}.check()), `Limit "-7": want 0 or more`)
 }
 
 // One page is one call, and its error is that of the call.

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // preflightTest is one import, with the choice and on the host that it says.
@@ -29,6 +30,7 @@ type preflightTest struct {
 // The capture endpoint takes events for a key that nobody has, and drops them silently: on every host the key is checked before the
 // first event, unless that is turned off. Only a clear no stops, and what cannot be known is said once.
 func TestPreflight(t *testing.T) {
+	t.Parallel()
 	region := func(r hogapi.Region) []hogapi.Option {
 		return []hogapi.Option{hogapi.WithBaseURL(""), hogapi.WithCaptureURL(""), hogapi.WithRegion(r)}
 	}
@@ -85,7 +87,7 @@ func (p preflightTest) run(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
 		unknown := p.fault.String() != "" && !strings.HasPrefix(p.fault.String(), "Slow(10s")
-		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[hogapi.WarnKeyUnchecked])
+		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[warnings.KeyUnchecked])
 		return
 	}
 	var stop *hogapi.StopError
@@ -107,7 +109,7 @@ func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 		for range 2 { // the second time it is known
 			receipt, err := client.Import(t.Context(), numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
 			require.NoError(t, err)
-			assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnKeyUnchecked])
+			assert.EqualValues(t, 1, receipt.Warnings[warnings.KeyUnchecked])
 			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")
 		}
 		assert.Equal(t, 1, strings.Count(log.String(), "the project key could not be checked"))

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // One question before the first event decides. Only the words of capture v1 mean capture v1.
@@ -62,7 +63,7 @@ func TestProtocolIsAskedOnce(t *testing.T) {
 				}
 				require.NoError(t, err)
 				assert.Equal(t, test.want, receipt.Protocol)
-				assert.Equal(t, test.warned, receipt.Warnings[hogapi.WarnProtocol])
+				assert.Equal(t, test.warned, receipt.Warnings[warnings.Protocol])
 				assert.EqualValues(t, 100, receipt.Acknowledged)
 				requireWhole(t, server, 100)
 				for _, r := range server.Ledger().Requests() {

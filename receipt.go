@@ -3,6 +3,7 @@ package hogapi
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Unconfirmed + Skipped +
@@ -90,7 +92,7 @@ type Receipt struct {
 	Rejects map[Reason]int64 `json:"rejects,omitempty"` // rejected events by reason
 	Skips   map[string]int64 `json:"skips,omitempty"`   // skipped events by reason
 
-	// Of the settled events; of WarnWideBatch it is the batches, those of all runs.
+	// Of the settled events; of warnings.WideBatch it is the batches, those of all runs.
 	// Words of the service about events that it has taken are among them, as it writes them.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 }
@@ -106,11 +108,11 @@ type DayCount struct {
 	Unsure       int64  `json:"unsure,omitempty"` // the unconfirmed ones: they may have arrived
 }
 
-func newReceipt(id, source string, s ledger.State[Position]) Receipt {
+func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 	t := s.Totals
 	r := Receipt{
 		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
-		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
+		First: Position(t.First), Last: Position(t.Last), Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
 		Rejects: map[Reason]int64{}, Skips: t.Skips, Warnings: map[Warning]int64{},
 	}
 	for reason, n := range t.Rejects {
@@ -150,28 +152,19 @@ func (r Receipt) String() string {
 		n := names[d.Event]
 		names[d.Event] = [2]int64{n[0] + d.Acknowledged, n[1] + d.Rejected}
 	}
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&b, "\n  %-40s %12d acknowledged %8d rejected", mask.Shown(name), names[name][0], names[name][1])
 	}
-	for _, reason := range sortedKeys(r.Rejects) {
+	for _, reason := range slices.Sorted(maps.Keys(r.Rejects)) {
 		fmt.Fprintf(&b, "\n  rejected, %s: %d", mask.Shown(reason), r.Rejects[reason])
 	}
-	for _, reason := range sortedKeys(r.Skips) {
+	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
 		fmt.Fprintf(&b, "\n  skipped, %s: %d", mask.Shown(reason), r.Skips[reason])
 	}
-	for _, w := range sortedKeys(r.Warnings) {
-		fmt.Fprintf(&b, "\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], w.inBrackets())
+	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
+		fmt.Fprintf(&b, "\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], inBrackets(w))
 	}
 	return b.String()
-}
-
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Query is a HogQL query with the values of its placeholders, such as {job_id}. As JSON it is the
@@ -181,27 +174,12 @@ type Query struct {
 	Values map[string]any // by the names of the placeholders
 }
 
-func queryOf(q hogql.Query) Query { return Query{HogQL: q.Text, Values: q.Values} }
-
 // MarshalJSON is the query as the service takes it.
-func (q Query) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Kind   string         `json:"kind"`
-		Query  string         `json:"query"`
-		Values map[string]any `json:"values"`
-	}{"HogQLQuery", q.HogQL, q.Values})
-}
+func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(hogql.Query(q)) }
 
 // String is the query with its values written into it, for the project's SQL editor, which takes no
 // values. Programs send the query as JSON.
-func (q Query) String() string {
-	quoted := strings.NewReplacer(`\`, `\\`, "'", `\'`)
-	var pairs []string
-	for name, value := range q.Values {
-		pairs = append(pairs, "{"+name+"}", "'"+quoted.Replace(fmt.Sprint(value))+"'")
-	}
-	return strings.NewReplacer(pairs...).Replace(q.HogQL)
-}
+func (q Query) String() string { return hogql.Query(q).String() }
 
 // TotalQuery counts the events of this import that the project shows. Its one row is copies, uuids,
 // first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until
@@ -209,14 +187,13 @@ func (q Query) String() string {
 //
 // The service shows historical events some minutes to some hours after it has taken them. The query
 // finds them by their property $import_job_id. An event that has one of its own keeps it and is not
-// found ([WarnOwnJobID]); neither are events whose properties the service removes, such as
+// found ([warnings.OwnJobID]); neither are events whose properties the service removes, such as
 // $feature_flag_called. Without an acknowledged event there is nothing to count, and the query is zero.
 func (r Receipt) TotalQuery() Query {
 	if r.Acknowledged == 0 {
 		return Query{}
 	}
-	from, until := r.days()
-	return queryOf(hogql.CountTotal(r.ID, arrival.Window{From: from.AddDate(0, 0, -1), Until: until.AddDate(0, 0, 1)}))
+	return Query(hogql.CountTotal(r.ID, arrival.Days(r.Oldest, r.Newest).Wider(1)))
 }
 
 // CountQueries count the events of this import by day and name, a query for each month of UTC that has
@@ -227,21 +204,15 @@ func (r Receipt) CountQueries() []Query {
 	if r.Acknowledged == 0 {
 		return nil
 	}
-	months, all := map[string]bool{}, false
+	var list []Query
+	var periods []string
 	for _, row := range r.Days {
 		if row.Acknowledged > 0 {
-			months[row.Day[:min(len(row.Day), len("2006-01"))]] = true
-			all = all || row.Day == "" || row.Day == ledger.Other // rolled up to names
+			periods = append(periods, row.Day)
 		}
 	}
-	first, until := r.days()
-	var list []Query
-	for from := first; from.Before(until); {
-		next := time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-		if all || months[from.Format("2006-01")] {
-			list = append(list, queryOf(hogql.CountDays(r.ID, arrival.Window{From: from, Until: earlier(next, until)})))
-		}
-		from = next
+	for _, month := range arrival.Days(r.Oldest, r.Newest).MonthsOf(periods) {
+		list = append(list, Query(hogql.CountDays(r.ID, month)))
 	}
 	return list
 }
@@ -254,24 +225,5 @@ func (r Receipt) UUIDQuery(row DayCount, after string) Query {
 	if row.Day == ledger.Other {
 		return Query{}
 	}
-	from, until := r.days()
-	if day, err := time.Parse(time.DateOnly, row.Day); err == nil {
-		from, until = day, day.AddDate(0, 0, 1)
-	} else if month, err := time.Parse("2006-01", row.Day); err == nil {
-		from, until = month, month.AddDate(0, 1, 0)
-	}
-	return queryOf(hogql.ListUUIDs(r.ID, row.Event, after, arrival.Window{From: from, Until: until}))
-}
-
-// days are the first day of the acknowledged events, and the one after the last.
-func (r Receipt) days() (from, until time.Time) {
-	const day = 24 * time.Hour
-	return r.Oldest.UTC().Truncate(day), r.Newest.UTC().Truncate(day).Add(day)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return Query(hogql.ListUUIDs(r.ID, row.Event, after, arrival.Days(r.Oldest, r.Newest).Period(row.Day)))
 }

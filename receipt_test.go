@@ -18,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
@@ -48,7 +49,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
 		}, receipt.Days)
 		assert.Equal(t, map[hogapi.Reason]int64{
-			hogapi.ReasonBadRecord: 1, hogapi.ReasonNoName: 1, hogapi.ReasonNoTimestamp: 2, hogapi.ReasonAnswer400: 1,
+			reasons.BadRecord: 1, reasons.NoName: 1, reasons.NoTimestamp: 2, reasons.Answer400: 1,
 		}, receipt.Rejects)
 		assert.Equal(t, map[string]int64{"internal user": 2, "no reason given": 1}, receipt.Skips)
 		for _, want := range []string{

@@ -22,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // eventsOf is a source of these events, each at its own position.
@@ -435,7 +436,7 @@ func TestRejectFileValueHasOneUser(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
 	rejects := hogapi.RejectFile(path)
-	other := hogapi.Reject{Raw: []byte("other"), Position: hogapi.Position{Offset: 1}, Err: &hogapi.EventError{Reason: hogapi.ReasonBadRecord}}
+	other := hogapi.Reject{Raw: []byte("other"), Position: hogapi.Position{Offset: 1}, Err: &hogapi.EventError{Reason: reasons.BadRecord}}
 	source := hogapi.SourceFunc("busy", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			assert.ErrorIs(t, rejects.Reject(t.Context(), other), hogapi.ErrHeld)

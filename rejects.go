@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -29,11 +28,14 @@ type Reject struct {
 	Status   int      // of the service's answer; 0 where the gate refused
 	Err      *EventError
 
-	leftOut []string  // what Event lacks, since JSON cannot hold it
-	origin  Position  // that the uuid comes from, where it is not Position
-	number  uint64    // of the event among those of its record
-	format  string    // of the record; empty: it is a line
-	time    time.Time // of the event; zero: it has none
+	note statefile.Note // what else a reject file says of it
+}
+
+func newReject(r *pipeline.Reject) Reject {
+	return Reject{
+		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: Position(r.Note.Position), Where: r.Note.Where, Status: r.Note.Status,
+		Err: rejectError(r), note: r.Note,
+	}
 }
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import;
@@ -49,29 +51,6 @@ type RejectFunc func(ctx context.Context, r Reject) error
 
 // Reject calls f.
 func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
-
-// newReject describes an event that the gate refused, as far as it can be written down.
-func newReject(ev *Event, refusal *EventError) *Reject {
-	r := &Reject{UUID: ev.UUID, Position: ev.Position, origin: ev.Origin, format: ev.format, Err: refusal}
-	if refusal.Where == "" {
-		refusal.Where = ev.where()
-	}
-	r.Where = refusal.Where
-	if ev.bad != nil {
-		r.Raw = slices.Clone(ev.bad.raw)
-		return r
-	}
-	fields := ev.fields()
-	d := wire.Describe(&fields)
-	r.Event, r.Raw, r.time = d.Line, d.Raw, ev.Timestamp
-	for _, name := range d.LeftOut {
-		r.leftOut = append(r.leftOut, mask.Clean(name))
-	}
-	if ev.isMapped && ev.record != nil {
-		r.Raw = slices.Clone(ev.record)
-	}
-	return r
-}
 
 // RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
 // or would have been sent, and the key "$reject" with
@@ -110,10 +89,8 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 
 // line is the reject in a reject file.
 func (r Reject) line(importID string, isMapped bool) statefile.Line {
-	note := statefile.Note{
-		Status: r.Status, Position: wire.Origin(r.Position), Origin: wire.Origin(r.origin), Number: r.number,
-		Format: r.format, Where: r.Where, LeftOut: r.leftOut, Import: importID, IsMapped: isMapped,
-	}
+	note := r.note
+	note.Status, note.Position, note.Where, note.Import, note.IsMapped = r.Status, wire.Origin(r.Position), r.Where, importID, isMapped
 	if e := r.Err; e != nil {
 		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
 		if e.Err != nil {
@@ -138,9 +115,6 @@ func (o ImportOptions) rejectLimits() commit.Limits {
 	}
 	return l
 }
-
-// tooManyRejects is the stop of an import by its limits.
-func tooManyRejects(err error) error { return &StopError{Reason: StopTooManyRejects, Err: err} }
 
 // RejectedRecords is a source of what is in a reject file: each rejected record once, with the uuid and
 // the place that it had, so that it is the same event wherever it is corrected.
@@ -176,55 +150,40 @@ func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[
 type rejectsWalk struct {
 	parse   func([]byte) ([]Event, error)
 	lines   *lineParser
-	repeats statefile.Repeats
+	entries statefile.Repeats
 }
 
 // events are those of a line.
 func (w *rejectsWalk) events(l lines.Line) []Event {
-	text, isTorn := statefile.AfterHole(l.Text)
-	l.Text = text
-	id, note, err := statefile.ReadLine(text)
-	switch {
-	case isTorn && err != nil:
-		return []Event{SkippedEvent(Position{}, "torn by a crash")}
-	case l.Long || err != nil && note == nil:
-		return []Event{w.lines.event(l)}
-	case w.repeats.Has(id, note, text):
-		return []Event{SkippedEvent(Position{}, "repeated after a crash")}
-	case note == nil:
+	entry := w.entries.Next(l.Text, l.Long)
+	switch l.Text = entry.Text; {
+	case entry.Skip != "":
+		return []Event{SkippedEvent(Position{}, entry.Skip)}
+	case entry.Note == nil:
 		ev := w.lines.event(l)
-		ev.isFinal = true
+		ev.isFinal = entry.IsFinal
 		return []Event{ev}
 	}
-	made := w.made(text, note)
+	made := w.made(l.Text, entry.Note)
 	for i := range made {
-		made[i].Origin = Position(note.From())
-		number := uint64(i)
-		if note.Format != "" {
-			number, made[i].number, made[i].format = nth(i), nth(i), note.Format
-		}
-		if note.Format == "" || made[i].UUID != id { // a format may give its events one uuid
-			made[i].UUID = note.UUIDOf(id, made[i].UUID, number)
-		}
+		ev := &made[i]
+		ev.Origin, ev.format = Position(entry.Note.From()), entry.Note.Format
+		ev.UUID, ev.number = entry.Identity(i, ev.UUID)
 	}
 	return made
 }
 
 // made are the events of a reject.
 func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
-	record := note.Record()
-	isProperties := !note.IsMapped && slices.Contains(note.LeftOut, "properties") // and not a record
-	if record == nil || isProperties {
+	record := note.Whole()
+	switch {
+	case record == nil:
 		ev := w.lines.eventOf(text)
 		ev.isFinal = note.IsMapped
 		return []Event{ev}
-	}
-	if w.parse == nil && note.Format != "" {
-		ev := BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))
-		ev.format = note.Format
-		return []Event{ev}
-	}
-	if w.parse == nil {
+	case w.parse == nil && note.Format != "":
+		return []Event{BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))}
+	case w.parse == nil:
 		ev := w.lines.eventOf(record)
 		ev.needsMapping = note.IsMapped
 		return []Event{ev}

@@ -210,6 +210,7 @@ func tokens(client *Client) (n int) {
 
 // A retry that succeeds costs nothing, and neither does one that the caller does not wait for.
 func TestBudgetIsForStormsOnly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ok, busy := answers(200, `{}`), answers(503, "", "Retry-After", "5")
 		for range 1000 {

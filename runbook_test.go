@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 )
@@ -26,13 +27,13 @@ func TestRunbook(t *testing.T) {
 		}
 	}
 	first := rows.String()
-	code, err := os.ReadFile("stop.go")
+	public, err := os.ReadFile("api/hogapi.txt")
 	require.NoError(t, err)
-	reasons := regexp.MustCompile(`StopReason += "(\w+)"`).FindAllSubmatch(code, -1)
+	reasons := regexp.MustCompile(`StopReason = "(\w+)"`).FindAllSubmatch(public, -1)
 	require.NotEmpty(t, reasons)
 	for _, reason := range reasons {
 		assert.Contains(t, first, "`"+string(reason[1])+"`")
-		assert.NotEmpty(t, stopHints[StopReason(reason[1])], "the error itself says what to do about %s", reason[1])
+		assert.NotEmpty(t, pipeline.Hint(string(reason[1])), "the error itself says what to do about %s", reason[1])
 	}
 	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
 	for _, raw := range []string{

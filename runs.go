@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -126,31 +126,28 @@ const (
 )
 
 // check refuses what the service would silently ignore or answer with an empty list.
-func (o RunListOptions) check(op Op) error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: op, Field: field, Value: mask.UnlessKey(value), Want: want}
-	}
+func (o RunListOptions) check() *outgoing.Refusal {
 	for _, s := range o.Statuses {
-		if err := checkSpelling(op, "Statuses", s, runStatuses); err != nil {
-			return err
+		if refusal := outgoing.Misspelt("Statuses", s, runStatuses); refusal != nil {
+			return refusal
 		}
 	}
 	byCreation, byInterval := !o.After.IsZero() || !o.Before.IsZero(), !o.Start.IsZero() || !o.End.IsZero()
 	switch ordering := o.Ordering; {
 	case ordering != "" && ordering != RunsNewestFirst && ordering != RunsOldestFirst && !ordering.byInterval():
-		return bad("Ordering", string(ordering), "one of created_at, -created_at, data_interval_start, -data_interval_start")
+		return outgoing.Refuse("Ordering", string(ordering), "one of created_at, -created_at, data_interval_start, -data_interval_start")
 	case byCreation && byInterval:
-		return bad("Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other")
+		return outgoing.Refuse("Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other")
 	case byCreation && ordering.byInterval():
-		return bad("Ordering", string(ordering), "an order by creation with After and Before; orders by interval use Start and End")
+		return outgoing.Refuse("Ordering", string(ordering), "an order by creation with After and Before; orders by interval use Start and End")
 	case byInterval && ordering != "" && !ordering.byInterval():
-		return bad("Ordering", string(ordering), "an order by interval with Start and End; orders by creation use After and Before")
+		return outgoing.Refuse("Ordering", string(ordering), "an order by interval with Start and End; orders by creation use After and Before")
 	case isReversed(o.After, o.Before):
-		return bad("Before", o.Before.String(), "later than After")
+		return outgoing.Refuse("Before", o.Before.String(), "later than After")
 	case isReversed(o.Start, o.End):
-		return bad("End", o.End.String(), "later than Start")
+		return outgoing.Refuse("End", o.End.String(), "later than Start")
 	}
-	return o.CursorOptions.check(op)
+	return o.CursorOptions.check()
 }
 
 func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
@@ -170,9 +167,7 @@ func (o RunListOptions) query() url.Values {
 		q.Set("end", boundOr(o.End, farFuture))
 	} else {
 		q.Set("after", boundOr(o.After, farPast))
-		if !o.Before.IsZero() {
-			q.Set("before", boundOr(o.Before, ""))
-		}
+		outgoing.SetText(q, "before", boundOr(o.Before, ""))
 	}
 	for _, s := range o.Statuses {
 		q.Add("status", string(s))
@@ -225,41 +220,34 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 // about 40 bytes each.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
-	if err := selected.checkFailed(); err != nil {
-		return failedSeq[Run](err)
+	if refusal := selected.checkFailed(); refusal != nil {
+		return failedSeq[Run](refused(ops.RunsList, refusal))
 	}
 	list := RunListOptions{CursorOptions: selected.CursorOptions, After: selected.After}
 	return func(yield func(Run, error) bool) {
-		seen := map[[2]int64]struct{}{}
+		seen := coverage.Seen{}
 		for run, err := range s.All(ctx, exportID, &list, options...) {
 			if err != nil {
 				yield(Run{}, fromTheStart(err))
 				return
 			}
-			x := run.span()
-			key := [2]int64{x.Start.UnixMicro(), x.End.UnixMicro()}
-			if _, isOld := seen[key]; isOld {
-				continue
-			}
-			seen[key] = struct{}{}
-			if selected.wantsFailed(run) && !yield(run, nil) {
+			if seen.First(run.span()) && selected.wantsFailed(run) && !yield(run, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (o RunListOptions) checkFailed() error {
-	bad := func(field, want string) error { return &InputError{Op: ops.RunsList, Field: field, Want: want} }
+func (o RunListOptions) checkFailed() *outgoing.Refusal {
 	switch {
 	case o.Ordering != "" && o.Ordering != RunsNewestFirst:
-		return bad("Ordering", "newest first: the walk must begin with the newest run of each interval")
+		return outgoing.Refuse("Ordering", "", "newest first: the walk must begin with the newest run of each interval")
 	case o.Cursor != "":
-		return bad("Cursor", "an empty cursor: the walk must begin with the newest run of each interval")
+		return outgoing.Refuse("Cursor", "", "an empty cursor: the walk must begin with the newest run of each interval")
 	case !o.Start.IsZero() || !o.End.IsZero():
-		return bad("Start", "After and Before: failed runs are found by their creation")
+		return outgoing.Refuse("Start", "", "After and Before: failed runs are found by their creation")
 	}
-	return o.check(ops.RunsList)
+	return o.check()
 }
 
 func (o RunListOptions) wantsFailed(r Run) bool {
@@ -278,26 +266,19 @@ func fromTheStart(err error) error {
 // walk is what List, Pages and All share.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) cursorWalk[Run] {
 	selected := orDefault(o)
-	r := endpointByID(ops.RunsList, exportID).refuse(selected.check(ops.RunsList)).with(selected.query())
+	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())
 	w := walkByCursor[Run](s.client, r, selected.CursorOptions, options)
 	if len(selected.Statuses) > 0 {
-		w.Fetch = onlyWithStatus(slices.Clone(selected.Statuses), w.Fetch)
+		statuses, fetch := slices.Clone(selected.Statuses), w.Fetch
+		w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*CursorPage[Run]] {
+			got := fetch(ctx, at)
+			if got.Page != nil { // what an old server has not filtered; links stay as they are
+				got.Page.Results = slices.DeleteFunc(got.Page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
+			}
+			return got
+		}
 	}
 	return w
-}
-
-type fetchRuns = func(context.Context, pages.Place) pages.Fetched[*CursorPage[Run]]
-
-// onlyWithStatus removes from each page what an old server has not filtered. Links stay as they
-// are.
-func onlyWithStatus(statuses []RunStatus, fetch fetchRuns) fetchRuns {
-	return func(ctx context.Context, at pages.Place) pages.Fetched[*CursorPage[Run]] {
-		got := fetch(ctx, at)
-		if got.Page != nil {
-			got.Page.Results = slices.DeleteFunc(got.Page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
-		}
-		return got
-	}
 }
 
 // Get returns one run, however old.
@@ -331,8 +312,8 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
 	r := endpointByID(ops.RunsRetry, exportID, runID).with(allRuns())
-	if r.refusal != nil {
-		return nil, r.refusal
+	if err := r.check(ctx); err != nil {
+		return nil, err
 	}
 	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
 	if err != nil {

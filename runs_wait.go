@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -44,29 +47,22 @@ type WatchOptions struct {
 	Settle time.Duration
 }
 
-func (o *WatchOptions) withDefaults(op Op) (WatchOptions, error) {
+// looks say when to look, and what of a run is its end.
+type looks struct {
+	watch.Pace
+
+	until func(Run) bool
+}
+
+func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 	w := orDefault(o)
-	for field, d := range map[string]time.Duration{"Interval": w.Interval, "MaxInterval": w.MaxInterval, "Settle": w.Settle} {
-		if d < 0 {
-			return w, &InputError{Op: op, Field: "WatchOptions." + field, Value: d.String(), Want: "a positive duration, or 0 for the default"}
-		}
-	}
-	if err := firstNegative(op, map[string]int{"WatchOptions.MaxFailures": w.MaxFailures}); err != nil {
-		return w, err
-	}
-	setDefault(&w.Interval, 5*time.Second)
-	setDefault(&w.MaxInterval, 30*time.Second)
-	setDefault(&w.MaxFailures, 5)
-	setDefault(&w.Settle, 2*time.Minute)
 	if w.Until == nil {
 		w.Until = func(r Run) bool { return r.Status.IsTerminal() }
 	}
-	w.MaxInterval = max(w.MaxInterval, w.Interval)
-	return w, nil
-}
-
-func (o WatchOptions) pace() watch.Pace {
-	return watch.Pace{Interval: o.Interval, MaxInterval: o.MaxInterval, MaxFailures: o.MaxFailures, Judge: judgeLook}
+	pace, refusal := watch.Pace{
+		Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Judge: judgeLook,
+	}.WithDefaults()
+	return looks{pace, w.Until}, refused(op, refusal)
 }
 
 // judgeLook says what the error of a look means.
@@ -76,13 +72,6 @@ func judgeLook(err error) watch.Failure {
 	}
 	transport, ok := errors.AsType[*TransportError](err)
 	return watch.Failure{CanPass: ok && !httptry.IsPermanent(transport.Err)}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it
@@ -162,7 +151,7 @@ func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 		return failedSeq[*Run](err)
 	}
 	get := func(ctx context.Context) (*Run, error) { return s.Get(ctx, exportID, runID, options...) }
-	return watch.Changes(ctx, w.pace(), "run "+runID.String(), get, func(r *Run) (watch.Mark, bool) { return r.mark(), w.Until(*r) })
+	return watch.Changes(ctx, w.Pace, "run "+runID.String(), get, func(r *Run) (watch.Mark, bool) { return r.mark(), w.until(*r) })
 }
 
 // mark is what of a run counts as a change.
@@ -176,4 +165,94 @@ func factsOf(r Run) coverage.Facts {
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
 		Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
 	}
+}
+
+// RunCount is how many runs of an export were created on one day.
+type RunCount struct {
+	Day      time.Time         // its midnight, in UTC
+	ByStatus map[RunStatus]int // statuses without a run are left out; may hold statuses that this package does not know
+}
+
+// Total is the number of runs of the day.
+func (c RunCount) Total() int {
+	total := 0
+	for _, n := range c.ByStatus {
+		total += n
+	}
+	return total
+}
+
+// Completed is how many of the runs have completed.
+func (c RunCount) Completed() int { return c.ByStatus[RunStatusCompleted] }
+
+// Failed is how many of the runs have failed: see [RunStatus.IsFailure].
+func (c RunCount) Failed() int {
+	failed := 0
+	for status, n := range c.ByStatus {
+		if status.IsFailure() {
+			failed += n
+		}
+	}
+	return failed
+}
+
+// countedRun is a row that can be counted.
+type countedRun struct{ Run }
+
+func (r *countedRun) complete() error {
+	if r.CreatedAt.IsZero() {
+		return errors.New("it has no created_at")
+	}
+	return cmp.Or(r.Run.complete(), hasText(string(r.Status), "status"))
+}
+
+// includes reports whether a run is among those asked for: old servers do not filter by status, and
+// read times in another zone.
+func (o RunListOptions) includes(r Run) bool {
+	switch {
+	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
+		r.CreatedAt.Before(o.After), !o.Before.IsZero() && r.CreatedAt.After(o.Before),
+		!o.Start.IsZero() && orDefault(r.DataIntervalStart).Before(o.Start), !o.End.IsZero() && r.DataIntervalEnd.After(o.End):
+		return false
+	}
+	return true
+}
+
+// Counts counts the runs of an export by the day of their creation in UTC, the oldest day first.
+// Days without runs are left out. It takes the place of [AppMetricsService.Get], which newer servers
+// do not have, and works on every server. Each run counts once, with the status that it had when it
+// was first read: a retried run stays Failed, and its retry counts as a run of its own. A run outside
+// of After, Before, Start and End does not count, even if the service lists it. A run without a status
+// or a created_at is a [*DecodeError].
+//
+// It reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a
+// long history with After. A Cursor is refused: it would leave out what comes before it. With an error
+// there are no counts.
+//
+// GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
+func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
+	if ctx == nil {
+		return nil, nilContext(ops.RunsList)
+	}
+	selected := orDefault(o)
+	if selected.Cursor != "" {
+		return nil, refused(ops.RunsList, outgoing.Refuse("Cursor", "", "an empty cursor: counts cover the whole list"))
+	}
+	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())
+	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
+	for run, err := range walkByCursor[countedRun](s.client, r, selected.CursorOptions, options).All(ctx) {
+		if err != nil {
+			return nil, fromTheStart(err)
+		}
+		if _, isOld := seen[run.ID]; isOld || !selected.includes(run.Run) {
+			continue
+		}
+		seen[run.ID] = struct{}{}
+		day := run.CreatedAt.UTC().Truncate(24 * time.Hour)
+		if _, ok := days[day]; !ok {
+			days[day] = RunCount{Day: day, ByStatus: map[RunStatus]int{}}
+		}
+		days[day].ByStatus[run.Status]++
+	}
+	return slices.SortedFunc(maps.Values(days), func(a, b RunCount) int { return a.Day.Compare(b.Day) }), nil
 }

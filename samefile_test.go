@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // twice makes a folder with the file events.jsonl and a second name for it, or a copy of it.
@@ -86,12 +87,12 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
 			receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, receipt.Warnings[hogapi.WarnSameContent])
+			assert.Equal(t, c.want, receipt.Warnings[warnings.SameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same megabyte as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
 			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Warnings[hogapi.WarnSameContent].Count)
+			assert.Equal(t, c.want, report.Warnings[warnings.SameContent].Count)
 			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same megabyte as one.jsonl"))
 		})
 	}

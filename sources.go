@@ -2,13 +2,18 @@ package hogapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/pages"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Source gives the events of an import in a fixed order, oldest first.
@@ -42,6 +47,17 @@ func (s funcSource) Name() string { return s.name }
 
 func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.events(ctx, after)
+}
+
+// noEvents are the events of a source that cannot be read.
+func noEvents(err error) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) { yield(Event{}, err) }
+}
+
+// fileSource is a source whose places are in files that can be recognized.
+type fileSource interface {
+	files() []string
+	fingerprint(at Position) lines.Fingerprint
 }
 
 // unwrap finds a source of some kind, in the source itself or in those that it wraps.
@@ -170,74 +186,130 @@ func (s mapSource) mapped(ev Event) []Event {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
 //	})
 func PagedSource(name string, read func(ctx context.Context, after Position) (events []Event, upTo Position, err error)) Source {
-	return pagedSource{name, read}
+	if read == nil {
+		return SourceFunc(name, nil) // which is refused
+	}
+	keyOf := func(ev *Event) (key *Position, isFree bool) {
+		return &ev.Position, ev.UUID != uuid.Nil || ev.bad != nil
+	}
+	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf}.All)
 }
 
-type pagedSource struct {
-	name string
-	read func(context.Context, Position) ([]Event, Position, error)
+// Concat makes one source of several, which are read one after the other: one import, with one ID, one
+// checkpoint and one receipt. An event has the uuid that it has where its source is imported alone with
+// the same ID. Sources whose uuids are derived from their positions must not share positions, so
+// [JSONLinesFile] may read files of one base name in one of them only.
+//
+// A position is that in the source, with the number of the source before the key, such as "2:a.jsonl".
+func Concat(sources ...Source) Source { return &concat{slices.Clone(sources)} }
+
+type concat struct{ sources []Source }
+
+// Name implements Source.
+func (c *concat) Name() string {
+	names := make([]string, len(c.sources))
+	for i, s := range c.sources {
+		names[i] = s.Name()
+	}
+	return strings.Join(names, " + ")
 }
 
-func (s pagedSource) Name() string { return s.name }
+// Unwrap returns the sources.
+func (c *concat) Unwrap() []Source { return c.sources }
 
-func (s pagedSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+// files implements fileSource.
+func (c *concat) files() (all []string) {
+	for _, s := range c.sources {
+		all = append(all, filesOf(s)...)
+	}
+	return all
+}
+
+// fingerprint implements fileSource.
+func (c *concat) fingerprint(at Position) lines.Fingerprint {
+	i, inner, ok := c.inside(at)
+	if !ok {
+		return lines.Fingerprint{}
+	}
+	if s, ok := unwrap[fileSource](c.sources[i]); ok {
+		return s.fingerprint(inner)
+	}
+	return lines.Fingerprint{}
+}
+
+// inside is the source that a position is in, and the position there.
+func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
+	if at.IsZero() {
+		return 0, at, true
+	}
+	number, key, ok := strings.Cut(at.Key, ":")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 1 || n > len(c.sources) {
+		return 0, at, false
+	}
+	return n - 1, Position{Key: key, Offset: at.Offset}, true
+}
+
+// Events implements Source.
+func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+	if err := c.check(); err != nil {
+		return noEvents(err)
+	}
+	first, inner, ok := c.inside(after)
+	if !ok {
+		return noEvents(fmt.Errorf("there is no position %s in these sources", after))
+	}
 	return func(yield func(Event, error) bool) {
-		var seen pages.Circle[Position]
-		for at := after; ; {
-			page, upTo, err := s.page(ctx, at)
-			isLast := len(page) == 0 && (upTo.IsZero() || upTo == at)
-			if err == nil && !isLast && seen.IsClosedBy(upTo) {
-				err = fmt.Errorf("the pages go in circles: one ended at %s before", placeName(upTo))
-			}
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			for _, ev := range page {
-				if ev.Position.IsZero() {
-					ev.Position = upTo
+		var numbers wire.Numbering // so that whoever keeps or sorts the events need not know which are of one record
+		begin := inner
+		for i, s := range c.sources[first:] {
+			prefix := strconv.Itoa(first+i+1) + ":"
+			for ev, err := range s.Events(innerNotes(ctx, begin), begin) {
+				if err == nil {
+					ev.number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.number)
+					ev.Origin = ev.origin()
+					if !ev.Position.IsZero() {
+						ev.Position.Key = prefix + ev.Position.Key
+					}
 				}
-				if !yield(ev, nil) {
+				if !yield(ev, err) || err != nil {
 					return
 				}
 			}
-			if isLast {
-				return
+			begin = Position{}
+		}
+	}
+}
+
+// innerNotes are the import's notes for a source that begins at a place of its own.
+func innerNotes(ctx context.Context, at Position) context.Context {
+	notes := *notesOf(ctx)
+	if notes.resumed != nil {
+		resumed := *notes.resumed
+		resumed.State.Place = wire.Origin(at)
+		notes.resumed = &resumed
+	}
+	return context.WithValue(ctx, sourceNotesKey{}, &notes)
+}
+
+// check refuses sources whose events would share uuids.
+func (c *concat) check() error {
+	known := map[string]int{}
+	for i, s := range c.sources {
+		if !canBeRead(s) {
+			return &InputError{Op: ops.Import, Field: "sources", Want: fmt.Sprintf("sources that are not nil: number %d is", i+1)}
+		}
+		own, ok := unwrap[*jsonLines](s)
+		if !ok {
+			continue
+		}
+		for _, name := range own.Names() {
+			if other, twice := known[name]; twice && other != i {
+				return &InputError{Op: ops.Import, Field: "sources", Value: name,
+					Want: "files of different base names: uuids are derived from them, so name all files in one JSONLinesFile, which says which to rename"}
 			}
-			at = upTo
+			known[name] = i
 		}
 	}
-}
-
-// page reads one page and checks that the import can rely on it.
-func (s pagedSource) page(ctx context.Context, after Position) (events []Event, upTo Position, err error) {
-	if ctx.Err() != nil {
-		return nil, upTo, context.Cause(ctx)
-	}
-	events, upTo, err = s.read(ctx, after)
-	if err != nil {
-		return nil, upTo, err
-	}
-	if len(events) > 0 && (upTo.IsZero() || upTo == after) {
-		return nil, upTo, fmt.Errorf("the page after %s has events, but its end (upTo) is not after it: the next page would be the same", placeName(after))
-	}
-	for _, ev := range events {
-		switch {
-		case ev.Position.IsZero() != events[0].Position.IsZero():
-			return nil, upTo, fmt.Errorf("the page after %s has events with a Position and others without: no read could continue between them", placeName(after))
-		case ev.Position.IsZero() && ev.UUID == uuid.Nil && ev.bad == nil:
-			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
-		case !ev.Position.IsZero() && ev.Position == after:
-			return nil, upTo, fmt.Errorf("the page after %s has an event at that very position: it would be sent twice", after)
-		}
-	}
-	return events, upTo, nil
-}
-
-// placeName is a position in an error.
-func placeName(p Position) string {
-	if p.IsZero() {
-		return "the start"
-	}
-	return p.String()
+	return nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // StopReason says why an import stopped. Each leaves a state from which it can be resumed once the
@@ -56,6 +58,12 @@ type StopError struct {
 	of string // "check", where no import has stopped
 }
 
+func newStopError(s pipeline.Stop) error {
+	return &StopError{
+		Reason: StopReason(s.Reason), Status: s.Status, RetryAfter: s.RetryAfter, Err: s.Err, Failure: s.Failure, FailingSince: s.FailingSince,
+	}
+}
+
 // Error says why, and what to do.
 func (e *StopError) Error() string {
 	var b strings.Builder
@@ -72,7 +80,7 @@ func (e *StopError) Error() string {
 	if !e.FailingSince.IsZero() {
 		fmt.Fprintf(&b, "; failing since %s", e.FailingSince.UTC().Format(time.RFC3339))
 	}
-	if hint := stopHints[e.Reason]; hint != "" {
+	if hint := pipeline.Hint(string(e.Reason)); hint != "" {
 		b.WriteString("; " + hint)
 	}
 	if e.Reason == StopTooManyRejects && e.of == "" {
@@ -88,29 +96,6 @@ func (e *StopError) Error() string {
 func bare(err error) error { return errtext.Bare(err) }
 
 const prefix = "hogapi: "
-
-var stopHints = map[StopReason]string{
-	StopUnauthorized:   "check the project API key (phc_…) and run again",
-	StopWrongKey:       "no project has this key: copy the project API key (phc_…) of the right project and region",
-	StopQuota:          "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.TotalQuery), and run again when it is raised",
-	StopForbidden:      "check the project API key (phc_…), the region and what is between this machine and the service",
-	StopNotFound:       "check the region or the capture URL",
-	StopRedirect:       "check the capture URL: keys are not sent elsewhere",
-	StopRefused:        "check the region or the capture URL, and what is between this machine and the service",
-	StopNotService:     "something other than the service answered: check the capture URL and proxies",
-	StopUnreachable:    "check the region or the capture URL, the network and the name server; nothing was sent",
-	StopCertificate:    "check the capture URL, the clock of this machine and its root certificates; nothing was sent",
-	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
-	StopTLS:            "this client needs TLS 1.2 or newer; if the server wants a client certificate, give WithHTTPClient one; check the capture URL and proxies",
-	StopNoProgress:     "run again when the service answers",
-	StopTooManyRejects: "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
-	StopRejected:       "set a reject handler to continue past such events, or correct the event",
-	StopHandler:        "fix what made the reject handler fail, such as a full disk, and run again",
-	StopCheckpoint:     "fix the cause, such as a full disk, and run again",
-	StopSource:         "fix the source and run again",
-	StopCanceled:       "run again: with a checkpoint an import continues where it stopped",
-	StopInternal:       "run again, and report it with this text",
-}
 
 // Unwrap returns the causes.
 func (e *StopError) Unwrap() []error {
@@ -159,18 +144,18 @@ type UnsettledEvent struct {
 // Events yields all unsettled events, in the order in which they were taken.
 func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Values(e.events) }
 
-func newUnsettledError(open []ledger.Unsettled[Position], why error) *UnsettledError {
+func newUnsettledError(open []ledger.Unsettled[wire.Origin], why error) error {
 	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
 	for i, u := range open {
-		e.events[i] = UnsettledEvent{UUID: u.ID, Position: u.Place, Sent: u.Sent}
+		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Place), Sent: u.Sent}
 		if !u.Sent {
 			e.NeverSent++
 		}
 		if !u.Place.IsZero() {
 			if e.First.IsZero() {
-				e.First = u.Place
+				e.First = Position(u.Place)
 			}
-			e.Last = u.Place
+			e.Last = Position(u.Place)
 		}
 	}
 	return e

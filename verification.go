@@ -1,16 +1,13 @@
 package hogapi
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -142,79 +139,27 @@ func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 
 // String is the verification as a table of the cells that are not complete, with what is known of them.
 func (v *Verification) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "import %q: %s", v.ID, v.State)
-	if v.Unfinished {
-		b.WriteString("; but " + verify.Unfinished)
+	s := verify.Summary{
+		Import: v.ID, State: string(v.State), IsUnfinished: v.Unfinished, Looks: v.Looks,
+		Acknowledged: v.Acknowledged, Unsure: v.Unsure, Seen: v.Seen, Copies: v.Copies, Uncountable: v.Uncountable, Notes: v.Notes,
+		Found: []verify.SummaryIDs{
+			{Kind: "missing", Events: v.MissingEvents, IDs: v.MissingIDs},
+			{Kind: "moved", Events: v.MovedEvents, IDs: v.MovedIDs},
+			{Kind: "foreign", Events: v.ForeignEvents, IDs: v.ForeignIDs},
+		},
 	}
-	fmt.Fprintf(&b, "\nacknowledged %d", v.Acknowledged)
-	if v.Unsure > 0 {
-		fmt.Fprintf(&b, ", unsure %d", v.Unsure)
-	}
-	fmt.Fprintf(&b, ", seen %d", v.Seen)
-	if v.Copies > v.Seen {
-		fmt.Fprintf(&b, " (%d copies, not merged yet)", v.Copies)
-	}
-	fmt.Fprintf(&b, ", after look %d", v.Looks)
-	for _, n := range []struct {
-		what  string
-		count int64
-		ids   []uuid.UUID
-	}{{"missing", v.MissingEvents, v.MissingIDs}, {"moved", v.MovedEvents, v.MovedIDs}, {"foreign", v.ForeignEvents, v.ForeignIDs}} {
-		if n.count > 0 {
-			fmt.Fprintf(&b, "\n%s: %d", n.what, n.count)
-			for _, id := range n.ids[:min(len(n.ids), mostExamples)] {
-				b.WriteString("\n  " + id.String())
-			}
-		}
-	}
-	var doubled int64
-	for _, c := range v.Cells {
-		doubled += c.Doubled
-	}
-	if doubled > 0 {
-		fmt.Fprintf(&b, "\nstored once: %d, which share the uuid of another event of the source", doubled)
-	}
-	v.writeCells(&b)
-	if len(v.Uncountable) > 0 {
-		b.WriteString("\nnames that counting can miss:")
-		for _, name := range v.Uncountable {
-			b.WriteString(" " + mask.Shown(name))
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		s.Doubled += c.Doubled
+		if c.State != ArrivalComplete {
+			s.Rows = append(s.Rows, verify.SummaryRow{
+				Day: c.Day, Event: c.Event, Acknowledged: c.Acknowledged, Seen: c.Seen, State: string(c.State), Reason: c.Reason,
+			})
 		}
 	}
 	for _, w := range v.Warnings {
-		fmt.Fprintf(&b, "\ningestion warning %s: %d, last seen %s", mask.Shown(w.Type), w.Count, w.LastSeen.UTC().Format(time.RFC3339))
+		s.Warnings = append(s.Warnings, verify.SummaryWarning{Type: w.Type, Count: w.Count, LastSeen: w.LastSeen})
 	}
-	for _, note := range v.Notes {
-		b.WriteString("\nnote: " + mask.Clean(note))
-	}
-	return b.String()
-}
-
-const mostShownCells = 50
-
-// writeCells writes the table of the cells that are not complete.
-func (v *Verification) writeCells(b *strings.Builder) {
-	var rows bytes.Buffer
-	n := 0
-	for _, c := range slices.Concat(v.Cells, v.Outside) {
-		if c.State == ArrivalComplete {
-			continue
-		}
-		if n++; n > mostShownCells {
-			continue
-		}
-		fmt.Fprintf(&rows, "\n  %-10s %-30s %12d %12d  %s", c.Day, mask.Shown(c.Event), c.Acknowledged, c.Seen, c.State)
-		if c.Reason != "" {
-			rows.WriteString(": " + mask.Clean(c.Reason))
-		}
-	}
-	if n > 0 {
-		fmt.Fprintf(b, "\n  %-10s %-30s %12s %12s  %s%s", "day", "event", "acknowledged", "seen", "state", rows.String())
-	}
-	if n > mostShownCells {
-		fmt.Fprintf(b, "\n  and %d more", n-mostShownCells)
-	}
+	return s.String()
 }
 
 // UnmarshalJSON reads what json.Marshal has written.
@@ -240,14 +185,9 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 // that were. Where no event is named as missing it gives none, and the error says why.
 func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
-		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] {
-			return func(yield func(Event, error) bool) { yield(Event{}, err) }
-		})
+		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return noEvents(err) })
 	}
-	ids := slices.Clone(v.MissingIDs)
-	slices.SortFunc(ids, arrival.CompareIDs)
-	ids = slices.Compact(ids)
-	return missingSource{source, v.ID, v.Gate, v.Protocol, ids, v.MissingEvents - int64(len(ids))}
+	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissing(v.MissingIDs, v.MissingEvents)}
 }
 
 // canBeSentAgain says why no missing events are known, or nil where some are.
@@ -275,75 +215,37 @@ type missingSource struct {
 	importID string
 	gate     GateOptions
 	protocol Protocol
-	ids      []uuid.UUID // sorted
-	unnamed  int64       // missing ones that are not in ids
+	missing  verify.Missing
 }
 
-// Name implements Source. With other ids it is another one: a checkpoint of theirs is of no use.
-func (s missingSource) Name() string {
-	digest := sha256.New()
-	for _, id := range s.ids {
-		digest.Write(id[:])
-	}
-	return fmt.Sprintf("%s, %d missing events (%.4x)", s.source.Name(), len(s.ids), digest.Sum(nil))
-}
+// Name implements Source. With other missing events it is another one: a checkpoint of theirs is of no use.
+func (s missingSource) Name() string { return s.source.Name() + ", " + s.missing.String() }
 
 // Unwrap returns the source that the events are of.
 func (s missingSource) Unwrap() Source { return s.source }
 
-// Events implements Source. It reads the source from its start after any position: so it knows in the
-// end which events the source does not have.
+// Events implements Source. It reads the source from its start after any position.
 func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := newRehearsal(s.importID, s.gate, s.protocol, maphash.MakeSeed())
-		found, left := make([]bool, len(s.ids)), len(s.ids)
-		isAfter, passed := after.IsZero(), false
+		events := newRehearsal(s.importID, s.gate, s.protocol, s.source, maphash.MakeSeed())
+		search := verify.NewSearch(s.missing, after)
 		for ev, err := range s.source.Events(ctx, Position{}) {
 			if err != nil {
 				yield(ev, err)
 				return
 			}
-			if passed && ev.Position != after {
-				isAfter = true
-			}
-			passed = passed || ev.Position == after
-			out, sent, _ := d.next(&ev)
-			if !sent {
-				continue
-			}
-			i, missing := slices.BinarySearchFunc(s.ids, out.UUID, arrival.CompareIDs)
-			if !missing {
-				continue
-			}
-			if !found[i] {
-				found[i] = true
-				left--
-			}
+			out, sent, _ := events.next(&ev)
 			ev.UUID = out.UUID
-			if isAfter && !yield(ev, nil) {
+			if search.Takes(ev.Position, out.UUID, sent) && !yield(ev, nil) {
 				return
 			}
 		}
-		if err := s.lacks(ctx, left, isAfter || passed); err != nil {
+		err := search.End()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			yield(Event{}, err)
 		}
 	}
-}
-
-// lacks is what the source did not give, or nil.
-func (s missingSource) lacks(ctx context.Context, left int, passed bool) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case !passed:
-		return errors.New("hogapi: Verification.Missing: the source no longer has the position to continue after: " +
-			"give the source that was verified, or a new checkpoint")
-	case left > 0:
-		return fmt.Errorf("hogapi: Verification.Missing: %d of the %d missing events were not found in the source: "+
-			"give the source that was verified, and verify the first receipt again", left, len(s.ids))
-	case s.unnamed > 0:
-		return fmt.Errorf("hogapi: Verification.Missing: all %d missing events that are named were given, and %d more are not named: "+
-			"verify the first receipt again with Source, Gate and Rejects", len(s.ids), s.unnamed)
-	}
-	return nil
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"iter"
-	"os"
-	"path/filepath"
-	"strconv"
+	"net/http"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/arrival"
@@ -18,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // VerifyOptions set up a comparison of a receipt with the project.
@@ -61,20 +59,7 @@ type VerifyProgress struct {
 }
 
 // String is the progress in a few words.
-func (p VerifyProgress) String() string {
-	text := fmt.Sprintf("look %d: %s", p.Look, p.Step)
-	if p.Total > 0 || p.Done > 0 {
-		text += " " + strconv.FormatInt(p.Done, 10)
-	}
-	if p.Total > 0 {
-		text += fmt.Sprintf(" of %d", p.Total)
-	}
-	text += fmt.Sprintf(", seen %d of %d", p.Seen, p.Acked)
-	if !p.NextLook.IsZero() {
-		text += ", again at " + p.NextLook.UTC().Format(time.TimeOnly+" UTC")
-	}
-	return text
-}
+func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 
 // Verify counts the events of an import in the project and compares them with the receipt, by day of UTC
 // and name. An acknowledgement says that the service has queued an event; only this says that it is
@@ -101,9 +86,6 @@ func (p VerifyProgress) String() string {
 // POST /query/, scope query:read.
 func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {
 	options := orDefault(o)
-	if options.Patience == 0 {
-		options.Patience = defaultPatience
-	}
 	if err := checkContext(ctx, ops.Verify); err != nil {
 		return nil, err
 	}
@@ -111,8 +93,8 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 		return nil, err
 	}
 	found, err := verify.Verify(ctx, c.verifyConfig(ctx, receipt, options))
-	if unfit, ok := errors.AsType[*verify.FolderError](err); ok {
-		err = &InputError{Op: ops.Verify, Field: "VerifyOptions.Dir", Value: unfit.Value, Want: unfit.Want}
+	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
+		err = &InputError{Op: ops.Verify, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
 	}
 	if found == nil {
 		return nil, stateFileError(err)
@@ -128,14 +110,13 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) v
 	config := verify.Config{
 		Import: verify.Import{
 			ID: r.ID, Digest: r.Digest, Rows: make([]arrival.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
-			LastAcknowledged: r.LastAcknowledged, Read: r.Read, IsOpen: r.Pending > 0, Hidden: r.Warnings[WarnOwnJobID],
+			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unsure: r.Unconfirmed,
+			IsOpen: r.Pending > 0, Hidden: r.Warnings[warnings.OwnJobID],
 		},
 		Project: &hogql.Import{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
 		Progress: func(p verify.Progress) {
-			c.core.hook(ctx, o.OnProgress != nil, func() {
-				o.OnProgress(VerifyProgress{p.Look, p.Step, p.Done, p.Total, r.Acknowledged, p.Seen, p.NextLook})
-			})
+			c.core.hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
 		},
 	}
 	for i, d := range r.Days {
@@ -143,52 +124,22 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) v
 	}
 	if o.Source != nil {
 		config.Source = func(ctx context.Context) iter.Seq2[verify.Event, error] { return o.sent(ctx, r) }
+		config.Files = filesOf(o.Source)
 		config.SourceID = fmt.Sprintf("%q %+v %q", o.Source.Name(), o.Gate, o.Rejects)
 	}
 	return config
 }
 
-const defaultPatience = 24 * time.Hour
-
+// check refuses what verify.Verify does not: a source, an ID and a gate that no import takes.
 func (o VerifyOptions) check(r Receipt) error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.Verify, Field: field, Value: value, Want: want}
-	}
-	var acknowledged, unsure int64
-	for _, row := range r.Days {
-		acknowledged += row.Acknowledged
-		unsure += row.Unsure
-	}
-	switch {
-	case r.ID == "":
-		return bad("receipt.ID", "", "the receipt of an import with an ID: by it the events are found")
-	case acknowledged != r.Acknowledged || unsure != r.Unconfirmed:
-		return bad("receipt.Days", strconv.FormatInt(acknowledged+unsure, 10), fmt.Sprintf(
-			"rows that add up to the %d acknowledged and %d unconfirmed events: the receipt as Import returned it", r.Acknowledged, r.Unconfirmed))
-	case r.Acknowledged > 0 && (r.Oldest.IsZero() || r.Newest.Before(r.Oldest)):
-		return bad("receipt.Oldest", "", "a time, and Newest not before it: the receipt as Import returned it")
-	case o.Source != nil && !canBeRead(o.Source):
-		return bad("VerifyOptions.Source", "", "a source with a function to read, or none")
-	case o.EveryUUID && o.Source == nil:
-		return bad("VerifyOptions.EveryUUID", "true", "a Source too, whose uuids are compared")
-	case o.Patience < 0:
-		return bad("VerifyOptions.Patience", o.Patience.String(), "a duration, or 0 for the default of 24 h")
+	if o.Source != nil && !canBeRead(o.Source) {
+		return &InputError{Op: ops.Verify, Field: "VerifyOptions.Source", Want: "a source with a function to read, or none"}
 	}
 	if err := checkImportID("receipt.ID", r.ID); err != nil {
 		return err
 	}
-	for _, path := range o.Rejects {
-		if err := checkReadable("VerifyOptions.Rejects", "a reject file", path); err != nil {
-			return err
-		}
-	}
 	if files, ok := unwrap[*formatSource](o.Source); ok {
 		if err := files.check(); err != nil {
-			return err
-		}
-	}
-	for _, path := range filesOf(o.Source) {
-		if err := checkReadable("VerifyOptions.Source", "files that can be read", path); err != nil {
 			return err
 		}
 	}
@@ -197,14 +148,21 @@ func (o VerifyOptions) check(r Receipt) error {
 
 // sent gives the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
 	return func(yield func(verify.Event, error) bool) {
-		events := newRehearsal(r.ID, o.Gate, r.Protocol, maphash.MakeSeed())
-		events.encoder.trust(o.Source)
-		for ev, err := range sourceEvents(ctx, o.Source, r.Last) {
+		events := newRehearsal(r.ID, o.Gate, r.Protocol, o.Source, maphash.MakeSeed())
+		isLast := false
+		for ev, err := range o.Source.Events(ctx, Position{}) {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			} else if isLast && ev.Position != r.Last {
+				return // the rest came after the import
+			}
 			if err != nil {
 				yield(verify.Event{}, err)
 				return
 			}
+			isLast = !r.Last.IsZero() && ev.Position == r.Last
 			var is verify.Event
 			if out, sent, _ := events.next(&ev); sent {
 				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
@@ -216,39 +174,68 @@ func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Eve
 	}
 }
 
-// sourceEvents gives the events of a source that an import with this receipt has settled.
-func sourceEvents(ctx context.Context, source Source, last Position) iter.Seq2[Event, error] {
-	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
-	return func(yield func(Event, error) bool) {
-		isLast := false
-		for ev, err := range source.Events(ctx, Position{}) {
-			if ctx.Err() != nil {
-				yield(Event{}, context.Cause(ctx))
-				return
-			}
-			if isLast && ev.Position != last {
-				return // the rest came after the import
-			}
-			isLast = !last.IsZero() && ev.Position == last
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-	}
+// queries carries out the queries of this package. It implements [hogql.Service].
+type queries struct{ client *Client }
+
+// Counts counts events.
+//
+// POST /query/, scope query:read.
+func (s queries) Counts(ctx context.Context, q hogql.Query, name string) ([]hogql.CountRow, error) {
+	return ask[hogql.CountRow](ctx, s.client, q, name, hogql.MostCounts)
 }
 
-// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
-func checkReadable(field, want, path string) error {
-	info, err := os.Stat(path)
-	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
-		var f *os.File
-		if f, err = os.Open(path); err == nil { //nolint:gosec // the caller names it
-			_, err = f.Read(make([]byte, 1))
-			_ = f.Close()
-		}
+// UUIDs lists uuids.
+//
+// POST /query/, scope query:read.
+func (s queries) UUIDs(ctx context.Context, q hogql.Query, name string) ([]hogql.UUIDRow, error) {
+	return ask[hogql.UUIDRow](ctx, s.client, q, name, hogql.MostUUIDs+1)
+}
+
+// ask carries out one query now, and returns its rows, of which there must be fewer than most.
+func ask[T any](ctx context.Context, c *Client, q hogql.Query, name string, most int) ([]T, error) {
+	r := endpoint(ops.Query)
+	r.body = struct {
+		Query   hogql.Query `json:"query"`
+		Refresh string      `json:"refresh"`
+		Name    string      `json:"name"`
+	}{q, "force_blocking", name}
+	r.leastTry = queryTry
+	r.tooMuchIsFinal = true
+	answer, err := fetch[queryAnswer[T]](ctx, c, r, nil)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
+	return answer.Whole(most)
+}
+
+// queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
+const queryTry = time.Minute
+
+type queryAnswer[T any] struct{ hogql.Answer[T] }
+
+// decodeRows implements listed.
+func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
+	return a.Decode(ctx, body)
+}
+
+// statusTooSlow is how the service refuses a query that it expects to take too long.
+const statusTooSlow = 512
+
+// Fault says what an error of a query means.
+func (queries) Fault(err error) hogql.Fault {
+	isInput := errors.As(err, new(*InputError))
+	f := hogql.Fault{
+		IsHopeless: isInput || errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) ||
+			errors.Is(err, ErrUnsupported),
+		IsRefused: errors.Is(err, ErrInvalid) && !isInput,
 	}
-	return &InputError{Op: ops.Verify, Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
+	if api, ok := errors.AsType[*APIError](err); ok {
+		f.IsTooMuch = api.StatusCode == http.StatusGatewayTimeout || api.StatusCode == statusTooSlow
+		f.IsBusy = api.StatusCode == http.StatusTooManyRequests || api.StatusCode == http.StatusServiceUnavailable
+		f.RetryAfter = api.RetryAfter
+	}
+	if transport, ok := errors.AsType[*TransportError](err); ok {
+		f.IsUnreachable = !transport.Sent
+	}
+	return f
 }

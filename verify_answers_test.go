@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // receiptOfMarch is that of 31 events, one a day.
@@ -90,25 +91,31 @@ func TestVerifyRequest(t *testing.T) {
 	assert.Equal(t, "force_blocking", q.Refresh)
 	assert.Equal(t, "hogapi verify hogapi-march", q.Name)
 	assert.Equal(t, map[string]string{"job_id": "hogapi-march", "start_at": "1999-03-01T00:00:00Z", "end_at": "1999-04-01T00:00:00Z"}, q.Query.Values)
-	assert.Equal(t, hogql.CountDays("", arrival.Window{}).Text, q.Query.Query)
+	assert.Equal(t, hogql.CountDays("", arrival.Window{}).HogQL, q.Query.Query)
 	assert.Contains(t, q.Query.Query, "LIMIT 50000")
 	assert.NotContains(t, q.Query.Query, "march")
 }
 
 // What the service finds too much is asked for in smaller parts, down to single days, and once each.
 func TestVerifyHalves(t *testing.T) {
+	t.Parallel()
 	full := `{"results":[` + strings.TrimSuffix(strings.Repeat(`["1999-03-01","e",1,1],`, 50_000), ",") + `]}`
 	for name, tt := range map[string]struct {
 		status int
 		body   string
+		days   int // that are not too much
+		asked  int
 	}{
-		"504": {504, `{"type":"server_error","code":"query_timeout","detail":"too slow"}`}, "512": {512, `{"type":"server_error","code":"error","detail":"too slow"}`},
-		"a proxy's 504": {504, "<html>"}, "a full page": {200, full}, "50 MB": {200, `{"results":[` + strings.Repeat(" ", 50<<20) + `]}`},
+		"504":           {504, `{"type":"server_error","code":"query_timeout","detail":"too slow"}`, 5, 2 + 7 + 8},
+		"512":           {512, `{"type":"server_error","code":"error","detail":"too slow"}`, 5, 2 + 7 + 8},
+		"a proxy's 504": {504, "<html>", 5, 2 + 7 + 8},
+		"a full page":   {200, full, 16, 2 + 1 + 2},
+		"50 MB":         {200, `{"results":[` + strings.Repeat(" ", 50<<20) + `]}`, 16, 2 + 1 + 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, all := march(t, func(_ int, q asked) (int, string) {
-					if q.until.Sub(q.from) > 5*24*time.Hour {
+					if q.until.Sub(q.from) > time.Duration(tt.days)*24*time.Hour {
 						return tt.status, tt.body
 					}
 					return 0, ""
@@ -117,7 +124,7 @@ func TestVerifyHalves(t *testing.T) {
 				v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
 				require.NoError(t, err)
 				assert.True(t, v.Complete(), "%v", v)
-				assert.Len(t, *all, 2+7+8, "31 days, halved until there are at most five: no window twice")
+				assert.Len(t, *all, tt.asked, "31 days, halved until there are few enough: no window twice")
 				assert.Zero(t, time.Since(begin), "a query that takes too long is not repeated")
 			})
 		})
@@ -277,7 +284,7 @@ func TestVerifyOwnJobIDs(t *testing.T) {
 		receipt := receiptOfMarch()
 		receipt.Days[4].Acknowledged += 2
 		receipt.Acknowledged += 2
-		receipt.Warnings = map[Warning]int64{WarnOwnJobID: 2}
+		receipt.Warnings = map[Warning]int64{warnings.OwnJobID: 2}
 		client, _ := march(t, nil)
 		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // A batch warns when it spans more than a day, an event when it is more than a day older than one before it in its batch. A day
@@ -45,7 +46,7 @@ func TestWarningsOfTime(t *testing.T) {
 		receipt, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
 		require.NoError(t, err)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
-		want := map[hogapi.Warning]int64{hogapi.WarnWideBatch: 4, hogapi.WarnBackwards: 3}
+		want := map[hogapi.Warning]int64{warnings.WideBatch: 4, warnings.Backwards: 3}
 		assert.Equal(t, want, receipt.Warnings)
 		again, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
 		require.NoError(t, err)
@@ -78,10 +79,10 @@ func TestWarningsAfterStops(t *testing.T) {
 			requireBalanced(t, receipt)
 		}
 		assert.EqualValues(t, n, receipt.Acknowledged)
-		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnSuspectID])
-		assert.EqualValues(t, n, receipt.Warnings[hogapi.WarnGroupIdentify])
-		assert.Positive(t, receipt.Warnings[hogapi.WarnBackwards])
-		assert.LessOrEqual(t, receipt.Warnings[hogapi.WarnBackwards], int64(n/2))
+		assert.EqualValues(t, n, receipt.Warnings[warnings.SuspectID])
+		assert.EqualValues(t, n, receipt.Warnings[warnings.GroupIdentify])
+		assert.Positive(t, receipt.Warnings[warnings.Backwards])
+		assert.LessOrEqual(t, receipt.Warnings[warnings.Backwards], int64(n/2))
 		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
 	})
 }
@@ -100,15 +101,15 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 			ev.DistinctID, ev.Properties = strings.Repeat("é", 150), map[string]any{"$lib": "web"}
 		}
 	})
-	for without, heatmap := range map[bool]hogapi.Warning{false: hogapi.WarnHeatmap, true: hogapi.WarnHeatmapStrip} {
+	for without, heatmap := range map[bool]hogapi.Warning{false: warnings.Heatmap, true: warnings.HeatmapStrip} {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 		gate := hogapi.GateOptions{NoHeatmaps: without}
 		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 		require.NoError(t, err)
 		assert.EqualValues(t, 4, receipt.Acknowledged)
-		assert.Equal(t, map[hogapi.Warning]int64{hogapi.WarnException: 1, hogapi.WarnSetIgnored: 1, heatmap: 1, hogapi.WarnUnset: 1}, receipt.Warnings)
+		assert.Equal(t, map[hogapi.Warning]int64{warnings.Exception: 1, warnings.SetIgnored: 1, heatmap: 1, warnings.Unset: 1}, receipt.Warnings)
 		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
-		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+hogapi.WarnUnset.Advice()+")")
+		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+warnings.Unset.Advice()+")")
 		for ev := range server.Ledger().Events() {
 			assert.Equal(t, !without && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
 		}
@@ -127,16 +128,16 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 		options := hogapi.ImportOptions{ID: "empty", Checkpoint: &memoryCheckpoint{}}
 		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err, name)
-		assert.EqualValues(t, 1, receipt.Warnings[hogapi.WarnNoRecords], name)
+		assert.EqualValues(t, 1, receipt.Warnings[warnings.NoRecords], name)
 		report, err := hogapi.Check(t.Context(), source, &options)
 		require.NoError(t, err, name)
-		assert.EqualValues(t, 1, report.Warnings[hogapi.WarnNoRecords].Count, name)
+		assert.EqualValues(t, 1, report.Warnings[warnings.NoRecords].Count, name)
 		assert.Contains(t, report.String(), "no_records")
 	}
 	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
 	for range 2 { // the second run has nothing left, which is no wonder
 		receipt, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), &options)
 		require.NoError(t, err)
-		assert.Zero(t, receipt.Warnings[hogapi.WarnNoRecords])
+		assert.Zero(t, receipt.Warnings[warnings.NoRecords])
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // The harness counts what arrives in its next test: after a reset nothing may, and the reset must not wait for anything.
@@ -183,7 +184,7 @@ func TestLiveEventsNeedAnOpenGate(t *testing.T) {
 	}
 	live := hogapi.Event{Name: "test_event", DistinctID: "test_user", Timestamp: time.Now(), Position: hogapi.Position{Offset: 1}}
 	refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), live))
-	if !refused || refusal.Reason != hogapi.ReasonTooYoung {
+	if !refused || refusal.Reason != reasons.TooYoung {
 		t.Errorf("a live event: %v", refusal)
 	}
 	if _, err := capture.Close(t.Context()); err != nil {

@@ -19,7 +19,7 @@ type batch struct {
 	noToken      bool
 	tokensDiffer bool
 	historical   bool
-	sentAt       time.Time // zero where there is none that parses
+	sentAt       time.Time // zero without one that parses
 	events       []event
 }
 

@@ -77,7 +77,7 @@ func (l *listener) setDown(h http.Handler, down bool) {
 	}
 }
 
-// host is the address of the socket, empty where there is none.
+// host is the address of the socket, empty without a socket.
 func (l *listener) host() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

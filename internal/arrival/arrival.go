@@ -5,7 +5,6 @@ package arrival
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -77,7 +76,8 @@ const mostOutside = 10_000
 // NewTable makes a table of a receipt's rows. Its events are from oldest to newest. Rows without events
 // that can have arrived are left out.
 func NewTable(rows []Row, oldest, newest time.Time) *Table {
-	t := &Table{index: map[Key]int{}, from: dayOf(oldest), until: dayOf(newest).AddDate(0, 0, 1)}
+	days := Days(oldest, newest)
+	t := &Table{index: map[Key]int{}, from: days.From, until: days.Until}
 	for _, r := range rows {
 		if r.Acknowledged+r.Unsure == 0 {
 			continue
@@ -182,16 +182,10 @@ func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
 
 // Span is the days of a cell, half open.
 func (t *Table) Span(k Key) Window {
-	if day, err := time.Parse(dayLayout, k.Period); err == nil {
-		return Window{day, day.AddDate(0, 0, 1)}
-	}
-	if month, err := time.Parse(monthLayout, k.Period); err == nil {
-		return Window{month, month.AddDate(0, 1, 0)}
-	}
 	if k.Period == BeforeEpoch {
 		return Window{beginning, epoch}
 	}
-	return Window{t.from, t.until}
+	return Window{t.from, t.until}.Period(k.Period)
 }
 
 // Within returns the indexes of the cells that have days in a window.
@@ -204,40 +198,6 @@ func (t *Table) Within(w Window) (cells []int) {
 	return cells
 }
 
-// Window is a time of whole days, half open.
-type Window struct {
-	From  time.Time `json:"from"`
-	Until time.Time `json:"until"`
-}
-
-func (w Window) String() string {
-	if last := w.Until.AddDate(0, 0, -1); last.After(w.From) {
-		return fmt.Sprintf("%s to %s", w.From.Format(dayLayout), last.Format(dayLayout))
-	}
-	return w.From.Format(dayLayout)
-}
-
-const day = 24 * time.Hour
-
-func dayOf(at time.Time) time.Time { return at.UTC().Truncate(day) }
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// Halves are the two halves of a window, or nil for a single day.
-func (w Window) Halves() []Window {
-	days := int(w.Until.Sub(w.From) / day)
-	if days < 2 {
-		return nil
-	}
-	middle := w.From.AddDate(0, 0, days/2)
-	return []Window{{w.From, middle}, {middle, w.Until}}
-}
-
 // Windows are the times to ask for: each month that has events, the time between such months, and a day
 // more on both sides, where events that have moved show.
 func (t *Table) Windows() (list []Window) {
@@ -248,17 +208,15 @@ func (t *Table) Windows() (list []Window) {
 	for _, r := range t.Cells {
 		months[r.Period[:min(len(r.Period), len(monthLayout))]] = true
 	}
-	end := t.until.AddDate(0, 0, 1)
 	gap := false // the last window has no month with events
-	for from := t.from.AddDate(0, 0, -1); from.Before(end); {
-		next := earliest(time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC), end)
-		has := all || months[from.Format(monthLayout)]
-		if !has && gap && from != epoch {
-			list[len(list)-1].Until = next
+	for _, month := range (Window{t.from, t.until}).Wider(1).Months() {
+		has := all || months[month.From.Format(monthLayout)]
+		if !has && gap && month.From != epoch {
+			list[len(list)-1].Until = month.Until
 		} else {
-			list = append(list, Window{from, next})
+			list = append(list, month)
 		}
-		gap, from = !has, next
+		gap = !has
 	}
 	return list
 }

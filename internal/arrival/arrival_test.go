@@ -103,3 +103,27 @@ func TestOutsideIsBounded(t *testing.T) {
 	assert.Len(t, table.Outside, mostOutside)
 	assert.Equal(t, Counts{7, 14}, table.Left)
 }
+
+func TestPeriod(t *testing.T) {
+	t.Parallel()
+	all := Days(date("2024-03-05").Add(time.Hour), date("2024-05-06").Add(23*time.Hour))
+	for period, want := range map[string]string{
+		"2024-03-07": "2024-03-07", "2024-02": "2024-02-01 to 2024-02-29", "": "2024-03-05 to 2024-05-06", Other: "2024-03-05 to 2024-05-06",
+	} {
+		assert.Equal(t, want, all.Period(period).String())
+	}
+	assert.Equal(t, "2024-03-04 to 2024-05-07", all.Wider(1).String())
+}
+
+// The first and the last month are cut, and months without a period are left out.
+func TestMonthsOf(t *testing.T) {
+	t.Parallel()
+	all := Window{date("2024-03-05"), date("2024-05-07")}
+	whole := []string{"2024-03-05 to 2024-03-31", "2024-04-01 to 2024-04-30", "2024-05-01 to 2024-05-06"}
+	assert.Equal(t, whole, windows(all.Months()))
+	assert.Equal(t, []string{whole[0], whole[2]}, windows(all.MonthsOf([]string{"2024-03-06", "2024-05"})))
+	for _, rolledUp := range []string{"", Other} {
+		assert.Equal(t, whole, windows(all.MonthsOf([]string{"2024-03-06", rolledUp})))
+	}
+	assert.Empty(t, all.MonthsOf(nil))
+}

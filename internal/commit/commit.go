@@ -189,7 +189,9 @@ func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done in
 		if err := c.HandOver(r.Reject); err != nil {
 			return c.Ledger.WholeBefore(r.Number), err
 		}
-		c.Limits.note(c.Why(r.Reject))
+		if c.Limits.First == nil {
+			c.Limits.First = c.Why(r.Reject)
+		}
 	}
 	return n, nil
 }

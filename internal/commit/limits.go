@@ -43,13 +43,6 @@ func (l *Limits) step(c ledger.Counts) int {
 	return int(max(step, 1))
 }
 
-// note remembers an example.
-func (l *Limits) note(why error) {
-	if l.First == nil {
-		l.First = why
-	}
-}
-
 // Judge returns an error once too much is rejected.
 func (l *Limits) Judge(c ledger.Counts) error {
 	judged := c.Acknowledged + c.Refused()

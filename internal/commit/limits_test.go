@@ -48,7 +48,7 @@ func TestRejectLimits(t *testing.T) {
 			if limits == (Limits{}) && !tt.none {
 				limits.Share = 0.01
 			}
-			limits.note(why)
+			limits.First = why
 			at := 0
 			var err error
 			for ; at < len(tt.at) && err == nil; at++ {

@@ -16,6 +16,8 @@ type Baseline struct {
 	Since  time.Time   // what was created earlier was there before
 	Known  []uuid.UUID // created since, and there before
 	OfRuns bool        // the service keeps no records of backfills: every new run of the range counts
+
+	Running []uuid.UUID // of runs: those that were under way
 }
 
 // BaselineOf is what a page of rows shows, the newest first. The rows of the last minute are kept by

@@ -28,6 +28,15 @@ func (d Days) Begin(date time.Time) time.Time {
 	return time.Date(year, month, day, d.Hour, 0, 0, 0, d.Zone).UTC()
 }
 
+// Span is what a range of dates covers.
+func (d Days) Span(r Range) Span {
+	whole := Span{End: d.Begin(r.End.Time())}
+	if r.Start.IsDate() {
+		whole.Start = d.Begin(r.Start.Time())
+	}
+	return whole
+}
+
 // DateOf is the date of the day or the week that begins at a time, as a midnight in UTC.
 func (d Days) DateOf(t time.Time) (date time.Time, ok bool) {
 	year, month, day := t.In(d.Zone).Date()

@@ -55,10 +55,10 @@ type Follower[B, R any] struct {
 	changedAt time.Time
 }
 
-// NewFollower follows what began after runs were noted, of which some were under way. Where there is no
-// record, it is over once nothing has changed for the time of settle.
-func NewFollower[B, R any](s Service[B, R], runs *Runs[R], underWay []uuid.UUID, settle time.Duration) *Follower[B, R] {
-	return &Follower[B, R]{Runs: runs, service: s, settle: settle, joined: slices.Clone(underWay)}
+// NewFollower follows what began after runs were noted. Where there is no record, it is over once nothing
+// has changed for the time of settle.
+func NewFollower[B, R any](s Service[B, R], runs *Runs[R], settle time.Duration) *Follower[B, R] {
+	return &Follower[B, R]{Runs: runs, service: s, settle: settle, joined: slices.Clone(runs.Running)}
 }
 
 // Look reads what is new, and reports whether nothing more is expected.

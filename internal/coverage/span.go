@@ -92,3 +92,14 @@ func gapOf(whole Span, intervals []Span) Gap {
 	}
 	return g
 }
+
+// Seen are the intervals that have been seen, about 40 bytes each.
+type Seen map[[2]int64]struct{}
+
+// First reports whether an interval is seen for the first time.
+func (s Seen) First(x Span) bool {
+	key := [2]int64{x.Start.UnixMicro(), x.End.UnixMicro()}
+	_, isOld := s[key]
+	s[key] = struct{}{}
+	return !isOld
+}

@@ -80,3 +80,11 @@ func TestGapOfCenturies(t *testing.T) {
 	assert.Positive(t, g.Size)
 	assert.Equal(t, Span{year(1000), year(3000)}, g.Hull)
 }
+
+func TestSeen(t *testing.T) {
+	seen := Seen{}
+	assert.True(t, seen.First(NewSpan(hour(0), hour(1))))
+	assert.True(t, seen.First(NewSpan(hour(0), hour(2))))
+	assert.True(t, seen.First(NewSpan(time.Time{}, hour(1))))
+	assert.False(t, seen.First(NewSpan(hour(0), hour(1).In(time.FixedZone("", 3600)))))
+}

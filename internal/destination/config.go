@@ -1,11 +1,15 @@
 package destination
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
+)
 
 // Config is the config of an integration, with its credentials, while it is filled.
 type Config struct {
 	Keys    map[string]any
-	Problem *Refusal // the first
+	Problem *outgoing.Refusal // the first
 }
 
 // NewConfig is an empty Config.
@@ -14,7 +18,7 @@ func NewConfig() *Config { return &Config{Keys: map[string]any{}} }
 // Refuse notes what is wrong with a field.
 func (c *Config) Refuse(field, want string) {
 	if c.Problem == nil {
-		c.Problem = &Refusal{Field: field, Want: want}
+		c.Problem = &outgoing.Refusal{Field: field, Want: want}
 	}
 }
 

@@ -5,18 +5,18 @@ package destination
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/optjson"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Keys are those of a config.
 type Keys = optjson.Keys
-
-// Refusal is why a destination is not sent.
-type Refusal struct{ Field, Value, Want string }
 
 // unreturned are the keys that servers which replace a config store and never return.
 var unreturned = map[string][]string{
@@ -39,7 +39,7 @@ func IsReplacedKind(kind string) bool {
 // Update is the config to send for changed keys over the stored ones, and the whole config that they
 // make. A server that merges is sent the changed keys only, one that replaces all of them. stored is nil
 // where it is not known.
-func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *Refusal) {
+func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *outgoing.Refusal) {
 	whole = optjson.Overlay(stored, changed)
 	if isReplaced {
 		return whole, whole, checkReplacement(kind, stored, whole)
@@ -53,10 +53,10 @@ func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Key
 
 // checkReplacement refuses to replace the stored config, of which only a part is read, by a whole one
 // that would lose some of it.
-func checkReplacement(kind string, stored, whole Keys) *Refusal {
+func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
 	names, isKnown := unreturned[kind]
 	if stored == nil || !isKnown {
-		return &Refusal{
+		return &outgoing.Refusal{
 			Field: "Destination",
 			Want: "With on a destination that was read from the service and is of a known type: the server may replace " +
 				"the whole config, and what it stores is not known; write the whole Destination without With",
@@ -67,11 +67,11 @@ func checkReplacement(kind string, stored, whole Keys) *Refusal {
 }
 
 // refuseLoss refuses to send a config without keys that the server stores.
-func refuseLoss(lost []string, why string) *Refusal {
+func refuseLoss(lost []string, why string) *outgoing.Refusal {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &Refusal{
+	return &outgoing.Refusal{
 		Field: "Destination.Config",
 		Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, so this "+
 			"change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why),
@@ -97,18 +97,101 @@ func lostInside(keys Keys) (lost []string) {
 	return lost
 }
 
-// CheckNew refuses what only an older export can have.
-func CheckNew(keys Keys) *Refusal {
-	if string(keys["legacy_parquet_extension"]) == "true" {
-		const want = "false or absent: only an older export that writes such names can keep them"
-		return &Refusal{Field: "Destination.Config: legacy_parquet_extension", Want: want}
+// Encode is a config with its credentials, as JSON and as its keys.
+func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
+	text, err := optjson.Revealed(config)
+	if err == nil && outgoing.HasBadText(text) {
+		err = errors.New("it has invalid UTF-8")
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &keys)
+	}
+	if err != nil || keys == nil {
+		want := "a config that is a JSON object"
+		if err != nil {
+			want += ": " + mask.Clean(err.Error())
+		}
+		return nil, nil, outgoing.Refuse("Destination.Config", "", want)
+	}
+	return text, keys, nil
+}
+
+// values are the config keys with a known set of values.
+var values = map[string][]string{
+	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
+	"file_format":          {"JSONLines", "Parquet"},
+	"authentication_type":  {"password", "keypair"},
+	"properties_data_type": {"varchar", "super"},
+	"mode":                 {"INSERT", "COPY"},
+}
+
+// CheckValues refuses values that are spelt in another way than the service knows them.
+func CheckValues(keys Keys) *outgoing.Refusal {
+	for name, known := range values {
+		var value string
+		if json.Unmarshal(keys[name], &value) != nil || value == "" {
+			continue
+		}
+		if refusal := outgoing.Misspelt("Destination.Config: "+name, value, known); refusal != nil {
+			return refusal
+		}
 	}
 	return nil
 }
 
-// CheckCompression refuses a codec that the file format cannot have. Without a format a new export
+// Check refuses a destination that no server can store. Keys is the whole config, or what an update
+// sends of it; id is that of the integration, where the destination has one.
+func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.Refusal {
+	switch {
+	case isNew && kind == "FileDownload":
+		return outgoing.Refuse("Destination.Type", "", "another type: downloads have no schedule, so they are no batch exports")
+	case (kind == "Databricks" || kind == "AzureBlob") && !hasID:
+		return outgoing.Refuse("Destination.Integration", "", "the id of an integration of the project, which "+kind+" needs in every write")
+	case hasID && id <= 0:
+		return outgoing.Refuse("Destination.Integration", "", "an id, a number above 0")
+	case isNew:
+		if refusal := checkNew(keys); refusal != nil {
+			return refusal
+		}
+	}
+	switch kind {
+	case "S3", "AwsS3", "S3Compatible", "AzureBlob":
+		return checkCompression(keys, isNew)
+	}
+	return nil
+}
+
+// Replacement is what newer servers take in place of a destination that they have refused, or "". It is
+// said by the field that the error names, and by its text.
+func Replacement(kind, attr, detail string, config any) string {
+	switch {
+	case kind == "S3" && (strings.HasSuffix(attr, "__type") || strings.Contains(detail, "deprecated")):
+		return "DestinationAwsS3 or DestinationS3Compatible, with the id of an integration in Destination.Integration"
+	case strings.HasPrefix(detail, "Integration is required"),
+		strings.HasPrefix(detail, "Configuration has unknown field") && holdsCredentials(config):
+		return "credentials in an integration of the project: Integrations.Create, and its id in Destination.Integration"
+	}
+	return ""
+}
+
+// holdsCredentials reports whether a config has credentials of its own.
+func holdsCredentials(config any) bool {
+	text, err := optjson.Revealed(config)
+	return err == nil && len(mask.Credentials(text)) > 0
+}
+
+// checkNew refuses what only an older export can have.
+func checkNew(keys Keys) *outgoing.Refusal {
+	if string(keys["legacy_parquet_extension"]) == "true" {
+		const want = "false or absent: only an older export that writes such names can keep them"
+		return &outgoing.Refusal{Field: "Destination.Config: legacy_parquet_extension", Want: want}
+	}
+	return nil
+}
+
+// checkCompression refuses a codec that the file format cannot have. Without a format a new export
 // has JSONLines, and an update the stored one.
-func CheckCompression(keys Keys, isNew bool) *Refusal {
+func checkCompression(keys Keys, isNew bool) *outgoing.Refusal {
 	var format, codec string
 	_ = json.Unmarshal(keys["file_format"], &format) // of another type: the service's to judge
 	_ = json.Unmarshal(keys["compression"], &codec)
@@ -116,7 +199,9 @@ func CheckCompression(keys Keys, isNew bool) *Refusal {
 		format = "JSONLines"
 	}
 	if format == "JSONLines" && slices.Contains([]string{"zstd", "lz4", "snappy"}, codec) {
-		return &Refusal{"Destination.Config: compression", codec, "gzip or brotli, or the file_format Parquet"}
+		return &outgoing.Refusal{
+			Field: "Destination.Config: compression", Value: codec, Want: "gzip or brotli, or the file_format Parquet",
+		}
 	}
 	return nil
 }

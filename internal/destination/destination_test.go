@@ -64,11 +64,11 @@ func TestValuesThatNoServerCanStore(t *testing.T) {
 		`{"compression":"snappy","file_format":"Parquet"}`: {false, false},
 		`{"compression":1}`:                                {false, false},
 	} {
-		assert.Equal(t, refused[0], CheckCompression(keysOf(t, text), true) != nil, text)
-		assert.Equal(t, refused[1], CheckCompression(keysOf(t, text), false) != nil, text)
+		assert.Equal(t, refused[0], checkCompression(keysOf(t, text), true) != nil, text)
+		assert.Equal(t, refused[1], checkCompression(keysOf(t, text), false) != nil, text)
 	}
-	assert.NotNil(t, CheckNew(keysOf(t, `{"legacy_parquet_extension":true}`)))
-	assert.Nil(t, CheckNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
+	assert.NotNil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":true}`)))
+	assert.Nil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
 }
 
 func TestConfig(t *testing.T) {
@@ -92,4 +92,58 @@ func TestConfig(t *testing.T) {
 		assert.Equal(t, field, c.Problem.Field)
 		assert.Empty(t, c.Problem.Value, "it may be a secret")
 	}
+}
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	text, keys, refusal := Encode(json.RawMessage(`{"a":1}`))
+	require.Nil(t, refusal)
+	assert.JSONEq(t, `{"a":1}`, string(text))
+	assert.Equal(t, Keys{"a": json.RawMessage("1")}, keys)
+	for config, want := range map[string]string{"null": "", "[]": "", `{"a"`: "", "{\"a\":\"\\ufffd\"}": "invalid UTF-8"} {
+		_, _, refusal := Encode(json.RawMessage(config))
+		require.NotNil(t, refusal, config)
+		assert.Contains(t, refusal.Want, "a config that is a JSON object")
+		assert.Contains(t, refusal.Want, want)
+		assert.Empty(t, refusal.Value, "it may hold a secret")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	assert.NotNil(t, CheckValues(keysOf(t, `{"mode":"copy"}`)))
+	assert.Nil(t, CheckValues(keysOf(t, `{"mode":"COPY","compression":"new","file_format":7}`)))
+	for name, tt := range map[string]struct {
+		kind  string
+		id    int64
+		hasID bool
+		isNew bool
+		field string
+	}{
+		"new":                     {"S3", 0, false, true, ""},
+		"a download":              {"FileDownload", 0, false, true, "Destination.Type"},
+		"a download, changed":     {"FileDownload", 0, false, false, ""},
+		"without its integration": {"Databricks", 0, false, false, "Destination.Integration"},
+		"with its integration":    {"Databricks", 1, true, false, ""},
+		"with none":               {"AwsS3", 0, true, true, "Destination.Integration"},
+	} {
+		refusal := Check(tt.kind, tt.id, tt.hasID, Keys{}, tt.isNew)
+		require.Equal(t, tt.field == "", refusal == nil, name)
+		if refusal != nil {
+			assert.Equal(t, tt.field, refusal.Field, name)
+		}
+	}
+	assert.NotNil(t, Check("AzureBlob", 1, true, keysOf(t, `{"compression":"zstd"}`), true))
+	assert.Nil(t, Check("Postgres", 0, false, keysOf(t, `{"compression":"zstd"}`), true), "no key of this kind")
+}
+
+func TestReplacement(t *testing.T) {
+	t.Parallel()
+	secret := json.RawMessage(`{"password":"open sesame"}`)
+	assert.Contains(t, Replacement("S3", "destination__type", "", nil), "DestinationAwsS3")
+	assert.Contains(t, Replacement("S3", "", "it is deprecated", nil), "DestinationAwsS3")
+	assert.Contains(t, Replacement("Postgres", "", "Integration is required", nil), "Integrations.Create")
+	assert.Contains(t, Replacement("Postgres", "", "Configuration has unknown field(s)", secret), "Integrations.Create")
+	assert.Empty(t, Replacement("Postgres", "", "Configuration has unknown field(s)", json.RawMessage(`{"host":"h"}`)))
+	assert.Empty(t, Replacement("Postgres", "destination__type", "", secret))
 }

@@ -1,4 +1,4 @@
-// Package errtext words errors that have other errors as causes.
+// Package errtext words errors that have other errors as causes, and those of inputs that are unfit.
 package errtext
 
 import (

@@ -92,7 +92,7 @@ func (j *Import) countBy(ctx context.Context, q Query, w arrival.Window) ([]Coun
 	count := func() ([]CountRow, error) {
 		sent := q
 		if j.older {
-			sent.Text = strings.ReplaceAll(q.Text, dayOfEvent, startOfDay)
+			sent.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
 		}
 		rows, err := j.Service.Counts(ctx, sent, j.name())
 		if err == nil {

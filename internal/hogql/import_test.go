@@ -74,8 +74,8 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	t.Parallel()
 	var texts []string
 	j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
-		texts = append(texts, q.Text)
-		if strings.Contains(q.Text, dayOfEvent) {
+		texts = append(texts, q.HogQL)
+		if strings.Contains(q.HogQL, dayOfEvent) {
 			return nil, errRefused
 		}
 		return nil, nil
@@ -104,7 +104,7 @@ func TestFindAsksOfTheImportOrOfAll(t *testing.T) {
 	t.Parallel()
 	for ofImport, want := range map[bool]int{true: 1, false: 0} {
 		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
-			assert.Equal(t, want, strings.Count(q.Text, "{job_id}"))
+			assert.Equal(t, want, strings.Count(q.HogQL, "{job_id}"))
 			assert.Len(t, q.Values, 3+want)
 			return nil, nil
 		}}}

@@ -3,18 +3,40 @@
 package hogql
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Query is a query with the values of its placeholders, such as {job_id}.
 type Query struct {
-	Text   string
+	HogQL  string
 	Values map[string]any
+}
+
+// MarshalJSON is the query as the service takes it.
+func (q Query) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Kind   string         `json:"kind"`
+		Query  string         `json:"query"`
+		Values map[string]any `json:"values"`
+	}{"HogQLQuery", q.HogQL, q.Values})
+}
+
+// String is the query with its values written into it, quoted.
+func (q Query) String() string {
+	quoted := strings.NewReplacer(`\`, `\\`, "'", `\'`)
+	var pairs []string
+	for name, value := range q.Values {
+		pairs = append(pairs, "{"+name+"}", "'"+quoted.Replace(fmt.Sprint(value))+"'")
+	}
+	return strings.NewReplacer(pairs...).Replace(q.HogQL)
 }
 
 // What all queries ask for: the events of one import, in a window of whole days of UTC.
@@ -30,6 +52,8 @@ const (
 		"\n  AND event = {one_event} AND toString(uuid) > {after_id}\nGROUP BY uuid_text ORDER BY uuid_text LIMIT 10000"
 	findUUID = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids\nFROM events\n" +
 		"WHERE toString(uuid) = {one_id}" + window + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+
+	selectEvents = "SELECT uuid FROM events WHERE properties.$import_job_id = {job_id}" + window
 
 	dayOfEvent = "toDate(toTimeZone(timestamp, 'UTC'))"
 	// Older servers do not know that toTimeZone returns a time, and refuse toDate of it.
@@ -59,6 +83,26 @@ func ListUUIDs(id, event, after string, w arrival.Window) Query {
 	return q
 }
 
+// The times that an event can have.
+var (
+	firstTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastTime  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// SelectEvents selects the events of an import, from one time until before another. Zero times are those
+// of no limit.
+func SelectEvents(id string, from, until time.Time) Query {
+	if from.IsZero() {
+		from = firstTime
+	}
+	if until.IsZero() {
+		until = lastTime
+	}
+	return Query{selectEvents, map[string]any{
+		"job_id": id, "start_at": outgoing.Time(from), "end_at": outgoing.Time(until),
+	}}
+}
+
 // find looks for one event.
 func find(one uuid.UUID, w arrival.Window) Query {
 	q := within(findUUID, w)
@@ -70,6 +114,6 @@ func find(one uuid.UUID, w arrival.Window) Query {
 func findOfImport(id string, one uuid.UUID, w arrival.Window) Query {
 	q := find(one, w)
 	q.Values["job_id"] = id
-	q.Text = strings.Replace(q.Text, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
+	q.HogQL = strings.Replace(q.HogQL, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
 	return q
 }

@@ -2,6 +2,8 @@ package httptry
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -48,14 +50,22 @@ type Received struct {
 	Body       []byte
 }
 
-// Prepare makes the request, and returns its header, which is to be filled before Send. A body is a byte
-// slice, or nil for none.
-func (x *Exchange) Prepare(ctx context.Context, method, target string, body any) (http.Header, error) {
+// Prepare makes the request, and returns its header, which is to be filled before Send. A nil body sends
+// none.
+func (x *Exchange) Prepare(ctx context.Context, method, target string, body []byte) (http.Header, error) {
 	var err error
-	if x.request, err = retryablehttp.NewRequestWithContext(x.Plan.In(ctx), method, target, body); err != nil {
+	if x.request, err = retryablehttp.NewRequestWithContext(x.Plan.In(ctx), method, target, rewindable(body)); err != nil {
 		return nil, NoURL(err)
 	}
 	return x.request.Header, nil
+}
+
+// rewindable is a body as go-retryablehttp takes it.
+func rewindable(body []byte) any {
+	if body == nil {
+		return nil
+	}
+	return body // a byte slice rewinds for free (T12)
 }
 
 // Send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
@@ -167,6 +177,26 @@ func timeLeft(ctx context.Context) time.Duration {
 		return time.Until(deadline)
 	}
 	return 1<<63 - 1
+}
+
+// errStarved is why a call is not tried again.
+var errStarved = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
+
+// Explain joins an error of the newest try by why there is no further try, where that is not the
+// answer's own fault.
+func (x *Exchange) Explain(ctx context.Context, err error) error {
+	switch {
+	case x.Last.Canceled && !(errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx))):
+		return fmt.Errorf("%w (the call was ended: %w)", err, ContextError(ctx))
+	case x.Last.Canceled:
+		return err
+	case x.Starved:
+		return fmt.Errorf("%w (not tried again: %w)", err, errStarved)
+	case x.Verdict.TooLong:
+		wait := x.Verdict.Wait.Round(time.Millisecond)
+		return fmt.Errorf("%w (the next try would start in %v, after the deadline: %w)", err, wait, context.DeadlineExceeded)
+	}
+	return err
 }
 
 // SaysGone reports the service's own word that the thing does not exist. A proxy's 404, and one

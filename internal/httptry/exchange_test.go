@@ -2,6 +2,7 @@ package httptry
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -100,4 +101,39 @@ func TestExchangePays(t *testing.T) {
 		assert.Equal(t, 1, x.Tries)
 		assert.True(t, x.Starved)
 	})
+}
+
+// T12: a body that is not a byte slice is read whole into memory first, and may not rewind.
+func TestTrapT12BodyIsBytes(t *testing.T) {
+	t.Parallel()
+	require.IsType(t, []byte{}, rewindable([]byte("{}")), "what go-retryablehttp rewinds without a copy")
+	require.Nil(t, rewindable(nil))
+}
+
+// What ended a call besides its last answer is in its error too.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	last := errors.New("status 503")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	for name, tt := range map[string]struct {
+		Exchange
+		ctx  context.Context
+		says string
+		is   error
+	}{
+		"nothing":  {Exchange{}, t.Context(), "status 503", last},
+		"canceled": {Exchange{Last: Outcome{Canceled: true}}, ended, "status 503 (the call was ended: context canceled: enough)", cause},
+		"starved":  {Exchange{Starved: true}, t.Context(), "status 503 (not tried again: this client's retry budget is used up", errStarved},
+		"too long": {Exchange{Verdict: Verdict{TooLong: true, Wait: 2 * time.Second}}, t.Context(), "status 503 (the next try would start in 2s", context.DeadlineExceeded},
+	} {
+		err := tt.Explain(tt.ctx, last)
+		require.ErrorContains(t, err, tt.says, name)
+		require.ErrorIs(t, err, tt.is, name)
+		require.ErrorIs(t, err, last, name)
+	}
+	canceled := Exchange{Last: Outcome{Canceled: true}}
+	known := errors.Join(context.Canceled, cause)
+	require.Equal(t, known, canceled.Explain(ended, known), "it says so already")
 }

@@ -1,9 +1,11 @@
 package httptry
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -13,6 +15,26 @@ type Policy struct {
 	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one
 	MaxDelay      time.Duration // upper end of any wait
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call at once
+}
+
+// WithDefaults fills the zero fields, and notes what is wrong with the others.
+func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
+	if p.MaxTries < 0 || p.MaxTries > MostTries {
+		problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if d.value < 0 {
+			problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
+		}
+	}
+	p.MaxTries = cmp.Or(p.MaxTries, 4)
+	p.BaseDelay = cmp.Or(p.BaseDelay, 250*time.Millisecond)
+	p.MaxDelay = cmp.Or(p.MaxDelay, 30*time.Second)
+	p.MaxRetryAfter = cmp.Or(p.MaxRetryAfter, time.Minute)
+	return p
 }
 
 // MinDelay is the floor of every wait.

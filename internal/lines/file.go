@@ -178,10 +178,7 @@ func (f *File) unpack(head []byte, size int64) (err error) {
 	if err := adviceFor(head); err != nil {
 		return err
 	}
-	if f.layout = f.options.Layout; f.layout == "" {
-		f.layout = Lines
-	}
-	if f.layout != Lines {
+	if f.layout = f.options.Layout; f.layout != Lines {
 		text, err := f.text.Peek(buffer)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return f.fault(err)

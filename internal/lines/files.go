@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -106,10 +107,10 @@ var (
 	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 )
 
-// UnfitError is a list of files that cannot be read as one.
-type UnfitError struct{ Value, Want string }
-
-func (e *UnfitError) Error() string { return fmt.Sprintf("paths %q: want %s", e.Value, e.Want) }
+// unfit is a list of files that cannot be read as one.
+func unfit(value, want string) error {
+	return &errtext.UnfitError{Field: "paths", Value: value, Want: want}
+}
 
 // Read gives the lines after an offset of the file of a name, and of all files after that one; an empty
 // name is the start. Blank lines are left out. An error names its file, except for an ended context,
@@ -140,14 +141,14 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 // begin finds the file to continue with, and checks that all remaining files exist and differ.
 func (s *Files) begin(name string, offset int64) (first int, member string, err error) {
 	if len(s.paths) == 0 {
-		return 0, "", &UnfitError{"", "at least one file"}
+		return 0, "", unfit("", "at least one file")
 	}
 	for i, name := range s.names {
 		if !utf8.ValidString(name) {
-			return 0, "", &UnfitError{name, "files whose base names are UTF-8, since they are a part of positions"}
+			return 0, "", unfit(name, "files whose base names are UTF-8, since they are a part of positions")
 		}
 		if slices.Contains(s.names[:i], name) {
-			return 0, "", &UnfitError{name, "files with different base names, which tell positions apart"}
+			return 0, "", unfit(name, "files with different base names, which tell positions apart")
 		}
 	}
 	if name != "" || offset != 0 {
@@ -169,7 +170,7 @@ func (s *Files) begin(name string, offset int64) (first int, member string, err 
 		infos[i] = info
 		for _, other := range found[info.Size()] {
 			if os.SameFile(info, infos[other]) {
-				return 0, "", &UnfitError{s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other])}
+				return 0, "", unfit(s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other]))
 			}
 		}
 		found[info.Size()] = append(found[info.Size()], i)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
@@ -42,7 +43,7 @@ func zipped(t *testing.T, content string) string {
 // collect is a walk that notes each line as "file@end text".
 func collect(got *[]string) lines.Walk {
 	return lines.Walk{
-		Options: lines.Options{Longest: 100, Verify: 1 << 20},
+		Options: lines.Options{Layout: lines.Lines, Longest: 100, Verify: 1 << 20},
 		Copied:  func(name, earlier string) { *got = append(*got, name+" is "+earlier) },
 		Take: func(f *lines.File, l lines.Line) bool {
 			*got = append(*got, fmt.Sprintf("%s@%d %s", f.Name(), l.End, l.Text))
@@ -108,7 +109,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		"UTF-8": {filepath.Join(t.TempDir(), "\xff")},
 	} {
 		_, err := readFiles(t, paths...)
-		require.ErrorAs(t, err, new(*lines.UnfitError))
+		require.ErrorAs(t, err, new(*errtext.UnfitError))
 		require.ErrorContains(t, err, want)
 	}
 	_, err := readFiles(t, path, path+"2", path+"3")
@@ -249,7 +250,7 @@ func TestVersions(t *testing.T) {
 	fsys := versions{fstest.MapFS{"a": {Data: []byte("1\n2\n3\n")}}, "v1"}
 	read := func(v versions, known lines.Fingerprint) (*lines.Files, error) {
 		files := lines.NewFilesOf(v, []string{"a"})
-		w := lines.Walk{Take: func(*lines.File, lines.Line) bool { return true }}
+		w := lines.Walk{Options: lines.Options{Layout: lines.Lines}, Take: func(*lines.File, lines.Line) bool { return true }}
 		w.Known, w.Longest = known, 1<<10
 		return files, files.Read(t.Context(), "a", 2, w)
 	}

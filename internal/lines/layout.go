@@ -14,8 +14,8 @@ type Layout string
 
 // Layouts of options.
 const (
-	Lines Layout = "lines" // the zero value is the same
-	Any   Layout = "any"   // JSON or CSV or TSV
+	Any   Layout = ""      // JSON or CSV or TSV
+	Lines Layout = "lines" // whatever they hold
 	JSON  Layout = "json"  // lines, values or arrays
 	CSV   Layout = "csv"
 	TSV   Layout = "tsv"

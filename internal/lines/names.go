@@ -27,16 +27,16 @@ func Find(fsys fs.FS, pathsOrPatterns []string) (paths []string, err error) {
 			return nil, err
 		}
 		if err != nil {
-			return nil, &UnfitError{pattern, "a path, or a pattern as path/filepath.Match describes it"}
+			return nil, unfit(pattern, "a path, or a pattern as path/filepath.Match describes it")
 		}
 		if len(found) == 0 {
-			return nil, &UnfitError{pattern, "a pattern that finds at least one file"}
+			return nil, unfit(pattern, "a pattern that finds at least one file")
 		}
 		slices.SortFunc(found, ByNumber)
 		paths = append(paths, found...)
 	}
 	if len(paths) == 0 {
-		return nil, &UnfitError{fmt.Sprint(pathsOrPatterns), "at least one file"}
+		return nil, unfit(fmt.Sprint(pathsOrPatterns), "at least one file")
 	}
 	return paths, nil
 }

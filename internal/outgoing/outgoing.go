@@ -1,5 +1,5 @@
-// Package outgoing has the rules for what a call sends: its body, headers of the caller's own, and what can
-// be a part of a path.
+// Package outgoing has the rules for what a client sends, and where: the settings of a client, and the URL,
+// header, query and body of a call. What breaks a rule is a [Refusal].
 package outgoing
 
 import (
@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"net/textproto"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,29 +27,62 @@ var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 // HasBadText reports whether JSON of encoding/json has text that was not UTF-8.
 func HasBadText(b []byte) bool { return badText.Match(b) }
 
-// Bad is why a body is not sent.
-type Bad struct{ Value, Want string }
-
-// Body is a body as JSON.
-func Body(body any) ([]byte, *Bad) {
+// Body is a body as JSON; nil for no body.
+func Body(body any) ([]byte, *Refusal) {
+	bad := func(value, want string) ([]byte, *Refusal) { return nil, Refuse("body", value, want) }
 	switch body.(type) {
+	case nil:
+		return nil, nil
 	case []byte, io.Reader:
-		return nil, &Bad{fmt.Sprintf("%T", body), "a value to marshal; for JSON that is written already a json.RawMessage"}
+		return bad(fmt.Sprintf("%T", body), "a value to marshal; for JSON that is written already a json.RawMessage")
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
-		return nil, &Bad{Want: "a value that can be marshalled: " + mask.Clean(err.Error())}
+		return bad("", "a value that can be marshalled: "+mask.Clean(err.Error()))
 	}
 	if string(b) == "null" {
-		return nil, &Bad{"null", "a JSON object"}
+		return bad("null", "a JSON object")
 	}
 	if HasBadText(b) {
-		return nil, &Bad{Want: "valid UTF-8: invalid bytes would be stored as U+FFFD"}
+		return bad("", "valid UTF-8: invalid bytes would be stored as U+FFFD")
 	}
 	if bytes.Contains(b, []byte(`"`+mask.Redacted+`"`)) {
-		return nil, &Bad{Want: "credentials in clear: a Secret or a printed config would be stored as " + mask.Redacted}
+		return bad("", "credentials in clear: a Secret or a printed config would be stored as "+mask.Redacted)
 	}
 	return b, nil
+}
+
+// URL is the address of a call: an escaped path below an origin, and the queries, of which the last one
+// wins.
+func URL(origin *url.URL, path string, queries ...url.Values) *url.URL {
+	u := *origin
+	u.RawPath = u.EscapedPath() + path
+	u.Path, _ = url.PathUnescape(u.RawPath) // its parts are checked
+	all := url.Values{}
+	for _, query := range queries {
+		maps.Copy(all, query)
+	}
+	u.RawQuery = all.Encode()
+	return &u
+}
+
+// SetHeader fills the header of a call: the caller's own, and what the call itself sets.
+func SetHeader(h, own http.Header, key, agent string, hasBody bool) *Refusal {
+	for name, values := range own {
+		if want := HeaderProblem(name, values); want != "" {
+			return Refuse("header", name, want)
+		}
+		h[name] = values
+	}
+	h.Set("Authorization", "Bearer "+key)
+	h.Set("Accept", "application/json")
+	if h.Get("User-Agent") == "" {
+		h.Set("User-Agent", agent)
+	}
+	if hasBody {
+		h.Set("Content-Type", "application/json")
+	}
+	return nil
 }
 
 // ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would

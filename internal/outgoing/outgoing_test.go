@@ -3,6 +3,8 @@ package outgoing
 import (
 	"encoding/json"
 	"math"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -54,4 +56,28 @@ func TestSegments(t *testing.T) {
 	} {
 		assert.Equal(t, want, [2]bool{IsPathSegment(s), IsOneSegment(s)}, "%q", s)
 	}
+}
+
+func TestURL(t *testing.T) {
+	t.Parallel()
+	origin, want := Origin("https://example.com/below", false)
+	require.Empty(t, want)
+	u := URL(origin, "/api/a%2Fb/", url.Values{"a": {"1"}, "b": {"2"}}, url.Values{"b": {"3"}})
+	assert.Equal(t, "https://example.com/below/api/a%2Fb/?a=1&b=3", u.String())
+	assert.Equal(t, "https://example.com/below", origin.String(), "it is not changed")
+	assert.Equal(t, "https://example.com/below/a/", URL(origin, "/a/", nil, nil).String())
+}
+
+func TestSetHeader(t *testing.T) {
+	t.Parallel()
+	h := http.Header{}
+	require.Nil(t, SetHeader(h, http.Header{"X-My": {"a"}}, "phx_a", "agent", true))
+	assert.Equal(t, http.Header{
+		"X-My": {"a"}, "Authorization": {"Bearer phx_a"}, "Accept": {"application/json"}, "User-Agent": {"agent"}, "Content-Type": {"application/json"},
+	}, h)
+	h = http.Header{}
+	require.Nil(t, SetHeader(h, http.Header{"User-Agent": {"own"}}, "phx_a", "agent", false))
+	assert.Equal(t, "own", h.Get("User-Agent"))
+	assert.Empty(t, h.Get("Content-Type"))
+	assert.NotNil(t, SetHeader(http.Header{}, http.Header{"Authorization": {"x"}}, "phx_a", "agent", false))
 }

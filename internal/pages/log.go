@@ -2,8 +2,10 @@ package pages
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"time"
@@ -25,6 +27,17 @@ type Log[E any] struct {
 type Mark struct {
 	Time   time.Time
 	Digest digest
+}
+
+// NewMark is the mark of an entry that has a time and these texts.
+func NewMark(t time.Time, parts ...string) Mark {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%d ", t.UnixNano())
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(h, "%d ", len(part))
+		_, _ = io.WriteString(h, part)
+	}
+	return Mark{Time: t, Digest: digest(h.Sum(nil))}
 }
 
 // logTick is the resolution of the service's log times.

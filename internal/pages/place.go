@@ -4,6 +4,9 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // ErrRepeatedLink ends a walk that would go in a circle.
@@ -55,6 +58,17 @@ func ByOffset(from Place, link string) (Place, error) {
 func ByCursor(_ Place, link string) (Place, error) {
 	cursor, err := CursorIn(link)
 	return Place{Cursor: cursor}, err
+}
+
+// Start is the cursor to start with: a cursor as it is, or that of a link.
+func Start(cursor string) (string, error) {
+	if mask.HasKey(cursor) {
+		return "", errors.New("this holds an API key")
+	}
+	if strings.Contains(cursor, "?") {
+		return CursorIn(cursor)
+	}
+	return cursor, nil
 }
 
 // CursorIn is the cursor in a link.

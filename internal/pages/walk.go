@@ -1,7 +1,7 @@
 // Package pages walks a list page after page: it follows the service's links with guards against
 // loops, fetches ahead in order, and checks that a counted list was seen whole. A log, which has no
-// links, is walked by time. What a page holds, how it is fetched and what an error looks like is the
-// caller's.
+// links, is walked by time, and pages of events by a key. What a page holds, how it is fetched and what
+// an error looks like is the caller's.
 package pages
 
 import (

@@ -299,3 +299,17 @@ func TestPlaceOfALink(t *testing.T) {
 		require.ErrorContains(t, err, "the service's link to the next page")
 	}
 }
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{"": "", "abc": "abc", "https://example.com/?a=1&cursor=abc": "abc"} {
+		cursor, err := pages.Start(from)
+		require.NoError(t, err, from)
+		require.Equal(t, want, cursor)
+	}
+	for _, from := range []string{"phx_0123456789abcdef", "?a=1"} {
+		_, err := pages.Start(from)
+		require.Error(t, err, from)
+		require.NotContains(t, err.Error(), "0123456789abcdef")
+	}
+}

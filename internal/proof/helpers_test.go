@@ -156,7 +156,7 @@ func (w task) source() hogapi.Source {
 func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }
 func (w task) rejects() string    { return filepath.Join(w.State, "rejects.jsonl") }
 
-// settledIn is how many events a checkpoint covers; 0 where there is none.
+// settledIn is how many events a checkpoint covers; 0 without a checkpoint.
 func (w task) settledIn(t *testing.T) int {
 	t.Helper()
 	raw, err := os.ReadFile(w.checkpoint())

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // This file is what a hostile user does to an import: handlers that fail, panic or block, contexts that end at bad moments,
@@ -300,7 +301,7 @@ func TestContentIDsRunOut(t *testing.T) {
 		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
 			ID: "contents", MaxRejectShare: -1, Gate: hogapi.GateOptions{ContentIDs: 30},
 			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-				assert.Equal(t, hogapi.ReasonIdentityFull, r.Err.Reason)
+				assert.Equal(t, reasons.IdentityFull, r.Err.Reason)
 				rejected++
 				return nil
 			}),

@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // K6. Random programs of events, flushes, crashes, resumptions and faults run against a model that says what must come of each
@@ -94,20 +95,20 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 	}
 	switch random.IntN(30) {
 	case 0:
-		e.Name, e.reason = "", hogapi.ReasonNoName
+		e.Name, e.reason = "", reasons.NoName
 	case 1:
-		e.DistinctID, e.reason = "", hogapi.ReasonNoDistinctID
+		e.DistinctID, e.reason = "", reasons.NoDistinctID
 	case 2:
-		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), hogapi.ReasonBadRecord
+		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), reasons.BadRecord
 	case 3:
-		e.Name, e.reason, e.status = "poison", hogapi.ReasonAnswer400, http.StatusBadRequest
+		e.Name, e.reason, e.status = "poison", reasons.Answer400, http.StatusBadRequest
 	case 4:
-		e.Name, e.reason, e.status = "too large", hogapi.ReasonAnswer413, http.StatusRequestEntityTooLarge
+		e.Name, e.reason, e.status = "too large", reasons.Answer413, http.StatusRequestEntityTooLarge
 	}
 	if !place.IsZero() {
 		e.id = derivedUUID(modelID, place, number)
 	}
-	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != hogapi.ReasonBadRecord {
+	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != reasons.BadRecord {
 		e.id = testevents.ID(i)
 		e.UUID = e.id
 	}
@@ -163,7 +164,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 		r.Last = e.place
 		at := e.Timestamp.UTC()
 		line := hogapitest.EventDay{Event: e.Name, Day: at.Format(time.DateOnly)}
-		if e.reason == hogapi.ReasonBadRecord {
+		if e.reason == reasons.BadRecord {
 			line.Day = "" // it has neither
 		}
 		if days[line] == nil {

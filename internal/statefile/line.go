@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -41,9 +42,6 @@ type Note struct {
 	Import    string      `json:"import,omitempty"`
 	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
 }
-
-// Unconfirmed is the reason of an event that was sent, and of which no answer says what became of it.
-const Unconfirmed = "unconfirmed"
 
 // encode makes the line without its newline. Texts that others wrote are cleaned.
 func (l Line) encode(enc *jsonb.Encoder) ([]byte, error) {
@@ -102,6 +100,14 @@ func (n *Note) Record() []byte {
 		return []byte(n.Raw)
 	}
 	return n.RawBase64
+}
+
+// Whole is the source's record where that is to be parsed again; nil: the line's event is.
+func (n *Note) Whole() []byte {
+	if !n.IsMapped && slices.Contains(n.LeftOut, "properties") { // which stand in place of a record
+		return nil
+	}
+	return n.Record()
 }
 
 // From is where the uuid comes from.

@@ -209,3 +209,46 @@ func TestOverlap(t *testing.T) {
 	assert.False(t, statefile.Overlap(names(in("a")), names(in("b"))))
 	assert.False(t, statefile.Overlap(nil, names(in("a"))))
 }
+
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	var r statefile.Repeats
+	text := func(s string) []byte { return []byte(s) }
+	reject := `{"uuid":"` + oneID.String() + `","$reject":{"reason":"no_name","raw":"{}"}}`
+	e := r.Next(text(reject), false)
+	assert.Equal(t, oneID, e.UUID)
+	require.NotNil(t, e.Note)
+	assert.Equal(t, "{}", string(e.Note.Whole()))
+	assert.Equal(t, "repeated after a crash", r.Next(text("\x00\x00"+reject), false).Skip)
+	assert.Equal(t, "torn by a crash", r.Next(text("\x00\x00,\"event\":1}"), false).Skip)
+
+	e = r.Next(text(`{"event":"e"}`), false)
+	assert.Equal(t, statefile.Entry{Text: text(`{"event":"e"}`), IsFinal: true}, e, "it was corrected by hand")
+	e = r.Next(text("no JSON"), false)
+	assert.Equal(t, statefile.Entry{Text: text("no JSON")}, e)
+	e = r.Next(text(reject), true)
+	assert.Equal(t, statefile.Entry{UUID: oneID, Text: text(reject)}, e, "what is cut is no reject")
+
+	note := statefile.Note{Raw: "{", LeftOut: []string{"properties"}}
+	assert.Nil(t, note.Whole(), "they are properties, and not a record")
+	note.IsMapped = true
+	assert.NotNil(t, note.Whole())
+}
+
+func TestIdentityOfARejectsEvents(t *testing.T) {
+	t.Parallel()
+	place := wire.Origin{Key: "a", Offset: 1}
+	e := statefile.Entry{UUID: oneID, Note: &statefile.Note{Import: "imp", Position: place, Raw: "{}"}}
+	id, number := e.Identity(0, uuid.Nil)
+	assert.Equal(t, oneID, id)
+	assert.Zero(t, number, "of a line, it is counted")
+	id, _ = e.Identity(1, oneID)
+	assert.Equal(t, wire.NewIdentity("imp", 0).At(place, 1), id, "two events, two uuids")
+
+	e.Note.Format = "segment"
+	id, number = e.Identity(1, oneID)
+	assert.Equal(t, oneID, id, "a format may give its events one uuid")
+	assert.Equal(t, wire.Nth(1), number)
+	id, _ = e.Identity(1, uuid.Nil)
+	assert.Equal(t, wire.NewIdentity("imp", 0).At(place, wire.Nth(1)), id)
+}

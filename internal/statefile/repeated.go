@@ -11,6 +11,46 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
+// Entry is a line of a reject file, and what is to be made of it: the event of its text, or those of a
+// reject.
+type Entry struct {
+	UUID    uuid.UUID
+	Note    *Note  // of a reject; nil: the text is that of an event
+	Text    []byte // without what a crash has left before it
+	Skip    string // why nothing is made of it; empty: something is
+	IsFinal bool   // the event was corrected by hand
+}
+
+// Next reads the next line of the file. isCut says that the text is the beginning of a long one.
+func (r *Repeats) Next(text []byte, isCut bool) Entry {
+	text, isTorn := AfterHole(text)
+	id, note, err := ReadLine(text)
+	e := Entry{UUID: id, Text: text}
+	switch {
+	case isTorn && err != nil:
+		e.Skip = "torn by a crash"
+	case isCut || err != nil && note == nil:
+	case r.Has(id, note, text):
+		e.Skip = "repeated after a crash"
+	default:
+		e.Note, e.IsFinal = note, note == nil
+	}
+	return e
+}
+
+// Identity is the uuid of the i-th event that was made of a reject's record, which may have one of its
+// own, and its number.
+func (e *Entry) Identity(i int, own uuid.UUID) (id uuid.UUID, number uint64) {
+	if e.Note.Format == "" {
+		return e.Note.UUIDOf(e.UUID, own, uint64(i)), 0
+	}
+	number = wire.Nth(i)
+	if own == e.UUID { // a format may give its events one uuid
+		return own, number
+	}
+	return e.Note.UUIDOf(e.UUID, own, number), number
+}
+
 // AfterHole is the text after the zeros that a loss of power can leave in place of what was not on
 // disk, the end of the line before among it.
 func AfterHole(text []byte) (rest []byte, isTorn bool) {

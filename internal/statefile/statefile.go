@@ -10,16 +10,11 @@ import (
 	"path/filepath"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // UnfitError is a file that cannot be used: the caller has to choose another one.
-type UnfitError struct {
-	Field string // what is wrong
-	Value string // what was given; may be empty
-	Want  string // what is allowed
-}
-
-func (e *UnfitError) Error() string { return fmt.Sprintf("%s %q: want %s", e.Field, e.Value, e.Want) }
+type UnfitError = errtext.UnfitError
 
 // own takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to the
 // file is owned as the file is: it must neither be replaced by another one nor give the file a second

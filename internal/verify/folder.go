@@ -109,14 +109,9 @@ func (f *folder) load(into *memory) error {
 	return nil
 }
 
-// FolderError is the error of a folder that is not one for this import.
-type FolderError struct{ Value, Want string }
-
-// Error implements error.
-func (e *FolderError) Error() string { return e.Want }
-
+// unfit is the error of a folder that is not one for this import.
 func (f *folder) unfit(value, want string) error {
-	return &FolderError{value, want}
+	return &errtext.UnfitError{Field: "VerifyOptions.Dir", Value: value, Want: want}
 }
 
 func (f *folder) save(m *memory) error {

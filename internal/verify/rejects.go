@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // rejectedIDs are the uuids in reject files: those of events that were not taken, and those of events
@@ -71,7 +72,7 @@ func (r *rejectedIDs) add(line []byte, importID string) {
 	id, note, _ := statefile.ReadLine(text)
 	switch {
 	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
-	case note != nil && note.Reason == statefile.Unconfirmed:
+	case note != nil && note.Reason == string(reasons.Unconfirmed):
 		r.unsure = append(r.unsure, id)
 	default:
 		r.refused = append(r.refused, id)

@@ -113,7 +113,7 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 	case c.Missing > 0:
 		return arrival.Missing
 	case c.Foreign > 0 && v.IsOpen:
-		c.Foreign, c.Reason = 0, Unfinished
+		c.Foreign, c.Reason = 0, unfinished
 		return arrival.Unknown
 	case c.Foreign > 0:
 		c.Reason = "events with the import's ID that the source does not have"
@@ -151,8 +151,8 @@ const (
 	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
 )
 
-// Unfinished says what to do about an import that has not come to its end.
-const Unfinished = "the import is not finished: import the rest, and verify its last receipt"
+// unfinished says what to do about an import that has not come to its end.
+const unfinished = "the import is not finished: import the rest, and verify its last receipt"
 
 func hiddenReason(n int64) string {
 	return fmt.Sprintf("%d events of the import have an $import_job_id of their own, by which they are not found", n)
@@ -164,7 +164,7 @@ func (v *verifier) reason(i int) string {
 	case v.failed[i] != "":
 		return v.failed[i]
 	case state == arrival.Unknown && v.IsOpen && !v.sight(i).MayShareUUIDs():
-		return Unfinished
+		return unfinished
 	case state == arrival.Unknown && arrival.IsUncountable(v.table.Cells[i].Name):
 		return uncountable
 	case state == arrival.Unknown && v.Hidden > 0:
@@ -215,7 +215,7 @@ func (v *verifier) outsideCell(key arrival.Key) Cell {
 	state := arrival.Moved
 	switch {
 	case v.IsOpen:
-		state, c.Reason = arrival.Unknown, Unfinished
+		state, c.Reason = arrival.Unknown, unfinished
 	case compared && find.why == "":
 		c.Moved, c.Foreign = find.moved, find.foreign
 		c.Reason = "events of the source that have another day or name there"

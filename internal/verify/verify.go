@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,13 +22,15 @@ import (
 
 // Import is what a receipt says of an import.
 type Import struct {
-	ID, Digest         string
-	Rows               []arrival.Row
-	Oldest, Newest     time.Time // of the acknowledged events
-	LastAcknowledged   time.Time // zero where it is not known
-	Read, Acknowledged int64
-	IsOpen             bool  // some events were not settled
-	Hidden             int64 // events that counting cannot find
+	ID, Digest       string
+	Rows             []arrival.Row
+	Oldest, Newest   time.Time // of the acknowledged events
+	LastAcknowledged time.Time // zero where it is not known
+	Read             int64
+	Acknowledged     int64
+	Unsure           int64
+	IsOpen           bool  // some events were not settled
+	Hidden           int64 // events that counting cannot find
 }
 
 // Event is an event of the source as the import has sent it.
@@ -53,26 +56,54 @@ type Config struct {
 	Project   Project
 	Source    func(context.Context) iter.Seq2[Event, error] // nil: not known
 	SourceID  string                                        // says which source it is
+	Files     []string                                      // paths that the source reads
 	Rejects   []string                                      // paths of reject files
 	Dir       string                                        // empty: nothing is remembered
 	EveryUUID bool
 	Wait      bool
-	Patience  time.Duration
+	Patience  time.Duration // 0: the default
 	Now       func() time.Time
 	Progress  func(Progress)
 }
 
 // Progress says how far it is.
 type Progress struct {
-	Look        int
-	Step        string
-	Done, Total int64
-	Seen        int64
-	NextLook    time.Time
+	Look     int
+	Step     string
+	Done     int64
+	Total    int64
+	Acked    int64
+	Seen     int64
+	NextLook time.Time
 }
 
+// String is the progress in a few words.
+func (p Progress) String() string {
+	text := fmt.Sprintf("look %d: %s", p.Look, p.Step)
+	if p.Total > 0 || p.Done > 0 {
+		text += " " + strconv.FormatInt(p.Done, 10)
+	}
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %d", p.Total)
+	}
+	text += fmt.Sprintf(", seen %d of %d", p.Seen, p.Acked)
+	if !p.NextLook.IsZero() {
+		text += ", again at " + p.NextLook.UTC().Format(time.TimeOnly+" UTC")
+	}
+	return text
+}
+
+const defaultPatience = 24 * time.Hour
+
 // Verify looks until there is a result. With an error, it is what the counts show, once there are counts.
+// An *[errtext.UnfitError] says what cannot be compared.
 func Verify(ctx context.Context, c Config) (*Result, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.Patience == 0 {
+		c.Patience = defaultPatience
+	}
 	v, err := newVerifier(c)
 	if err != nil {
 		return nil, err
@@ -130,7 +161,7 @@ func (v *verifier) progress(p Progress) {
 	if !v.memory.Look.Ended {
 		p.Look++
 	}
-	p.Seen = v.seen()
+	p.Acked, p.Seen = v.Acknowledged, v.seen()
 	v.Progress(p)
 }
 

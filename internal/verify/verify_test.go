@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/hogql"
 )
 
@@ -263,7 +264,7 @@ func TestContinuesInItsFolder(t *testing.T) {
 	other := c
 	other.ID = "another"
 	_, err = Verify(t.Context(), other)
-	unfit, ok := errors.AsType[*FolderError](err)
+	unfit, ok := errors.AsType[*errtext.UnfitError](err)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, "i", unfit.Value)
 	left, err := os.ReadDir(c.Dir)

@@ -17,7 +17,8 @@ type Origin struct {
 	Offset int64  `json:"offset,omitempty"`
 }
 
-func (o Origin) isZero() bool { return o == Origin{} }
+// IsZero reports whether there is no place.
+func (o Origin) IsZero() bool { return o == Origin{} }
 
 // Identity derives the uuids of events that bring none.
 type Identity struct {
@@ -48,9 +49,9 @@ func (d *Identity) Named() bool { return d.named }
 // Check refuses an event that a second sending would double. It is safe for concurrent use.
 func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
 	switch {
-	case id != uuid.Nil || d.contents != nil && at.isZero():
+	case id != uuid.Nil || d.contents != nil && at.IsZero():
 		return nil
-	case at.isZero():
+	case at.IsZero():
 		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, a position in the source, or GateOptions.ContentIDs")
 	case !d.named:
 		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
@@ -64,7 +65,7 @@ func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	if out.UUID != uuid.Nil {
 		return nil
 	}
-	if at.isZero() {
+	if at.IsZero() {
 		id, known := d.ofContent(out.Wire[:out.stamps.from], out.Wire[out.stamps.to:])
 		if !known {
 			return refuse(ReasonIdentityFull, "uuid", "",
@@ -88,7 +89,7 @@ type Numbering struct {
 // Next is the number of an event of the record at a place. One that has a number above 0 keeps it. Two
 // records may have one origin.
 func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
-	if origin.isZero() {
+	if origin.IsZero() {
 		return 0
 	}
 	if origin != x.origin || place != x.place {
@@ -98,6 +99,24 @@ func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
 		return known
 	}
 	return x.n - 1
+}
+
+// Nth is the number of the i-th event that a format makes of a record. The numbers between belong to
+// what a mapping makes of the first one.
+func Nth(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return 1<<32 + uint64(i)
+}
+
+// NthChild is the number of the i-th event that a mapping makes of one that has a number.
+func NthChild(number uint64, i int) uint64 {
+	if i == 0 {
+		return number
+	}
+	const mix = 0x9E3779B97F4A7C15
+	return (number*mix + uint64(i)) | 1<<63
 }
 
 // At is the uuid of the n-th event at p.

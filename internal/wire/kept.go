@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -41,6 +42,41 @@ type KeptNote struct {
 
 // KeptRefusal is a fault of an event.
 type KeptRefusal struct{ Reason, Field, Value, Want, Text string }
+
+// NoteOf is a refusal as a note, with the text of its cause.
+func NoteOf(r *Refusal) KeptNote {
+	first := keep(r)
+	note := KeptNote{Refusal: &first}
+	for _, other := range r.Also {
+		note.Also = append(note.Also, keep(other))
+	}
+	return note
+}
+
+func keep(r *Refusal) KeptRefusal {
+	k := KeptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
+	if r.Err != nil {
+		k.Text = errtext.Bare(r.Err).Error()
+	}
+	return k
+}
+
+// Fault is the refusal of a note that has one.
+func (n KeptNote) Fault() *Refusal {
+	r := n.Refusal.fault()
+	for _, other := range n.Also {
+		r.Also = append(r.Also, other.fault())
+	}
+	return r
+}
+
+func (k KeptRefusal) fault() *Refusal {
+	r := &Refusal{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
+	if k.Text != "" {
+		r.Err = errors.New(k.Text)
+	}
+	return r
+}
 
 const keptVersion = 1
 

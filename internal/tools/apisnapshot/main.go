@@ -16,6 +16,8 @@ var packages = []struct{ dir, file string }{
 	{".", "api/hogapi.txt"},
 	{"hogapitest", "api/hogapitest.txt"},
 	{"ops", "api/ops.txt"},
+	{"reasons", "api/reasons.txt"},
+	{"warnings", "api/warnings.txt"},
 	{"formats", "api/formats.txt"},
 	{"formats/amplitude", "api/formats-amplitude.txt"},
 	{"formats/generic", "api/formats-generic.txt"},

@@ -1,0 +1,225 @@
+package hogapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// Unpaced is the rate that sends as fast as the service answers.
+const Unpaced = -1
+
+// CaptureOptions set up a [Capture].
+type CaptureOptions struct {
+	// ID names the import. Uuids are derived from it and the positions of events, and every event
+	// carries it as the property $import_job_id. It may be empty where every event has a uuid of its
+	// own.
+	ID string
+	// Rate is the most events per second, resent ones included: default 1,000, as the service's own
+	// importer; or Unpaced.
+	Rate int
+	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns what
+	// the gate refuses, and the first event that the service refuses stops the Capture.
+	Rejects RejectHandler
+	// OnSettled is told the position up to which every event is settled, for sources that commit
+	// offsets: within DeliveryOptions.Linger and the time of a request after the last event. Calls
+	// come one at a time, in order; it must not call back into the Capture. A panic in it is caught
+	// and logged. Records without a Position are not reported.
+	OnSettled func(Position)
+	Gate      GateOptions
+	Delivery  DeliveryOptions
+}
+
+// DeliveryOptions say how events are sent. Zero fields take the default.
+type DeliveryOptions struct {
+	Lanes          int           // requests at the same time; events of one person share a lane; default 8, at most 64
+	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more where answers take long; at most 10,000
+	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, 900,000 to 18 MiB
+	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
+	Linger         time.Duration // how long an event waits for company; default 250 ms
+	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
+	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 10 MiB, at least 900,000
+	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
+	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
+	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
+	NoCompression  bool          // send plain JSON
+	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(); /batch/ gets gzip always
+	Protocol       Protocol      // how events are sent; default: as the server says before the first event
+	NoPreflight    bool          // do not ask before the first event whether the service knows the project key
+}
+
+const (
+	defaultRate        = 1000
+	mostLanes          = 64
+	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
+	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; compressed, a body has 50 MiB to unfold to
+	mostBatchEvents    = 10_000
+	unpacedInFlight    = 32_768
+	unpacedBatch       = 5000 // events of a batch where answers take long
+	defaultBatchEvents = 1000
+)
+
+// limits are the options with every default filled in.
+func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
+	d := o.Delivery
+	l = delivery.Limits{
+		Lanes: cmp.Or(d.Lanes, 8), BatchItems: cmp.Or(d.MaxBatchEvents, defaultBatchEvents),
+		BatchBytes: cmp.Or(d.MaxBatchBytes, 4<<20), LeastBatchBytes: wire.MaxEventBytes, BatchSpan: d.MaxBatchSpan,
+		Linger: cmp.Or(d.Linger, 250*time.Millisecond), NoProgress: cmp.Or(d.NoProgress, 15*time.Minute),
+		FirstAnswer: cmp.Or(d.FirstAnswer, 30*time.Second), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
+	}
+	if l.FirstAnswer < 0 {
+		l.FirstAnswer = l.NoProgress
+	}
+	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
+	if o.Rate == Unpaced {
+		room.Events = cmp.Or(d.MaxInFlight, unpacedInFlight)
+		l.MostBatchItems = max(unpacedBatch, l.BatchItems)
+	} else {
+		l.Rate = cmp.Or(o.Rate, defaultRate)
+		room.Events = cmp.Or(d.MaxInFlight, min(max(2*l.Rate, 10), unpacedInFlight))
+		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, mostBatchEvents)
+		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
+		l.BatchItems = min(l.BatchItems, max(l.Rate/4, 1))
+	}
+	if d.NoCompression && d.Protocol != ProtocolBatch {
+		l.BatchBytes = min(l.BatchBytes, mostPlainV1)
+	}
+	return l, room
+}
+
+func (o CaptureOptions) check(c *core, project string) error {
+	bad := func(field, value, want string) error {
+		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
+	}
+	d := o.Delivery
+	switch {
+	case c.capture == nil || c.projectKey == nil:
+		return bad("client", "", "a client with WithProjectAPIKey and a region or capture URL")
+	case project != c.project:
+		return bad("project", project, "the project that the project API key was given with ("+strconv.Quote(c.project)+
+			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
+	case o.Rate < Unpaced:
+		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
+	case o.Rejects != nil && isNil(o.Rejects):
+		return bad("Rejects", "", "a handler, or no value: this one is nil")
+	case o.Gate.ContentIDs > 0 && o.ID == "":
+		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
+	case d.Protocol != ProtocolAuto && rulesOf[d.Protocol] == wire.ProtocolUnknown:
+		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
+	case d.Encoder != nil && (isNil(d.Encoder) || !outgoing.IsPathSegment(d.Encoder.Encoding())):
+		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
+	case d.Encoder != nil && d.NoCompression:
+		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
+	case d.FirstAnswer < 0 && d.FirstAnswer != -1:
+		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
+	}
+	return errors.Join(
+		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
+		refused(ops.Import, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
+		refused(ops.Import, outgoing.Negative(map[string]time.Duration{
+			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
+		})),
+		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
+		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
+}
+
+// checkImportID checks that an id can be sent as it is, with every event.
+func checkImportID(field, id string) error {
+	if want := wire.WantImportID(id); want != "" {
+		return &InputError{Op: ops.Import, Field: field, Value: id, Want: want}
+	}
+	return nil
+}
+
+// bounded checks a number that is not left to its default.
+func bounded(field string, n, least, most int) error {
+	if n == 0 || least <= n && n <= most {
+		return nil
+	}
+	want := fmt.Sprintf("%d to %d, or 0 for the default", least, most)
+	if most == math.MaxInt {
+		want = fmt.Sprintf("at least %d, or 0 for the default", least)
+	}
+	return &InputError{Op: ops.Import, Field: field, Value: strconv.Itoa(n), Want: want}
+}
+
+// Protocol is how events are sent. One import never mixes two: its checkpoint remembers.
+type Protocol string
+
+// Protocols.
+const (
+	ProtocolAuto  Protocol = ""      // capture v1 where the server has it, otherwise /batch/; asked once before the first event
+	ProtocolV1    Protocol = "v1"    // POST /i/v1/analytics/events: the answer names the fate of each event
+	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
+)
+
+// rulesOf are the gate's rules where nobody is asked: a check does not know how events will be sent.
+var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
+
+// compression is that of a protocol. The endpoint /batch/ knows gzip only.
+func (d DeliveryOptions) compression(protocol string) pipeline.Compression {
+	encoder := d.Encoder
+	if encoder == nil || protocol == ingest.NameBatch {
+		encoder = Gzip()
+	}
+	return pipeline.Compression{Encoding: encoder.Encoding(), NewWriter: func() delivery.Encoder { return encoder.NewWriter() }}
+}
+
+// Encoder compresses the bodies of requests.
+type Encoder interface {
+	Encoding() string      // the Content-Encoding, such as "gzip"
+	NewWriter() BodyWriter // is used for one body after another, by one goroutine
+}
+
+// BodyWriter compresses one body after another: each begins with Reset and ends with Close.
+type BodyWriter interface {
+	io.WriteCloser
+	Reset(to io.Writer)
+}
+
+// Gzip compresses with gzip, which every server takes.
+func Gzip() Encoder { return gzipEncoder{} }
+
+type gzipEncoder struct{}
+
+const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
+
+// Encoding implements Encoder.
+func (gzipEncoder) Encoding() string { return "gzip" }
+
+// NewWriter implements Encoder.
+func (gzipEncoder) NewWriter() BodyWriter {
+	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	return w
+}
+
+// Zstd compresses with Zstandard, which capture v1 takes: smaller bodies for about the same time.
+func Zstd() Encoder { return zstdEncoder{} }
+
+type zstdEncoder struct{}
+
+// Encoding implements Encoder.
+func (zstdEncoder) Encoding() string { return "zstd" }
+
+// NewWriter implements Encoder.
+func (zstdEncoder) NewWriter() BodyWriter {
+	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
+	return w
+}

@@ -1,0 +1,100 @@
+package coverage
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Bound is one end of the range of a backfill: a date, an instant or the beginning of time. The zero
+// value is unset.
+type Bound struct {
+	form boundForm
+	t    time.Time // in UTC, of a date its midnight; comparable
+}
+
+type boundForm uint8
+
+const (
+	formUnset boundForm = iota
+	formDate
+	formInstant
+	formBeginning
+)
+
+// Date is a date, by its midnight in UTC.
+func Date(midnight time.Time) Bound { return Bound{formDate, midnight} }
+
+// Instant is a time. The zero time gives an unset Bound.
+func Instant(t time.Time) Bound {
+	if t.IsZero() {
+		return Bound{}
+	}
+	return Bound{formInstant, t.UTC().Round(0)}
+}
+
+// Beginning is before the oldest data there is.
+func Beginning() Bound { return Bound{form: formBeginning} }
+
+// IsUnset reports whether there is no bound.
+func (b Bound) IsUnset() bool { return b.form == formUnset }
+
+// IsDate reports whether the bound is a date.
+func (b Bound) IsDate() bool { return b.form == formDate }
+
+// IsBeginning reports whether the bound is [Beginning].
+func (b Bound) IsBeginning() bool { return b.form == formBeginning }
+
+// Time is the instant, or the midnight of a date, or the zero time.
+func (b Bound) Time() time.Time { return b.t }
+
+// String is the form that is sent, or "beginning", or "" when unset.
+func (b Bound) String() string {
+	switch b.form {
+	case formDate:
+		return b.t.Format(time.DateOnly)
+	case formInstant:
+		return b.t.Format(time.RFC3339Nano)
+	case formBeginning:
+		return "beginning"
+	default:
+		return ""
+	}
+}
+
+// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning.
+func (b Bound) MarshalJSON() ([]byte, error) {
+	switch b.form {
+	case formUnset:
+		return nil, errors.New("hogapi: an unset Timestamp cannot be marshalled")
+	case formBeginning:
+		return []byte("null"), nil
+	default:
+		if y := b.t.Year(); y < 0 || y > 9999 {
+			return nil, errors.New("hogapi: the year of a Timestamp must have four digits")
+		}
+		return json.Marshal(b.String())
+	}
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *Bound) UnmarshalJSON(text []byte) error {
+	var sent *string
+	if err := json.Unmarshal(text, &sent); err != nil {
+		return err
+	}
+	if sent == nil {
+		*b = Beginning()
+		return nil
+	}
+	if t, err := time.Parse(time.DateOnly, *sent); err == nil {
+		*b = Date(t)
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, *sent)
+	if err != nil {
+		return errors.New("hogapi: a Timestamp must be a date, an RFC 3339 time or null")
+	}
+	*b = Instant(t)
+	return nil
+}

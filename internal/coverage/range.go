@@ -1,0 +1,106 @@
+package coverage
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
+)
+
+// Range is what a backfill covers: from Start up to, but not including, End.
+type Range struct{ Start, End Bound }
+
+// Check refuses a range that can mean nothing, whatever the export.
+func (r Range) Check() *outgoing.Refusal {
+	badEnd := func(want string) *outgoing.Refusal { return outgoing.Refuse("End", r.End.String(), want) }
+	switch {
+	case r.Start.IsUnset():
+		return outgoing.Refuse("Start", "", "a Date, an At, or Beginning, which is never implied")
+	case r.End.IsUnset(), r.End.IsBeginning():
+		return badEnd("a Date or an At")
+	case r.Start.IsBeginning():
+		return nil
+	case r.Start.IsDate() != r.End.IsDate():
+		return badEnd("the same form as Start: two dates for exports by day or week, two instants for all others")
+	case !r.Start.t.Before(r.End.t):
+		return badEnd("later than Start, which is " + r.Start.String() + "; End itself is not covered")
+	}
+	return nil
+}
+
+// Schedule is when an export runs.
+type Schedule struct {
+	Interval string
+	Timezone string // empty on servers that do not know time zones
+	Hour     int
+	Weekday  time.Weekday
+}
+
+// CheckOffsets refuses offsets that an interval does not have. An interval that is not known may have
+// any.
+func CheckOffsets(interval string, hasDay, hasHour bool) *outgoing.Refusal {
+	isHourly := slices.Contains([]string{"hour", "every 5 minutes", "every 15 minutes"}, interval)
+	switch {
+	case hasDay && (isHourly || interval == "day"):
+		return outgoing.Refuse("OffsetDay", "", "IntervalWeek, or no offset")
+	case hasHour && isHourly:
+		return outgoing.Refuse("OffsetHour", "", "IntervalDay or IntervalWeek, or no offset")
+	}
+	return nil
+}
+
+// Days are where the days or the weeks of an export with a time zone begin.
+func (s Schedule) Days() (Days, error) {
+	zone, err := time.LoadLocation(s.Timezone)
+	return Days{Zone: zone, Hour: s.Hour, Weekday: s.Weekday, Weekly: s.Interval == "week"}, err
+}
+
+// takesDates: servers that show a timezone want plain dates where older ones want instants.
+func (s Schedule) takesDates() bool {
+	return s.Timezone != "" && (s.Interval == "day" || s.Interval == "week")
+}
+
+// Range makes the range from one time up to another in the form that the export takes. It refuses a
+// range that the service would round.
+func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
+	switch {
+	case from.IsZero():
+		return Range{}, outgoing.Refuse("from", "", "a time; the oldest data there is must be asked for by BackfillRange{Start: Beginning(), …}")
+	case to.IsZero():
+		return Range{}, outgoing.Refuse("to", "", "a time")
+	case !from.Before(to):
+		return Range{}, outgoing.Refuse("to", outgoing.Time(to), "later than from, which is "+outgoing.Time(from)+"; to itself is not covered")
+	case s.takesDates():
+		return s.dates(from, to)
+	}
+	step, ok := Step(s.Interval)
+	if !ok {
+		return Range{}, outgoing.Refuse("Interval", s.Interval, "an interval whose length is known; else write the BackfillRange yourself")
+	}
+	start, end := Instant(from), Instant(to)
+	if rest := end.t.Sub(start.t) % step; rest != 0 {
+		return Range{}, outgoing.Refuse("to", outgoing.Time(to), fmt.Sprintf(
+			"a whole number of intervals of %v after from, such as %s or %s: the service drops a shorter rest",
+			step, outgoing.Time(to.Add(-rest)), outgoing.Time(to.Add(step-rest))))
+	}
+	return Range{start, end}, nil
+}
+
+func (s Schedule) dates(from, to time.Time) (Range, *outgoing.Refusal) {
+	days, err := s.Days()
+	if err != nil {
+		return Range{}, outgoing.Refuse("Timezone", s.Timezone,
+			"a time zone that this machine knows (import _ \"time/tzdata\"); else write the BackfillRange yourself")
+	}
+	start, isStart := days.DateOf(from)
+	end, isEnd := days.DateOf(to)
+	field, bad := "to", to
+	if !isStart {
+		field, bad = "from", from
+	}
+	if !isStart || !isEnd {
+		return Range{}, outgoing.Refuse(field, bad.In(days.Zone).Format("2006-01-02T15:04:05.999999999Z07:00 Mon"), days.String())
+	}
+	return Range{Date(start), Date(end)}, nil
+}

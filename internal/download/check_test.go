@@ -1,0 +1,27 @@
+package download
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestCheckNames(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{"", ".parquet", ".jsonl.gz", ".parts"} {
+		assert.Nil(t, CheckNames("folder", extension), extension)
+	}
+	for _, extension := range []string{"parquet", ".", "./a", ".a b", ".part", ".x.PART.size", ".tmp", ".lock"} {
+		assert.NotNil(t, CheckNames("folder", extension), extension)
+	}
+	assert.NotNil(t, CheckNames("", ""))
+}
+
+func TestCheckProgress(t *testing.T) {
+	t.Parallel()
+	for _, p := range []Progress{{}, {At: 5}, {At: 5, Size: -1}, {At: 5, Size: 5}} {
+		assert.Nil(t, p.Check(), "%v", p)
+	}
+	assert.Equal(t, "Offset", Progress{At: -1}.Check().Field)
+	assert.Equal(t, "Size", Progress{At: 5, Size: 4}.Check().Field)
+}

@@ -1,0 +1,184 @@
+package endpoints
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// alternatives are what to use on servers that do not have an operation.
+var alternatives = map[ops.Op]string{
+	ops.AppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
+		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
+	ops.AppMetricsErrorDetails:      "Runs.LatestFailed yields the failed runs of a batch export with their errors, and BatchExports.Logs its log",
+	ops.AppMetricsHistoricalExports: "Backfills.List lists the backfills of a batch export",
+	ops.AppMetricsHistoricalExport:  "Backfills.Get returns a backfill of a batch export",
+
+	ops.BatchExportsLogs:     "Run.LatestError says why a run failed",
+	ops.RunsLogs:             "Run.LatestError says why the run failed, and BatchExports.Logs may hold its log",
+	ops.BatchExportsBackfill: "Backfills.Create",
+	ops.BackfillsList:        "Runs.List shows the runs of backfills among the others",
+	ops.BackfillsCreate:      "BatchExports.Backfill, which also knows the endpoint of older servers",
+	ops.BackfillsGet:         "Backfills.Wait, which follows the runs of a backfill where the server keeps no record of it",
+	ops.BackfillsCancel:      "Runs.Cancel ends the run that is under way",
+
+	ops.BatchExportsTest:        "create the export and read the LatestError of its first runs",
+	ops.BatchExportsRunTestStep: "create the export and read the LatestError of its first runs",
+	ops.IntegrationsList:        inlineCredentials,
+	ops.IntegrationsCreate:      inlineCredentials,
+	ops.IntegrationsGet:         inlineCredentials,
+	ops.IntegrationsDelete:      inlineCredentials,
+
+	ops.FileDownloadsList:      onlyScheduled,
+	ops.FileDownloadsCreate:    onlyScheduled,
+	ops.FileDownloadsGet:       onlyScheduled,
+	ops.FileDownloadsCancel:    onlyScheduled,
+	ops.FileDownloadsDownload:  onlyScheduled,
+	ops.FileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
+	ops.DataDeletionsList:      askSupport,
+	ops.DataDeletionsCreate:    askSupport,
+	ops.DataDeletionsGet:       askSupport,
+	ops.DataDeletionsPreview:   askSupport,
+	ops.IngestionWarningsList:  "the page of ingestion warnings of the project in PostHog itself",
+}
+
+const askSupport = "PostHog's support deletes events on request: name the import's ID, the project and the range of time"
+
+const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
+
+const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
+
+// Alternative is what to use on servers that do not have an operation, or "".
+func Alternative(op ops.Op) string { return alternatives[op] }
+
+// Failure is an answer that is not a success.
+type Failure struct {
+	Op          ops.Op
+	Route       string
+	Tries       int
+	Status      int
+	Type        string // of the service's error, as Code and Detail
+	Code        string
+	Detail      string
+	Attr        string // the field that it complains about
+	RequestID   string
+	RetryAfter  time.Duration
+	Scope       string // that the operation needs
+	Alternative string // to the operation
+	IDs         int    // in the route
+	IsForeign   bool   // something else than the service has answered
+}
+
+// String names the operation, the status, the service's words and what to do about it.
+func (f Failure) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d", f.Op, f.Status)
+	if f.Code != "" {
+		b.WriteString(" " + f.Code)
+	} else if text := http.StatusText(f.Status); text != "" {
+		b.WriteString(" " + text)
+	}
+	if f.Detail != "" {
+		b.WriteString(": " + f.Detail)
+	}
+	if f.Attr != "" {
+		fmt.Fprintf(&b, " (field %s)", f.Attr)
+	}
+	if hint := f.Hint(); hint != "" {
+		b.WriteString("; " + hint)
+	}
+	if f.RequestID != "" {
+		fmt.Fprintf(&b, " [request %s]", f.RequestID)
+	}
+	if f.Tries > 1 {
+		fmt.Fprintf(&b, " [%d tries]", f.Tries)
+	}
+	return b.String()
+}
+
+// Hint says what the caller can do, or "".
+func (f Failure) Hint() string {
+	switch s := f.Status; {
+	case s == http.StatusUnauthorized && (f.Op == ops.Capture || f.Op == ops.Preflight):
+		return "check the project API key (phc_…)"
+	case s == http.StatusUnauthorized:
+		return "check the personal API key (phx_…) and that it belongs to this region"
+	case f.lacksSlash():
+		return "the path has no final slash, and PostHog's paths end with one"
+	case f.IsUnsupported():
+		return f.unsupportedHint()
+	case f.Alternative != "":
+		return "instead: " + f.Alternative
+	case s == http.StatusForbidden && strings.HasSuffix(f.Detail, httptry.NotEnabled):
+		return "the feature is not enabled for this project: ask PostHog's support"
+	case s == http.StatusForbidden && strings.HasSuffix(f.Detail, httptry.NotEnabledForProject):
+		return "no key can change that; instead: " + askSupport
+	case s == http.StatusForbidden && f.Scope != "":
+		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", f.Scope)
+	case s == http.StatusNotFound && f.IsForeign:
+		return "this is not the service's own answer: check the base URL and its path, and proxies"
+	case s == http.StatusNotFound && f.IDs > 1:
+		return "two ids were given: are they swapped, or of another project?"
+	case s == http.StatusTooManyRequests && f.Code == httptry.CodeTooManyBackfills:
+		return "wait until a running backfill has ended, or cancel one"
+	case s == http.StatusTooManyRequests && f.Code == httptry.CodeTooManyFileDownloads:
+		return "wait until a running file download has ended, or cancel one"
+	case s == http.StatusTooManyRequests && f.RetryAfter > 0:
+		return "the service asks to wait " + f.RetryAfter.String()
+	case s == http.StatusSeeOther:
+		return "this says that the call was carried out; its result is at another place, which is not followed"
+	case s >= 300 && s < 400:
+		return "redirects are not followed: check the base URL"
+	}
+	return ""
+}
+
+// IsUnsupported reports whether the server does not have the operation, by its own word.
+func (f Failure) IsUnsupported() bool {
+	switch f.Status {
+	case http.StatusNotFound:
+		// Where there is no route of this name, the service takes "test" for the id of an export.
+		return f.Detail == httptry.NoEndpoint || f.Op == ops.BatchExportsTest && f.Code != "" && f.Detail != httptry.NoProject
+	case http.StatusMethodNotAllowed:
+		return f.Type != "" || f.Code != "" // not a proxy's
+	case http.StatusForbidden:
+		return strings.Contains(strings.ToLower(f.Detail), httptry.NoKeyCan)
+	}
+	return false
+}
+
+func (f Failure) unsupportedHint() string {
+	hint := "this server does not have the operation"
+	if f.Status == http.StatusForbidden {
+		hint = "on this server no personal API key can do this"
+	}
+	if f.Alternative != "" {
+		hint += "; instead: " + f.Alternative
+	}
+	return hint
+}
+
+// lacksSlash reports whether the path of a call that is not in the table can be why it was not found.
+func (f Failure) lacksSlash() bool {
+	isElsewhere := f.Status == http.StatusNotFound || f.Status >= 300 && f.Status < 400
+	return f.Op == ops.Do && isElsewhere && !strings.HasSuffix(f.Route, "/")
+}
+
+// Look says where to look, after a call whose outcome is not known.
+func Look(op ops.Op) string {
+	const look = "check before you try again"
+	switch op {
+	case ops.RunsRetry, ops.BatchExportsBackfill, ops.BackfillsCreate:
+		return look + " (Backfills.Wait follows the ticket that came with this error)"
+	case ops.FileDownloadsCreate:
+		return look + " (FileDownloads.List shows the newest first)"
+	case ops.IntegrationsCreate:
+		return look + " (Integrations.List with its kind)"
+	default:
+		return look
+	}
+}

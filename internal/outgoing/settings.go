@@ -1,0 +1,143 @@
+package outgoing
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// The cloud regions, each with the hosts of its API and of its capture.
+const (
+	RegionUS = "us"
+	RegionEU = "eu"
+)
+
+// defaultAPIPath is the path before the project id.
+const defaultAPIPath = "/api/projects"
+
+// Settings say where a client sends its calls and its events.
+type Settings struct {
+	Region, BaseURL, CaptureURL string
+	APIPath                     string
+	Project                     string
+	NoProject                   bool // the client may be without a project
+	HasPersonalKey              bool // for management calls
+	HasProjectKey               bool // for events
+	IsInsecure                  bool // http is fine
+	ReadsEnv                    bool // the environment was asked too
+
+	Problems []*Refusal
+}
+
+// Problem notes what is wrong.
+func (s *Settings) Problem(field, value, want string) {
+	s.Problems = append(s.Problems, Refuse(field, value, want))
+}
+
+// Check fills what follows from the other settings, notes what is wrong, and returns the origins of the
+// API and of capture, without trailing slashes.
+func (s *Settings) Check() (api, capture *url.URL) {
+	if s.Region != "" && s.Region != RegionUS && s.Region != RegionEU {
+		s.Problem("region", s.Region, `"us" or "eu"`)
+	}
+	s.locate()
+	if s.BaseURL == "" && s.CaptureURL == "" {
+		s.Problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own"+
+			s.orEnv("POSTHOG_REGION or POSTHOG_HOST"))
+	}
+	api = s.origin("base URL", s.BaseURL)
+	capture = api
+	if s.CaptureURL != s.BaseURL {
+		capture = s.origin("capture URL", s.CaptureURL)
+	}
+	s.checkPath()
+	s.checkProject()
+	if !s.HasPersonalKey && !s.HasProjectKey {
+		s.Problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both"+
+			s.orEnv("POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY"))
+	}
+	return api, capture
+}
+
+// locate turns the region and the given URLs into two URLs, and reports contradictions.
+func (s *Settings) locate() {
+	api, capture := RegionOf(s.BaseURL), RegionOf(s.CaptureURL)
+	switch {
+	case s.Region != "" && s.BaseURL != "" && api != s.Region:
+		s.Problem("base URL", "", "either a region or a base URL: the two given contradict each other")
+	case strings.Contains(s.BaseURL, ".i.posthog.com"):
+		s.Problem("base URL", "", "the API's origin: this one only takes events; say WithRegion")
+	case capture != "" && (s.Region != "" && capture != s.Region || api != "" && capture != api):
+		s.Problem("capture URL", "", "the capture origin of the same region")
+	}
+	if s.Region == RegionUS || s.Region == RegionEU {
+		api = s.Region
+		s.BaseURL = cmp.Or(s.BaseURL, "https://"+s.Region+".posthog.com")
+	}
+	if api != "" {
+		s.CaptureURL = cmp.Or(s.CaptureURL, "https://"+api+".i.posthog.com")
+	}
+	s.CaptureURL = cmp.Or(s.CaptureURL, s.BaseURL)
+	if s.BaseURL == "" && s.CaptureURL != "" && s.HasPersonalKey {
+		s.Problem("base URL", "", "WithRegion or WithBaseURL, which a personal API key needs")
+	}
+}
+
+// origin checks a URL that keys will be sent to.
+func (s *Settings) origin(field, text string) *url.URL {
+	if text == "" {
+		return nil
+	}
+	u, want := Origin(text, s.IsInsecure)
+	if want != "" {
+		s.Problem(field, "", want)
+	}
+	return u
+}
+
+func (s *Settings) checkPath() {
+	s.APIPath = "/" + strings.Trim(cmp.Or(s.APIPath, defaultAPIPath), "/")
+	for segment := range strings.SplitSeq(s.APIPath[1:], "/") {
+		if !IsPathSegment(segment) || mask.HasKey(segment) {
+			s.Problem("API path", s.APIPath, `a path such as "/api/projects"`)
+			return
+		}
+	}
+}
+
+func (s *Settings) checkProject() {
+	switch {
+	case s.Project != "" && s.NoProject:
+		s.Problem("project", s.Project, "either WithProject or WithoutProject")
+	case s.Project != "" && !IsProjectID(s.Project):
+		s.Problem("project", s.Project, WantProject)
+	case s.Project == "" && !s.NoProject && s.HasPersonalKey:
+		s.Problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+
+			s.orEnv("POSTHOG_PROJECT_ID"))
+	}
+}
+
+// orEnv names the variables in addition to the options, where the environment was asked too.
+func (s *Settings) orEnv(names string) string {
+	if !s.ReadsEnv {
+		return ""
+	}
+	return "; in the environment " + names
+}
+
+// RegionOf returns the region whose API or capture origin u is, or "".
+func RegionOf(u string) string {
+	host := u
+	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
+		host = parsed.Hostname()
+	}
+	switch strings.ToLower(host) {
+	case "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
+		return RegionUS
+	case "eu.posthog.com", "eu.i.posthog.com":
+		return RegionEU
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package outgoing
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSettingsFindTheOrigins(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		Settings
+		api, capture string
+	}{
+		"a region":                {Settings{Region: RegionEU}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
+		"a cloud host":            {Settings{BaseURL: "https://app.posthog.com"}, "https://app.posthog.com", "https://us.i.posthog.com"},
+		"a server":                {Settings{BaseURL: "https://example.com/below/"}, "https://example.com/below", "https://example.com/below"},
+		"a server, and a capture": {Settings{BaseURL: "https://a.example.com", CaptureURL: "https://b.example.com"}, "https://a.example.com", "https://b.example.com"},
+	} {
+		tt.Project, tt.HasPersonalKey = "1", true
+		api, capture := tt.Check()
+		require.Empty(t, tt.Problems, name)
+		assert.Equal(t, tt.api, api.String(), name)
+		assert.Equal(t, tt.capture, capture.String(), name)
+		assert.Equal(t, defaultAPIPath, tt.APIPath, name)
+	}
+	events := Settings{CaptureURL: "https://example.com", HasProjectKey: true, NoProject: true}
+	api, capture := events.Check()
+	require.Empty(t, events.Problems)
+	assert.Nil(t, api, "for events only")
+	assert.NotNil(t, capture)
+}
+
+func TestSettingsNameEveryProblem(t *testing.T) {
+	t.Parallel()
+	s := Settings{ReadsEnv: true, APIPath: "/api/phx_0123456789abcdef", Project: "phc_0123456789abcdef"}
+	s.Check()
+	fields := map[string]*Refusal{}
+	for _, p := range s.Problems {
+		fields[p.Field] = p
+	}
+	require.Len(t, fields, 4)
+	assert.Contains(t, fields["region"].Want, "in the environment POSTHOG_REGION")
+	assert.Contains(t, fields["keys"].Want, "in the environment POSTHOG_PERSONAL_API_KEY")
+	for _, field := range []string{"API path", "project"} {
+		assert.NotContains(t, fields[field].Value, "0123456789abcdef", "a key is not quoted")
+	}
+	for want, s := range map[string]Settings{
+		`"us" or "eu"`:                   {Region: "mars"},
+		"contradict":                     {Region: RegionUS, BaseURL: "https://eu.posthog.com"},
+		"only takes events":              {BaseURL: "https://us.i.posthog.com"},
+		"of the same region":             {Region: RegionUS, CaptureURL: "https://eu.i.posthog.com"},
+		"which a personal API key":       {CaptureURL: "https://example.com", HasPersonalKey: true},
+		"either WithProject":             {Project: "1", NoProject: true},
+		WantProject:                      {Project: "1/2"},
+		"WithProject with the project's": {HasPersonalKey: true},
+	} {
+		s.Check()
+		found := ""
+		for _, p := range s.Problems {
+			found += p.Want + "\n"
+		}
+		assert.Contains(t, found, want)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, PersonalKeyProblem("phx_a"))
+	assert.Empty(t, ProjectKeyProblem("phc_a"))
+	for key, want := range map[string]string{"": "not an empty text", "phc_a": "WithProjectAPIKey", `phx_"`: "visible", strings.Repeat("a", 257): "at most 256"} {
+		assert.Contains(t, PersonalKeyProblem(key), want)
+	}
+	for key, want := range map[string]string{"": "not an empty text", "phx_a": "WithPersonalAPIKey", "phc_ä": "visible", strings.Repeat("a", 65): "at most 64"} {
+		assert.Contains(t, ProjectKeyProblem(key), want)
+	}
+}
+
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "hogapi-go/devel", UserAgent(""))
+	assert.Equal(t, "app/1 hogapi-go/devel", UserAgent("app/1"))
+}

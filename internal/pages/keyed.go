@@ -1,0 +1,93 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Key is where a page is cut, such as the key of its last row. The zero one is the start.
+type Key interface {
+	comparable
+	IsZero() bool
+	String() string
+}
+
+// Keyed are pages of events, each of which begins where the one before has ended.
+type Keyed[E any, K Key] struct {
+	// Read reads the events after a key, and returns where the next page begins.
+	Read func(ctx context.Context, after K) (events []E, upTo K, err error)
+	// KeyOf is the key of an event, and whether the event can do without.
+	KeyOf func(event *E) (key *K, isFree bool)
+}
+
+// All gives the events of all pages after a key. Those without a key get the end of their page.
+func (k Keyed[E, K]) All(ctx context.Context, after K) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		var seen Circle[K]
+		var none, event E
+		for at := after; ; {
+			page, upTo, err := k.page(ctx, at)
+			isLast := len(page) == 0 && (upTo.IsZero() || upTo == at)
+			if err == nil && !isLast && seen.IsClosedBy(upTo) {
+				err = fmt.Errorf("the pages go in circles: one ended at %s before", keyName(upTo))
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, event = range page {
+				if key, _ := k.KeyOf(&event); (*key).IsZero() {
+					*key = upTo
+				}
+				if !yield(event, nil) {
+					return
+				}
+			}
+			if isLast {
+				return
+			}
+			at = upTo
+		}
+	}
+}
+
+// page reads one page and checks that a walk can rely on it.
+func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err error) {
+	if ctx.Err() != nil {
+		return nil, upTo, context.Cause(ctx)
+	}
+	events, upTo, err = k.Read(ctx, after)
+	if err != nil {
+		return nil, upTo, err
+	}
+	if len(events) > 0 && (upTo.IsZero() || upTo == after) {
+		return nil, upTo, fmt.Errorf("the page after %s has events, but its end (upTo) is not after it: the next page would be the same", keyName(after))
+	}
+	haveKeys := false
+	for i := range events {
+		key, isFree := k.KeyOf(&events[i])
+		hasKey := !(*key).IsZero()
+		if i == 0 {
+			haveKeys = hasKey
+		}
+		switch {
+		case hasKey != haveKeys:
+			return nil, upTo, fmt.Errorf("the page after %s has events with a Position and others without: no read could continue between them", keyName(after))
+		case !hasKey && !isFree:
+			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
+		case hasKey && *key == after:
+			return nil, upTo, fmt.Errorf("the page after %s has an event at that very position: it would be sent twice", after)
+		}
+	}
+	return events, upTo, nil
+}
+
+// keyName is a key in an error.
+func keyName[K Key](key K) string {
+	if key.IsZero() {
+		return "the start"
+	}
+	return key.String()
+}

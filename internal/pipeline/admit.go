@@ -1,0 +1,259 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Record is what is admitted as a whole: all of its events, or none.
+type Record struct {
+	p       *Pipeline
+	wait    bool
+	encoder *wire.Encoder // nil for a record that is all rejects
+	single  [1]offered
+	several []offered // where there are more than one
+	n       int       // added so far
+	held    delivery.Held
+}
+
+// Record begins a record of n events, which are added before it is admitted. Without wait, it is
+// admitted at once or not at all. It must be ended.
+func (p *Pipeline) Record(n int, wait bool) (r Record) {
+	r.p, r.wait = p, wait
+	if n > 1 {
+		r.several = make([]offered, n)
+	}
+	return r
+}
+
+// all are the events that were added.
+func (r *Record) all() []offered {
+	if r.several == nil {
+		return r.single[:r.n]
+	}
+	return r.several[:r.n]
+}
+
+// Add encodes an event of the record.
+func (r *Record) Add(ctx context.Context, ev *Event) error {
+	p := r.p
+	r.n++
+	o := &r.all()[r.n-1]
+	if err := p.offer(ctx, &r.encoder, ev, o, r.wait); err != nil {
+		return err
+	}
+	if o.reject != nil && p.Reject == nil {
+		return p.notTaken(o.reject)
+	}
+	if r.several != nil {
+		o.out.Wire = slices.Clone(o.out.Wire)
+	}
+	r.held.Events++
+	r.held.Bytes += o.size
+	return nil
+}
+
+// Admit admits the record.
+func (r *Record) Admit(ctx context.Context) error {
+	p, all := r.p, r.all()
+	if len(all) == 0 {
+		return nil
+	}
+	if err := p.acquire(ctx, r.held, delivery.Held{}, r.wait); err != nil {
+		return err
+	}
+	p.admission.Lock()
+	defer p.admission.Unlock()
+	for i := range all {
+		if reject := p.identify(&all[i]); reject != nil {
+			p.budget.Release(r.held)
+			return p.notTaken(reject)
+		}
+	}
+	if err := p.whyClosed(); err != nil {
+		p.budget.Release(r.held)
+		return err
+	}
+	for i := range all {
+		p.admit(&all[i], i == 0, i == len(all)-1)
+	}
+	return nil
+}
+
+// End lets go of what the record has used.
+func (r *Record) End() {
+	if r.encoder != nil {
+		r.p.encoders.Put(r.encoder)
+	}
+}
+
+// takeOne admits one event of an import.
+func (p *Pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begins bool) error {
+	more := delivery.Held{Events: 1, Bytes: o.size}
+	if !p.budget.TryAcquire(more, r.held) {
+		if begins { // the record before is complete, and may have to make the room
+			p.ledger.End()
+			p.committer.Signal()
+		}
+		if err := p.acquire(ctx, more, r.held, true); err != nil {
+			return err
+		}
+	}
+	p.admission.Lock()
+	defer p.admission.Unlock()
+	if err := p.whyClosed(); err != nil {
+		p.budget.Release(more)
+		return err
+	}
+	if reject := p.identify(o); reject != nil {
+		p.budget.Release(more)
+		return p.stopAt(reject)
+	}
+	r.held.Events++
+	r.held.Bytes += p.admit(o, begins, false)
+	return nil
+}
+
+// offer makes o of an event: it is encoded, or rejected. The bytes are valid until the encoder is used
+// again. The first event that can be encoded fetches the encoder, without wait only if that can be had
+// at once.
+func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *offered, wait bool) (err error) {
+	refusal := p.early(ev)
+	if refusal == nil && *enc == nil && ev.isReadable() {
+		if *enc, err = p.encoder(ctx, wait); err != nil {
+			return err
+		}
+	}
+	o.name, o.place, o.origin, o.number, o.size = ev.Name, ev.Place, ev.from(), ev.Number, len(ev.Place.Key)
+	if ev.Skip != "" {
+		o.skip = ev.Skip
+		return nil
+	}
+	if refusal == nil {
+		o.out, refusal = ev.encode(*enc)
+	}
+	if refusal == nil {
+		refusal = p.identity.Check(ev.UUID, o.origin)
+	}
+	if refusal != nil {
+		o.turnDown(newReject(ev, refusal))
+		return nil
+	}
+	o.size += len(o.out.Wire)
+	return nil
+}
+
+// identify gives an event the uuid that it lacks. Where none can be given, the event is rejected; the
+// reject is returned if nobody takes it. The caller holds the admission lock.
+func (p *Pipeline) identify(o *offered) *Reject {
+	n := p.numbers.Next(o.place, o.origin, o.number)
+	switch {
+	case o.skip != "":
+		return nil
+	case o.reject != nil:
+		o.reject.Note.Number = n
+		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.Named() {
+			o.reject.UUID = p.identity.At(o.origin, n)
+		}
+		return nil
+	}
+	refusal := p.identity.Assign(&o.out, o.origin, n)
+	if refusal == nil {
+		return nil
+	}
+	line := statefile.Line{Event: p.line(o.out.Wire), Note: statefile.Note{Position: o.place}}
+	encoded := o.size
+	o.turnDown(&Reject{Line: line, Refusal: refusal, time: o.out.Time})
+	if p.Reject == nil {
+		return o.reject
+	}
+	p.budget.Hold(o.size - encoded)
+	return nil
+}
+
+// admit enters an event into the ledger and gives it to its lane. The caller holds the admission
+// lock, and its size in the budget. It returns how much of that is held until the event is committed.
+func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
+	e := ledger.Event[wire.Origin]{Place: o.place, Name: o.name, Held: len(o.place.Key), Begins: begins, Ends: ends}
+	switch {
+	case o.skip != "":
+		p.ledger.Skip(e, o.skip)
+	case o.reject != nil:
+		e.Held = o.size
+		e.ID, e.Name, e.Time = o.reject.UUID, rowName(o.name), o.reject.time
+		p.ledger.Reject(e, o.reject.Refusal.Reason, o.reject)
+	default:
+		out := &o.out
+		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		p.checking.Do(func() { go p.preflight() })
+		seq := p.ledger.Take(e)
+		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
+		if p.protocol.Name() == ingest.NameV1 {
+			item.ID = out.UUID // capture v1 refuses a request with an id twice
+		}
+		if p.sender.Add(item) {
+			p.ledger.Warn(seq, uint32(wire.Backwards))
+		}
+		return e.Held
+	}
+	p.committer.Signal()
+	return e.Held
+}
+
+// rowName is the name of a rejected event in the receipt's table, which must be valid UTF-8.
+func rowName(name string) string {
+	if len(name) > wire.MaxName {
+		name = name[:wire.MaxName]
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}
+
+// notTaken counts a record that is refused, and says why.
+func (p *Pipeline) notTaken(r *Reject) error {
+	if err := p.whyClosed(); err != nil {
+		return err
+	}
+	p.meter.change(func(m *Meter) { m.Refused++ })
+	return p.Errors.Rejected(r)
+}
+
+// acquire waits for room. own is what cannot be released before this event is admitted.
+func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
+	if err := p.whyClosed(); err != nil {
+		return err
+	}
+	if p.budget.TryAcquire(more, own) {
+		return nil
+	}
+	if !wait {
+		return p.Errors.Full
+	}
+	either, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.accepting, func() { cancel(nil) })() //nolint:contextcheck // of another life time
+	if p.budget.Acquire(either, more, own) == nil {
+		return nil
+	}
+	if err := p.whyClosed(); err != nil {
+		return err
+	}
+	return NotTaken(ctx)
+}
+
+// NotTaken is the error of an event whose context has ended before it was admitted.
+func NotTaken(ctx context.Context) error {
+	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
+}
+
+// whyClosed is why no event is taken any more, or nil.
+func (p *Pipeline) whyClosed() error { return context.Cause(p.accepting) }

@@ -1,0 +1,128 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Result is what a Pipeline has done. It is valid with an error too.
+type Result struct {
+	State    ledger.State[wire.Origin]
+	Protocol string // empty: nothing was sent
+	Pending  int64  // taken and not settled
+	Refused  int64  // records that were not taken
+	Finished bool
+}
+
+// Flush returns when all that was admitted is committed and reported.
+func (p *Pipeline) Flush(ctx context.Context) error {
+	target := p.ledger.Next()
+	p.sender.Flush(target)
+	return p.committer.Await(ctx, target)
+}
+
+// Close ends the pipeline. The first call does, and all return what it returns.
+func (p *Pipeline) Close(ctx context.Context) (Result, error) {
+	cancel := func() {
+		_ = p.cancel(ctx)
+		p.abort()
+	}
+	defer context.AfterFunc(ctx, cancel)()
+	if ctx.Err() != nil {
+		cancel() // before lanes that linger are woken: they must not send
+	}
+	p.ending.Do(func() {
+		p.admission.Lock()
+		p.closeDoor(p.Errors.Closed)
+		p.admission.Unlock()
+		go p.finish()
+	})
+	<-p.ended
+	return p.result, p.resultErr
+}
+
+// finish waits for the lanes and the committer, and makes the result.
+func (p *Pipeline) finish() {
+	defer close(p.ended)
+	p.sender.Close()
+	p.committer.Close()
+	stopped := context.Cause(p.sending)
+	p.stop(p.Errors.Closed)
+	p.abort() // releases the contexts
+	state, open := p.ledger.Conclude()
+	p.result = Result{State: state, Pending: int64(len(open)), Refused: p.meter.read().Refused}
+	if p.isDecided() {
+		p.result.Protocol = p.protocol.Name()
+	}
+	switch {
+	case len(open) > 0:
+		p.resultErr = p.Errors.Unsettled(open, p.withFailure(stopped))
+	case p.cancellation(stopped) != nil: // all was settled before
+	default:
+		p.resultErr = stopped
+	}
+	p.result.Finished = p.resultErr == nil
+}
+
+// Forgotten reports a pipeline that nobody can close any more, and has what it holds sent.
+func (p *Pipeline) Forgotten() {
+	logger := p.Logger
+	if !logger.Enabled(context.Background(), slog.LevelError) {
+		logger = slog.Default()
+	}
+	if n := p.ledger.Live().InFlight; n > 0 {
+		logger.Error("hogapi: a Capture was garbage collected without Close; it tries to send what it holds, and nobody will know the result", "events", n)
+	}
+	go func() { _, _ = p.Close(context.Background()) }()
+}
+
+// Progress is what has happened so far.
+type Progress struct {
+	ledger.Live
+	delivery.State
+	Meter
+
+	Bytes int         // held
+	Place wire.Origin // all up to it is settled
+}
+
+// Meter counts what is seen of requests.
+type Meter struct {
+	Refused      int64 // records that were not taken
+	Requests     int64 // tries
+	PlainBytes   int64 // of all tries, before compression
+	WireBytes    int64 // of all tries, as sent
+	LastProgress time.Time
+}
+
+// Progress returns what has happened so far.
+func (p *Pipeline) Progress() Progress {
+	return Progress{
+		Meter: p.meter.read(), Live: p.ledger.Live(), State: p.sender.State(),
+		Bytes: p.budget.Held().Bytes, Place: p.committer.Reported(),
+	}
+}
+
+// meter is a Meter for concurrent use.
+type meter struct {
+	mu    sync.Mutex
+	count Meter
+}
+
+func (m *meter) change(f func(*Meter)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(&m.count)
+}
+
+func (m *meter) read() Meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count
+}

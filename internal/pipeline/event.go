@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Event is an event on its way in, or a record that made none.
+type Event struct {
+	wire.Fields // Noted only where no code of a user was between the source and this package
+
+	Place  wire.Origin   // where to resume after its record
+	Origin wire.Origin   // where its uuid comes from; zero: Place
+	Number uint64        // among the events of its record; 0: to be counted
+	Skip   string        // why it is left out on purpose; empty: it is not
+	Fault  *wire.Refusal // why it cannot be sent, where that is known already
+
+	IsBad    bool        // the record made no event
+	IsMapped bool        // the event is not what its record says
+	Record   []byte      // of the source; kept where it is bad or mapped
+	Format   string      // that read the record; empty: it is a line
+	File     *lines.File // where the record is; nil: see Where
+	Line     int64       // of the record in File
+	Where    string      // where the record was; empty: not known
+}
+
+// from is where the uuid comes from.
+func (ev *Event) from() wire.Origin {
+	if ev.Origin.IsZero() {
+		return ev.Place
+	}
+	return ev.Origin
+}
+
+// where is the place of the event's record in its file, or "".
+func (ev *Event) where() string {
+	if ev.File == nil {
+		return ev.Where
+	}
+	return ev.File.Locate(ev.Line)
+}
+
+// isReadable reports whether there is an event that can be encoded.
+func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
+
+// encode checks an event and makes its bytes, or says why it is refused.
+func (ev *Event) encode(e *wire.Encoder) (wire.Encoded, *wire.Refusal) {
+	if ev.Fault != nil {
+		return wire.Encoded{}, ev.Fault
+	}
+	return e.Encode(&ev.Fields)
+}
+
+// Reject is an event that was refused by the gate or the service, or a record that made no event.
+type Reject struct {
+	statefile.Line // its note lacks the reason
+
+	Refusal *wire.Refusal
+	time    time.Time // of the event; zero: it has none
+}
+
+// newReject describes an event that the gate refuses, as far as it can be written down.
+func newReject(ev *Event, why *wire.Refusal) *Reject {
+	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.where()}
+	r := &Reject{Line: statefile.Line{UUID: ev.UUID, Note: note}, Refusal: why}
+	if ev.IsBad {
+		r.Record = slices.Clone(ev.Record)
+		return r
+	}
+	d := wire.Describe(&ev.Fields)
+	r.Event, r.Record, r.time = d.Line, d.Raw, ev.Timestamp
+	for _, name := range d.LeftOut {
+		r.Note.LeftOut = append(r.Note.LeftOut, mask.Clean(name))
+	}
+	if ev.IsMapped && ev.Record != nil {
+		r.Record = slices.Clone(ev.Record)
+	}
+	return r
+}
+
+// offered is an event that is encoded. It is sent, rejected or skipped.
+type offered struct {
+	out    wire.Encoded
+	reject *Reject
+	skip   string
+	name   string
+	place  wire.Origin // where to resume
+	origin wire.Origin // where the uuid comes from
+	number uint64      // of the event; 0: not known
+	size   int
+}
+
+// turnDown makes the event a rejected one.
+func (o *offered) turnDown(r *Reject) {
+	o.reject = r
+	o.size = len(r.Event) + len(r.Record) + len(o.place.Key)
+}

@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// Source gives the events after a place, in order. Those of one record follow each other. An event is
+// read before the next one is asked for.
+type Source func(ctx context.Context, after wire.Origin) iter.Seq2[*Event, error]
+
+// Import takes all events of a source from where the run before has stopped, and ends the pipeline.
+// Once ctx has ended, only requests under way may still end, for a moment, so that less is sent again.
+func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
+	defer context.AfterFunc(ctx, func() { _ = p.cancel(ctx) })()
+	readErr := p.read(ctx, source)
+	isCanceled := readErr != nil && ctx.Err() != nil
+	if isCanceled {
+		readErr = context.Cause(ctx) // and not that the sending has stopped, or what the source makes of it
+	}
+	if readErr == nil { // otherwise the last record may not be whole
+		p.committer.SourceEnded()
+	}
+	if ctx.Err() != nil {
+		_ = p.cancel(ctx)
+	}
+	result, err := p.Close(context.WithoutCancel(ctx))
+	switch {
+	case readErr == nil, errors.Is(err, readErr):
+	case !isCanceled || p.Errors.IsFinal(readErr):
+		err = errors.Join(readErr, err)
+	case err == nil:
+		err = p.withFailure(p.cancel(ctx))
+	}
+	result.Finished = err == nil
+	return result, err
+}
+
+// patience is how long an ended import waits for its source to return, and for the last answers.
+const patience = 700 * time.Millisecond
+
+// read takes the events of the source until it ends or the import stops. The source's context ends with
+// either. A source that ignores it is left behind in its goroutine.
+func (p *Pipeline) read(ctx context.Context, source Source) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(p.sending, func() { end(context.Cause(p.sending)) })() //nolint:contextcheck // of another life time
+	panicked := func(value any) error {
+		p.Logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
+		return fmt.Errorf("the source panicked: %v", value)
+	}
+	r := reader{p: p}
+	err, ended := watch.Aside(ctx, patience, func() error { return r.readAll(ctx, source) }, panicked)
+	switch {
+	case !ended:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // whatever the source says of it
+	case p.Errors.IsFinal(err):
+		return err
+	}
+	return p.badSource(errtext.Bare(err))
+}
+
+// reader takes the events of a source.
+type reader struct {
+	p       *Pipeline
+	encoder *wire.Encoder // nil: not needed yet
+	saved   bool          // the first save is done
+	record  openRecord
+}
+
+// NoRecords is the text of the warning about a source that has none.
+const NoRecords = "the source has no records"
+
+func (r *reader) readAll(ctx context.Context, source Source) error {
+	var after wire.Origin
+	if r.p.Resumed != nil {
+		after = r.p.Resumed.State.Place
+	}
+	isEmpty := after.IsZero()
+	for ev, err := range source(ctx, after) {
+		if err != nil {
+			return err
+		}
+		isEmpty = false
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := r.saveStart(ctx); err != nil {
+			return err
+		}
+		if err := r.take(ctx, ev); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if isEmpty {
+		r.p.Warn(ctx, warnings.NoRecords, NoRecords)
+	}
+	return r.saveStart(ctx)
+}
+
+// Warn counts a warning that is about no single event, and logs it.
+func (p *Pipeline) Warn(ctx context.Context, name warnings.Warning, text string) {
+	p.ledger.Count(string(name), 1)
+	p.Logger.WarnContext(ctx, "hogapi: "+text, "warning", string(name))
+}
+
+// saveStart saves where this run begins, once the source is open and before anything is sent: a
+// checkpoint that cannot be written shows at once.
+func (r *reader) saveStart(ctx context.Context) error {
+	if r.saved || r.p.Files == nil {
+		return nil
+	}
+	r.saved = true
+	return r.p.kept(r.p.Files.Save(context.WithoutCancel(ctx), r.p.ledger.State()))
+}
+
+// openRecord is the record that is read.
+type openRecord struct {
+	place wire.Origin
+	held  delivery.Held // for it, until it is committed
+}
+
+// next is the record of an event. It reports whether the event begins one.
+func (r *openRecord) next(ev *Event) (begins bool) {
+	begins = ev.Place != r.place || ev.Place.IsZero()
+	if begins {
+		*r = openRecord{place: ev.Place}
+	}
+	return begins
+}
+
+// take gives one event to the pipeline. What the gate refuses is a reject: it is settled in its turn like
+// any other event.
+func (r *reader) take(ctx context.Context, ev *Event) error {
+	p := r.p
+	switch {
+	case p.Files != nil && ev.Place.IsZero():
+		return p.badSource(errors.New("an event has no position: with a checkpoint every event needs one"))
+	case !utf8.ValidString(ev.Place.Key):
+		return p.badSource(fmt.Errorf("the key of a position is not UTF-8, and checkpoints hold no other text: %q", ev.Place.Key))
+	}
+	begins := r.record.next(ev)
+	var o offered
+	if err := p.offer(ctx, &r.encoder, ev, &o, true); err != nil {
+		return err
+	}
+	if o.reject != nil && p.Reject == nil {
+		return p.stopAt(o.reject)
+	}
+	return p.takeOne(ctx, &o, &r.record, begins)
+}
+
+// stopAt is the stop by a reject that nobody takes.
+func (p *Pipeline) stopAt(r *Reject) error {
+	return p.Errors.Stop(Stop{Reason: StopRejected, Status: r.Note.Status, Err: p.Errors.Rejected(r)})
+}
+
+func (p *Pipeline) badSource(err error) error {
+	return p.Errors.Stop(Stop{Reason: StopSource, Err: err})
+}

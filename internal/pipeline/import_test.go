@@ -1,0 +1,252 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+func TestAnImport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld().keeps()
+		nameless := past("", 2)
+		nameless.Fields.Properties = map[string]any{"a": 1}
+		skipped := past("left out", 3)
+		skipped.Skip = "internal user"
+		r, err := w.run(t.Context(), t, source(nil, past("a", 1), nameless, skipped, past("b", 4), past("c", 4)))
+		require.NoError(t, err)
+		assert.True(t, r.Finished)
+		assert.Equal(t, "batch", r.Protocol)
+		totals := r.State.Totals
+		assert.Equal(t, ledger.Counts{Acknowledged: 3, Rejected: 1, Skipped: 1}, totals.Counts())
+		assert.Equal(t, map[string]int64{"no_name": 1}, totals.Rejects)
+		assert.Equal(t, map[string]int64{"internal user": 1}, totals.Skips)
+		assert.Equal(t, at(4), r.State.Place)
+		assert.Zero(t, r.Pending)
+
+		identity := wire.NewIdentity("imp", 0)
+		assert.Equal(t, []string{"a", "b", "c"}, w.sent)
+		assert.Equal(t, []string{identity.At(at(1), 0).String(), identity.At(at(4), 0).String(), identity.At(at(4), 1).String()}, w.ids)
+		require.Len(t, w.rejects, 1)
+		reject := w.rejects[0]
+		assert.Equal(t, identity.At(at(2), 0), reject.UUID, "it keeps the uuid when it is corrected")
+		assert.Equal(t, at(2), reject.Note.Position)
+		assert.JSONEq(t, `{"event":"","timestamp":"1999-05-01T00:00:00Z","distinct_id":"ann","properties":{"a":1}}`, string(reject.Event))
+
+		assert.Equal(t, "save", w.log[0], "the start, before anything is sent")
+		assert.Less(t, slices.Index(w.log, "preflight"), slices.Index(w.log, "events"))
+		assert.Less(t, slices.Index(w.log, "reject no_name"), slices.Index(w.log, "saved 4"))
+		assert.Less(t, slices.Index(w.log, "saved 4"), slices.Index(w.log, "settled 4"))
+	})
+}
+
+// The server is asked once, and its answer is durable before the first event is sent.
+func TestNegotiation(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer httptry.Answer
+		want   string
+		warned int64
+	}{
+		"capture v1":  {answered(400, `{"error":"empty_batch","error_description":"x"}`), ingest.NameV1, 0},
+		"none":        {answered(404, ""), ingest.NameBatch, 0},
+		"not clear":   {answered(200, "hello"), ingest.NameBatch, 1},
+		"a wrong key": {answered(401, ""), "stop", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld().keeps()
+				w.Protocol, w.Files.Protocol = "", ""
+				w.answer = func(r Request) httptry.Answer {
+					switch {
+					case r.Kind == Question:
+						return tt.answer
+					case tt.want == ingest.NameV1:
+						return takenByV1(r)
+					}
+					return answered(200, `{"status":"Ok"}`)
+				}
+				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
+				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(warnings.Protocol)])
+				if tt.want == "stop" {
+					assert.Equal(t, ingest.Unauthorized, reasonOf(err))
+					assert.NotContains(t, w.log, "events")
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, tt.want, r.Protocol)
+				assert.Equal(t, []string{"save", "question", "save", "preflight", "events"}, w.log[:5])
+			})
+		})
+	}
+}
+
+func TestStops(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("hogapi: disk full")
+	for name, tt := range map[string]struct {
+		change func(*world)
+		source Source
+		want   ingest.Reason
+		text   string
+	}{
+		"the source fails":    {nil, source(failed, past("a", 1)), StopSource, "disk full"},
+		"it says why":         {nil, source(errFinal, past("a", 1)), "", "final"},
+		"it panics":           {nil, func(context.Context, wire.Origin) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
+		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), StopSource, "an event has no position"},
+		"a key without UTF-8": {nil, source(nil, &Event{Place: wire.Origin{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
+		"nobody takes a reject": {
+			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), StopRejected, "no_name",
+		},
+		"the handler": {
+			func(w *world) { w.Reject = func(context.Context, *Reject) error { return failed } }, source(nil, past("", 1)), StopHandler, "disk full",
+		},
+		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), StopCheckpoint, "disk full"},
+		"too many rejects": {func(w *world) { w.Rejects = commit.Limits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), StopTooManyRejects, "more than MaxRejects (1)"},
+		"the key": {
+			func(w *world) {
+				w.answer = func(r Request) httptry.Answer {
+					time.Sleep(time.Second) // of virtual time: events must wait for it
+					return answered(map[Kind]int{Events: 200, Preflight: 401}[r.Kind], `{"status":1}`)
+				}
+			}, source(nil, past("a", 1)), StopWrongKey, "401",
+		},
+		"no progress": {
+			func(w *world) {
+				w.answer = func(r Request) httptry.Answer { return answered(map[Kind]int{Events: 503, Preflight: 200}[r.Kind], "") }
+			}, source(nil, past("a", 1)), StopNoProgress, "503",
+		},
+		"not reached": {
+			func(w *world) {
+				w.answer = func(Request) httptry.Answer {
+					return httptry.Answer{Err: errors.New("refused"), Facts: httptry.Facts{Unsent: true}}
+				}
+			}, source(nil, past("a", 1)), StopUnreachable, "refused",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld().keeps()
+				if tt.change != nil {
+					tt.change(w)
+				}
+				r, err := w.run(t.Context(), t, tt.source)
+				require.ErrorContains(t, err, tt.text)
+				assert.Equal(t, tt.want, reasonOf(err))
+				assert.False(t, r.Finished)
+				if tt.want == StopWrongKey {
+					assert.Empty(t, w.sent)
+				}
+			})
+		})
+	}
+}
+
+// What refuses everything is not the service.
+func TestEverythingIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.answer = func(r Request) httptry.Answer {
+			return answered(map[Kind]int{Events: 400, Preflight: 200}[r.Kind], "no")
+		}
+		var events []*Event
+		for i := range 150 {
+			events = append(events, past("a", int64(i+1)))
+		}
+		_, err := w.run(t.Context(), t, source(nil, events...))
+		assert.Equal(t, ingest.Refused, reasonOf(err))
+		require.ErrorContains(t, err, "100 different events in a row")
+		assert.Empty(t, w.rejects)
+	})
+}
+
+// A canceled import says why nothing got through, and lists what is open.
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.NoPreflight = true
+		w.answer = func(Request) httptry.Answer { return answered(503, "") }
+		why := errors.New("shutdown")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Second, func() { cancel(why) })
+		r, err := w.run(ctx, t, source(nil, past("a", 1)))
+		open, ok := errors.AsType[*unsettled](err)
+		require.True(t, ok, "%v", err)
+		require.Len(t, open.open, 1)
+		assert.True(t, open.open[0].Sent)
+		assert.EqualValues(t, 1, r.Pending)
+		stop, ok := errors.AsType[*stopped](err)
+		require.True(t, ok)
+		assert.Equal(t, StopCanceled, stop.Reason)
+		require.ErrorIs(t, stop.Err, why)
+		require.ErrorIs(t, stop.Err, context.Canceled)
+		require.ErrorContains(t, stop.Failure, "503")
+		assert.False(t, stop.FailingSince.IsZero())
+	})
+}
+
+// A source that does not end with its context is left behind.
+func TestASourceThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		start := time.Now()
+		_, err := newWorld().run(ctx, t, func(context.Context, wire.Origin) iter.Seq2[*Event, error] {
+			return func(func(*Event, error) bool) { <-release }
+		})
+		assert.Equal(t, StopCanceled, reasonOf(err))
+		assert.Equal(t, patience, time.Since(start))
+		close(release)
+	})
+}
+
+// A run continues after the place of the one before, with its counts.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
+		require.NoError(t, err)
+		w := newWorld()
+		w.Resumed = &resume.Saved[wire.Origin]{State: first.State}
+		r, err := w.run(t.Context(), t, source(nil, past("a", 1), past("b", 2), past("c", 3)))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"c"}, w.sent)
+		assert.EqualValues(t, 3, r.State.Totals.Acknowledged)
+	})
+}
+
+func TestNothingToRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := newWorld().run(t.Context(), t, source(nil))
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int64{string(warnings.NoRecords): 1}, r.State.Totals.Warnings)
+		skipped := past("a", 1)
+		skipped.Skip = "x"
+		r, err = newWorld().run(t.Context(), t, source(nil, skipped))
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int64{string(warnings.AllSkipped): 1}, r.State.Totals.Warnings)
+	})
+}

@@ -1,0 +1,201 @@
+// Package pipeline takes events at one end and settles them at the other: events are encoded, checked
+// and given their identity, admitted to the ledger, sent, judged and committed. It decides how events
+// are sent, and ends once everything is settled or nothing more can be.
+//
+// It knows neither HTTP nor where rejects and checkpoints go. What a caller sees, such as the cause of
+// a stop, is made by the functions of its [Config].
+package pipeline
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// Config is what a Pipeline needs. Its functions must be safe for concurrent use.
+type Config struct {
+	ID          string // of the import; may be empty where every event has a uuid
+	Gate        wire.Rules
+	ContentIDs  int // see [wire.NewIdentity]
+	Stamps      wire.Stamps
+	Seed        maphash.Seed // of the hash that chooses lanes
+	Sender      ingest.Sender
+	Protocol    string // empty: the server is asked
+	NoPreflight bool
+	Limits      delivery.Limits
+	Room        delivery.Held // that may be taken and not committed
+
+	Rejects commit.Limits
+	Resumed *resume.Saved[wire.Origin] // of the run before; nil: this is the first
+	Files   *resume.Files[wire.Origin] // where the state is saved; nil: nowhere
+
+	Post     func(ctx context.Context, r Request) httptry.Answer
+	Compress func(protocol string) Compression
+	Reject   func(ctx context.Context, r *Reject) error // takes rejects; nil: what is rejected is not taken, or stops
+	Errors   Errors
+	Hooks    Hooks
+	Logger   *slog.Logger
+}
+
+// Compression is how the bodies of requests are compressed.
+type Compression struct {
+	Encoding  string // the Content-Encoding
+	NewWriter func() delivery.Encoder
+}
+
+// Errors make what callers see.
+type Errors struct {
+	Stop      func(Stop) error
+	Unsettled func(open []ledger.Unsettled[wire.Origin], why error) error
+	Rejected  func(*Reject) error
+	IsFinal   func(error) bool // a source's error that is passed on as it is
+	Full      error            // there is no room
+	Closed    error
+}
+
+// Hooks are told what happens.
+type Hooks struct {
+	Tried   func(path string, t delivery.Try)
+	Saved   func(place wire.Origin, took time.Duration)
+	Settled func(place wire.Origin) // all up to a place is settled
+}
+
+// Pipeline is safe for concurrent use. An import is one [Pipeline.Import]; otherwise [Pipeline.Close]
+// ends it.
+type Pipeline struct {
+	Config
+
+	protocol    ingest.Protocol // nil until decided
+	compression Compression
+	decided     chan struct{} // closed when the protocol is known
+	encoders    sync.Pool
+	judges      sync.Pool  // encoders with the rules of every protocol
+	admission   sync.Mutex // makes the order of the ledger and that of the lanes the same
+	identity    *wire.Identity
+	numbers     wire.Numbering
+	ledger      *ledger.Ledger[wire.Origin, *Reject]
+	budget      *delivery.Budget
+	sender      *delivery.Sender
+	committer   *commit.Committer[wire.Origin, *Reject]
+	meter       meter
+
+	// Each ends before the next one, or with it. The cause says why.
+	accepting context.Context //nolint:containedctx // producers may add events
+	closeDoor context.CancelCauseFunc
+	sending   context.Context //nolint:containedctx // lanes may begin requests
+	stop      context.CancelCauseFunc
+	posting   context.Context //nolint:containedctx // requests may be under way
+	abort     context.CancelFunc
+	canceled  atomic.Pointer[cancellation] // the first one
+
+	answered    atomic.Bool   // the host has answered once
+	refusedOnly atomic.Int64  // events in a row, each sent alone, that were answered 400
+	asking      sync.Once     // negotiate, before the first event is encoded
+	checking    sync.Once     // preflight, before the first event is sent
+	ready       chan struct{} // closed after it
+	ending      sync.Once
+	ended       chan struct{} // closed when result and resultErr are set
+	result      Result
+	resultErr   error
+}
+
+// New starts a Pipeline. It sends nothing yet.
+func New(c Config) (*Pipeline, error) {
+	books, err := c.ledger()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{
+		Config: c, ledger: books, identity: wire.NewIdentity(c.ID, c.ContentIDs), budget: delivery.NewBudget(c.Room),
+		decided: make(chan struct{}), ready: make(chan struct{}), ended: make(chan struct{}),
+	}
+	p.posting, p.abort = context.WithCancel(context.Background())
+	p.sending, p.stop = context.WithCancelCause(p.posting)
+	context.AfterFunc(p.sending, func() { // requests under way may end, for a moment
+		if watch.Sleep(p.posting, patience) {
+			p.abort()
+		}
+	})
+	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
+	p.judges.New = p.encodersBy(wire.ProtocolUnknown)
+	if how := ingest.Named(c.Protocol, c.Sender); how != nil {
+		p.decide(how)
+	}
+	p.sender = delivery.New(p.sending, delivery.Config{
+		Limits: c.Limits, Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
+		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unsure: p.unsure,
+		Tried: p.tried,
+		Wide:  func() { p.ledger.Count(string(warnings.WideBatch), 1) },
+	})
+	p.committer = commit.Start(p.commits())
+	return p, nil
+}
+
+// ledger is that of the run before, or a new one.
+func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *Reject], error) {
+	names := wire.WarningNames()
+	if c.Resumed == nil {
+		return ledger.New[wire.Origin, *Reject](names...), nil
+	}
+	return ledger.Resume[wire.Origin, *Reject](c.Resumed.State, names...)
+}
+
+// commits is what is done with events that are settled.
+func (p *Pipeline) commits() commit.Config[wire.Origin, *Reject] {
+	c := commit.Config[wire.Origin, *Reject]{
+		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
+		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected, Saved: p.Hooks.Saved, Settled: p.Hooks.Settled,
+		Limits: p.Rejects, End: p.endOfSource,
+		TooMany: func(err error) error { return p.Errors.Stop(Stop{Reason: StopTooManyRejects, Err: err}) },
+	}
+	if p.Files != nil {
+		c.Save = func(s ledger.State[wire.Origin]) error {
+			return p.kept(p.Files.Save(context.WithoutCancel(p.sending), s))
+		}
+	}
+	return c
+}
+
+// handOver gives a reject to the caller's handler.
+func (p *Pipeline) handOver(r *Reject) error {
+	if p.Reject == nil {
+		return p.stopAt(r)
+	}
+	if err := p.Reject(p.sending, r); err != nil {
+		return p.Errors.Stop(Stop{Reason: StopHandler, Err: err})
+	}
+	return nil
+}
+
+// kept is the stop by a state that could not be saved.
+func (p *Pipeline) kept(err error) error {
+	if err != nil {
+		return p.Errors.Stop(Stop{Reason: StopCheckpoint, Err: err})
+	}
+	return nil
+}
+
+// endOfSource ends an import whose source is committed to its end.
+func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
+	if c.Skipped > 0 && c.Acknowledged+c.Refused() == 0 {
+		p.ledger.Count(string(warnings.AllSkipped), 1)
+		p.Logger.WarnContext(p.sending, "hogapi: every record of the source was skipped", "records", c.Skipped)
+	}
+	if tooMany != nil || p.Files == nil {
+		return tooMany
+	}
+	return p.kept(p.Files.Finish(context.WithoutCancel(p.sending), p.ledger.State()))
+}

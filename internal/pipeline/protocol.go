@@ -1,0 +1,180 @@
+package pipeline
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// isDecided reports whether it is known how events are sent.
+func (p *Pipeline) isDecided() bool {
+	select {
+	case <-p.decided:
+		return true
+	default:
+		return false
+	}
+}
+
+// decide settles how events are sent.
+func (p *Pipeline) decide(how ingest.Protocol) {
+	p.protocol, p.compression = how, p.Compress(how.Name())
+	p.encoders.New = p.encodersBy(how.Rules())
+	close(p.decided)
+}
+
+// encodersBy makes encoders with the gate's rules for a protocol.
+func (p *Pipeline) encodersBy(rules wire.Protocol) func() any {
+	config := p.Gate
+	config.Protocol = rules
+	gate := wire.NewGate(config)
+	return func() any { return wire.NewEncoder(gate, p.Stamps, p.Seed) }
+}
+
+// early is a refusal by every protocol, as long as it is not known how events are sent: such an event
+// need not wait for that.
+func (p *Pipeline) early(ev *Event) *wire.Refusal {
+	if p.isDecided() || !ev.isReadable() {
+		return nil
+	}
+	judge, _ := p.judges.Get().(*wire.Encoder)
+	defer p.judges.Put(judge)
+	_, refusal := judge.Encode(&ev.Fields)
+	return refusal
+}
+
+// encoder returns one once it is known how events are sent. The first call asks for it.
+func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) {
+	p.asking.Do(func() { //nolint:contextcheck // of another life time
+		if !p.isDecided() {
+			go p.negotiate()
+		}
+	})
+	if !wait && !p.isDecided() {
+		if err := p.whyClosed(); err != nil {
+			return nil, err
+		}
+		return nil, p.Errors.Full
+	}
+	select {
+	case <-p.decided:
+	case <-p.accepting.Done():
+		return nil, p.whyClosed()
+	case <-ctx.Done():
+		return nil, NotTaken(ctx)
+	}
+	enc, _ := p.encoders.Get().(*wire.Encoder)
+	return enc, nil
+}
+
+// negotiate asks the server how it takes events, and makes the answer durable: one import never mixes
+// two protocols.
+func (p *Pipeline) negotiate() {
+	request := &delivery.Request{ID: uuid.New(), Begun: time.Now()}
+	var how ingest.Protocol
+	err := p.sender.Ask(func(try int) (a delivery.Answer) {
+		request.Try = try
+		a, how = p.ask(request)
+		return a
+	})
+	if err == nil && p.Files != nil {
+		err = p.kept(p.Files.Decide(context.WithoutCancel(p.sending), how.Name()))
+	}
+	if err != nil {
+		p.stop(err)
+		return
+	}
+	p.decide(how)
+}
+
+// ask asks by a request without events: see [ingest.Offer].
+func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Protocol) {
+	v1 := ingest.Named(ingest.NameV1, p.Sender)
+	prefix, suffix := v1.Around(request.Begun)
+	header := http.Header{}
+	v1.Header(header, request)
+	start := time.Now()
+	r := p.Post(p.posting, Request{
+		Kind: Question, Path: v1.Path(), Header: header, Body: textBody(string(prefix) + string(suffix)), MostBytes: v1.MostBytes(0),
+	})
+	a := p.judge(r, v1, request, time.Since(start))
+	if r.Err != nil || a.Verdict == delivery.Wait || r.Status == http.StatusUnauthorized {
+		return a, nil
+	}
+	how, isClear := ingest.Offer(r, p.Sender)
+	if !isClear {
+		p.ledger.Count(string(warnings.Protocol), 1)
+		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"
+		p.Logger.WarnContext(p.sending, text, "status", r.Status)
+	}
+	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
+}
+
+// judge is an answer in the terms of delivery.
+func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
+	answered := p.answered.Load()
+	if r.Status != 0 {
+		p.answered.Store(true)
+	}
+	a, reason := ingest.Judge(r, how, of, answered)
+	if reason != "" {
+		a.Stop = p.Errors.Stop(Stop{Reason: reason, Status: r.Status, Err: a.Err})
+	}
+	a.Unreached = a.Unsent && !answered
+	a.Duration = took
+	if r.Err == nil {
+		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.Sender.Now())
+	}
+	return a
+}
+
+// preflightTime is how long the preflight may take: nothing is sent before it.
+const preflightTime = 20 * time.Second
+
+// mostFlags is the most bytes of the preflight's answer.
+const mostFlags = 64 << 10
+
+// PreflightPath is where the service says whether it knows a project key.
+const PreflightPath = "/flags/"
+
+// preflight asks an endpoint that knows the project keys whether ours is one of them: the capture
+// endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
+// know, it says so once.
+func (p *Pipeline) preflight() {
+	defer close(p.ready) // after a stop, nobody sends
+	if p.NoPreflight {
+		return
+	}
+	body := `{"api_key":"` + p.Sender.Key() + `","distinct_id":"hogapi-preflight"}`
+	r := p.Post(p.posting, Request{
+		Kind: Preflight, Path: PreflightPath, Query: "v=2", Header: http.Header{}, Body: textBody(body),
+		MostBytes: mostFlags, MostTime: preflightTime,
+	})
+	if r.Err == nil {
+		p.answered.Store(true)
+	}
+	switch {
+	case r.Err == nil && r.Status == http.StatusUnauthorized:
+		p.stop(p.Errors.Stop(Stop{Reason: StopWrongKey, Status: r.Status, Err: ingest.Words(r)}))
+	case r.Err == nil && httptry.IsSuccess(r.Status):
+	case p.sending.Err() == nil:
+		if reason := ingest.Unreachable(r.Err); reason != "" {
+			p.stop(p.Errors.Stop(Stop{Reason: reason, Err: r.Err}))
+			return
+		}
+		if r.Err != nil {
+			p.sender.Failing(r.Err)
+		}
+		p.ledger.Count(string(warnings.KeyUnchecked), 1)
+		const text = "hogapi: the project key could not be checked"
+		p.Logger.WarnContext(p.sending, text, "status", r.Status, "error", r.Err)
+	}
+}

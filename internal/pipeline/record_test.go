@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// enqueue admits a record.
+func enqueue(p *Pipeline, wait bool, events ...*Event) error {
+	r := p.Record(len(events), wait)
+	defer r.End()
+	for _, ev := range events {
+		if err := r.Add(context.Background(), ev); err != nil {
+			return err
+		}
+	}
+	return r.Admit(context.Background())
+}
+
+// A record is taken as a whole, or not at all.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Reject, w.Room.Events = nil, 3
+		p, err := New(w.Config)
+		require.NoError(t, err)
+		require.NoError(t, enqueue(p, false), "no events")
+		var refused *rejected
+		require.ErrorAs(t, enqueue(p, true, past("a", 1), past("", 1)), &refused)
+		assert.Equal(t, "no_name", refused.Refusal.Reason)
+		assert.Equal(t, delivery.Held{}, p.budget.Held())
+		require.NoError(t, enqueue(p, false, past("b", 2), past("c", 2)))
+		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), errFull)
+		require.NoError(t, p.Flush(t.Context()))
+		progress := p.Progress()
+		assert.Equal(t, at(2), progress.Place)
+		assert.EqualValues(t, 2, progress.Acknowledged)
+		assert.EqualValues(t, 1, progress.Refused)
+
+		r, err := p.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"b", "c"}, w.sent)
+		assert.EqualValues(t, 1, r.Refused)
+		again, err := p.Close(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, r, again)
+		require.ErrorIs(t, enqueue(p, true, past("f", 4)), errClosed)
+	})
+}
+
+// Where all contents that may be remembered are known, an event without a place is refused; it is not in the budget then.
+func TestContentsAreFull(t *testing.T) {
+	t.Parallel()
+	for name, taken := range map[string]bool{"without a handler": false, "with one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.ContentIDs, w.Protocol, w.answer = 1, ingest.NameV1, takenByV1
+				if !taken {
+					w.Reject = nil
+				}
+				p, err := New(w.Config)
+				require.NoError(t, err)
+				placeless := func(name string) *Event {
+					ev := past(name, 0)
+					ev.Place = wire.Origin{}
+					return ev
+				}
+				require.NoError(t, enqueue(p, true, placeless("a")))
+				if err := enqueue(p, true, placeless("b")); taken {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, "identity_full")
+				}
+				_, err = p.Close(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, delivery.Held{}, p.budget.Held())
+				assert.Equal(t, []string{"a"}, w.sent)
+				assert.Equal(t, taken, len(w.rejects) == 1 && strings.Contains(string(w.rejects[0].Event), `"event":"b"`))
+			})
+		})
+	}
+}
+
+// A rehearsal gives each event what its import gives it.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		own, skipped := past("own", 4), past("skipped", 3)
+		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
+		events := []*Event{past("a", 1), past("b", 1), past("", 1), past("c", 1), past("d", 2), skipped, own}
+		w := newWorld()
+		_, err := w.run(t.Context(), t, source(nil, events...))
+		require.NoError(t, err)
+
+		rules := w.Gate
+		rules.Protocol = wire.ProtocolBatch
+		r := NewRehearsal("imp", rules, 0, w.Stamps, w.Seed)
+		var ids []string
+		for _, ev := range events {
+			if out, sent, _ := r.Next(ev); sent {
+				ids = append(ids, out.UUID.String())
+			}
+		}
+		assert.Equal(t, w.ids, ids)
+	})
+}
+
+// A record that made no event is a reject as it was read; of a mapped one the record is kept too.
+func TestRejectsOfRecords(t *testing.T) {
+	t.Parallel()
+	fault := &wire.Refusal{Reason: "bad_record"}
+	bad := &Event{Place: at(1), Fault: fault, IsBad: true, Record: []byte("{"), Where: "f:1", Format: "segment"}
+	r := newReject(bad, fault)
+	assert.Nil(t, r.Event)
+	assert.Equal(t, "{", string(r.Record))
+	assert.Equal(t, "f:1", r.Note.Where)
+	assert.Equal(t, "segment", r.Note.Format)
+	mapped := past("", 2)
+	mapped.Record = []byte("as it was")
+	assert.Nil(t, newReject(mapped, fault).Record)
+	mapped.IsMapped = true
+	assert.Equal(t, "as it was", string(newReject(mapped, fault).Record))
+	mapped.Properties = map[string]any{"f": func() {}, "g": 1}
+	assert.Equal(t, []string{"properties.f"}, newReject(mapped, fault).Note.LeftOut)
+}

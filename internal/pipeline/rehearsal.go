@@ -1,0 +1,41 @@
+package pipeline
+
+import (
+	"hash/maphash"
+
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Rehearsal gives events what their import gives them, and sends nothing. It is not safe for
+// concurrent use.
+type Rehearsal struct {
+	encoder  *wire.Encoder
+	identity *wire.Identity
+	numbers  wire.Numbering
+}
+
+// NewRehearsal is that of an import with this ID. For the other values see [Config].
+func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamps, seed maphash.Seed) *Rehearsal {
+	return &Rehearsal{
+		encoder:  wire.NewEncoder(wire.NewGate(gate), s, seed),
+		identity: wire.NewIdentity(importID, contentIDs),
+	}
+}
+
+// Next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
+// is skipped is neither. It must be given every event of a source, in order.
+func (r *Rehearsal) Next(ev *Event) (out wire.Encoded, sent bool, refusal *wire.Refusal) {
+	origin := ev.from()
+	n := r.numbers.Next(ev.Place, origin, ev.Number)
+	if ev.Skip != "" {
+		return out, false, nil
+	}
+	out, refusal = ev.encode(r.encoder)
+	if refusal == nil {
+		refusal = r.identity.Check(ev.UUID, origin)
+	}
+	if refusal == nil {
+		refusal = r.identity.Assign(&out, origin, n)
+	}
+	return out, refusal == nil, refusal
+}

@@ -1,0 +1,165 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/reasons"
+)
+
+// Request is one POST to the host that takes events.
+type Request struct {
+	Kind        Kind
+	Path, Query string
+	Header      http.Header // may be changed
+	Body        Body
+	MostBytes   int64         // of the answer
+	MostTime    time.Duration // 0: no limit of its own
+}
+
+// Kind is what a request is for.
+type Kind uint8
+
+// Kinds.
+const (
+	Events    Kind = iota
+	Question       // how the server takes events
+	Preflight      // whether the service knows the project key
+)
+
+// Body is the body of a request.
+type Body struct {
+	Open     func() io.ReadCloser // from its beginning
+	Size     int64
+	Encoding string // of its content; empty: plain
+}
+
+func textBody(text string) Body {
+	return Body{Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }, Size: int64(len(text))}
+}
+
+// mostAround is the most bytes around the events of a body.
+const mostAround = 200
+
+func (p *Pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
+
+func (p *Pipeline) newEncoder() delivery.Encoder { return p.compression.NewWriter() }
+
+// post makes one try of a batch.
+func (p *Pipeline) post(request *delivery.Request) delivery.Answer {
+	start, how := time.Now(), p.protocol
+	body := Body{Open: request.Body.Open, Size: int64(request.Body.Size)}
+	if request.Body.Encoded {
+		body.Encoding = p.compression.Encoding
+	}
+	header := http.Header{}
+	how.Header(header, request)
+	r := p.Post(p.posting, Request{Kind: Events, Path: how.Path(), Header: header, Body: body, MostBytes: how.MostBytes(request.Len())})
+	return p.judge(r, how, request, time.Since(start))
+}
+
+// gaveUp is why the sending stops after failures that have lasted too long.
+func (p *Pipeline) gaveUp(a delivery.Answer, since time.Time) error {
+	stop := Stop{Reason: StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
+	if a.Unreached {
+		stop.Reason = StopUnreachable
+	}
+	return p.Errors.Stop(stop)
+}
+
+// settled is told of events that the service has accepted.
+func (p *Pipeline) settled(seqs []uint64) {
+	p.refusedOnly.Store(0)
+	p.ledger.Acknowledge(seqs, p.Sender.Now())
+	p.meter.change(func(m *Meter) { m.LastProgress = time.Now() })
+	p.committer.Signal()
+}
+
+// remark is given the service's own word about an event that it has accepted.
+func (p *Pipeline) remark(seq uint64, reason string) { p.ledger.Remark(seq, shortWord(reason)) }
+
+// shortWord is a word of the service, fit for a receipt.
+func shortWord(word string) string {
+	const most = 100
+	word = mask.Clean(mask.Keys(word))
+	return strings.ToValidUTF8(word[:min(len(word), most)], "")
+}
+
+// line is a sent event as a line of a file.
+func (p *Pipeline) line(event []byte) []byte {
+	if p.protocol.Name() == ingest.NameV1 {
+		return wire.Lower(event)
+	}
+	return slices.Clone(event)
+}
+
+// mostRefused is how many events in a row, each sent alone, may be answered 400 with none
+// accepted in between: what refuses everything is not the service.
+const mostRefused = 100
+
+// refused is told of an event that the service has refused: alone, or by name.
+func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
+	reason := reasons.Answer400
+	switch {
+	case a.Verdict == delivery.Each:
+		reason = reasons.DropPrefix + reasons.Reason(shortWord(a.Reason))
+		a.Err = fmt.Errorf("the service dropped the event: %s", shortWord(a.Reason))
+	case a.Status == http.StatusRequestEntityTooLarge:
+		reason = reasons.Answer413
+	}
+	if reason == reasons.Answer400 && p.refusedOnly.Add(1) >= mostRefused {
+		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
+		return p.Errors.Stop(Stop{Reason: ingest.Refused, Status: a.Status, Err: err})
+	}
+	held, reject := p.rejectOf(reason, event, a)
+	p.ledger.Refuse(seq, string(reason), held, reject)
+	p.committer.Signal()
+	return nil
+}
+
+// unsure is told of an event whose fate no answer names.
+func (p *Pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
+	a.Err = errors.New("two answers did not name the event")
+	if a.Reason != "" {
+		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))
+	}
+	held, reject := p.rejectOf(reasons.Unconfirmed, event, a)
+	p.ledger.Unconfirm(seq, held, reject)
+	p.committer.Signal()
+	return nil
+}
+
+// rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
+func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Origin, [16]byte) *Reject) {
+	event := p.line(sent)
+	p.budget.Hold(len(event))
+	return len(event), func(place wire.Origin, id [16]byte) *Reject {
+		return &Reject{
+			Line:    statefile.Line{Event: event, UUID: id, Note: statefile.Note{Position: place, Status: a.Status}},
+			Refusal: &wire.Refusal{Reason: string(reason), Field: "event", Err: a.Err},
+		}
+	}
+}
+
+// tried counts one try.
+func (p *Pipeline) tried(t delivery.Try) {
+	p.meter.change(func(m *Meter) {
+		m.Requests++
+		m.PlainBytes += int64(t.Plain)
+		m.WireBytes += int64(t.Wire)
+	})
+	if t.Resent > 0 {
+		p.ledger.Resent(t.Resent)
+	}
+	p.Hooks.Tried(p.protocol.Path(), t)
+}

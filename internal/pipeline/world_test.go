@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+var (
+	errFull   = errors.New("full")
+	errClosed = errors.New("closed")
+	errFinal  = errors.New("final")
+)
+
+// stopped is what a caller sees of a stop.
+type stopped struct{ Stop }
+
+func (s *stopped) Error() string { return fmt.Sprintf("hogapi: %s: %v", s.Reason, s.Err) }
+
+// unsettled is what a caller sees of events that are not settled.
+type unsettled struct {
+	open []ledger.Unsettled[wire.Origin]
+	why  error
+}
+
+func (u *unsettled) Error() string { return fmt.Sprintf("%d unsettled: %v", len(u.open), u.why) }
+func (u *unsettled) Unwrap() error { return u.why }
+
+// rejected is what a caller sees of a refusal.
+type rejected struct{ *Reject }
+
+func (r *rejected) Error() string { return r.Refusal.Reason }
+
+// world is what surrounds a pipeline: the service, the checkpoint and the handler of rejects, with a log of what happened in which
+// order.
+type world struct {
+	Config
+
+	answer   func(Request) httptry.Answer // nil: the service takes everything
+	saveErr  error
+	closeErr error
+
+	mu      sync.Mutex
+	log     []string
+	sent    []string // the events, as their names
+	ids     []string // their uuids
+	rejects []*Reject
+}
+
+func answered(status int, body string) httptry.Answer {
+	return httptry.Answer{Status: status, Header: http.Header{}, Body: []byte(body)}
+}
+
+func newWorld() *world {
+	w := &world{}
+	w.Config = Config{
+		ID: "imp", Stamps: wire.NewStamps("test", "1", "imp"), Seed: maphash.MakeSeed(), Gate: wire.Rules{Now: time.Now},
+		Sender: ingest.Sender{Key: func() string { return "phc_test" }, SDK: "test/1", Now: time.Now}, Protocol: ingest.NameBatch,
+		Limits: delivery.Limits{
+			Lanes: 2, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, LeastBatchBytes: 1 << 20, Linger: 10 * time.Millisecond,
+			NoProgress: time.Minute, FirstAnswer: time.Minute, NoCompression: true,
+		},
+		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
+		Post: w.post, Compress: func(string) Compression { return Compression{Encoding: "none"} },
+		Reject: func(_ context.Context, r *Reject) error {
+			w.note("reject " + r.Refusal.Reason)
+			w.rejects = append(w.rejects, r)
+			return nil
+		},
+		Errors: Errors{
+			Stop:      func(s Stop) error { return &stopped{s} },
+			Unsettled: func(open []ledger.Unsettled[wire.Origin], why error) error { return &unsettled{open, why} },
+			Rejected:  func(r *Reject) error { return &rejected{r} },
+			IsFinal: func(err error) bool {
+				_, isStop := errors.AsType[*stopped](err)
+				return isStop || errors.Is(err, errFinal)
+			},
+			Full: errFull, Closed: errClosed,
+		},
+		Hooks: Hooks{
+			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
+			Saved:   func(place wire.Origin, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
+			Settled: func(place wire.Origin) { w.note(fmt.Sprint("settled ", place.Offset)) },
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	return w
+}
+
+// keeps gives the import a checkpoint.
+func (w *world) keeps() *world {
+	w.Files = &resume.Files[wire.Origin]{Of: resume.Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
+	return w
+}
+
+func (w *world) note(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, text)
+}
+
+// Open, Save and Close are those of a checkpoint.
+func (w *world) Open(context.Context) ([]byte, error) { return nil, nil }
+func (w *world) Close() error                         { return w.closeErr }
+
+func (w *world) Save(context.Context, []byte) error {
+	w.note("save")
+	return w.saveErr
+}
+
+func (w *world) post(_ context.Context, r Request) httptry.Answer {
+	text, _ := io.ReadAll(r.Body.Open())
+	w.note([]string{"events", "question", "preflight"}[r.Kind])
+	answer := answered(200, `{"status":"Ok"}`)
+	if w.answer != nil {
+		answer = w.answer(r)
+	}
+	var body struct {
+		Batch []struct{ Event, UUID string }
+	}
+	if r.Kind == Events && answer.Status == 200 && json.Unmarshal(text, &body) == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, ev := range body.Batch {
+			w.sent, w.ids = append(w.sent, ev.Event), append(w.ids, ev.UUID)
+		}
+	}
+	return answer
+}
+
+// takenByV1 is the answer of capture v1 that takes all events.
+func takenByV1(r Request) httptry.Answer {
+	if r.Kind == Preflight {
+		return answered(200, "{}")
+	}
+	var body struct {
+		Batch []struct{ UUID string }
+	}
+	_ = json.NewDecoder(r.Body.Open()).Decode(&body)
+	results := map[string]map[string]string{}
+	for _, ev := range body.Batch {
+		results[ev.UUID] = map[string]string{"result": "ok"}
+	}
+	text, _ := json.Marshal(map[string]map[string]map[string]string{"results": results}) //nolint:errchkjson // it has texts only
+	return answered(200, string(text))
+}
+
+func at(offset int64) wire.Origin { return wire.Origin{Key: "f", Offset: offset} }
+
+// past is a good event at a place.
+func past(name string, offset int64) *Event {
+	return &Event{
+		Fields: wire.Fields{Name: name, DistinctID: "ann", Timestamp: time.Date(1999, 5, 1, 0, 0, 0, 0, time.UTC)}, Place: at(offset),
+	}
+}
+
+// source gives events, and then an error.
+func source(err error, events ...*Event) Source {
+	return func(_ context.Context, after wire.Origin) iter.Seq2[*Event, error] {
+		return func(yield func(*Event, error) bool) {
+			for _, ev := range events {
+				if (ev.Place.IsZero() || ev.Place.Offset > after.Offset) && !yield(ev, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(&Event{}, err)
+			}
+		}
+	}
+}
+
+// run is an import.
+func (w *world) run(ctx context.Context, t *testing.T, s Source) (Result, error) {
+	t.Helper()
+	p, err := New(w.Config)
+	require.NoError(t, err)
+	return p.Import(ctx, s)
+}
+
+func reasonOf(err error) ingest.Reason {
+	if s, ok := errors.AsType[*stopped](err); ok {
+		return s.Reason
+	}
+	return ""
+}

@@ -1,0 +1,64 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// check refuses what cannot be compared, before anything is asked.
+func (c *Config) check() error {
+	bad := func(field, value, want string) error {
+		return &errtext.UnfitError{Field: field, Value: value, Want: want}
+	}
+	var acknowledged, unsure int64
+	for _, row := range c.Rows {
+		acknowledged += row.Acknowledged
+		unsure += row.Unsure
+	}
+	switch {
+	case c.ID == "":
+		return bad("receipt.ID", "", "the receipt of an import with an ID: by it the events are found")
+	case acknowledged != c.Acknowledged || unsure != c.Unsure:
+		return bad("receipt.Days", strconv.FormatInt(acknowledged+unsure, 10), fmt.Sprintf(
+			"rows that add up to the %d acknowledged and %d unconfirmed events: the receipt as Import returned it", c.Acknowledged, c.Unsure))
+	case c.Acknowledged > 0 && (c.Oldest.IsZero() || c.Newest.Before(c.Oldest)):
+		return bad("receipt.Oldest", "", "a time, and Newest not before it: the receipt as Import returned it")
+	case c.EveryUUID && c.Source == nil:
+		return bad("VerifyOptions.EveryUUID", "true", "a Source too, whose uuids are compared")
+	case c.Patience < 0:
+		return bad("VerifyOptions.Patience", c.Patience.String(), "a duration, or 0 for the default of 24 h")
+	}
+	for _, path := range c.Rejects {
+		if err := checkReadable("VerifyOptions.Rejects", "a reject file", path); err != nil {
+			return err
+		}
+	}
+	for _, path := range c.Files {
+		if err := checkReadable("VerifyOptions.Source", "files that can be read", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
+func checkReadable(field, want, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+		var f *os.File
+		if f, err = os.Open(path); err == nil { //nolint:gosec // the caller names it
+			_, err = f.Read(make([]byte, 1))
+			_ = f.Close()
+		}
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return &errtext.UnfitError{Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
+}

@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+)
+
+// Missing are the missing events of an import that are known by their uuids, each once and in order.
+type Missing struct {
+	ids     []uuid.UUID
+	unnamed int64 // further ones, whose uuids are not known
+}
+
+// NewMissing are so many events, of which some uuids are known.
+func NewMissing(ids []uuid.UUID, events int64) Missing {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, arrival.CompareIDs)
+	ids = slices.Compact(ids)
+	return Missing{ids, events - int64(len(ids))}
+}
+
+// String says which they are: other ones have another text.
+func (m Missing) String() string {
+	digest := sha256.New()
+	for _, id := range m.ids {
+		digest.Write(id[:])
+	}
+	return fmt.Sprintf("%d missing events (%.4x)", len(m.ids), digest.Sum(nil))
+}
+
+// Search finds missing events in a source that is read from its start, to continue after a place: so it
+// knows in the end which of them the source does not have. It is for one goroutine.
+type Search[P comparable] struct {
+	Missing
+
+	after   P
+	passed  bool // the place was seen
+	isAfter bool
+	found   []bool // of the ids
+	left    int    // of the ids
+}
+
+// NewSearch begins a search. After the zero place all events are given.
+func NewSearch[P comparable](missing Missing, after P) *Search[P] {
+	var start P
+	n := len(missing.ids)
+	return &Search[P]{Missing: missing, after: after, isAfter: after == start, found: make([]bool, n), left: n}
+}
+
+// Takes looks at the next event of the source, which was sent with a uuid, or not at all. It reports
+// whether the event is missing, and after the place.
+func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
+	s.isAfter = s.isAfter || s.passed && place != s.after
+	s.passed = s.passed || place == s.after
+	if !sent {
+		return false
+	}
+	i, isMissing := slices.BinarySearchFunc(s.ids, id, arrival.CompareIDs)
+	if isMissing && !s.found[i] {
+		s.found[i] = true
+		s.left--
+	}
+	return isMissing && s.isAfter
+}
+
+// End is what the source did not give, or nil.
+func (s *Search[P]) End() error {
+	switch {
+	case !s.isAfter && !s.passed:
+		return errors.New("hogapi: Verification.Missing: the source no longer has the position to continue after: " +
+			"give the source that was verified, or a new checkpoint")
+	case s.left > 0:
+		return fmt.Errorf("hogapi: Verification.Missing: %d of the %d missing events were not found in the source: "+
+			"give the source that was verified, and verify the first receipt again", s.left, len(s.ids))
+	case s.unnamed > 0:
+		return fmt.Errorf("hogapi: Verification.Missing: all %d missing events that are named were given, and %d more are not named: "+
+			"verify the first receipt again with Source, Gate and Rejects", len(s.ids), s.unnamed)
+	}
+	return nil
+}

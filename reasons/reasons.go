@@ -1,0 +1,39 @@
+// Package reasons has the reasons of package hogapi why an event is not in the service: it was refused
+// before it was sent, or the service rejected it.
+package reasons
+
+// Reason says why an event is refused before it is sent, or was rejected by the service.
+type Reason string
+
+// Reasons of the gate, and of the service's answers.
+const (
+	BadRecord      Reason = "bad_record"       // the source's record made no event
+	NoName         Reason = "no_name"          // the event has no name
+	Dropped        Reason = "dropped"          // the service keeps no event of this name
+	NoDistinctID   Reason = "no_distinct_id"   // neither in the field nor in the properties
+	TwoDistinctIDs Reason = "two_distinct_ids" // the field and the property differ
+	NUL            Reason = "nul"              // in the distinct id: the service puts U+FFFD in its place, which can merge persons
+	TooLong        Reason = "too_long"         // name or distinct id over 200 characters: the service cuts or drops
+	NoTimestamp    Reason = "no_timestamp"     // the service would take now
+	BadTimestamp   Reason = "bad_timestamp"    // outside the years 1900 to 2299, which the service stores unchanged
+	Future         Reason = "future"           // the service would take now
+	TooYoung       Reason = "too_young"        // not yet 48 h old: the service would not treat it as historical, and bill it
+	BadUUID        Reason = "bad_uuid"         // not of the RFC 9562 variant: the service drops it
+	NoIdentity     Reason = "no_identity"      // neither uuid nor position: a second sending would be a second event
+	IdentityFull   Reason = "identity_full"    // more different contents than ContentIDs allows
+	TooLarge       Reason = "too_large"        // over 900,000 bytes as the service counts
+	BadUTF8        Reason = "bad_utf8"         // text that is not UTF-8, or half a surrogate pair
+	BadNumber      Reason = "bad_number"       // NaN, infinite, or beyond what the service can read
+	BadProperties  Reason = "bad_properties"   // not a JSON object, nested too deep, or a value that JSON cannot hold
+	BadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for, or ignore
+	BadMerge       Reason = "bad_merge"        // a merge with an id such as "null", which the service refuses
+	DangerousMerge Reason = "dangerous_merge"  // $merge_dangerously without hogapi.GateOptions.AllowMergeDangerously
+	Cookieless     Reason = "cookieless"       // the distinct id of cookieless events, which cannot be imported
+	Answer400      Reason = "answer_400"       // the service refused the event, sent alone
+	Answer413      Reason = "answer_413"       // too large for the service, sent alone
+	Unconfirmed    Reason = "unconfirmed"      // sent, but no answer says what became of it: it may have arrived
+)
+
+// DropPrefix begins the reason of an event that capture v1 has dropped; the service's word comes
+// after it, as in "drop_distinct_id_too_large".
+const DropPrefix = "drop_"

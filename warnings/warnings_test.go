@@ -1,0 +1,55 @@
+package warnings_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// constants are the values of all constants of the package.
+func constants(t *testing.T) (values []string) {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok {
+				for _, v := range spec.Values {
+					if text, ok := v.(*ast.BasicLit); ok {
+						value, err := strconv.Unquote(text.Value)
+						require.NoError(t, err)
+						values = append(values, value)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return values
+}
+
+// Each warning says what it means and what to do, and each one that the gate gives has a name here.
+func TestEachWarningHasAdvice(t *testing.T) {
+	t.Parallel()
+	all := constants(t)
+	require.Subset(t, all, wire.WarningNames())
+	for _, name := range all {
+		assert.NotEmpty(t, warnings.Warning(name).Advice(), name)
+	}
+	assert.Empty(t, warnings.Warning("of tomorrow").Advice())
+}
