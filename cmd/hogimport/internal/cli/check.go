@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
@@ -31,6 +31,8 @@ type check struct {
 	project project
 	limits  runFlags // of these: --rate and --max-rejects
 	report  string
+	list    string // of what is left out
+	flags   *pflag.FlagSet
 }
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -55,13 +57,16 @@ cannot be read.`,
 			return c.run(cmd.Context())
 		},
 	}
+	c.flags = cmd.Flags()
 	c.in.bind(cmd)
 	c.in.bindUntil(cmd)
+	c.in.bindUnused(cmd)
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit")
+	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
 	f.StringVar(&c.limits.rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
 	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
+	f.StringVar(&c.list, "left-out", "", "write each record that is left out to a `FILE`, with its place and reason: a line of JSON each")
 	return cmd
 }
 
@@ -73,11 +78,15 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkList(c.list); err != nil {
+		return err
+	}
 	c.limits.input = c.in
 	options, err := c.limits.options("check")
 	if err != nil {
 		return err
 	}
+	defer c.limitMemory()()
 	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version()}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
@@ -86,18 +95,25 @@ func (c *check) run(ctx context.Context) error {
 	if checked != nil {
 		p.Problem = c.tooMany(&p)
 	}
-	c.askProject(ctx, &p)
+	if err := c.listLeftOut(ctx, &p); err != nil {
+		return err
+	}
+	begun := importsOf(paths)
+	for _, s := range begun {
+		p.Begun = append(p.Begun, s.begun())
+	}
+	c.askProject(ctx, &p, begun)
 	c.explain(ctx, &p, options)
 	said, findings := p.Summary()
-	p.Next = c.next(&p, said.Level == page.Bad)
-	if err := c.write(&p); err != nil {
+	p.Next = c.next(&p, paths, begun, said.Level == page.Bad)
+	if err := c.writeReport(c.report, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
 	if checked != nil {
 		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked} //nolint:contextcheck // advice reads one record
 	}
 	if r := p.Report; r.Good == 0 {
-		return &fault{code: codeRejects, text: "no event would be sent: the files have " + plural(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
+		return &fault{code: codeRejects, text: "no event would be sent: the files have " + counted(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
 			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
 	}
 	if said.Level == page.Bad { // the worst finding comes first
@@ -116,11 +132,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if err != nil {
 		return err
 	}
-	if c.env("GOMEMLIMIT") == "" {
-		const enough = 44 << 20 // with the program itself 64 MiB
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(enough))
-	}
-	p.People.Device = c.in.Devices
+	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
 	meter, records := c.meter(), int64(0)
 	defer meter.End()
 	if format.Convert == nil { // lines that are events
@@ -162,6 +174,31 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	p.Report.Test = p.Tested()
 	return err
+}
+
+// limitMemory keeps the program small until the function returned is called.
+func (c *check) limitMemory() (end func()) {
+	if c.env("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	const enough = 44 << 20 // with the program itself 64 MiB
+	before := debug.SetMemoryLimit(enough)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
+// listLeftOut writes the list of records that are left out, where it is asked for, or says how to get it.
+func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
+	if c.list == "" {
+		if p.Report.Skipped > 0 {
+			p.ListCommand = listCommand(c.in, givenFlags(c.flags, "max-rejects"))
+		}
+		return nil
+	}
+	meter := c.meter()
+	defer meter.End()
+	meter.Phase("listing what is left out")
+	p.List = c.list
+	return c.in.writeLeftOut(ctx, c.list, p.Report.Skipped)
 }
 
 // explain says what the reasons and warnings of a report mean, with the places of records that are left out.
@@ -212,39 +249,12 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 	}
 }
 
-// askProject asks the project which of the days it has events of, where that is possible. What it cannot say is no error of
-// the files.
-func (c *check) askProject(ctx context.Context, p *page.Check) {
-	if !c.canAsk(&c.project) || p.Report.Good == 0 {
-		return
-	}
-	client, err := c.client(&c.project, false, true)
-	if err == nil {
-		p.Report.Held, err = formats.Held(ctx, client, p.Report.CheckReport)
-	}
-	if err != nil {
-		p.Unasked = faultOf(err).text
-		c.warn("the project was not asked which days it has: " + p.Unasked)
-		return
-	}
-	p.Report.CutFrom = p.Report.Cut()
-	p.Project = cmp.Or(c.project.id, c.env("POSTHOG_PROJECT_ID"))
-}
-
 // advice is what the files look like, where nothing in them is good.
 func (c *check) advice(p *page.Check) string {
 	if p.Report.Good > 0 {
 		return ""
 	}
 	return c.in.looksLike()
-}
-
-// plural is a number of things.
-func plural(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return page.Count(n) + " " + thing + "s"
 }
 
 // tooMany says why the import would stop.
@@ -258,52 +268,22 @@ func (c *check) tooMany(p *page.Check) string {
 	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
 }
 
-// next are the commands that come after a check.
-func (c *check) next(p *page.Check, failed bool) []page.Step {
-	in := c.in
-	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
-	if isLocal {
-		in.Zone = page.BestZone(p.Zone)
-	}
-	in.Devices = in.Devices || p.People.NeedsPrefix()
-	args := commandLine(in)
-	if failed {
-		return []page.Step{
-			{Text: "Correct the files, or the options that say how they are read. Then check again.", Command: "hogimport check " + args + " --report report.html"},
-		}
-	}
-	run, why := "hogimport run "+args, ""
-	if p.Report.LargestJump > page.Disorder {
-		run += " --sort"
-		why += " --sort is there because the files are not in order of time."
-	}
-	if p.People.NeedsLinks() {
-		run += " --links"
-		why += " --links joins the ids of each person first."
-	}
-	return []page.Step{
-		{Text: "Send 1,000 events to a test project, and compare them there.", Command: "hogimport trial " + args + " --project-key @test-project.key"},
-		{Text: "Import. The same command continues after a stop." + why, Command: run},
-		{Text: "A few hours later: verify that all events have arrived.", Command: "hogimport verify --report verify.html"},
-	}
-}
-
-// write writes the page and the table.
-func (c *check) write(p *page.Check) error {
-	if c.report != "" {
-		if err := writePage(c.report, p.Write); err != nil {
+// writeReport writes a report as a page, where a path for it is given, and as JSON or as a table.
+func (a *app) writeReport(path string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
+	if path != "" {
+		if err := writePage(path, asPage); err != nil {
 			return err
 		}
 	}
-	if c.json {
-		return json.NewEncoder(c.stdout).Encode(p.Report)
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(asJSON)
 	}
 	var b bytes.Buffer
-	checkTable(&b, p)
-	if c.report != "" {
-		fmt.Fprintf(&b, "\nThe whole report: %s\n", c.report)
+	asTable(&b)
+	if path != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", path)
 	}
-	_, err := c.stdout.Write(b.Bytes())
+	_, err := a.stdout.Write(b.Bytes())
 	return err
 }
 

@@ -53,6 +53,8 @@ func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
 	for _, text := range []string{r.Stdout, string(page)} {
 		says(t, text, "2 records name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them")
 		says(t, text, "For example export.jsonl:5, export.jsonl:41.")
+		says(t, text, "so PostHog cannot store them. Nothing can be done here. For")
+		says(t, text, "hogimport check export.jsonl --format mixpanel --left-out left-out.txt")
 		assert.NotContains(t, text, "on purpose")
 	}
 	assert.Equal(t, 2, strings.Count(string(page), ">In the file<"), "a record from before login, and one from after it")
@@ -84,7 +86,15 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	assert.NotContains(t, report.Test, "Options.", "flags, and not names of the library")
 
 	with := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--device-prefix")
-	says(t, with.Stdout, "Import with --links, or each person appears twice")
+	says(t, with.Stdout, "Add --links, or each person appears twice")
+	assert.NotContains(t, with.Stdout, "Add --device-prefix")
+	links := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--links")
+	says(t, links.Stdout, "Add --device-prefix, or each person appears twice")
+	says(t, strings.ReplaceAll(links.Stdout, " \\\n", ""), command)
+	both := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--device-prefix", "--links")
+	assert.NotContains(t, both.Stdout, "Warning")
+	says(t, both.Stdout, "OK: 30 records are from before login")
+	says(t, strings.ReplaceAll(both.Stdout, " \\\n", ""), command)
 	none := clitest.New(t, nil)
 	export(t, none.Dir, "export.jsonl", 100, 0, time.UTC)
 	assert.NotContains(t, none.Run(t, "check", "export.jsonl", "--format", "mixpanel").Stdout, "--links")

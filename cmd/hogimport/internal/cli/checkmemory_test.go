@@ -29,16 +29,20 @@ func TestCheckMemory(t *testing.T) {
 	require.NoError(t, err)
 	w, written := bufio.NewWriter(f), int64(0)
 	for i := 0; written < most; i++ {
-		n, err := fmt.Fprintf(w, `{"event":"event %d","properties":{"time":%d,"distinct_id":"user-%d","$insert_id":"%016x","$browser":"Chrome",`+
+		person := "distinct_id"
+		if i%5 == 0 {
+			person = "nobody"
+		}
+		n, err := fmt.Fprintf(w, `{"event":"event %d","properties":{"time":%d,"%s":"user-%d","$insert_id":"%016x","$browser":"Chrome",`+
 			`"$current_url":"https://shop.example/products/%d?utm_source=newsletter&utm_medium=email","mp_processing_time_ms":%d,`+
 			`"plan":"professional","cart value":%d.5,"items":%d,"experiment variant":"B, with the new checkout"}}`+"\n",
-			i%23, 1672531200+i*20, i%100_003, i, i%977, (1672531200+int64(i)*20)*1000, i%90, i%7)
+			i%23, 1672531200+i*20, person, i%100_003, i, i%977, (1672531200+int64(i)*20)*1000, i%90, i%7)
 		require.NoError(t, err)
 		written += int64(n)
 	}
 	require.NoError(t, w.Flush())
 	require.NoError(t, f.Close())
-	cmd := p.Command(t.Context(), t, "check", "big.jsonl", "--format", "mixpanel", "--report", "report.html")
+	cmd := p.Command(t.Context(), t, "check", "big.jsonl", "--format", "mixpanel", "--report", "report.html", "--left-out", "left-out.txt")
 	finish := clitest.Start(t, cmd)
 	done, highest := make(chan struct{}), make(chan int64, 1)
 	go func() { highest <- residentOf(cmd.Process.Pid, done) }()
@@ -49,6 +53,7 @@ func TestCheckMemory(t *testing.T) {
 	require.NotZero(t, resident)
 	t.Logf("%d MiB of files: %d KiB resident", written>>20, resident)
 	assert.Less(t, resident, int64(64<<10), "KiB")
+	assert.FileExists(t, filepath.Join(p.Dir, "left-out.txt"))
 }
 
 // residentOf is the most memory that a process has had resident since it was started, in KiB, read until it is done. What

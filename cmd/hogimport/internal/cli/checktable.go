@@ -21,6 +21,9 @@ func checkTable(w io.Writer, p *page.Check) {
 	}
 	row("read", r.Read)
 	row("would be sent", r.Good)
+	if !r.UUIDsPartial {
+		row("different events", p.Different())
+	}
 	row("rejected", r.Rejected)
 	row("left out", r.Skipped)
 	if r.Good > 0 {
@@ -43,10 +46,14 @@ func checkTable(w io.Writer, p *page.Check) {
 	}
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
 	examples(w, p)
-	for _, reason := range slices.SortedFunc(maps.Keys(r.Skips), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Skips[b], r.Skips[a]), cmp.Compare(a, b))
-	}) {
+	for _, reason := range mostFirst(r.Skips) {
 		fmt.Fprintf(w, "\n%s\n", wrapped("Left out: "+page.Shown(p.Said.Skips[reason])))
+	}
+	if p.ListCommand != "" {
+		fmt.Fprintf(w, "%s\n%s\n", listHint, broken(p.ListCommand))
+	}
+	if text := p.Listed(); text != "" {
+		fmt.Fprintf(w, "\n%s\n", wrapped(text))
 	}
 	said, findings := p.Summary()
 	fmt.Fprintf(w, "\n%s\n", wrapped(said.Title+". "+said.Text))
@@ -66,14 +73,19 @@ const (
 	mostRows  = 12
 )
 
+// mostFirst are the names of counts, the largest first.
+func mostFirst[K ~string](counts map[K]int64) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
 // counts writes a table of counts, the largest first.
 func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	if len(list) == 0 {
 		return
 	}
-	names := slices.SortedFunc(maps.Keys(list), func(a, b string) int {
-		return cmp.Or(cmp.Compare(list[b], list[a]), cmp.Compare(a, b))
-	})
+	names := mostFirst(list)
 	fmt.Fprintf(w, "\n%-*s  %15s  %9s\n", nameWidth, what, of, "share")
 	var rest int64
 	for i, name := range names {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 )
 
 // commandLine are the files and the options of an input as they can be typed.
@@ -27,6 +29,17 @@ func commandLine(in input) string {
 	add("--set-policy", in.SetPolicy)
 	add("--until", in.Until)
 	return strings.Join(words, " ")
+}
+
+// givenFlags are those of some flags that were given, with their values, as they can be typed after other words.
+func givenFlags(flags *pflag.FlagSet, names ...string) string {
+	var text strings.Builder
+	for _, name := range names {
+		if f := flags.Lookup(name); f.Changed && f.Value.String() != "" {
+			text.WriteString(" --" + name + " " + quoted(f.Value.String()))
+		}
+	}
+	return text.String()
 }
 
 // fileWords are files as a shell reads them: many by one pattern, where it matches them and no others.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
@@ -73,7 +74,7 @@ func faultOf(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
-	text := plain(strings.TrimPrefix(err.Error(), "hogapi: "))
+	text := page.Plain(strings.TrimPrefix(err.Error(), "hogapi: "))
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
 		return faultOfStop(stop, false)
 	}
@@ -156,8 +157,12 @@ func (e *importError) soFar() string {
 	r := e.receipt
 	settled := r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
 	text := progress.Number(settled) + " records are processed"
-	if total := e.state.kept.Total; total > settled {
-		text = fmt.Sprintf("%s of about %s records are processed", progress.Number(settled), progress.Number(total))
+	if total := e.state.kept.total(); total > settled {
+		about := "about "
+		if e.state.kept.isExact() {
+			about = ""
+		}
+		text = fmt.Sprintf("%s of %s%s records are processed", progress.Number(settled), about, progress.Number(total))
 	}
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](e.err); ok && unsettled.Count > 0 {
 		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
@@ -171,7 +176,7 @@ func (e *importError) afterRejects(begun bool) string {
 		return "Nothing was sent: correct --format, --zone or --map and run again"
 	}
 	return fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
-		"hogimport fix --state %s. If what was sent is wrong too, see hogimport undo", e.state.rejects(), e.state.dir)
+		"hogimport fix --state %s. If what was sent is wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
 }
 
 const resume = "run the same command again: it continues where it stopped"

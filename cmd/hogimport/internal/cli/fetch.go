@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -193,7 +192,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 	}
 	fmt.Fprintln(a.stdout, wrapped(text))
 	if isAll && sum.Events == 0 {
-		fmt.Fprintln(a.stdout, wrapped("There is no event in all of the range: check the dates, the project and --region."))
+		fmt.Fprintln(a.stdout, wrapped("There is no event in all of the range: check the dates, the project and "+fetch.HostFlag(f.host)+"."))
 		return nil
 	}
 	if n := len(sum.Early); n > 0 {
@@ -201,13 +200,17 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		next := fmt.Sprintf("Next: hogimport check %s %s", forShell(pattern), strings.TrimSpace(commandLine(read)))
-		if utf8.RuneCountInString(next) > helpWidth {
-			next = strings.Replace(next, "Next: ", "Next:\n  ", 1)
-		}
-		fmt.Fprintln(a.stdout, next)
+		fmt.Fprintln(a.stdout, "Next:\n"+nextOfFetch("hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))))
 	}
 	return nil
+}
+
+// nextOfFetch is a check that keeps what it finds, unless that makes the command longer than two lines.
+func nextOfFetch(check string) string {
+	if whole := broken(check + " --report check.html --left-out " + leftOutName); strings.Count(whole, "\n") < 2 {
+		return whole
+	}
+	return "  " + check
 }
 
 // fetchFault is an error of a download, with its exit code.
@@ -228,14 +231,6 @@ func counted(n int64, thing string) string {
 		thing += "s"
 	}
 	return progress.Number(n) + " " + thing
-}
-
-// forShell is a pattern for a shell, which expands it.
-func forShell(pattern string) string {
-	if strings.ContainsAny(pattern, " '\"$&;()<>|\\`!") {
-		return "'" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
-	}
-	return pattern
 }
 
 // byteText is a number of bytes for people.

@@ -59,7 +59,8 @@ func TestFetch(t *testing.T) {
 	r := p.Run(t, args...)
 	requireNoSecret(t, r)
 	require.Zero(t, r.Code, r.Stderr)
-	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext: hogimport check export/mixpanel-\*\.json\.gz --format mixpanel\n$`, r.Stdout)
+	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext:\n    hogimport check export/mixpanel-\*\.json\.gz --format mixpanel --report \\\n`+
+		`      check\.html --left-out left-out\.txt\n$`, r.Stdout)
 	assert.Contains(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
 
 	r = p.Run(t, args...)
@@ -83,7 +84,7 @@ func TestFetchWithoutAnEvent(t *testing.T) {
 	p, _ := exporter(t, func(http.ResponseWriter, *http.Request) {})
 	r := p.Run(t, "fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export")
 	require.Zero(t, r.Code, r.Stderr)
-	assert.Contains(t, r.Stdout, "There is no event in all of the range: check the dates, the project and\n--region.")
+	assert.Contains(t, r.Stdout, "There is no event in all of the range: check the dates, the project and\n--export-host.")
 }
 
 // Each end has its code, and a text that says what to do.
@@ -111,9 +112,9 @@ func TestFetchExitCodes(t *testing.T) {
 		"unknown zone":    {nil, "", []string{"fetch", "mixpanel", "--from", "2024-02-03", "--to", "2024-03-01", "--zone", "Mars", "x"}, 2, `--zone "Mars" is not known`},
 		"no keys":         {nil, "", []string{"fetch", "amplitude", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 2, "set AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY"},
 		"unknown region":  {nil, "HOGIMPORT_EXPORT_HOST=", []string{"fetch", "mixpanel", "--region", "mars", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 2, "give one of us, eu, in"},
-		"wrong key":       {status(401), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 5, "Mixpanel refused the key (401 Unauthorized)"},
+		"wrong key":       {status(401), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 5, "Mixpanel refused the key (401 Unauthorized) check the service account and its secret, that it has access to the project, and --export-host"},
 		"other project":   {status(403), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 5, "Mixpanel refused the key (403 Forbidden)"},
-		"refused":         {status(400), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "check the dates, the project and --region"},
+		"refused":         {status(400), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "check the dates, the project and --export-host"},
 		"today":           {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", lately, "--to", today, "--days", "31", "x"}, 7, "run the same command again after 2"},
 		"no folder there": {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "/proc/x"}, 1, "/proc/x cannot be made"},
 		"nobody there":    {nil, "HOGIMPORT_EXPORT_HOST=" + nobody, []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "Mixpanel cannot be reached: dial: connect: connection refused"},
@@ -127,7 +128,8 @@ func TestFetchExitCodes(t *testing.T) {
 			r := p.Run(t, c.args...)
 			requireNoSecret(t, r)
 			require.Equal(t, c.code, r.Code, r.Stderr)
-			require.Contains(t, strings.ReplaceAll(r.Stderr, "\n", " "), c.text)
+			require.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), c.text)
+			require.NotContains(t, r.Stderr, "--region", "the server was given by --export-host")
 		})
 	}
 }
@@ -156,7 +158,8 @@ func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export"}
 	r := p.Run(t, append(args, "--zone", "US/Pacific")...)
 	require.Equal(t, 0, r.Code, r.Stderr)
-	assert.Contains(t, r.Stdout, " --format mixpanel --zone US/Pacific\n")
+	says(t, strings.ReplaceAll(r.Stdout, "\\\n", ""), "--format mixpanel --zone US/Pacific --report check.html --left-out left-out.txt")
+	assert.Equal(t, 4, strings.Count(r.Stdout, "\n"), "the command is on two lines")
 	r = p.Run(t, args...)
 	assert.Equal(t, 2, r.Code)
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "the download in export began with --zone US/Pacific, and this command is without --zone")

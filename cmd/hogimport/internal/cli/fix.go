@@ -94,24 +94,16 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	if isNew && r.importID != "" {
 		s.kept.ID = r.importID
 	}
-	options, err := r.options(s.kept.ID)
+	options, client, err := a.prepare(r, s, isNew)
 	if err != nil {
 		return err
 	}
-	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
-	if err != nil {
-		return err
-	}
-	if isNew && !r.isAgreed && !a.canAnswer() {
-		return noTerminal()
-	}
-	lock, err := of.lock()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	if err := makeFolder(s.dir); err != nil {
-		return err
+	for _, folder := range []*state{of, s} {
+		lock, err := folder.lock()
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
 	}
 	source, err := s.source()
 	if err != nil {
@@ -223,5 +215,5 @@ func sizeOfFile(path string) int64 {
 
 // fixText is what to do with the rejects of an import, for the last line of its result.
 func (s *state) fixText(rejected int64) string {
-	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", s.rejects(), progress.Number(rejected), s.folder())
+	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", s.rejects(), progress.Number(rejected), quoted(s.folder()))
 }

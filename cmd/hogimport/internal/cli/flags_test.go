@@ -46,11 +46,24 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	require.Equal(t, 0, r.Code, r.Stderr)
 	assert.Regexp(t, `  [\d,]+ records are at or after --until\.\n`, r.Stdout)
 	assert.Contains(t, r.Stderr, "5 pairs of ids joined first.")
-	assert.Contains(t, r.Stdout, "joined 5 pairs of ids")
+	says(t, r.Stdout, " events and 5 links of persons acknowledged; ")
 	assert.NotContains(t, r.Stdout+r.Stderr, "than one sent before", "the links that come first are no disorder")
 	again := p.Run(t, args...)
 	assert.Equal(t, r.Stdout, again.Stdout)
 	assert.Contains(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified")
+	says(t, r.Stdout, "Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
+	verified := p.Run(t, "verify", "--report", "verify.html")
+	require.Equal(t, 0, verified.Code, verified.Stderr)
+	requireNarrow(t, verified.Stdout)
+	assert.Regexp(t, `^Complete: all [\d,]+ events are in the project, [\d,]+ of the files and\s+5\s+links\s+of\s+persons\.`, verified.Stdout)
+	says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
+	removed := "Remove hogimport-state/1/sorted, which holds the sorted events: the import is verified."
+	says(t, verified.Stdout, removed)
+	html, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(html), removed)
+	require.NoError(t, os.RemoveAll(filepath.Join(p.Dir, "hogimport-state/1/sorted")))
+	assert.NotContains(t, p.Run(t, "verify").Stdout, "Remove ")
 	links, last := 0, time.Time{}
 	for e := range server.Ledger().Events() {
 		assert.True(t, e.Time.Before(time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)))
@@ -66,6 +79,20 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	}
 	assert.Equal(t, 5, links)
 	assert.Equal(t, time.Date(2024, 5, 1, 7, 1, 0, 0, time.UTC), oldest(server), "midnight in Los Angeles is 07:00 in UTC")
+}
+
+// With --sort, a warning that names --sort as what to do would only mislead.
+func TestWideBatchesAreNamedWithoutSort(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "e.jsonl", 5000, nil)
+	run := []string{"run", "e.jsonl", "--yes", "--rate", "none", "--state"}
+	r := p.Run(t, append(run, "a")...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.")
+	r = p.Run(t, append(run, "b", "--sort")...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.NotContains(t, r.Stdout, "more than a day")
 }
 
 func oldest(server *hogapitest.Server) (at time.Time) {

@@ -56,7 +56,7 @@ func flagList(flags *pflag.FlagSet) string {
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
 			what += " (default " + f.DefValue + ")"
 		}
-		fmt.Fprintln(&b, wrapped("      "+what))
+		fmt.Fprintln(&b, wrapped("      "+strings.ReplaceAll(what, "\n", "\n      ")))
 	})
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -58,6 +58,20 @@ func TestHelpFitsIntoEightyColumnsAndNamesEachVariable(t *testing.T) {
 	assert.Greater(t, seen, 6)
 }
 
+func TestHelpSaysWhatIsNotPlain(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	help := p.Run(t, "run", "--help").Stdout
+	assert.Contains(t, help, `
+      mixpanel: write the id of a device as "$device:ID";
+      needed with --links where the export has such ids: check says so
+`)
+	says(t, help, "stop when more is rejected: a NUMBER, a share such as 5%, or none for no limit; records that are left out do not count")
+	help = p.Run(t, "check", "--help").Stdout
+	says(t, help, "none for no limit; records that are left out do not count")
+	says(t, help, "write each record that is left out to a FILE, with its place and reason: a line of JSON each")
+}
+
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)

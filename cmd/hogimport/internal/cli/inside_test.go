@@ -84,6 +84,34 @@ func TestNamesOfStates(t *testing.T) {
 	assert.NotEqual(t, id("1"), id("2"), "others of the same name are another one")
 }
 
+// Whether a run is running is known from its lock, and from the age of what it said only where the lock cannot be taken.
+func TestAStateIsRunningWhileItsLockIsHeld(t *testing.T) {
+	t.Parallel()
+	s := &state{dir: filepath.Join(t.TempDir(), "s")}
+	lock, err := s.lock()
+	require.NoError(t, err)
+	now := time.Now()
+	is := func() string {
+		one, err := s.standing(now)
+		require.NoError(t, err)
+		return one.Is
+	}
+	require.NoError(t, s.saveProgress(snapshot{At: now.Add(-time.Hour)}))
+	assert.Equal(t, isRunning, is(), "however long ago it said something")
+	require.NoError(t, s.saveProgress(snapshot{At: now}))
+	require.NoError(t, lock.Close())
+	assert.Equal(t, isKilled, is(), "however short ago it said something")
+	lock, err = s.lock()
+	require.NoError(t, err, "and it is not held by who asks")
+	require.NoError(t, lock.Close())
+
+	require.NoError(t, os.Remove(s.file("run.lock")))
+	require.NoError(t, os.Mkdir(s.file("run.lock"), 0o700))
+	assert.Equal(t, isRunning, is())
+	now = now.Add(time.Minute)
+	assert.Equal(t, isKilled, is())
+}
+
 func TestLimitsOfRejects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]float64{"1%": {0.01, 0}, "0.5%": {0.005, 0}, "100%": {1, 0}, "500": {-1, 500}, "none": {-1, 0}} {
@@ -191,4 +219,6 @@ func TestALongCommandIsBrokenForAShell(t *testing.T) {
 	}
 	assert.Equal(t, command, strings.Join(whole, " "))
 	assert.Equal(t, "    short", broken("short"))
+	long := "hogimport check /a/folder/whose/path/takes/a/line/of/its/own/mixpanel-*.json.gz --format mixpanel --zone America/Argentina/Catamarca"
+	assert.Equal(t, "  "+long, nextOfFetch(long), "what can be left out does not make it longer still")
 }

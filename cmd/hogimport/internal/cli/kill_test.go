@@ -62,6 +62,8 @@ func TestKilledTwentyTimes(t *testing.T) {
 				said := strings.Join(strings.Fields(r.Stderr), " ")
 				assert.Contains(t, said, "The last run was killed: ")
 				assert.Contains(t, said, "sent again. Each keeps its uuid, so PostHog stores it once.")
+				before, _, _ := strings.Cut(said, "The last run was killed: ")
+				assert.NotContains(t, before, "acknowledged", "it comes before the first line of progress")
 			}
 			clitest.RequireWhole(t, server, ids)
 			assert.Contains(t, r.Stdout, "Rejected: "+progress.Number(int64(events-len(ids)))+";", "each reject is counted once")

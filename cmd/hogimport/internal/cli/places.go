@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,14 +17,16 @@ import (
 
 // placeText is where a record is, for people: with the number of its line, where that can be had soon.
 func placeText(paths []string, at hogapi.Position) string {
-	for _, path := range paths {
-		if filepath.Base(path) != at.Key && path != at.Key {
-			continue
-		}
+	if path := fileOf(paths, at.Key); path != "" {
 		if line := lineAt(path, at.Offset); line > 0 {
 			return fmt.Sprintf("%s:%d", at.Key, line)
 		}
 	}
+	return plainPlace(at)
+}
+
+// plainPlace is where a record is whose line is not known.
+func plainPlace(at hogapi.Position) string {
 	if at.Key == "" || at.Offset == 0 {
 		return at.String()
 	}
@@ -41,36 +44,60 @@ func withPlaces(text string, paths []string, at hogapi.Position) string {
 // lineAt is the number of the line of a text file, packed or not, that ends at an offset of its text; 0: not known.
 func lineAt(path string, offset int64) int64 {
 	const most = 64 << 20 // that is read for it
-	if offset <= 0 || offset > most || strings.HasSuffix(path, ".zip") {
+	if offset <= 0 || offset > most {
 		return 0
 	}
-	f, err := os.Open(path)
+	text, err := openText(path)
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
-	var text io.Reader = f
-	switch filepath.Ext(path) {
-	case ".gz":
-		if text, err = gzip.NewReader(f); err != nil {
-			return 0
-		}
-	case ".zst":
-		unpacked, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return 0
-		}
-		defer unpacked.Close()
-		text = unpacked
-	}
+	defer text.Close()
 	var lines lineCounter
 	if n, err := io.CopyN(&lines, text, offset); err != nil || n != offset {
 		return 0
 	}
-	if !lines.isWhole {
-		lines.n++ // the last line has no end
+	return lines.number()
+}
+
+// openText opens a text file, packed or not, but no archive.
+func openText(path string) (io.ReadCloser, error) {
+	if strings.HasSuffix(path, ".zip") {
+		return nil, errors.New("a zip file has several texts")
 	}
-	return lines.n
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text := &textFile{Reader: f, file: f}
+	switch filepath.Ext(path) {
+	case ".gz":
+		text.Reader, err = gzip.NewReader(f)
+	case ".zst":
+		var unpacked *zstd.Decoder
+		if unpacked, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1)); err == nil {
+			text.Reader, text.end = unpacked, unpacked.Close
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return text, nil
+}
+
+// textFile is the text of a file.
+type textFile struct {
+	io.Reader
+
+	file *os.File
+	end  func() // may be nil
+}
+
+// Close implements io.Closer.
+func (t *textFile) Close() error {
+	if t.end != nil {
+		t.end()
+	}
+	return t.file.Close()
 }
 
 // lineCounter counts the ends of lines.
@@ -81,6 +108,16 @@ type lineCounter struct {
 
 func (c *lineCounter) Write(p []byte) (int, error) {
 	c.n += int64(bytes.Count(p, []byte{'\n'}))
-	c.isWhole = len(p) > 0 && p[len(p)-1] == '\n'
+	if len(p) > 0 {
+		c.isWhole = p[len(p)-1] == '\n'
+	}
 	return len(p), nil
+}
+
+// number is that of the line in which the text ends.
+func (c *lineCounter) number() int64 {
+	if c.isWhole {
+		return c.n
+	}
+	return c.n + 1 // the last line has no end
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 )
 
 // project is where events go, and the keys for it.
@@ -46,12 +47,19 @@ func (p *project) bindHost(cmd *cobra.Command) {
 	}
 }
 
+// host is the host that is given, or empty.
+func (a *app) host(p *project) string {
+	return cmp.Or(p.host, a.env("POSTHOG_HOST"), a.env("POSTHOG_REGION"))
+}
+
+// projectID is the project's id that is given, or empty.
+func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) }
+
 // client is a client of the project that can do what is asked of it: send events (with the project API key), ask the
 // project (with a personal key and the project's id), or both. What is not asked for is taken where it is known.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", version())}, more...)
-	host := cmp.Or(p.host, a.env("POSTHOG_HOST"), a.env("POSTHOG_REGION"))
-	where, err := hostOptions(host, p.captureHost)
+	where, err := hostOptions(a.host(p), p.captureHost)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +78,7 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 	if err != nil {
 		return nil, err
 	}
-	id := cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID"))
+	id := a.projectID(p)
 	switch {
 	case personal != "" && id != "":
 		options = append(options, hogapi.WithPersonalAPIKey(personal), hogapi.WithProject(id))
@@ -89,7 +97,7 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 // canAsk reports whether a personal key and the project's id are known.
 func (a *app) canAsk(p *project) bool {
 	hasKey := p.personal != "" || p.personalFile != "" || a.env("POSTHOG_PERSONAL_API_KEY") != ""
-	return hasKey && cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) != ""
+	return hasKey && a.projectID(p) != ""
 }
 
 // secret is a key: the flag's value, the content of a file, or a variable.
@@ -154,7 +162,7 @@ func inFlags(err error) string {
 		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
 		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
 	})
-	return plain(flagNames.Replace(text))
+	return page.Plain(flagNames.Replace(text))
 }
 
 // hostName is where a client sends events, without a path or a key.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
@@ -67,7 +68,7 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's place and its rejects; default: hogimport-state/NAME, after the files")
 	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: made of the files")
-	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit")
+	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
 	f.StringVar(&r.rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
 	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
 	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
@@ -125,16 +126,9 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	options, err := r.options(s.kept.ID)
+	options, client, err := a.prepare(r, s, isNew)
 	if err != nil {
 		return err
-	}
-	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
-	if err != nil {
-		return err
-	}
-	if isNew && !r.isAgreed && !a.canAnswer() {
-		return noTerminal()
 	}
 	lock, err := s.lock()
 	if err != nil {
@@ -154,6 +148,19 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	}
 	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
 	return a.report(s, receipt, err)
+}
+
+// prepare makes the options and the client of an import, and refuses a new one where nobody can agree to it.
+func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, *hogapi.Client, error) {
+	options, err := r.options(s.kept.ID)
+	if err != nil {
+		return options, nil, err
+	}
+	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
+	if err == nil && isNew && !r.isAgreed && !a.canAnswer() {
+		err = usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+	}
+	return options, client, err
 }
 
 // openRun finds the state folder of a run, and whether its import is a new one.
@@ -226,16 +233,12 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	return a.confirm(ctx, r, s, client, found)
 }
 
-func noTerminal() error {
-	return usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
-}
-
 // confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
 func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
 	target := hostName(client)
 	what := "the records"
 	if found.total > 0 {
-		what = "about " + progress.Number(found.total) + " records"
+		what = aboutRecords(found.total)
 		if found.isAll {
 			what = progress.Number(found.total) + " records"
 		}
@@ -247,7 +250,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	if !r.isAgreed {
 		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
 		if warning != "" {
-			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", sentence(warning), what, target, s.kept.ID)
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, target, s.kept.ID)
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
@@ -262,11 +265,21 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
 	}
 	s.kept.Skipped = found.places()
+	s.kept.Links, s.kept.IsExact = 0, found.isAll
 	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
 	if err := s.reset(); err != nil {
 		return err
 	}
 	return s.save()
+}
+
+// aboutRecords is an estimate to three digits, which nobody takes for a count.
+func aboutRecords(n int64) string {
+	scale := int64(1)
+	for n/scale >= 1000 {
+		scale *= 10
+	}
+	return "about " + progress.Number((n+scale/2)/scale*scale) + " records"
 }
 
 // report writes the result of an import, and makes the error of the command.

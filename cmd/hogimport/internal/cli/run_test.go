@@ -29,7 +29,7 @@ func TestACompleteImport(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
-	assert.Contains(t, r.Stdout, "Complete: 2,994 of 3,000 records acknowledged")
+	says(t, r.Stdout, "Complete: 2,994 events acknowledged; 6 of 3,000 records rejected.")
 	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
 	again := p.Run(t, "run", "events.jsonl", "--rate", "none")
@@ -45,6 +45,36 @@ func TestACompleteImport(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &result), asJSON.Stdout)
 	assert.EqualValues(t, 2994, result.Receipt.Acknowledged)
 	assert.Equal(t, "hogimport-state/events", result.State)
+}
+
+// Lines of PostHog's own form name one id each, so there is nothing to join.
+func TestLinksAreNotOfLines(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "e.jsonl", 10, nil)
+	r := p.Run(t, "run", "e.jsonl", "--links", "--yes")
+	assert.Equal(t, 2, r.Code)
+	says(t, r.Stderr, "--links is not for jsonl, whose lines have one id each")
+}
+
+// Records that are left out are no rejects, and the result says so on its last lines.
+func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "e.jsonl", 100, func(i int) bool { return i == 7 })
+	r := p.Run(t, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
+	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
+	assert.Equal(t, []string{
+		"Left out: 50, which --max-rejects does not count",
+		"The rejects, each with its reason, are in hogimport-state/e/rejects.jsonl",
+		"Rejected: 1; to correct them: hogimport fix --state hogimport-state/e",
+	}, lines[len(lines)-3:])
+	p.Events(t, "f.jsonl", 100, nil)
+	r = p.Run(t, "run", "f.jsonl", "--yes", "--until", "2024-01-01T01:39:00Z")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.True(t, strings.HasSuffix(r.Stdout, "\nLeft out: 1, which --max-rejects does not count\n"), r.Stdout)
 }
 
 // All that can be wrong before the first event, with its exit code, and what to do next.

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // sampleRecords is how many records a run checks before it begins.
@@ -162,9 +163,11 @@ func (s sample) show(w io.Writer) {
 	}
 }
 
-// isOfOrder reports whether a warning is about the order of events, which --sort corrects. With --links it comes once
-// all the same, where the links end and the oldest events begin: links have no person properties, so it means nothing.
-func isOfOrder(w hogapi.Warning) bool { return w == hogapi.WarnBackwards }
+// isOfOrder reports whether a warning is about the order of events, for which there is --sort. Sorted events have it all the
+// same where there are few a day, and with --links once, where the oldest events follow the links: then nothing can be done.
+func isOfOrder(w hogapi.Warning) bool {
+	return w == warnings.Backwards || w == warnings.WideBatch
+}
 
 // places are where records that are left out are, by reason.
 func (s sample) places() map[string][]string {
@@ -184,9 +187,7 @@ func (s sample) names(w io.Writer) {
 	for _, day := range s.report.Days {
 		counts[day.Event] += day.Events
 	}
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
-	})
+	names := mostFirst(counts)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range names[:min(len(names), most)] {
 		fmt.Fprintf(table, "  %s\t%s\n", short(name), progress.Number(counts[name]))

@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,10 +27,15 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		w.metrics = server
 		meter.Say("Metrics are at " + server.address + ".")
 	}
-	if before, found, err := s.progress(); err == nil && found && before.Ended == "" {
-		w.killed = &before
+	before, found, err := s.progress()
+	if _, missing := os.Stat(s.checkpoint()); err != nil || missing != nil {
+		before, found = snapshot{}, false // it begins
 	}
-	if err := s.saveProgress(snapshot{At: time.Now().UTC()}); err != nil {
+	if found && before.Ended == "" {
+		meter.Say(wrapped("The last run was killed: events that were under way are sent again. Each keeps its uuid, so PostHog stores it once."))
+	}
+	before.At, before.Ended, before.WaitingFor = time.Now().UTC(), "", ""
+	if err := s.saveProgress(before); err != nil {
 		return hogapi.Receipt{}, err
 	}
 	asked, stop := context.WithCancel(context.Background())
@@ -43,10 +44,10 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		meter.Say("Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 		stop()
 	})()
-	watchSorting(source, meter)
-	watchLinks(source, meter, s)
+	w.watchSorting(source)
+	w.watchLinks(source)
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
-	o.Total, o.OnProgress = s.kept.Total, w.update
+	o.Total, o.OnProgress = s.kept.total(), w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
 	return receipt, w.end(receipt, err)
 }
@@ -57,23 +58,19 @@ type watcher struct {
 	meter   *progress.Meter
 	metrics *metrics // nil: not asked for
 
-	mu     sync.Mutex
-	saved  time.Time
-	killed *snapshot // how far the last run was, if it was killed, until that is said
+	mu    sync.Mutex // of what follows, and of state.kept
+	saved time.Time
 }
 
 const saveInterval = 2 * time.Second
 
 func (w *watcher) update(stats hogapi.Stats) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stats.Total = w.state.kept.total() // which is better known by now than when the run began
 	w.meter.Update(stats)
 	if w.metrics != nil {
 		w.metrics.set(stats)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.killed != nil && (stats.Read > 0 || stats.Acknowledged > 0) {
-		w.meter.Say(wrapped(afterKill(w.killed.Acknowledged - stats.Acknowledged)))
-		w.killed = nil
 	}
 	now := time.Now().UTC()
 	if now.Sub(w.saved) < saveInterval {
@@ -85,15 +82,6 @@ func (w *watcher) update(stats hogapi.Stats) {
 		p.WaitingFor, p.Since = inFlags(stats.LastError), stats.FailingSince.UTC()
 	}
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
-}
-
-// afterKill says what a killed run means for events whose answers it had, as far as is known, but not yet noted.
-func afterKill(n int64) string {
-	const once = "Each keeps its uuid, so PostHog stores it once."
-	if n > 0 {
-		return fmt.Sprintf("The last run was killed: at least %s that had arrived are sent again. %s", counted(n, "event"), once)
-	}
-	return "The last run was killed: events that were under way are sent again. " + once
 }
 
 // end keeps the result, and returns the error of the import. One that has not begun leaves an earlier result as it is.
@@ -166,8 +154,8 @@ func (s *state) checkEmpty() error {
 	return nil
 }
 
-// watchSorting shows how far a sorting is.
-func watchSorting(source hogapi.Source, meter *progress.Meter) {
+// watchSorting shows how far a sorting is, and keeps how many records it has found.
+func (w *watcher) watchSorting(source hogapi.Source) {
 	switch s := source.(type) {
 	case *formats.SortedSource:
 		s.OnProgress = func(p formats.SortProgress) {
@@ -175,42 +163,22 @@ func watchSorting(source hogapi.Source, meter *progress.Meter) {
 			if p.Merged > 0 {
 				text = fmt.Sprintf("sorting: %s of %s merged", progress.Number(p.Merged), progress.Number(p.Read))
 			}
-			meter.Phase(text)
+			w.meter.Phase(text)
+			if p.Merged == p.Read {
+				w.keep(func(k *kept) { k.Total, k.IsExact = p.Read, true })
+			}
 		}
 	case interface{ Unwrap() []hogapi.Source }:
 		for _, inner := range s.Unwrap() {
-			watchSorting(inner, meter)
+			w.watchSorting(inner)
 		}
 	}
 }
 
-// resultText is the result of an import that is complete. What was rejected is on the last line.
-func resultText(s *state, r hogapi.Receipt) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, wrapped(fmt.Sprintf("Complete: %s of %s records acknowledged, as the import %s.", progress.Number(r.Acknowledged), progress.Number(r.Read), s.kept.ID)))
-	if !r.Oldest.IsZero() {
-		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
-	}
-	if n := s.kept.Links; n > 0 {
-		fmt.Fprintf(&b, "  with the events that have joined %s\n", counted(n, "pair")+" of ids")
-	}
-	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(&b, wrapped("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
-	}
-	for _, reason := range slices.SortedFunc(maps.Keys(r.Rejects), func(x, y hogapi.Reason) int { return cmp.Compare(r.Rejects[y], r.Rejects[x]) }) {
-		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
-	}
-	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		if !s.kept.Input.Sort || !isOfOrder(warning) {
-			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
-		}
-	}
-	if _, err := os.Stat(s.file("sorted")); err == nil {
-		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
-	}
-	fmt.Fprintf(&b, "In a few hours, check that all of it is there:\n  hogimport verify --state %s\n", s.dir)
-	if n := r.Rejected + r.Unconfirmed; n > 0 {
-		b.WriteString(s.fixText(n))
-	}
-	return b.String()
+// keep notes what a run has found out about its source.
+func (w *watcher) keep(change func(*kept)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.state.kept)
+	_ = w.state.save() // for what is shown only: a full disk stops the import by its checkpoint
 }

@@ -43,7 +43,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
-	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: ids of devices begin with \"$device:\", as in projects with simplified ID merge")
+	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
@@ -56,6 +56,13 @@ func (in *input) bindRange(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
+}
+
+// bindUnused adds the other flags of bindRange to a command that sends nothing, or only a sample: those of run can be copied.
+func (in *input) bindUnused(cmd *cobra.Command) {
+	const accepted = "accepted, so that the flags of run can be copied: "
+	cmd.Flags().BoolVar(&in.Sort, "sort", false, accepted+"nothing is sorted here")
+	cmd.Flags().BoolVar(&in.Links, "links", false, accepted+"no ids are joined here")
 }
 
 func (in *input) bindUntil(cmd *cobra.Command) {
@@ -160,6 +167,9 @@ func (in *input) checkFormat() error {
 	}
 	if len(in.Map) > 0 && !slices.Contains([]string{"json", "csv", "tsv", "generic"}, in.Format) {
 		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
+	}
+	if in.Links && in.Format == "jsonl" {
+		return usageError("--links is not for jsonl, whose lines have one id each", "leave it out, or give the --format of the files")
 	}
 	if _, err := in.until(); err != nil {
 		return err

@@ -41,24 +41,13 @@ type taken struct {
 // newSpread reads all files, to know how many events each day has. Seen is called now and then.
 func newSpread(ctx context.Context, in *input, id string, most int64, seen func(events int64)) (*spread, error) {
 	s := &spread{id: id}
-	format, err := in.format()
+	var err error
+	s.files, err = in.filesSeen(func(record []byte, _ error) {
+		const enough = 2000
+		s.raw = append(s.raw[:0], record[:min(enough, len(record))]...)
+	})
 	if err != nil {
 		return nil, err
-	}
-	if s.files, err = in.files(); err != nil {
-		return nil, err
-	}
-	if convert := format.Convert; convert != nil {
-		format.Convert = func(record []byte) ([]hogapi.Event, error) {
-			const enough = 2000
-			s.raw = append(s.raw[:0], record[:min(enough, len(record))]...)
-			return convert(record)
-		}
-		paths, err := in.paths()
-		if err != nil {
-			return nil, err
-		}
-		s.files = in.cut(hogapi.FileSource(format, paths...))
 	}
 	counts := map[int64]int64{}
 	for ev, err := range s.files.Events(ctx, hogapi.Position{}) {

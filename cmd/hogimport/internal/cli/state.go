@@ -16,10 +16,14 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // stateRoot is where the state folders are, unless --state says otherwise.
 const stateRoot = "hogimport-state"
+
+// lockName is the file in a state folder that a run holds locked.
+const lockName = "run.lock"
 
 // state is the folder that an import keeps: what it reads, where it is, what was rejected, and the result.
 type state struct {
@@ -34,16 +38,29 @@ type kept struct {
 	ID     string    `json:"id"`
 	Input  input     `json:"input"` // the files by absolute paths
 	Target string    `json:"target"`
-	Total  int64     `json:"total,omitempty"` // about how many records there are; 0: not known
 	Begun  time.Time `json:"begun"`
 
+	Total   int64 `json:"total,omitempty"` // about how many records there are; 0: not known
+	IsExact bool  `json:"exact,omitempty"` // there are so many
+
 	Skipped map[string][]string `json:"skipped,omitempty"` // where some records are that are left out, by reason
-	Links   int64               `json:"links,omitempty"`   // pairs of ids that were joined first
+	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, those of shared devices too, which are left out
 
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`
 	RejectsSize int64  `json:"rejects_size,omitempty"`
 }
+
+// total is about how much there is in all, with the links where they are known; 0: not known.
+func (k *kept) total() int64 {
+	if k.Total == 0 {
+		return 0
+	}
+	return k.Total + k.Links
+}
+
+// isExact reports whether total is no estimate.
+func (k *kept) isExact() bool { return k.IsExact && (k.Links > 0 || !k.Input.Links) }
 
 // snapshot is what progress.json holds: how far a run is. It is written every few seconds.
 type snapshot struct {
@@ -130,17 +147,23 @@ func (s *state) read(name string, value any) (found bool, err error) {
 	return true, nil
 }
 
-// isVerified reports whether verified.json says that all of the result so far is in the project: it has the digest of the
-// receipt that was verified.
+// verified is what verified.json holds: the receipt all of whose events are in the project.
+type verified struct {
+	Digest string `json:"digest"`
+}
+
+func (s *state) saveVerified(r hogapi.Receipt) error {
+	return s.write("verified.json", verified{r.Digest})
+}
+
+// isVerified reports whether all of the result so far is in the project.
 func (s *state) isVerified() (bool, error) {
-	var verified struct {
-		Digest string `json:"digest"`
-	}
-	if found, err := s.read("verified.json", &verified); err != nil || !found {
+	var v verified
+	if found, err := s.read("verified.json", &v); err != nil || !found {
 		return false, err
 	}
 	r, found, err := s.receipt()
-	return found && r.Digest == verified.Digest, err
+	return found && r.Digest == v.Digest, err
 }
 
 // lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
@@ -148,7 +171,7 @@ func (s *state) lock() (io.Closer, error) {
 	if err := makeFolder(s.dir); err != nil {
 		return nil, err
 	}
-	lock, err := durable.OS{}.Lock(s.file("run.lock"))
+	lock, err := durable.OS{}.Lock(s.file(lockName))
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &fault{code: codeOther, text: "another run uses the state folder " + s.dir, err: err,
@@ -196,10 +219,7 @@ func cause(err error) error {
 	if f, ok := errors.AsType[*fault](err); ok {
 		err = f.err
 	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		err = at.Err
-	}
-	return err
+	return errtext.Pathless(err)
 }
 
 // stateName is a name for the import of some files: of a single file its own, else that of their folder.

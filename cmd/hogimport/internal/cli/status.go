@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 const statusHelp = `Show how far imports are, from their state folders. It sends nothing, and may be
@@ -35,7 +37,8 @@ type standing struct {
 	Import   string    `json:"import"` // the ID
 	Is       string    `json:"is"`     // running, waiting, complete, killed, not begun, or why it stopped
 	Target   string    `json:"target"`
-	Total    int64     `json:"total,omitempty"` // about
+	Total    int64     `json:"total,omitempty"` // about how much there is, links included
+	IsExact  bool      `json:"exact,omitempty"` // Total is no estimate
 	Progress *snapshot `json:"progress,omitempty"`
 	Rejects  string    `json:"rejects"` // the file
 	Next     []string  `json:"next"`    // what to do next: commands, or a text
@@ -69,17 +72,19 @@ func (a *app) status(dir string) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STATE FOLDER\tSTATUS\tACKNOWLEDGED\tREJECTED\tTOTAL (EST.)")
+	fmt.Fprintln(table, "STATE FOLDER\tSTATUS\tACKNOWLEDGED\tLEFT OUT\tREJECTED\tTO GO\tTOTAL")
 	for _, one := range all {
 		p := one.Progress
 		if p == nil {
 			p = &snapshot{}
 		}
-		of := "?"
-		if one.Total > 0 {
-			of = progress.Number(one.Total)
+		refused := p.Rejected + p.Unconfirmed
+		toGo, of := "?", "?"
+		if one.Total > 0 { // an estimate can be too low
+			total := max(one.Total, p.Read)
+			toGo, of = one.shown(total-p.Acknowledged-p.Skipped-refused), one.shown(total)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", one.State, one.Is, progress.Number(p.Acknowledged), progress.Number(p.Rejected+p.Unconfirmed), of)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.State, one.Is, progress.Number(p.Acknowledged), progress.Number(p.Skipped), progress.Number(refused), toGo, of)
 	}
 	_ = table.Flush()
 	for _, one := range all {
@@ -96,6 +101,14 @@ func (a *app) status(dir string) error {
 		}
 	}
 	return nil
+}
+
+// shown is a number as good as the total is.
+func (s *standing) shown(n int64) string {
+	if s.IsExact {
+		return progress.Number(n)
+	}
+	return "about " + progress.Number(n)
 }
 
 // stateFolders are the folders below one that have the state of an import, with those of their fixes.
@@ -122,12 +135,21 @@ const (
 	isInterrupted = "interrupted"
 )
 
-// stale is after how long a run that says nothing is over: it says something every two seconds.
-const stale = 15 * time.Second
+// isRunning reports whether a process works in the folder: the lock ends with it. Where the lock cannot be taken, such as on
+// a disk that is only read, a run is over that has said nothing for a while: it says something every two seconds.
+func (s *state) isRunning(p snapshot, now time.Time) bool {
+	const stale = 15 * time.Second
+	lock, err := durable.OS{}.Lock(s.file(lockName))
+	if err == nil {
+		_ = lock.Close()
+		return false
+	}
+	return errors.Is(err, durable.ErrLocked) || now.Sub(p.At) <= stale
+}
 
 // standing is how far the import is.
 func (s *state) standing(now time.Time) (standing, error) {
-	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.Total, Rejects: s.rejects(), Is: isNotBegun, Next: []string{"the same command again"}}
+	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.total(), IsExact: s.kept.isExact(), Rejects: s.rejects(), Is: isNotBegun, Next: []string{"the same command again"}}
 	p, found, err := s.progress()
 	if err != nil || !found {
 		return one, err
@@ -135,22 +157,22 @@ func (s *state) standing(now time.Time) (standing, error) {
 	one.Progress = &p
 	switch {
 	case p.Ended == isComplete:
-		one.Is, one.Total, one.Next = isComplete, p.Read, nil
+		one.Is, one.Total, one.IsExact, one.Next = isComplete, p.Read, true, nil
 		switch isVerified, err := s.isVerified(); {
 		case err != nil:
 			return one, err
 		case !isVerified:
-			one.Next = append(one.Next, "hogimport verify --state "+s.dir)
+			one.Next = append(one.Next, "hogimport verify --state "+quoted(s.dir))
 		}
 		if p.Rejected+p.Unconfirmed > 0 {
-			one.Next = append(one.Next, "hogimport fix --state "+s.folder())
+			one.Next = append(one.Next, "hogimport fix --state "+quoted(s.folder()))
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
 		if stop := stops[hogapi.StopReason(p.Ended)]; stop.code == codeProject {
 			one.Next = []string{"the same command again, with the right project key"}
 		}
-	case now.Sub(p.At) > stale:
+	case !s.isRunning(p, now):
 		one.Is = isKilled
 	case p.WaitingFor != "":
 		one.Is, one.Next = isWaiting, nil

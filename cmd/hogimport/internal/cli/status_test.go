@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,13 +46,39 @@ func TestStatus(t *testing.T) {
 	server.SetDown(true)
 	require.Eventually(t, func() bool { return is() == "waiting" }, time.Minute, 50*time.Millisecond)
 	r = p.Run(t, "status")
-	assert.Regexp(t, `hogimport-state/a +waiting +[\d,]+ +0 +30,\d+\n`, r.Stdout)
+	assert.Regexp(t, `hogimport-state/a +waiting +[\d,]+ +0 +0 +about [\d,]+ +about 30,\d+\n`, r.Stdout)
 	assert.Regexp(t, `hogimport-state/a waits since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: `, r.Stdout)
-	assert.Regexp(t, `hogimport-state/b +complete +100 +0 +100\n`, r.Stdout)
+	assert.Regexp(t, `hogimport-state/b +complete +100 +0 +0 +0 +100\n`, r.Stdout)
 	assert.Contains(t, r.Stdout, "hogimport verify --state hogimport-state/b")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
+	assert.Equal(t, "killed", is(), "at once")
+	assert.Contains(t, p.Run(t, "status").Stdout, "Next for hogimport-state/a:\n  the same command again\n")
 	server.SetDown(false)
+}
+
+// A fix holds the folder of its import and its own.
+func TestStatusOfAFixThatIsKilled(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	actions(t, p, 1000, func(i int) bool { return i > 0 })
+	args := append([]string{"run", "actions.csv", "--yes", "--max-rejects", "none", "--map", "time=when"}, mapped...)
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	fix := append([]string{"fix", "--yes", "--rate", "50", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
+	cmd := p.Command(t.Context(), t, fix...)
+	require.NoError(t, cmd.Start())
+	is := func(word string) bool {
+		stdout := p.Run(t, "status").Stdout
+		return strings.Contains(strings.Join(strings.Fields(stdout), " "), "hogimport-state/actions/fix-1 "+word)
+	}
+	require.Eventually(t, func() bool { return is("running") }, time.Minute, 50*time.Millisecond)
+	second := p.Run(t, fix...)
+	assert.Equal(t, 1, second.Code)
+	says(t, second.Stderr, "another run uses the state folder hogimport-state/actions")
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	assert.True(t, is("killed"))
 }
 
 func TestStatusSaysWhatIsNext(t *testing.T) {
@@ -65,7 +94,7 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
 	r := p.Run(t, "status")
 	assert.Contains(t, r.Stdout, "STATUS")
-	assert.Regexp(t, `complete +300 +0 +300\n`, r.Stdout)
+	assert.Regexp(t, `complete +300 +0 +0 +0 +300\n`, r.Stdout)
 	assert.Contains(t, r.Stdout, "hogimport verify")
 
 	verified := filepath.Join(p.Dir, "hogimport-state/e/verified.json")
@@ -82,6 +111,37 @@ func TestStatusHasTheRealTotal(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	mixpanelExport(t, p, 3000)
 	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none", "--links", "--zone", "US/Pacific"}
-	require.Equal(t, 0, p.Run(t, args...).Code)
-	assert.Regexp(t, `complete +3,005 +0 +3,005\n`, p.Run(t, "status").Stdout)
+	r := p.Run(t, args...)
+	require.Equal(t, 0, r.Code)
+	says(t, r.Stdout, "Complete: 3,000 events and 5 links of persons acknowledged; no record left out or rejected.")
+	assert.Regexp(t, `complete +3,005 +0 +0 +0 +3,005\n`, p.Run(t, "status").Stdout)
+}
+
+// The numbers of a row add up while an import runs. Once all is sorted and the links are known, its total is exact.
+func TestStatusAddsUp(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	mixpanelExport(t, p, 9000)
+	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "500", "--links", "--sort", "--until", "2024-05-05"}
+	cmd := p.Command(t.Context(), t, args...)
+	require.NoError(t, cmd.Start())
+	row := func() []int {
+		found := regexp.MustCompile(`(?:running|killed) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)\n`).FindStringSubmatch(p.Run(t, "status").Stdout)
+		if found == nil {
+			return nil
+		}
+		var numbers []int
+		for _, text := range found[1:] {
+			n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+			require.NoError(t, err)
+			numbers = append(numbers, n)
+		}
+		return numbers
+	}
+	adds := func(n []int) bool { return len(n) == 5 && n[0] > 0 && n[0]+n[1]+n[2]+n[3] == n[4] && n[4] == 9005 }
+	require.Eventually(t, func() bool { return adds(row()) }, time.Minute, 50*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	assert.True(t, adds(row()), "%v", row())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // trial is the command that sends a sample to a test project, and shows what has become of it.
@@ -55,6 +56,7 @@ event was accepted, 5 the key or the project is wrong.`,
 	}
 	t.in.bind(cmd)
 	t.in.bindUntil(cmd)
+	t.in.bindUnused(cmd)
 	t.project.bindKey(cmd)
 	t.project.bindPersonal(cmd)
 	f := cmd.Flags()
@@ -71,6 +73,7 @@ func (t *trial) run(ctx context.Context) error {
 	if t.events < 1 || t.events > most {
 		return usageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
 	}
+	t.in.Sort, t.in.Links = false, false // it is the same trial with them
 	if err := t.in.check(); err != nil { //nolint:contextcheck // advice reads one record
 		return err
 	}
@@ -127,6 +130,9 @@ func (t *trial) otherProject(ctx context.Context) error {
 	return usageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
 }
 
+// trialPrefix is how the names of trials begin.
+const trialPrefix = "trial-"
+
 // openState is the folder of this trial: another one for other files or another mapping, whose events are others.
 func (t *trial) openState() (*state, error) {
 	paths, err := t.in.paths()
@@ -140,7 +146,7 @@ func (t *trial) openState() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("trial-%s-%x", importID(paths), sha256.Sum256(fmt.Append(text, t.events)))
+	name := fmt.Sprintf(trialPrefix+"%s-%x", importID(paths), sha256.Sum256(fmt.Append(text, t.events)))
 	const digits = 8
 	name = name[:len(name)-2*sha256.Size+digits]
 	dir := cmp.Or(t.state, filepath.Join(stateRoot, name))
@@ -205,10 +211,8 @@ func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sampl
 			return result, err
 		}
 		meter.Phase(fmt.Sprintf("waiting for the events: %s of %s are there", progress.Number(result.Seen), progress.Number(result.Acknowledged)))
-		select {
-		case <-ctx.Done():
+		if !watch.Sleep(ctx, pause) {
 			return nil, context.Cause(ctx)
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, longestPause)
 	}

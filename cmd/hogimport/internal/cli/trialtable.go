@@ -68,7 +68,7 @@ func chosen(sample []taken) []taken {
 func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID string, list []taken) ([]storedRow, error) {
 	rows := make([]storedRow, len(list))
 	place := map[string]int{}
-	values := map[string]any{"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z"}
+	values := allTimeOf(importID)
 	var names []string
 	for i, e := range list {
 		rows[i] = storedRow{UUID: e.uuid.String(), Place: e.place, Record: e.raw, Sent: storedEvent{e.event.Name, e.event.DistinctID, e.event.Timestamp.UTC()}}
@@ -81,8 +81,7 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 		return nil, nil
 	}
 	query := hogapi.Query{Values: values, HogQL: "SELECT toString(uuid) AS uuid_text, event, distinct_id, " +
-		"toTimeZone(timestamp, 'UTC') AS utc_time, properties\nFROM events\nWHERE properties.$import_job_id = {job_id} " +
-		"AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
+		"toTimeZone(timestamp, 'UTC') AS utc_time, properties\n" + fromImport +
 		"AND toString(uuid) IN (" + strings.Join(names, ", ") + ") LIMIT 1000"}
 	answer, err := rowsOf(ctx, client, query, "hogimport: events of a trial")
 	for _, row := range answer {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +88,7 @@ func (u *undo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := deletion{ImportID: request.ImportID, Project: cmp.Or(u.project.id, u.env("POSTHOG_PROJECT_ID"))}
+	d := deletion{ImportID: request.ImportID, Project: u.projectID(&u.project)}
 	if d.Events, err = client.DataDeletions.Preview(ctx, request); err != nil {
 		return u.failed(err, d)
 	}

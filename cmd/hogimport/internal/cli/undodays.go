@@ -18,15 +18,20 @@ type dayCount struct {
 	Events int64  `json:"events"`
 }
 
-const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +
-	"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
+// fromImport is the part of a query that takes the events of an import, with the values of allTimeOf.
+const fromImport = "FROM events\n" +
+	"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n"
+
+func allTimeOf(importID string) map[string]any {
+	return map[string]any{"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z"}
+}
+
+const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\n" + fromImport +
 	"GROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
 // daysOf counts the events of an import by day.
 func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days []dayCount, err error) {
-	query := hogapi.Query{HogQL: countImport, Values: map[string]any{
-		"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z",
-	}}
+	query := hogapi.Query{HogQL: countImport, Values: allTimeOf(importID)}
 	rows, err := rowsOf(ctx, client, query, "hogimport: the events of an import by day")
 	for _, row := range rows {
 		n, isNumber := row[len(row)-1].(float64)

@@ -1,19 +1,19 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
@@ -25,6 +25,7 @@ type verify struct {
 	*app
 
 	project  project
+	flags    *pflag.FlagSet
 	state    string
 	report   string
 	resend   bool
@@ -40,8 +41,8 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Long: `verify counts the events of an import in the project, by day and name, and
 compares them with what was sent. If the counts differ it reads the files again
 and names the events that are missing. Historical events can take minutes to
-hours to appear, so begin a few hours after the import. Nothing that can still
-arrive is called missing: that takes three checks over an hour or more, a day
+hours to appear: run it again in a few hours if it says that events are still
+arriving. Nothing that can still arrive is called missing: that takes three checks over an hour or more, a day
 after the end of the import. Each run counts as one check; --wait makes them all.
 
 The personal API key needs the scope query:read. Files need to be named only if
@@ -57,6 +58,7 @@ the key or the project is wrong.`,
 	v.project.bindKey(cmd)
 	v.project.bindPersonal(cmd)
 	f := cmd.Flags()
+	v.flags = f
 	f.StringVar(&v.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
 	f.StringVar(&v.report, "report", "", "write an HTML page to a `FILE`")
 	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
@@ -131,9 +133,17 @@ func (v *verify) source(s *state) (hogapi.Source, error) {
 func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
 	meter := v.meter()
 	defer meter.End()
+	step := ""
 	options := &hogapi.VerifyOptions{
 		Gate: s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: v.patience, EveryUUID: v.every && source != nil,
-		OnProgress: func(p hogapi.VerifyProgress) { meter.Phase(lookText(p)) },
+		OnProgress: func(p hogapi.VerifyProgress) {
+			show := meter.Phase
+			if p.Step != step || p.Done == p.Total {
+				show = meter.Step
+			}
+			step = p.Step
+			show(lookText(p))
+		},
 	}
 	if source != nil {
 		options.Source = source
@@ -164,45 +174,41 @@ func lookText(p hogapi.VerifyProgress) string {
 // write writes the page and the table.
 func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
 	p := page.Verify{
-		Verification: result, Receipt: receipt, Project: cmp.Or(v.project.id, v.env("POSTHOG_PROJECT_ID")),
+		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
 		At: time.Now(), Version: version(), Next: v.next(s, result),
 	}
-	if v.report != "" {
-		if err := writePage(v.report, p.Write); err != nil {
-			return err
-		}
-	}
-	if v.json {
-		return json.NewEncoder(v.stdout).Encode(result)
-	}
-	var b bytes.Buffer
-	verifyTable(&b, &p)
-	if v.report != "" {
-		fmt.Fprintf(&b, "\nThe whole report: %s\n", v.report)
-	}
-	_, err := v.stdout.Write(b.Bytes())
-	return err
+	p.HasLinks, p.LinksRead, p.Links = s.links(receipt)
+	return v.writeReport(v.report, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
+}
+
+// of are the flags of a further command for the import.
+func (v *verify) of(s *state) string {
+	return " --state " + quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
 }
 
 // next is what comes after a look.
 func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
-	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify --state " + quoted(s.dir)}
+	of := v.of(s)
+	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
 	switch {
 	case result.Complete():
+		if _, err := os.Stat(s.file("sorted")); err == nil {
+			return []page.Step{{Text: "Remove " + s.file("sorted") + ", which holds the sorted events: the import is verified."}}
+		}
 		return nil
 	case result.Unfinished:
-		return []page.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + quoted(s.dir)}, again}
+		return []page.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + quoted(s.dir) + givenFlags(v.flags, "host")}, again}
 	case result.State == hogapi.ArrivalMissing && len(result.MissingIDs) > 0:
 		return []page.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
-			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify --state " + quoted(s.dir) + " --resend-missing"},
+			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify" + of + " --resend-missing"},
 		}
 	case result.State == hogapi.ArrivalMissing:
-		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify --state " + quoted(s.dir) + " FILES..."}}
+		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.ArrivalMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.ArrivalTooMany:
-		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: "hogimport undo --state " + quoted(s.dir)}}
+		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: "hogimport undo" + of}}
 	}
 	return []page.Step{again}
 }
@@ -214,7 +220,7 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		if err != nil {
 			return err
 		}
-		return s.write("verified.json", map[string]string{"digest": receipt.Digest})
+		return s.saveVerified(receipt)
 	}
 	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
 	var todo []string
@@ -276,7 +282,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		return &importError{err: err, state: again, receipt: receipt}
 	}
 	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
-		todo: "In a few hours: hogimport verify --state " + quoted(s.dir)}
+		todo: "In a few hours: hogimport verify" + v.of(s)}
 }
 
 // digest names a set of missing events.

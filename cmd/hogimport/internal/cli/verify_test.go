@@ -69,6 +69,19 @@ func TestVerifyOfAWholeImport(t *testing.T) {
 	assert.True(t, v.Complete())
 }
 
+// What it shows ends with the last count, however fast it is.
+func TestVerifyShowsTheLastCount(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	export(t, p.Dir, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
+	require.Equal(t, 0, p.Run(t, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none").Code)
+	r := p.Run(t, "verify")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
+	require.Len(t, lines, 2, "the first count and the last one: %s", r.Stderr)
+	assert.Contains(t, lines[1], "check 1: counting; found 1,000 of 1,000")
+}
+
 func TestVerifyWhileEventsArrive(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

@@ -42,8 +42,16 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		}
 		fmt.Fprintf(w, "  %s\n", id)
 	}
+	if note, isNeeded := p.LinkNote(); isNeeded {
+		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+note.Title+". "+note.Text))
+	}
 	for _, note := range v.Notes {
 		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+page.Explained(note)))
+	}
+	if v.Complete() { // else the error says what is next
+		for _, step := range p.Next {
+			fmt.Fprintf(w, "\n%s\n", wrapped(step.Text))
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // zoneWarning is what is wrong with the times of an export that were read by the clocks of a zone, and what to do. It is
@@ -55,7 +56,7 @@ func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
 // skips are what the reasons mean for which records are left out, and what to do, after the number of records.
 var skips = map[string]string{
 	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
-		"Nothing can be done here, unless the export is incomplete",
+		"Nothing can be done here",
 	mixpanel.SkipDeleted:       "are deleted in Mixpanel",
 	amplitude.SkipNoEventType:  "have no event_type, so nothing says what happened",
 	amplitude.SkipSessionStart: "mark the start or the end of a session, which PostHog finds itself",
@@ -92,35 +93,36 @@ func skipText(format, reason string, n int64, places []string) string {
 	return text + "."
 }
 
-// warnings are what the codes of warnings mean, after the number of events.
-var warnings = map[hogapi.Warning]string{
-	hogapi.WarnSuspectID:      "have a placeholder such as null in place of a person's id: all of them become one person",
-	hogapi.WarnGroupIdentify:  "are named $group_identify, which changes no group: the name that does is $groupidentify",
-	hogapi.WarnWideBatch:      "hold events of more than a day, which PostHog takes more slowly. Nothing is lost; --sort avoids it",
-	hogapi.WarnBackwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
-	hogapi.WarnSameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
-	hogapi.WarnNoRecords:      "have no records. Is the export complete?",
-	hogapi.WarnAllSkipped:     "have no record that makes an event. Is --format right?",
-	hogapi.WarnHeatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
-	hogapi.WarnHeatmapStrip:   "are sent without their heatmap data",
-	hogapi.WarnAIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
-	hogapi.WarnException:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
-	hogapi.WarnFlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
-	hogapi.WarnSelfMerge:      "join an id with itself, which has no effect",
-	hogapi.WarnGroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
-	hogapi.WarnGroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
-	hogapi.WarnGroupUnchanged: "set group properties without effect, since $process_person_profile is false",
-	hogapi.WarnIDBlanks:       "have blanks around the person's id: one user can become two persons",
-	hogapi.WarnLongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
-	hogapi.WarnUUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
-	hogapi.WarnUUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
-	hogapi.WarnSessionType:    "have a $session_id or $window_id that is not a text",
-	hogapi.WarnSessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
-	hogapi.WarnOwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
-	hogapi.WarnUnset:          "remove properties of persons as they are today",
-	hogapi.WarnSetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
-	hogapi.WarnLongID:         "have a person's id of over 200 bytes, which PostHog may drop",
-	hogapi.WarnLib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
+// meanings are what the codes of warnings mean, after the number of events.
+var meanings = map[hogapi.Warning]string{
+	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: all of them become one person",
+	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
+		"For files that are not in order of time, add --sort",
+	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
+	warnings.SameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
+	warnings.NoRecords:      "have no records. Is the export complete?",
+	warnings.AllSkipped:     "have no record that makes an event. Is --format right?",
+	warnings.Heatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
+	warnings.HeatmapStrip:   "are sent without their heatmap data",
+	warnings.AIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
+	warnings.Exception:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
+	warnings.FlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
+	warnings.SelfMerge:      "join an id with itself, which has no effect",
+	warnings.GroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
+	warnings.GroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
+	warnings.GroupUnchanged: "set group properties without effect, since $process_person_profile is false",
+	warnings.IDBlanks:       "have blanks around the person's id: one user can become two persons",
+	warnings.LongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
+	warnings.UUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
+	warnings.UUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
+	warnings.SessionType:    "have a $session_id or $window_id that is not a text",
+	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
+	warnings.OwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
+	warnings.Unset:          "remove properties of persons as they are today",
+	warnings.SetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
+	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
+	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
 }
 
 // warningText is a sentence about a warning that came n times.
@@ -128,7 +130,7 @@ func warningText(w hogapi.Warning, n int64) string {
 	if text := ofTheRun[w]; text != "" {
 		return text
 	}
-	what, known := warnings[w]
+	what, known := meanings[w]
 	if !known {
 		return fmt.Sprintf("PostHog says %q of %s.", short(string(w)), counted(n, "event"))
 	}
@@ -138,13 +140,13 @@ func warningText(w hogapi.Warning, n int64) string {
 
 // warnedThings are what a warning counts, where it is not events.
 var warnedThings = map[hogapi.Warning]string{
-	hogapi.WarnWideBatch: "request", hogapi.WarnSameContent: "file", hogapi.WarnNoRecords: "file", hogapi.WarnAllSkipped: "file",
+	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
 }
 
 // ofTheRun are warnings about a run, as whole sentences.
 var ofTheRun = map[hogapi.Warning]string{
-	hogapi.WarnKeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
-	hogapi.WarnProtocol:     "The server does not say which protocol it takes, so events go to /batch/.",
+	warnings.KeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
+	warnings.Protocol:     "The server does not say which protocol it takes, so events go to /batch/.",
 }
 
 // predicate is a sentence, without its end, about a number of things.
@@ -168,9 +170,3 @@ func one(what string) string {
 	}
 	return verb + " " + rest
 }
-
-// plain is a text of the library with lengths of time and punctuation as people write them.
-func plain(text string) string { return page.Plain(text) }
-
-// sentence is a text with a capital letter.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -64,7 +64,7 @@ type Program struct {
 // New is a program in a folder of its own whose environment names a fake and its keys. There is no HOME.
 func New(t testing.TB, server *hogapitest.Server) *Program {
 	t.Helper()
-	p := &Program{Dir: t.TempDir()}
+	p := &Program{Dir: t.TempDir(), Env: []string{}}
 	if server != nil {
 		t.Cleanup(server.Close)
 		p.Env = []string{

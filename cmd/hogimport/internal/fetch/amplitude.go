@@ -46,7 +46,8 @@ func (a Amplitude) plan() (export, error) {
 		emptyIs404: true, tooLargeIs: http.StatusBadRequest,
 		tooLargeText: "Amplitude refused a single hour (400), as it does where one has more than 4 GB",
 		tooLargeTodo: "export that hour through Amplitude's S3 destination",
-		keyHint:      "check the API key, the secret key, and --region",
+		where:        HostFlag(a.Host),
+		keyHint:      "check the API key, the secret key, and " + HostFlag(a.Host),
 	}, nil
 }
 

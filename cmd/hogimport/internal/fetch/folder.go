@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // identity is which export a folder holds. It is the first line of the folder's log.
@@ -81,16 +81,8 @@ func (f *folder) own(name string) string { return filepath.Join(f.path, ownFolde
 
 // problem is a failure of the disk.
 func (f *folder) problem(what string, err error) error {
-	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, cause(err)), Cause: err,
+	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, errtext.Pathless(err)), Cause: err,
 		Todo: "see to the disk, and run the same command again: what is there is kept"}
-}
-
-// cause is an error of the disk without the path, which the text has already.
-func cause(err error) error {
-	if path, isPath := errors.AsType[*fs.PathError](err); isPath {
-		return path.Err
-	}
-	return err
 }
 
 // begin reads the log, and writes its first line.

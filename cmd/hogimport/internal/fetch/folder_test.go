@@ -172,7 +172,7 @@ func TestDeadPort(t *testing.T) {
 		}}
 		begin := time.Now()
 		_, err := j.Run(t.Context())
-		requireProblem(t, KindOther, err, "Mixpanel cannot be reached: dial: connect: connection refused, for ", "check the network and --region")
+		requireProblem(t, KindOther, err, "Mixpanel cannot be reached: dial: connect: connection refused, for ", "check the network and --export-host")
 		require.LessOrEqual(t, time.Since(begin), 30*time.Second)
 		require.NotEmpty(t, shown.waits)
 	})

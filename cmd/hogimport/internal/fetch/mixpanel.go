@@ -70,7 +70,8 @@ func (m Mixpanel) plan() (export, error) {
 		limits:   []limit{{3, time.Second}, {60, time.Hour}},
 		base:     base,
 		query:    m.query, sign: m.sign, receive: receiveLines, check: checkLinesFile,
-		keyHint: "check the service account and its secret, that it has access to the project, and --region",
+		where:   HostFlag(m.Host),
+		keyHint: "check the service account and its secret, that it has access to the project, and " + HostFlag(m.Host),
 	}
 	e.settled = m.over
 	e.late = func(day int) time.Time { return m.over(day).AddDate(0, 0, lateDays) }

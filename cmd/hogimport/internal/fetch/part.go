@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // tooLarge is a range that has to be asked for in pieces.
@@ -77,18 +79,10 @@ func (r *run) turn(ctx context.Context) error {
 // wait waits, and shows why if there is a reason.
 func (r *run) wait(ctx context.Context, why string, until time.Time) error {
 	left := time.Until(until)
-	if left > 0 {
-		if why != "" {
-			r.show.Waiting(why, until)
-		}
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+	if left > 0 && why != "" {
+		r.show.Waiting(why, until)
 	}
-	if ctx.Err() != nil {
+	if !watch.Sleep(ctx, left) {
 		return r.stopped(ctx)
 	}
 	return nil
@@ -143,7 +137,7 @@ func (r *run) judgeOutage(why string, asked time.Duration, p *patience) (time.Du
 	wait := max(backoff(firstWait, longestWait, p.tries), asked)
 	if now.Add(wait).Sub(p.failing) > most {
 		text := fmt.Sprintf("%s, for %s", why, max(now.Sub(p.failing), time.Second).Round(time.Second))
-		return 0, "", &Problem{Text: text, Todo: "check the network and --region, and run the same command again"}
+		return 0, "", &Problem{Text: text, Todo: "check the network and " + r.export.where + ", and run the same command again"}
 	}
 	return wait, why, nil
 }
@@ -167,13 +161,13 @@ func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (t
 		return r.judgeOutage(e.vendor+" answered "+name, refused.wait, p)
 	case status/100 == 3:
 		return 0, "", optionsProblem(fmt.Sprintf("%s answered with a redirect (%s), which is not followed: the key is for one host only",
-			e.vendor, name), "check --region")
+			e.vendor, name), "check "+e.where)
 	case status == http.StatusPaymentRequired:
 		return 0, "", &Problem{Kind: KindKey, Text: fmt.Sprintf("%s does not export the events of this project (%s)", e.vendor, name),
 			Todo: "check that the project's plan has the export"}
 	}
 	return 0, "", &Problem{Text: fmt.Sprintf("%s refused the request for %s (%s)", e.vendor, e.spanText(s), name),
-		Todo: "check the dates, the project and --region"}
+		Todo: "check the dates, the project and " + e.where}
 }
 
 // judgeBusy is judge for too many requests.

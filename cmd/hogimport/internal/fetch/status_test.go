@@ -43,12 +43,33 @@ func TestStatuses(t *testing.T) {
 				begin := time.Now()
 				_, err := j.Run(t.Context())
 				requireProblem(t, c.kind, err, c.text)
+				require.NotContains(t, err.Error(), "--region", "the host was given")
 				assert.GreaterOrEqual(t, time.Since(begin), c.least)
 				assert.LessOrEqual(t, time.Since(begin), c.most)
 				assert.Equal(t, time.Since(begin), shown.lasting, "every wait is shown")
 				assert.Empty(t, files(t, j.Folder))
 			})
 		})
+	}
+}
+
+// What to do names the flag that says where the service is: the one that was given, or else --region.
+func TestWhatToDoNamesTheFlagThatWasGiven(t *testing.T) {
+	for flag, vendors := range map[string][]Vendor{
+		"--region":      {Mixpanel{Secret: testSecret}, Amplitude{APIKey: testKey, SecretKey: testSecret}},
+		"--export-host": {Mixpanel{Host: testHost, Secret: testSecret}, Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret}},
+	} {
+		for _, v := range vendors {
+			e, err := v.plan()
+			require.NoError(t, err)
+			r := &run{export: &e, reached: true}
+			for _, status := range []int{http.StatusUnauthorized, http.StatusFound, http.StatusTeapot} {
+				_, _, err := r.judgeStatus(&refusal{status: status}, span{}, false, &patience{})
+				require.ErrorContains(t, err, flag, status)
+			}
+			_, _, err = r.judgeOutage("down", 2*outage, &patience{})
+			require.ErrorContains(t, err, "check the network and "+flag)
+		}
 	}
 }
 

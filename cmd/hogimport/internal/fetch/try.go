@@ -112,7 +112,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	defer cancel(nil)
 	request, err := r.export.request(ctx, s)
 	if err != nil {
-		return optionsProblem(r.export.vendor+": no request can be made of these options", "check --region and the keys")
+		return optionsProblem(r.export.vendor+": no request can be made of these options", "check "+r.export.where+" and the keys")
 	}
 	answer, err := r.client.Do(request)
 	r.pace.made(time.Now()) // when it has certainly reached the service, which counts from there

@@ -41,6 +41,7 @@ type export struct {
 	tooLargeIs                 int  // the status of a range with too much in it; 0: no such status
 	tooLargeText, tooLargeTodo string
 	keyHint                    string
+	where                      string // the flag that says where the service is
 }
 
 // text is a unit as the service writes it.
@@ -103,6 +104,14 @@ func (e *export) request(ctx context.Context, s span) (*http.Request, error) {
 	r.Header.Set("User-Agent", "hogimport")
 	e.sign(r)
 	return r, nil
+}
+
+// HostFlag is the flag that says where a service is: the one for a host, if there is one, or the one for a region.
+func HostFlag(host string) string {
+	if host != "" {
+		return "--export-host"
+	}
+	return "--region"
 }
 
 // baseOf is the service in a region, or a host that stands for it.

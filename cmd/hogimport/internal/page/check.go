@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // Check is what the page of a check shows.
@@ -26,10 +27,23 @@ type Check struct {
 	Said    Sentences
 	Place   func(hogapi.Position) string // where a record is, for people; nil: as its position says
 	Project string                       // that was asked for its events of these days; empty: none was
+	Begun   []Begun                      // imports of these files
+	Own     map[string]int64             // of the events that the project has, those of these imports, by day
 	Unasked string                       // why it could not be asked, if it should have been
 	At      time.Time
 	Version string
 	Next    []Step
+
+	List        string // the file that lists what is left out; empty: none
+	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
+}
+
+// Begun is an import that has begun to send.
+type Begun struct {
+	Folder       string // of its state
+	Is           string // such as complete or killed
+	IsVerified   bool
+	Acknowledged int64
 }
 
 // Sentences are what reasons and warnings mean, with their numbers.
@@ -71,11 +85,14 @@ type checkView struct {
 	Refusable  int64
 	Reasons    []reason
 	Skips      []reason
+	Listed     string // where all of them are
+	ListIt     string // the command that lists them
 	Warnings   []reason
 	Zones      *zoneView
 	Duplicates duplicates
 	IDs, UUIDs []counted
 	Overlap    *overlap
+	Different  int64
 	Kept       []counted
 	KeptMore   int
 	Paces      []counted
@@ -117,8 +134,9 @@ func (c Check) view() checkView {
 	v := checkView{
 		Report: r, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{CheckFinding: r.DoubleUUIDs, IDs: r.DoubleIDs, Partial: r.UUIDsPartial || r.DoublesPart},
-		Zones:      newZones(c.Zone, c.Clock), Overlap: newOverlap(r, c.Project, c.Unasked), Paces: paces(r.Good, c.Rate),
+		Zones:      newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
 	}
+	v.Listed, v.ListIt, v.Different = c.Listed(), c.ListCommand, c.Different()
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
 		samples = append(samples, sample{d.Day, d.Event, d.Events})
@@ -179,6 +197,25 @@ func (c Check) places(found []hogapi.CheckExample) (list []example) {
 		list = append(list, shown)
 	}
 	return list
+}
+
+// Surplus is how many of the good events have the uuid of an earlier one, with which they are stored once.
+func (c Check) Surplus() int64 {
+	return c.Report.DoubleUUIDs.Count - c.Report.Warnings[warnings.UUIDConflict].Count
+}
+
+// Different is how many events the project will hold of the files; if the report is partial, at most.
+func (c Check) Different() int64 { return c.Report.Good - c.Surplus() }
+
+// Listed says where the records are that are left out, if that was asked for.
+func (c Check) Listed() string {
+	if c.List == "" {
+		return ""
+	}
+	if c.Report.Skipped == 0 {
+		return "No record is left out, so " + Shown(c.List) + " is empty."
+	}
+	return "All " + plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + Shown(c.List) + "."
 }
 
 // subject names the files of a report.

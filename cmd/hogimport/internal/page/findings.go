@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/reasons"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // Disorder is how far time may run backwards in files that are as good as sorted.
@@ -26,24 +28,26 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(z.Level, "zone", z.Title, z.Text)
 	}
 	if title := c.People.Title(); title != "" {
-		level := Warn
-		if c.People.Before == 0 {
-			level = Info
-		}
-		add(level, "duplicates", title, c.People.Text())
+		add(c.People.level(), "duplicates", title, c.People.Text())
 	}
-	if o := v.Overlap; o.Level == Warn {
-		add(Warn, "overlap", o.Title, o.Text)
+	if o := v.Overlap; r.Good > 0 {
+		add(o.Level, "overlap", o.Title, o.Text)
 	}
-	if f, has := r.Warnings[hogapi.WarnUUIDConflict]; has {
+	if f, has := r.Warnings[warnings.UUIDConflict]; has {
 		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
 			"Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them.")
 	}
-	if n := r.DoubleUUIDs.Count - r.Warnings[hogapi.WarnUUIDConflict].Count; n > 0 {
-		add(Info, "duplicates", plural(n, "event comes", "events come")+" more than once", "Copies have the same uuid, so PostHog stores them as one event.")
+	if n := c.Surplus(); n > 0 {
+		most := ""
+		if r.UUIDsPartial {
+			most = "at most "
+		}
+		add(Info, "duplicates", plural(n, "surplus copy of an event", "surplus copies of events"),
+			"Each has the uuid of an earlier event, with which PostHog stores it as one: the project will hold "+
+				most+plural(c.Different(), "different event", "different events")+" of these files.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
-		return w.Name == string(hogapi.WarnUUIDConflict) || w.Name == string(hogapi.WarnLib) // the latter changes nothing
+		return w.Name == string(warnings.UUIDConflict) || w.Name == string(warnings.Lib) // the latter changes nothing
 	})
 	if n := len(warned); n > 0 {
 		const most = 3
@@ -57,8 +61,11 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "warnings", "PostHog handles some events differently", strings.Join(texts, " "))
 	}
 	if n := r.Backwards.Count; r.LargestJump > Disorder {
-		add(Info, "time", "The files are not in order of time",
-			plural(n, "event is", "events are")+" older than the one before. Person properties follow the order of arrival, so the import below sorts all events first (--sort).")
+		text := plural(n, "event is", "events are") + " older than the one before. Person properties follow the order of arrival"
+		if len(c.Begun) == 0 {
+			text += ", so the import below sorts all events first (--sort)"
+		}
+		add(Info, "time", "The files are not in order of time", text+".")
 	}
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty
@@ -87,18 +94,39 @@ func (c Check) verdict(findings []Finding) Verdict {
 		case Good, Info:
 		}
 	}
-	sent := plural(r.Good, "event", "events") + " would be sent. Nothing has been sent so far."
+	so := c.sofar()
 	switch {
 	case r.Read == 0:
 		return Verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
 	case r.Good == 0:
-		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. Usually the files are of another format. Nothing has been sent."}
+		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. Usually the files are of another format. " + so}
 	case bad > 0:
-		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. Nothing has been sent."}
-	case warn > 0:
+		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. " + so}
+	}
+	sent := plural(r.Good, "event", "events") + " would be sent. " + so
+	if warn > 0 {
 		return Verdict{Warn, "Ready, with " + plural(int64(warn), "warning", "warnings"), sent}
 	}
 	return Verdict{Good, "Ready to import", sent}
+}
+
+// sofar is what was sent before the check.
+func (c Check) sofar() string {
+	if len(c.Begun) == 0 {
+		return "Nothing has been sent so far."
+	}
+	var list []string
+	for _, b := range c.Begun {
+		least := "at least " // a run that was killed could not say what came last
+		if b.Is == "complete" {
+			least = ""
+		}
+		list = append(list, Shown(b.Folder)+" ("+b.Is+", "+least+Count(b.Acknowledged)+" acknowledged)")
+	}
+	if len(list) == 1 {
+		return "An import of these files has begun: " + list[0] + "."
+	}
+	return "Imports of these files have begun: " + strings.Join(list, ", ") + "."
 }
 
 // Advice says what a reason means, and what to do.
@@ -110,26 +138,26 @@ func Advice(r hogapi.Reason) string {
 }
 
 var reasonTexts = map[hogapi.Reason]string{
-	hogapi.ReasonBadRecord:      "The record makes no event. Look at its text: is the file cut off, or of another format?",
-	hogapi.ReasonNoName:         "The event has no name. Map the column that has it to event.",
-	hogapi.ReasonDropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
-	hogapi.ReasonNoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
-	hogapi.ReasonTwoDistinctIDs: "The field and the property of the distinct id differ. Decide which one is right.",
-	hogapi.ReasonNUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
-	hogapi.ReasonTooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
-	hogapi.ReasonNoTimestamp:    "No time: PostHog would take the time of the import.",
-	hogapi.ReasonBadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
-	hogapi.ReasonFuture:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
-	hogapi.ReasonTooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
-	hogapi.ReasonBadUUID:        "The uuid is not one that PostHog takes.",
-	hogapi.ReasonNoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
-	hogapi.ReasonIdentityFull:   "More different contents than are remembered. Give the events uuids.",
-	hogapi.ReasonTooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
-	hogapi.ReasonBadUTF8:        "The text is not UTF-8. Convert the file.",
-	hogapi.ReasonBadNumber:      "A number that PostHog cannot read, such as NaN.",
-	hogapi.ReasonBadProperties:  "The properties are not a JSON object, or are nested too deep.",
-	hogapi.ReasonBadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
-	hogapi.ReasonBadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
-	hogapi.ReasonDangerousMerge: "$merge_dangerously merges persons for good. Allow it only if that is what you want.",
-	hogapi.ReasonCookieless:     "The id of cookieless events, which cannot be imported.",
+	reasons.BadRecord:      "The record makes no event. Look at its text: is the file cut off, or of another format?",
+	reasons.NoName:         "The event has no name. Map the column that has it to event.",
+	reasons.Dropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
+	reasons.NoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
+	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Decide which one is right.",
+	reasons.NUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
+	reasons.TooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
+	reasons.NoTimestamp:    "No time: PostHog would take the time of the import.",
+	reasons.BadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
+	reasons.Future:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
+	reasons.TooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
+	reasons.BadUUID:        "The uuid is not one that PostHog takes.",
+	reasons.NoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
+	reasons.IdentityFull:   "More different contents than are remembered. Give the events uuids.",
+	reasons.TooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
+	reasons.BadUTF8:        "The text is not UTF-8. Convert the file.",
+	reasons.BadNumber:      "A number that PostHog cannot read, such as NaN.",
+	reasons.BadProperties:  "The properties are not a JSON object, or are nested too deep.",
+	reasons.BadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
+	reasons.BadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
+	reasons.DangerousMerge: "$merge_dangerously merges persons for good. Allow it only if that is what you want.",
+	reasons.Cookieless:     "The id of cookieless events, which cannot be imported.",
 }

@@ -5,18 +5,30 @@ type Identity struct {
 	Before int64 // records of a device, as Mixpanel's projects with simplified ID merge have them
 	Both   int64 // events that name a person and the id that it had before the login
 	Device bool  // --device-prefix was given
+	Links  bool  // --links was given
 }
 
 // NeedsPrefix reports whether the ids of devices need their prefix, so that links meet the records before the login.
 func (i Identity) NeedsPrefix() bool { return i.Both > 0 && i.Before > 0 && !i.Device }
 
-// NeedsLinks reports whether there are ids to join.
-func (i Identity) NeedsLinks() bool { return i.Both > 0 }
+// NeedsLinks reports whether there are ids to join, for which --links was not given.
+func (i Identity) NeedsLinks() bool { return i.Both > 0 && !i.Links }
+
+// level is how much it matters.
+func (i Identity) level() Level {
+	switch {
+	case !i.NeedsPrefix() && !i.NeedsLinks():
+		return Good
+	case i.Before > 0:
+		return Warn
+	}
+	return Info
+}
 
 // Title is what was found; empty, nothing was.
 func (i Identity) Title() string {
 	switch {
-	case !i.NeedsLinks():
+	case i.Both == 0:
 		return ""
 	case i.Before > 0:
 		return plural(i.Before, "record is", "records are") + " from before login"
@@ -24,15 +36,18 @@ func (i Identity) Title() string {
 	return plural(i.Both, "event names", "events name") + " a person and the id used before login"
 }
 
-// Text is what to do about it.
+// Text is what to do about it: what is missing.
 func (i Identity) Text() string {
-	switch {
-	case i.NeedsPrefix():
-		return "Add --device-prefix --links, or each person appears twice: as a device, and as a user. " +
-			plural(i.Both, "other record names", "other records name") + " both, by which the two are joined."
-	case i.Before > 0:
-		return "Import with --links, or each person appears twice: as a device, and as a user. " +
-			plural(i.Both, "other record names", "other records name") + " both, by which the two are joined."
+	if i.Before == 0 {
+		if i.NeedsLinks() {
+			return "Import with --links to join the two first. Without it, events from before login stay with another person."
+		}
+		return "--links joins the two first."
 	}
-	return "Import with --links to join the two first. Without it, events from before login stay with another person."
+	both := plural(i.Both, "other record names", "other records name") + " both, by which the two are joined"
+	flags := map[[2]bool]string{{true, true}: "--device-prefix --links", {true, false}: "--device-prefix", {false, true}: "--links"}
+	if missing := flags[[2]bool{i.NeedsPrefix(), i.NeedsLinks()}]; missing != "" {
+		return "Add " + missing + ", or each person appears twice: as a device, and as a user. " + both + "."
+	}
+	return both + " (--links)."
 }

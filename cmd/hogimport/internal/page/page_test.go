@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -132,7 +134,7 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		}, page.Warn, "Ready, with 1 warning", "--until 2024-03-01"},
 		"no overlap": {func(c *page.Check) { c.Project = "1" }, page.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
-			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{hogapi.WarnUUIDConflict: {Count: 1}, hogapi.WarnLib: {Count: 9}}
+			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
 		}, page.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
 		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, with 1 warning", "The time zone could not be tested"},
 	} {
@@ -235,4 +237,81 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 	assert.Contains(t, b.String(), "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.")
 	assert.Contains(t, b.String(), "199 days and names: sent 1,990, found 1,791")
 	assert.Equal(t, 200, strings.Count(b.String(), `class="cell"`), "of many the first ones")
+}
+
+// A number that is not the same as another one is followed by why.
+func TestNumbersOfAVerificationAreExplained(t *testing.T) {
+	v := &hogapi.Verification{State: hogapi.ArrivalComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
+	v.Cells = []hogapi.ArrivalCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.ArrivalComplete}}
+	var b bytes.Buffer
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Contains(t, b.String(), "49,626 copies")
+	assert.Contains(t, b.String(), "722 surplus copies are stored for now")
+	assert.Contains(t, b.String(), "They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
+		"PostHog merges copies in the background; until then a query of its events may count them.")
+	assert.NotContains(t, b.String(), "can no longer arrive", "of none")
+	b.Reset()
+	v.State, v.MissingEvents, v.Copies = hogapi.ArrivalMissing, 2, 48_904
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Contains(t, b.String(), "can no longer arrive")
+	assert.NotContains(t, b.String(), "surplus copies")
+	b.Reset()
+	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.ArrivalComplete, 0, 49_140, 49_137
+	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request. PostHog merges")
+	b.Reset()
+	v.State, v.Seen = hogapi.ArrivalInProgress, 49_130 // which of them share a uuid was not compared
+	require.NoError(t, page.Verify{Verification: v}.Write(&b))
+	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
+}
+
+// Links are sent and counted like events of the files: the page and the table say so.
+func TestLinksOfPersonsAreNamed(t *testing.T) {
+	v := &hogapi.Verification{State: hogapi.ArrivalComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 48_904}
+	v.Cells = []hogapi.ArrivalCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.ArrivalComplete}}
+	p := page.Verify{Verification: v, Receipt: hogapi.Receipt{Read: 50_610}, HasLinks: true, LinksRead: 900, Links: 900}
+	assert.Equal(t, "Complete: 48,904 different events, 48,004 of the files and 900 links of persons", p.Verdict().Title)
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b))
+	assert.Contains(t, b.String(), "<td>50,610: 49,710 records and 900 links of persons</td>")
+	said := "They are $identify events, and in the counts of their days. That they are found proves that the project has " +
+		"these events; PostHog joins the persons while it processes them, so look at one such person there."
+	assert.Contains(t, b.String(), said)
+
+	v.Seen, v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 49_137, 0
+	assert.Equal(t, "Complete: all 49,137 events are in the project, 48,237 of the files and 900 links of persons", p.Verdict().Title)
+	b.Reset()
+	p.LinksRead, p.Links = 0, 0 // it is not known how many there are
+	require.NoError(t, p.Write(&b))
+	assert.Equal(t, "Complete: all 49,137 events are in the project", p.Verdict().Title)
+	assert.Contains(t, b.String(), said)
+	assert.Contains(t, b.String(), "<td>50,610</td>")
+	b.Reset()
+	p.HasLinks = false
+	require.NoError(t, p.Write(&b))
+	assert.NotContains(t, b.String(), "$identify")
+}
+
+// What comes twice is stored once: the page says how many events there will be, and what it has counted.
+func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
+	c := good()
+	c.Report.DoubleUUIDs.Count = 234
+	c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}}
+	_, findings := c.Summary()
+	text := fmt.Sprint(findings)
+	assert.Contains(t, text, "233 surplus copies of events")
+	assert.Contains(t, text, "the project will hold 1,234,334 different events of these files.")
+	c.Report.UUIDsPartial = true
+	_, findings = c.Summary()
+	assert.Contains(t, fmt.Sprint(findings), "the project will hold at most 1,234,334 different events of these files.")
+}
+
+// The table of the test of the time zone says which events it is about.
+func TestTheZoneTestSaysWhatItCounts(t *testing.T) {
+	c := good()
+	c.Zone = &mixpanel.ZoneTest{Records: 500, Live: 400, Offsets: map[time.Duration]int64{0: 400}}
+	var b bytes.Buffer
+	require.NoError(t, c.Write(&b))
+	assert.Contains(t, b.String(), "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
 }

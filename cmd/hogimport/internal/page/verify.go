@@ -20,6 +20,11 @@ type Verify struct {
 	At           time.Time
 	Version      string
 	Next         []Step
+
+	// Of an import with --links: the $identify events that join ids are counted like those of the files.
+	HasLinks  bool
+	LinksRead int64 // of all that was read; 0: not known
+	Links     int64 // of all that was acknowledged; 0: not known
 }
 
 // Write writes the page.
@@ -35,6 +40,7 @@ type verifyView struct {
 	Verification *hogapi.Verification
 	Receipt      hogapi.Receipt
 	Project      string
+	LinksRead    int64
 
 	Chart    *chart
 	Periods  []*period
@@ -71,7 +77,7 @@ const (
 )
 
 func (p Verify) view() verifyView {
-	v := verifyView{Verification: p.Verification, Receipt: p.Receipt, Project: p.Project}
+	v := verifyView{Verification: p.Verification, Receipt: p.Receipt, Project: p.Project, LinksRead: p.LinksRead}
 	var samples []sample
 	all := []*series{{Name: nameFound, Class: "found"}, {Name: nameOnce, Class: "once"}, {Name: nameLate, Class: "late"}, {Name: nameMissing, Class: "missing"}}
 	for _, c := range p.Verification.Cells {
@@ -121,7 +127,7 @@ func (v *verifyView) tabulate() {
 	if v.Chart == nil {
 		return
 	}
-	v.Unit = sentence(v.Chart.Unit)
+	v.Unit = Sentence(v.Chart.Unit)
 	for _, b := range v.Chart.Bars {
 		row := &period{Name: b.Period, Sent: b.Total}
 		for _, part := range b.Parts {
@@ -217,11 +223,11 @@ func (p Verify) verdict() Verdict {
 		}
 		if once > 0 {
 			return Verdict{
-				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events"),
+				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events") + p.split(v.Acknowledged-once),
 				fmt.Sprintf("%s of the %s sent %s the uuid of another one and %s stored once.", Count(once), Count(v.Acknowledged), verb(once, "has", "have"), verb(once, "is", "are")),
 			}
 		}
-		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project", "Every day and every name has the number of events that was sent."}
+		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project" + p.split(v.Acknowledged), "Every day and every name has the number of events that was sent."}
 	case hogapi.ArrivalCompleteUnsure:
 		return Verdict{
 			Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
@@ -252,15 +258,60 @@ func (p Verify) verdict() Verdict {
 	return Verdict{Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
 }
 
+// split says how many events are links, where it is known.
+func (p Verify) split(all int64) string {
+	if p.Links == 0 {
+		return ""
+	}
+	return ", " + Count(all-p.Links) + " of the files and " + linksOfPersons(p.Links)
+}
+
+func linksOfPersons(n int64) string { return plural(n, "link", "links") + " of persons" }
+
+// ReadText is how much was read.
+func (v verifyView) ReadText() string {
+	if v.LinksRead == 0 {
+		return Count(v.Receipt.Read)
+	}
+	return Count(v.Receipt.Read) + ": " + plural(v.Receipt.Read-v.LinksRead, "record", "records") + " and " + linksOfPersons(v.LinksRead)
+}
+
+// LinkNote is what the counts say of links.
+func (p Verify) LinkNote() (note Finding, isNeeded bool) {
+	return Finding{
+		Level: Info, Title: "Links of persons are counted too",
+		Text: "They are $identify events, and in the counts of their days. That they are found proves that the project has these events; " +
+			"PostHog joins the persons while it processes them, so look at one such person there.",
+	}, p.HasLinks
+}
+
+// copiesText is where surplus copies come from, and until when they are there.
+func (p Verify) copiesText(surplus int64) string {
+	const again, merged = "events sent again after a stop or a failed request",
+		" PostHog merges copies in the background; until then a query of its events may count them."
+	text := "They come from "
+	switch once := p.Once(); {
+	case once > 0 && surplus > once:
+		text += plural(once, "event", "events") + " that the files have twice, and from " + again + "."
+	case once > 0: // some may be merged
+		text += plural(once, "event", "events") + " that the files have twice, or from " + again + "."
+	case p.Verification.Complete():
+		text += again + "."
+	default:
+		text += again + ", or that the files have twice."
+	}
+	return text + merged
+}
+
 func (p Verify) facts() []fact {
 	v := p.Verification
-	missing := fact{Name: "Missing", Value: Count(v.MissingEvents), Note: "can no longer arrive", Level: Good}
+	missing := fact{Name: "Missing", Value: Count(v.MissingEvents), Level: Good}
 	if v.MissingEvents > 0 {
-		missing.Level = Bad
+		missing.Note, missing.Level = "can no longer arrive", Bad
 	}
 	found := fact{Name: "Found", Value: Count(v.Seen), Note: Share(min(v.Seen, v.Acknowledged), v.Acknowledged) + " of the sent events"}
 	if v.Copies > v.Seen {
-		found.Note = Count(v.Copies) + " copies, merged later"
+		found.Note = "stored in " + Count(v.Copies) + " copies"
 	}
 	list := []fact{{Name: "Sent", Value: Count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
 	once := p.Once()
@@ -302,6 +353,15 @@ func (p Verify) findings() (list []Finding) {
 			Level: Info, Title: "Some names cannot be counted",
 			Text: "PostHog keeps events of these names elsewhere or changes them, so counts can miss them: " + strings.Join(names, ", ") + ".",
 		})
+	}
+	if n := v.Copies - v.Seen; n > 0 {
+		list = append(list, Finding{
+			Level: Info, Title: plural(n, "surplus copy is", "surplus copies are") + " stored for now",
+			Text: p.copiesText(n),
+		})
+	}
+	if note, isNeeded := p.LinkNote(); isNeeded {
+		list = append(list, note)
 	}
 	for _, note := range v.Notes {
 		list = append(list, Finding{Level: Info, Title: Explained(note)})

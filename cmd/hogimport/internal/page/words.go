@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -15,21 +14,9 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
-// Count is a number with commas.
+// Count is a number with commas, and with a minus as it is printed.
 func Count[T int | int64](n T) string {
-	digits := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "−", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
+	return strings.Replace(progress.Number(int64(n)), "-", "−", 1)
 }
 
 // Rounded is an estimate with as many digits as it is good for: two.
@@ -57,8 +44,8 @@ func verb(n int64, one, several string) string {
 	return several
 }
 
-// sentence is a text with a capital letter.
-func sentence(text string) string {
+// Sentence is a text with a capital letter.
+func Sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {
 		return ""
@@ -93,7 +80,7 @@ func Plain(text string) string {
 
 // Explained is a text of the library as sentences for a reader of a page.
 func Explained(text string) string {
-	text = sentence(libraryWords.Replace(Plain(Shown(text))))
+	text = Sentence(libraryWords.Replace(Plain(Shown(text))))
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
 		text += "."
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
@@ -15,7 +14,7 @@ type zoneView struct {
 	Level   Level
 	Title   string
 	Text    string
-	Live    int64
+	Counts  string    // which events the offsets are about
 	Offsets []counted // the most frequent
 }
 
@@ -24,7 +23,8 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	if t == nil {
 		return nil
 	}
-	v := &zoneView{Live: t.Live}
+	v := &zoneView{Counts: "Of the " + plural(t.Live, "live event", "live events") + " among " + plural(t.Records, "record", "records") +
+		": those that reached Mixpanel within a minute, and were not imported there."}
 	for offset, n := range t.Offsets {
 		v.Offsets = append(v.Offsets, counted{Name: offsetName(offset), N: n, Of: t.Live, Width: percent(float64(n), int(max(t.Live, 1)))})
 	}
@@ -91,95 +91,4 @@ func offsetName(d time.Duration) string {
 		sign, d = "−", -d
 	}
 	return fmt.Sprintf("UTC%s%d:%02d", sign, d/time.Hour, d%time.Hour/time.Minute)
-}
-
-// overlap shows what the project already has in the days of the files.
-type overlap struct {
-	Level       Level
-	Title, Text string
-	Asked       bool
-	Unit        string // "day", "month", or none
-	Rows        []heldRow
-	Project     int64
-}
-
-type heldRow struct {
-	Period                   string
-	Project, Files           int64
-	ProjectWidth, FilesWidth string
-}
-
-func newOverlap(r formats.CheckReport, project, unasked string) *overlap {
-	switch {
-	case unasked != "":
-		return &overlap{Level: Info, Title: "The project could not be asked", Text: Shown(unasked)}
-	case project == "":
-		return &overlap{
-			Level: Info, Title: "The project was not asked",
-			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
-		}
-	}
-	o := &overlap{Level: Good, Asked: true, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
-	for _, d := range r.Held {
-		o.Project += d.Project
-	}
-	if o.Project == 0 {
-		return o
-	}
-	both := o.rows(r)
-	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, "event", "events")+" in these days"
-	o.Text = "In " + both + " both the project and the files have events: of a live SDK that ran in parallel, or of an earlier import. " +
-		"Events of an earlier import with the same ID are stored once; all others are added."
-	if r.CutFrom != "" {
-		o.Text = "From " + r.CutFrom + " on the project has events on each day of the files. If a live SDK ran in parallel, " +
-			"import only what is before that day: --until " + r.CutFrom + "."
-	}
-	return o
-}
-
-// rows adds up by days, or by months where there are many days, or where the report has counted by months. It returns
-// in how many of them both the project and the files have events.
-func (o *overlap) rows(r formats.CheckReport) (both string) {
-	const mostDays = 31
-	cut := len(time.DateOnly)
-	if len(r.Held) > mostDays {
-		cut = len("2006-01")
-	}
-	for _, d := range r.Days {
-		cut = min(cut, len(d.Day))
-	}
-	o.Unit = map[int]string{len(time.DateOnly): "day", len("2006-01"): "month"}[cut]
-	rows := map[string]*heldRow{}
-	row := func(day string) *heldRow {
-		period := day[:min(cut, len(day))]
-		if rows[period] == nil {
-			rows[period] = &heldRow{Period: cmp.Or(period, "all")}
-		}
-		return rows[period]
-	}
-	for _, d := range r.Held {
-		row(d.Day).Project += d.Project
-	}
-	for _, d := range r.Days {
-		if period := d.Day[:min(cut, len(d.Day))]; rows[period] != nil {
-			rows[period].Files += d.Events
-		}
-	}
-	var n int64
-	for _, row := range rows {
-		if row.Project > 0 && row.Files > 0 {
-			n++
-		}
-	}
-	both = plural(n, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
-	highest := int64(1)
-	for _, row := range rows {
-		highest = max(highest, row.Project, row.Files)
-	}
-	for _, row := range rows {
-		row.ProjectWidth, row.FilesWidth = percent(float64(row.Project), int(highest)), percent(float64(row.Files), int(highest))
-		o.Rows = append(o.Rows, *row)
-	}
-	slices.SortFunc(o.Rows, func(a, b heldRow) int { return cmp.Compare(a.Period, b.Period) })
-	return both
 }

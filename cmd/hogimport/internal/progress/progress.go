@@ -67,11 +67,16 @@ func (m *Meter) Update(s hogapi.Stats) {
 }
 
 // Phase shows what is done before events are sent, such as sorting.
-func (m *Meter) Phase(text string) {
+func (m *Meter) Phase(text string) { m.setPhase(text, false) }
+
+// Step is Phase for what must be seen: how a step begins and how it ends.
+func (m *Meter) Step(text string) { m.setPhase(text, true) }
+
+func (m *Meter) setPhase(text string, must bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.phase = text
-	m.show(false)
+	m.show(must)
 }
 
 // Say writes a line of text between the others.
@@ -168,7 +173,7 @@ func (m *Meter) Line(width int) string {
 		parts = append(parts, Number(n)+" rejected")
 	}
 	if s.Skipped > 0 && width == 0 {
-		parts = append(parts, Number(s.Skipped)+" skipped")
+		parts = append(parts, Number(s.Skipped)+" left out")
 	}
 	if s.LastError != nil {
 		parts = append(parts, fmt.Sprintf("waiting for %s, since %s: %s", Span(m.now().Sub(s.FailingSince)),

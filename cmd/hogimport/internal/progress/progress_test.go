@@ -83,6 +83,17 @@ func TestALineAMinute(t *testing.T) {
 	assert.Equal(t, "2026-03-01 12:01:00  60%, 60,500 acknowledged, 1,000/s, about 40s left", lines[1])
 }
 
+// The end is shown however soon it comes after a line, and with what was left out.
+func TestTheEndIsShown(t *testing.T) {
+	s := newScreen(Lines, 0)
+	s.run(20, func(stats *hogapi.Stats) { stats.Skipped = 90_000 })
+	s.run(1, func(stats *hogapi.Stats) { stats.Acknowledged, stats.Skipped = 10_000, 90_000 })
+	s.End()
+	lines := strings.Split(strings.TrimSpace(s.String()), "\n")
+	require.Len(t, lines, 2)
+	assert.Regexp(t, `^2026-03-01 12:00:21  100%, 10,000 acknowledged, 90,000 left out`, lines[1])
+}
+
 func TestALineForPrograms(t *testing.T) {
 	s := newScreen(JSON, 0)
 	s.run(2, nil)
@@ -100,6 +111,20 @@ func TestWhatIsDoneBeforeTheFirstEvent(t *testing.T) {
 	assert.Contains(t, s.String(), "sorting: 2,000 read, 1m00s")
 	s.run(2, nil)
 	assert.Contains(t, s.String(), "acknowledged")
+}
+
+// What a step begins with and what it ends with is shown, however soon one follows the other.
+func TestAStepIsShownAtOnce(t *testing.T) {
+	for _, form := range []Form{Bar, Lines, JSON} {
+		s := newScreen(form, 80)
+		s.Step("counting; found 15,328 of 49,662")
+		s.Phase("counting; found 30,000 of 49,662")
+		s.Step("counting; found 49,662 of 49,662")
+		s.Step("comparing uuids")
+		assert.Contains(t, s.String(), "found 49,662 of 49,662")
+		assert.Contains(t, s.String(), "comparing uuids")
+		assert.NotContains(t, s.String(), "30,000", "what lies between is not")
+	}
 }
 
 func TestSpans(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // Fault is what goes wrong with one request. Its zero value is a request that is answered as usual.
@@ -116,7 +118,7 @@ func (f Fault) place(size int) int {
 
 // write sends the body as it is after the fault. It reports whether all of it was sent.
 func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole bool) {
-	if !sleep(r, f.Wait) {
+	if !watch.Sleep(r.Context(), f.Wait) {
 		return false
 	}
 	send, parts := body, 1
@@ -132,7 +134,7 @@ func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole
 	}
 	w.WriteHeader(http.StatusOK)
 	for part := range parts {
-		if part > 0 && !sleep(r, f.Pause) {
+		if part > 0 && !watch.Sleep(r.Context(), f.Pause) {
 			return false
 		}
 		if _, err := w.Write(send[len(send)*part/parts : len(send)*(part+1)/parts]); err != nil {
@@ -145,17 +147,4 @@ func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole
 		panic(http.ErrAbortHandler)
 	}
 	return f.Cut == ""
-}
-
-// sleep waits unless the client has left.
-func sleep(r *http.Request, d time.Duration) bool {
-	if d == 0 {
-		return true
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-r.Context().Done():
-		return false
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // server is what both vendors have in common.
@@ -64,7 +66,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, asked *Request) *
 	fault := s.Script.take(asked)
 	asked.Fault = fault.String()
 	if fault.Status != 0 {
-		if sleep(r, fault.Wait) {
+		if watch.Sleep(r.Context(), fault.Wait) {
 			asked.Status = fault.Status
 			fault.refuse(w)
 		}

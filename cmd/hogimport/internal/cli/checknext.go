@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+)
+
+// next are the commands that come after a check.
+func (c *check) next(p *page.Check, paths []string, begun []*state, failed bool) []page.Step {
+	in := c.in
+	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
+	if isLocal {
+		in.Zone = page.BestZone(p.Zone)
+	}
+	in.Devices = in.Devices || p.People.NeedsPrefix()
+	args := commandLine(in)
+	if failed {
+		return []page.Step{{
+			Text:    "Correct the files, or the options that say how they are read. Then check again.",
+			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + " --report report.html",
+		}}
+	}
+	if len(begun) > 0 {
+		return c.nextOf(begun)
+	}
+	run, why := "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"), ""
+	if p.Report.LargestJump > page.Disorder {
+		in.Sort = true
+		why += " --sort is there because the files are not in order of time."
+	}
+	if in.Links = in.Links || p.People.NeedsLinks(); in.Links {
+		why += " --links joins the ids of each person first."
+	}
+	if in.Sort {
+		run += " --sort"
+	}
+	if in.Links {
+		run += " --links"
+	}
+	if !c.canAnswer() {
+		run += " --yes"
+	}
+	unknown := ""
+	if c.host(&c.project) == "" {
+		unknown = ", and us, eu or a URL into POSTHOG_HOST"
+	}
+	return []page.Step{
+		{
+			Text: "Optional, and only with a test project: send 1,000 events there, and compare them. " +
+				"First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID" + unknown + ".",
+			// The variable comes last and without quotes: where it is empty, the command ends at once.
+			Command: "hogimport trial " + args + givenFlags(c.flags, "host", "personal-key-file") +
+				" --project-key @test-project.key --project-id $TEST_PROJECT_ID",
+		},
+		{Text: "Import. The same command continues after a stop." + why, Command: run},
+		{
+			Text:    verifyText,
+			Command: c.verifyCommand(filepath.Join(stateRoot, stateName(paths))),
+		},
+	}
+}
+
+const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +
+	"events are still arriving."
+
+// nextOf are the commands that come next for imports that have begun.
+func (c *check) nextOf(begun []*state) (steps []page.Step) {
+	for _, s := range begun {
+		is, isVerified := s.is()
+		if is != isComplete && is != isRunning && is != isWaiting {
+			steps = append(steps, page.Step{
+				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give those again.",
+				Command: "hogimport run --state " + quoted(s.dir) + givenFlags(c.flags, "host", "rate", "max-rejects"),
+			})
+		}
+		if !isVerified {
+			steps = append(steps, page.Step{Text: verifyText, Command: c.verifyCommand(s.dir)})
+		}
+	}
+	return steps
+}
+
+func (c *check) verifyCommand(dir string) string {
+	return "hogimport verify --state " + quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + " --report verify.html"
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/formats"
+)
+
+// importsOf are the imports of some files that have begun to send, by the folders below hogimport-state. A folder that cannot be
+// read is one of hogimport status.
+func importsOf(paths []string) (begun []*state) {
+	var names []string
+	for _, path := range paths {
+		names = append(names, absolute(path))
+	}
+	dirs, _ := filepath.Glob(filepath.Join(stateRoot, "*"))
+	for _, dir := range dirs {
+		s := &state{dir: dir}
+		if found, err := s.read("import.json", &s.kept); err != nil || !found || strings.HasPrefix(s.kept.ID, trialPrefix) {
+			continue
+		}
+		files, err := s.kept.Input.paths()
+		isOfThese := err == nil && slices.ContainsFunc(files, func(path string) bool { return slices.Contains(names, absolute(path)) })
+		if _, err := os.Stat(s.checkpoint()); isOfThese && err == nil && !s.hasSentNothing() {
+			begun = append(begun, s)
+		}
+	}
+	return begun
+}
+
+// is is what hogimport status says of an import, and whether all of it was found in the project.
+func (s *state) is() (word string, isVerified bool) {
+	one, err := s.standing(time.Now())
+	if err != nil {
+		return "unknown", false
+	}
+	isVerified, err = s.isVerified()
+	return one.Is, err == nil && isVerified && one.Is == isComplete
+}
+
+// begun is the import for a page.
+func (s *state) begun() page.Begun {
+	b := page.Begun{Folder: s.dir}
+	b.Is, b.IsVerified = s.is()
+	if p, found, err := s.progress(); err == nil && found {
+		b.Acknowledged = p.Acknowledged
+	}
+	return b
+}
+
+// askProject asks the project which of the days it has events of, and which of these are of imports that have begun, where
+// that is possible. What it cannot say is no error of the files.
+func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
+	if !c.canAsk(&c.project) || p.Report.Good == 0 {
+		return
+	}
+	client, err := c.client(&c.project, false, true)
+	if err == nil {
+		p.Report.Held, err = formats.Held(ctx, client, p.Report.CheckReport)
+	}
+	if err == nil && len(p.Report.Held) > 0 {
+		p.Own, err = ownDays(ctx, client, begun)
+	}
+	if err != nil {
+		p.Report.Held, p.Own = nil, nil
+		p.Unasked = faultOf(err).text
+		c.warn("the project was not asked which days it has: " + p.Unasked)
+		return
+	}
+	p.Project = c.projectID(&c.project)
+	// To leave out every event is no advice, and neither is it to leave out what the import itself has sent.
+	others := p.Report
+	others.Held = slices.Clone(others.Held)
+	for i := range others.Held {
+		others.Held[i].Project -= p.Own[others.Held[i].Day]
+	}
+	if cut := others.Cut(); cut > p.Report.Oldest.UTC().Format(time.DateOnly) {
+		p.Report.CutFrom = cut
+	}
+}
+
+// ownDays are how many events of some imports, and of their fixes, the project has by day.
+func ownDays(ctx context.Context, client *hogapi.Client, begun []*state) (map[string]int64, error) {
+	own := map[string]int64{}
+	for _, s := range begun {
+		ids := []string{s.kept.ID}
+		fixes, _ := filepath.Glob(s.file("fix-*"))
+		for _, dir := range fixes {
+			fix := &state{dir: dir}
+			if found, err := fix.read("import.json", &fix.kept); err == nil && found {
+				ids = append(ids, fix.kept.ID)
+			}
+		}
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) {
+			days, err := daysOf(ctx, client, id)
+			if err != nil {
+				return nil, err
+			}
+			for _, day := range days {
+				own[day.Day] += day.Events
+			}
+		}
+	}
+	return own, nil
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// leftOutName is the file of the commands that are shown to list what is left out. No pattern of exports matches it.
+const leftOutName = "left-out.txt"
+
+// leftOut is a line of the list of records that are left out.
+type leftOut struct {
+	Where  string          `json:"where"`
+	Reason string          `json:"reason"`
+	Record json.RawMessage `json:"record,omitempty"`
+}
+
+// leftOutStart is how each line of a list begins.
+const leftOutStart = `{"where":`
+
+// listCommand lists the records of an input that are left out, with more flags.
+// Flags that change nothing of the list are there so that the check says of the import what it has said before.
+func listCommand(in input, more string) string {
+	if in.Sort {
+		more += " --sort"
+	}
+	if in.Links {
+		more += " --links"
+	}
+	return "hogimport check " + commandLine(in) + more + " --left-out " + leftOutName
+}
+
+// listHint is what comes before that command.
+const listHint = "To list all of them, with the records:"
+
+// checkList refuses to write a list over a file that is something else: a shell makes FILE an export of "--left-out export/*".
+func checkList(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() == 0 && info.Mode().IsRegular() {
+		return nil // what is wrong with the path shows when it is written
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		begin := make([]byte, len(leftOutStart))
+		if _, err := io.ReadFull(f, begin); err == nil && string(begin) == leftOutStart {
+			return nil
+		}
+	}
+	return usageError(path+" is there already, and it is no list of records that are left out", "give --left-out another FILE, or remove that one")
+}
+
+// leftOutList writes the list to a file, which is whole or as it was.
+type leftOutList struct {
+	in     *input
+	places lineFinder
+	lines  *json.Encoder
+	n      int64
+
+	isOut  bool // the record that was read last is left out
+	reason string
+	record []byte
+}
+
+// writeLeftOut reads the files once more and writes each record that is left out, of which there must be so many.
+func (in *input) writeLeftOut(ctx context.Context, path string, want int64) error {
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	l := &leftOutList{in: in, places: lineFinder{paths: paths}}
+	defer l.places.close()
+	temp := path + ".tmp"
+	err = l.create(ctx, temp)
+	if err == nil && l.n != want {
+		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", predicate(l.n, "record", "are left out"), progress.Number(want)),
+			todo: "let nothing write to the files, and check again"}
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err == nil {
+		err = durable.OS{}.SyncFolder(filepath.Dir(path))
+	} else {
+		_ = os.Remove(temp)
+	}
+	if _, isSaid := errors.AsType[*fault](err); err != nil && !isSaid {
+		return &fault{code: codeOther, text: fmt.Sprintf("the list %s cannot be written: %v", filepath.Base(path), cause(err)), err: err,
+			todo: "give a path that can be written with --left-out FILE"}
+	}
+	return err
+}
+
+// create writes a new file and syncs it. What a crash has left there is removed rather than opened.
+func (l *leftOutList) create(ctx context.Context, path string) (err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := durable.OS{}.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriter(f)
+	l.lines = json.NewEncoder(w)
+	l.lines.SetEscapeHTML(false)
+	if err := l.read(ctx); err != nil {
+		return err
+	}
+	return errors.Join(w.Flush(), f.Sync())
+}
+
+// read writes a line for each record that is left out.
+func (l *leftOutList) read(ctx context.Context) error {
+	source, err := l.source()
+	if err != nil {
+		return err
+	}
+	until, err := l.in.until()
+	if err != nil {
+		return err
+	}
+	for ev, err := range source.Events(ctx, hogapi.Position{}) {
+		if err != nil {
+			return checkFault(err)
+		}
+		if l.record == nil && !until.IsZero() && !ev.Timestamp.IsZero() && !ev.Timestamp.Before(until) { // a line that is an event
+			l.isOut, l.reason = true, skipUntil
+		}
+		if !l.isOut {
+			continue
+		}
+		l.isOut = false
+		line := leftOut{Where: l.places.place(ev.Position), Reason: l.reason}
+		if json.Valid(l.record) {
+			line.Record = l.record
+		}
+		if err := l.lines.Encode(line); err != nil {
+			return err
+		}
+		l.n++
+	}
+	if ctx.Err() != nil {
+		return checkFault(context.Cause(ctx))
+	}
+	return nil
+}
+
+// source is the files as a check reads them. It notes each record, and why it is left out.
+func (l *leftOutList) source() (hogapi.Source, error) {
+	format, err := l.in.format()
+	if err != nil {
+		return nil, err
+	}
+	if format.Convert == nil {
+		return hogapi.JSONLinesFile(l.places.paths...), nil
+	}
+	convert := l.in.cutRecords(format.Convert)
+	format.Convert = func(record []byte) ([]hogapi.Event, error) {
+		events, err := convert(record)
+		l.record = append(l.record[:0], record...)
+		skip, isSkip := errors.AsType[*hogapi.SkipError](err)
+		switch {
+		case isSkip:
+			l.isOut, l.reason = true, skip.Reason
+		default:
+			l.isOut, l.reason = err == nil && len(events) == 0, "left out by the format"
+		}
+		return events, err
+	}
+	return hogapi.FileSource(format, l.places.paths...), nil
+}
+
+// lineFinder finds the numbers of lines in files that are read from the first to the last: it unpacks each once.
+type lineFinder struct {
+	paths []string
+
+	key   string // of the file that is open
+	text  io.ReadCloser
+	at    int64 // how far it is read
+	lines lineCounter
+}
+
+// place is where a record is, for people. It is not before the one that was asked for last, if it is in the same file.
+func (f *lineFinder) place(at hogapi.Position) string {
+	if at.Key != f.key {
+		f.close()
+		f.key = at.Key
+		if path := fileOf(f.paths, at.Key); path != "" {
+			f.text, _ = openText(path)
+		}
+	}
+	if f.text != nil {
+		n, err := io.CopyN(&f.lines, f.text, at.Offset-f.at)
+		if f.at += n; err == nil {
+			return fmt.Sprintf("%s:%d", at.Key, f.lines.number())
+		}
+		f.close()
+		f.key = at.Key
+	}
+	return plainPlace(at)
+}
+
+func (f *lineFinder) close() {
+	if f.text != nil {
+		_ = f.text.Close()
+	}
+	f.key, f.text, f.at, f.lines = "", nil, 0, lineCounter{}
+}
+
+// fileOf is the file that the key of a position names, which is its path below the folder that all files share; or empty.
+func fileOf(paths []string, key string) string {
+	found := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return path != key && !strings.HasSuffix(filepath.ToSlash(path), "/"+key)
+	})
+	if key == "" || len(found) == 0 {
+		return ""
+	}
+	return slices.MinFunc(found, func(a, b string) int { return len(a) - len(b) })
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats"
+)
+
+// resultText is the result of an import that is complete. What was rejected is on the last line.
+func resultText(s *state, r hogapi.Receipt) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  as the import %s\n", wrapped("Complete: "+s.account(r)+"."), s.kept.ID)
+	if !r.Oldest.IsZero() {
+		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
+		fmt.Fprintln(&b, wrapped("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
+	}
+	if r.Skipped > r.Skips[formats.SkipSharedDevice] && s.kept.Rejects == "" {
+		fmt.Fprintf(&b, "  %s\n%s\n", listHint, broken(listCommand(s.kept.Input, "")))
+	}
+	for _, reason := range mostFirst(r.Rejects) {
+		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
+	}
+	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
+		if !s.kept.Input.Sort || !isOfOrder(warning) {
+			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
+		}
+	}
+	if _, err := os.Stat(s.file("sorted")); err == nil {
+		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
+	}
+	fmt.Fprintf(&b, "%s\n  hogimport verify --state %s\n",
+		wrapped("Check that all of it is there, now, and again in a few hours if events are still arriving:"), quoted(s.dir))
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, "Left out: %s, which --max-rejects does not count\n", progress.Number(r.Skipped))
+	}
+	if n := r.Rejected + r.Unconfirmed; n > 0 {
+		b.WriteString(s.fixText(n))
+	}
+	return b.String()
+}
+
+// account says what became of all records and links of an import that is complete, so that it adds up.
+func (s *state) account(r hogapi.Receipt) string {
+	number, shared := progress.Number, r.Skips[formats.SkipSharedDevice]
+	links := s.kept.Links - shared
+	records, leftOut := r.Read-s.kept.Links, r.Skipped-shared
+	refused := r.Rejected + r.Unconfirmed
+	if refused == 0 {
+		text := counted(r.Acknowledged-links, "event")
+		if links > 0 {
+			text += " and " + counted(links, "link") + " of persons"
+		}
+		text += " acknowledged; "
+		switch {
+		case r.Skipped == 0:
+			return text + "no record left out or rejected"
+		case shared == 0:
+			return fmt.Sprintf("%s%s of %s left out", text, number(leftOut), counted(records, "record"))
+		}
+		return fmt.Sprintf("%s%s of %s and %s of %s left out", text, number(leftOut), counted(records, "record"), number(shared), counted(s.kept.Links, "link"))
+	}
+	// Which of the links were refused is not known.
+	text, of := counted(r.Acknowledged, "event"), counted(records, "record")
+	if s.kept.Links > 0 {
+		text, of = text+" and links of persons", of+" and "+counted(s.kept.Links, "link")
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{{r.Skipped, "left out"}, {r.Rejected, "rejected"}, {r.Unconfirmed, "unconfirmed"}} {
+		if part.n > 0 {
+			parts = append(parts, number(part.n)+" "+part.word)
+		}
+	}
+	if len(parts) == 1 && s.kept.Links == 0 {
+		n, word, _ := strings.Cut(parts[0], " ")
+		return fmt.Sprintf("%s acknowledged; %s of %s %s", text, n, of, word)
+	}
+	return fmt.Sprintf("%s acknowledged; of %s %s", text, of, strings.Join(parts, ", "))
+}

@@ -1,0 +1,148 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi/formats"
+)
+
+// overlap shows what the project already has in the days of the files.
+type overlap struct {
+	Level       Level
+	Title, Text string
+	Asked       bool
+	Unit        string // "day", "month", or none
+	Rows        []heldRow
+	Project     int64 // of others
+	Own         int64 // of imports of these files
+}
+
+type heldRow struct {
+	Period                   string
+	Project, Own, Files      int64
+	ProjectWidth, FilesWidth string
+}
+
+func (c Check) overlap() *overlap {
+	r := c.Report
+	switch {
+	case c.Unasked != "":
+		return &overlap{Level: Info, Title: "The project could not be asked", Text: Shown(c.Unasked)}
+	case c.Project == "":
+		return &overlap{
+			Level: Info, Title: "The project was not asked",
+			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
+		}
+	}
+	o := &overlap{Level: Good, Asked: true, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
+	for _, d := range r.Held {
+		own := min(c.Own[d.Day], d.Project)
+		o.Own, o.Project = o.Own+own, o.Project+d.Project-own
+	}
+	if o.Project+o.Own == 0 {
+		return o
+	}
+	both := o.rows(r, c.Own)
+	if o.Project == 0 {
+		o.Level, o.Title = Info, "The project has "+plural(o.Own, "event", "events")+" in these days, all of this import"
+		o.Text = "They are of " + c.ownText() + "."
+		return o
+	}
+	other := ""
+	if o.Own > 0 {
+		other = "other "
+	}
+	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, other+"event", other+"events")+" in these days"
+	o.Text = "In " + both + " both the project and the files have events: of a live SDK that ran in parallel, or of an earlier import. " +
+		"Events of an earlier import with the same ID are stored once; all others are added."
+	if r.CutFrom != "" {
+		o.Text = "From " + r.CutFrom + " on the project has events on each day of the files. If a live SDK ran in parallel, " +
+			"import only what is before that day: --until " + r.CutFrom + "."
+	}
+	if o.Own > 0 {
+		o.Text += " " + plural(o.Own, "more is", "more are") + " of this import: they are of " + c.ownText() + "."
+	}
+	return o
+}
+
+// ownText names the imports of these files, and what to do about each.
+func (c Check) ownText() string {
+	var list []string
+	for _, b := range c.Begun {
+		text := Shown(b.Folder)
+		switch {
+		case b.IsVerified:
+			text += ", which is verified"
+		case b.Is == "complete":
+			text += ": compare them with hogimport verify"
+		case b.Is == "running" || b.Is == "waiting":
+			text += ", which is under way"
+		default:
+			text += ": continue it with hogimport run"
+		}
+		list = append(list, text)
+	}
+	var acknowledged, own int64
+	for _, b := range c.Begun {
+		acknowledged += b.Acknowledged
+	}
+	for _, d := range c.Report.Held {
+		own += min(c.Own[d.Day], d.Project)
+	}
+	text := strings.Join(list, "; and of ")
+	if own > acknowledged {
+		text += ". What was sent again is counted until the project merges it"
+	}
+	return text
+}
+
+// rows adds up by days, or by months where there are many days, or where the report has counted by months. It returns
+// in how many of them both the files and others in the project have events.
+func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both string) {
+	const mostDays = 31
+	cut := len(time.DateOnly)
+	if len(r.Held) > mostDays {
+		cut = len("2006-01")
+	}
+	for _, d := range r.Days {
+		cut = min(cut, len(d.Day))
+	}
+	o.Unit = map[int]string{len(time.DateOnly): "day", len("2006-01"): "month"}[cut]
+	rows := map[string]*heldRow{}
+	row := func(day string) *heldRow {
+		period := day[:min(cut, len(day))]
+		if rows[period] == nil {
+			rows[period] = &heldRow{Period: cmp.Or(period, "all")}
+		}
+		return rows[period]
+	}
+	for _, d := range r.Held {
+		row(d.Day).Project += d.Project
+		row(d.Day).Own += min(own[d.Day], d.Project)
+	}
+	for _, d := range r.Days {
+		if period := d.Day[:min(cut, len(d.Day))]; rows[period] != nil {
+			rows[period].Files += d.Events
+		}
+	}
+	var n int64
+	for _, row := range rows {
+		if row.Project > row.Own && row.Files > 0 {
+			n++
+		}
+	}
+	both = plural(n, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
+	highest := int64(1)
+	for _, row := range rows {
+		highest = max(highest, row.Project, row.Files)
+	}
+	for _, row := range rows {
+		row.ProjectWidth, row.FilesWidth = percent(float64(row.Project), int(highest)), percent(float64(row.Files), int(highest))
+		o.Rows = append(o.Rows, *row)
+	}
+	slices.SortFunc(o.Rows, func(a, b heldRow) int { return cmp.Compare(a.Period, b.Period) })
+	return both
+}
