@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -42,6 +43,7 @@ type task struct {
 	Kind  string // of events, or of the file
 	N     int
 	For   time.Duration
+	Stays bool // does not end until it is killed, however early it is done
 
 	Rate     int // 0: unpaced
 	Delivery hogapi.DeliveryOptions
@@ -79,6 +81,9 @@ func TestMain(m *testing.M) {
 	if err := json.NewEncoder(os.Stdout).Encode(childTasks[t.Do](t)); err != nil {
 		panic(err)
 	}
+	if t.Stays {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}
 	os.Exit(0)
 }
 
@@ -98,8 +103,26 @@ func startChild(t *testing.T, work task, environment ...string) *child {
 	c := &child{Cmd: exec.Command(program)}
 	c.Env = append(append(os.Environ(), taskVariable+"="+string(text)), environment...)
 	c.Stdout, c.Stderr = &c.out, os.Stderr
+	if work.Stays {
+		_, err = c.StdinPipe() // it ends where this process ends
+		require.NoError(t, err)
+	}
 	require.NoError(t, c.Start())
 	return c
+}
+
+// startVictim starts a child that is to be killed: it cannot end before.
+func startVictim(t *testing.T, work task) *child {
+	t.Helper()
+	work.Stays = true
+	return startChild(t, work)
+}
+
+// kill ends a child as nothing else does.
+func (c *child) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, c.Process.Kill())
+	require.ErrorContains(t, c.Wait(), "killed", "%s", c.out.String())
 }
 
 // report waits for a child's ordinary end.
@@ -174,12 +197,21 @@ type slowly struct {
 
 	delay    atomic.Int64 // in nanoseconds; tests change it while requests come
 	underWay atomic.Int64
+	holds    func() bool // requests that come then are served, but nobody hears of it; nil: none
+	held     atomic.Int64
 }
 
 func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.underWay.Add(1)
 	defer s.underWay.Add(-1)
 	time.Sleep(time.Duration(s.delay.Load()))
+	if s.holds != nil && s.holds() {
+		s.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		s.held.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body) // or else the server does not notice that the client is gone
+		<-r.Context().Done()
+		return
+	}
 	s.Handler.ServeHTTP(w, r)
 }
 

@@ -72,7 +72,7 @@ func TestKilledWhileSorting(t *testing.T) {
 	random := randomMoments(t)
 	for range rounds {
 		bench := &killBench{server: hogapitest.New()}
-		bench.open(t, "", 0)
+		bench.open(t, "", int(want.Receipt.Read))
 		bench.Kind, bench.File, bench.Delivery, bench.State = undisturbed.Kind, undisturbed.File, undisturbed.Delivery, t.TempDir()
 		require.NoError(t, os.Mkdir(bench.temporary(), 0o700))
 		const whileLinking, mostWhileSorting = 1, 4
@@ -112,13 +112,12 @@ func TestKilledWhileSorting(t *testing.T) {
 // killSoonAfter kills a child at a random moment after something has come to be.
 func (b *killBench) killSoonAfter(t *testing.T, random *rand.Rand, within time.Duration, hasBegun func() bool) {
 	t.Helper()
-	c := startChild(t, b.task)
+	c := startVictim(t, b.task)
 	for !hasBegun() {
 		time.Sleep(200 * time.Microsecond)
 	}
 	time.Sleep(time.Duration(random.Int64N(int64(within))))
-	require.NoError(t, c.Process.Kill())
-	require.Error(t, c.Wait(), "killed in time: %s", c.out.String())
+	c.kill(t)
 	b.slow.quiet()
 }
 

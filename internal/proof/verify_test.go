@@ -161,10 +161,9 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	work := b.task
 	work.Do, work.For = "verify", 26*time.Hour+time.Minute
 	for kills, random := sized(4, 20), randomMoments(t); kills > 0; kills-- {
-		c := startChild(t, work)
+		c := startVictim(t, work)
 		time.Sleep(time.Duration(random.IntN(sized(400, 4000))) * time.Millisecond)
-		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()
+		c.kill(t)
 	}
 	v = b.verify(t, 26*time.Hour+time.Minute)
 	assert.Equal(t, hogapi.ArrivalMissing, v.State)
