@@ -131,9 +131,9 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 // the item that is refused is alone.
 func (l *lane) deliver(b *batch) {
 	defer l.done(b)
-	work := [][]part{{{0, len(b.ends)}}}
+	work, missed := [][]part{{{0, len(b.ends)}}}, map[int]bool{}
 	for len(work) > 0 {
-		r := newRequest(b, work[0])
+		r := newRequest(b, work[0], missed)
 		work = work[1:]
 		a, err := l.send(r)
 		switch left := r.Len(); {

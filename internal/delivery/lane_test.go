@@ -166,7 +166,7 @@ func TestBodyIsNotOpenedLate(t *testing.T) {
 	s.Add(Item{Wire: []byte("x")})
 	l.seal()
 	b, _, _ := l.take()
-	r := newRequest(b, []part{{0, 1}})
+	r := newRequest(b, []part{{0, 1}}, nil)
 	require.NoError(t, l.pack(r))
 	body := r.Body
 	require.NoError(t, body.Open().Close())

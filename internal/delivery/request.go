@@ -16,11 +16,11 @@ type Request struct {
 
 	batch  *batch
 	parts  []part       // of the batch that are not settled; none is empty, and neighbours are one
-	missed map[int]bool // items of the batch that an answer did not name
+	missed map[int]bool // items of the batch that an answer did not name, to this request or one that was halved
 }
 
-func newRequest(b *batch, parts []part) *Request {
-	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts}
+func newRequest(b *batch, parts []part, missed map[int]bool) *Request {
+	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts, missed: missed}
 }
 
 // Len is the number of its items.
@@ -157,9 +157,6 @@ func (r *Request) fates(a Answer) (f fates) {
 			fate.Outcome = Again
 			if r.missed[at] {
 				fate.Outcome = Unsure
-			}
-			if r.missed == nil {
-				r.missed = map[int]bool{}
 			}
 			r.missed[at] = true
 		}

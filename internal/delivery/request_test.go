@@ -136,6 +136,34 @@ func TestAnswersForEachItem(t *testing.T) {
 	})
 }
 
+// An item that an answer did not name is sent once more, also where the request is refused meanwhile and halved.
+func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger()
+		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4}, func(r *Request) Answer {
+			if r.Try == 2 && r.Len() == 3 {
+				return Answer{Verdict: Split, Status: 413, TooLarge: true}
+			}
+			a := Answer{Verdict: Each, Status: 200}
+			for i := range r.Items {
+				fate := Fate{Outcome: Missing}
+				if r.Try == 1 && r.Len() == 4 && i == 0 {
+					fate.Outcome = Accepted
+				}
+				a.Fates = append(a.Fates, fate)
+			}
+			return a
+		}))
+		for i := range uint64(4) {
+			s.Add(Item{Seq: i, Wire: []byte{byte('a' + i)}})
+		}
+		s.Close()
+		assert.Equal(t, []string{"0/1 a,b,c,d", "0/2 b,c,d", "1/1 b", "2/1 c,d"}, l.requests)
+		assert.Equal(t, map[uint64]int{0: 1}, l.settled)
+		assert.Equal(t, map[uint64]int{1: 1, 2: 1, 3: 1}, l.unsure)
+	})
+}
+
 // Items that are never stored are no progress.
 func TestEveryItemAgainIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
