@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -77,6 +78,30 @@ func TestAdapt(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(&out, []string{"-adapt", "-stage", "80ms"}), out.String())
 	require.Equal(t, 2+4*len(latencies), strings.Count(out.String(), "\n"), out.String())
+}
+
+// A sink that begins anew while a request is under way leaves its body alone: the answer needs it.
+func TestSinkKeepsBodiesUnderWay(t *testing.T) {
+	s := &sink{arena: make([]byte, 1000)}
+	s.latency.Store(int64(50 * time.Millisecond))
+	send := func(id string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		s.take(w, httptest.NewRequest("POST", "/i/v1/analytics/events", strings.NewReader(`[{"uuid":"`+id+`"}]`)))
+		return w
+	}
+	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
+	answer := make(chan *httptest.ResponseRecorder)
+	go func() { answer <- send(first) }()
+	for s.active.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(5 * time.Millisecond) // it has read its body
+	s.forget(nil, nil)
+	require.Contains(t, send(second).Body.String(), second)
+	require.Contains(t, (<-answer).Body.String(), first)
+	s.forget(nil, nil)
+	send(second)
+	require.Equal(t, len(`[{"uuid":""}]`)+len(second), s.used, "it begins at the beginning once nobody is left")
 }
 
 func TestEventSize(t *testing.T) {

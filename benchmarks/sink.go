@@ -37,6 +37,7 @@ type sink struct {
 	mu    sync.Mutex
 	arena []byte // holds the bodies; its pages stay with the process from one round to the next
 	used  int
+	lent  int // bodies in the arena that are being read or answered
 	kept  []kept
 	got   tally
 	sum   digest
@@ -89,6 +90,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		body, err = io.ReadAll(r.Body)
 	}
 	if err != nil {
+		s.giveBack(held)
 		http.Error(w, "the body was cut off", http.StatusBadRequest)
 		return
 	}
@@ -115,7 +117,17 @@ func (s *sink) room(size int64) (body []byte, ok bool) {
 	}
 	body = s.arena[s.used : s.used+int(size)]
 	s.used += int(size)
+	s.lent++
 	return body, true
+}
+
+// giveBack ends the use of a body that is not kept.
+func (s *sink) giveBack(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held {
+		s.lent--
+	}
 }
 
 func (s *sink) keep(body []byte, zipped, held bool, active int) {
@@ -125,6 +137,7 @@ func (s *sink) keep(body []byte, zipped, held bool, active int) {
 	s.got.Wire += int64(len(body))
 	s.got.Most = max(s.got.Most, active)
 	if held {
+		s.lent--
 		s.kept = append(s.kept, kept{body, zipped})
 	} else {
 		s.count(kept{body, zipped})
@@ -175,8 +188,13 @@ func (s *sink) forget(http.ResponseWriter, *http.Request) {
 	s.restart()
 }
 
+// restart leaves the bodies of requests that are under way alone. They were the last to come: in the upper half of the arena they are
+// answered long before it is full up to there.
 func (s *sink) restart() {
-	s.got, s.sum, s.kept, s.used = tally{}, digest{}, s.kept[:0], 0
+	s.got, s.sum, s.kept = tally{}, digest{}, s.kept[:0]
+	if s.lent == 0 || s.used > len(s.arena)/2 {
+		s.used = 0
+	}
 	s.cpu = processorTime()
 }
 
