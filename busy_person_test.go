@@ -14,18 +14,21 @@ import (
 )
 
 // The events of one person share a lane, which sends one request at a time. The pace is kept all the same where answers take long,
-// and not exceeded.
+// and not exceeded, by either protocol.
 func TestOneBusyPersonKeepsThePace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rate    int
-		latency time.Duration
-		least   float64 // of the rate
+		rate     int
+		latency  time.Duration
+		least    float64 // of the rate
+		protocol hogapi.Protocol
 	}{
-		"1 s":           {1000, time.Second, 0.9},
-		"1 s, rate 100": {100, time.Second, 0.9},
-		"300 ms":        {1000, 300 * time.Millisecond, 0.95},
-		"at once":       {1000, 0, 0.95},
+		"1 s":              {1000, time.Second, 0.9, hogapi.ProtocolV1},
+		"1 s, /batch/":     {1000, time.Second, 0.9, hogapi.ProtocolBatch},
+		"1 s, rate 100":    {100, time.Second, 0.9, hogapi.ProtocolV1},
+		"300 ms":           {1000, 300 * time.Millisecond, 0.95, hogapi.ProtocolV1},
+		"at once":          {1000, 0, 0.95, hogapi.ProtocolV1},
+		"at once, /batch/": {1000, 0, 0.95, hogapi.ProtocolBatch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,8 +38,11 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
 				source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
 				begin := time.Now()
-				receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "busy", Rate: c.rate})
+				receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
+					ID: "busy", Rate: c.rate, Delivery: hogapi.DeliveryOptions{Protocol: c.protocol},
+				})
 				require.NoError(t, err)
+				assert.Equal(t, c.protocol, receipt.Protocol)
 				assert.EqualValues(t, n, receipt.Acknowledged)
 				rate := float64(n) / time.Since(begin).Seconds()
 				t.Logf("%.0f events a second", rate)

@@ -131,6 +131,35 @@ func TestVerifyHalves(t *testing.T) {
 	}
 }
 
+// A query that is not answered in time is not repeated either: less is asked for. There are never two queries at a time.
+func TestVerifyHalvesWhatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queries, atOnce := 0, 0
+		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			queries++
+			atOnce++
+			defer func() { atOnce-- }()
+			assert.Equal(t, 1, atOnce)
+			var q asked
+			assert.NoError(t, json.NewDecoder(r.Body).Decode(&q))
+			q.from, _ = time.Parse(time.RFC3339, q.Query.Values["start_at"])
+			q.until, _ = time.Parse(time.RFC3339, q.Query.Values["end_at"])
+			if q.until.Sub(q.from) > 5*24*time.Hour {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			time.Sleep(time.Second) // virtual
+			return answer(r, 200, answerOf(q)), nil
+		}))
+		begin := time.Now()
+		v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		require.NoError(t, err)
+		assert.True(t, v.Complete(), "%v", v)
+		assert.Equal(t, 2+7+8, queries)
+		assert.Equal(t, 7*queryTry+10*time.Second, time.Since(begin))
+	})
+}
+
 // A look that fails is not a look that saw nothing: nothing is called missing, and the reason is given.
 func TestVerifyWrongAnswers(t *testing.T) {
 	const ok = `"results":[["1999-03-01","e",1,1]]`

@@ -37,6 +37,8 @@ func TestRejectLimits(t *testing.T) {
 		"a source of one bad record":          {end: counts(0, 1), want: "1 of 1 records were rejected, every record of the source"},
 		"a number":                            {limits: Limits{Most: 5, Share: 0.01}, at: []ledger.Counts{counts(10_000, 5), counts(10_000, 6)}, want: "6 of 10006 records were rejected, more than MaxRejects (5)", stopsAt: 1},
 		"a number without a share":            {limits: Limits{Most: 5}, at: []ledger.Counts{counts(0, 5)}, end: counts(0, 6), want: "more than MaxRejects (5)", stopsAt: 1},
+		"a number, with unconfirmed ones":     {limits: Limits{Most: 5}, at: []ledger.Counts{{Acknowledged: 10, Rejected: 2, Unconfirmed: 3}, {Acknowledged: 10, Rejected: 2, Unconfirmed: 4}}, want: "6 of 16 records were rejected, more than MaxRejects (5)", stopsAt: 1},
+		"unconfirmed ones alone":              {limits: Limits{Most: 5}, at: []ledger.Counts{{Acknowledged: 10, Unconfirmed: 5}}, end: ledger.Counts{Acknowledged: 10, Unconfirmed: 6}, want: "more than MaxRejects (5)", stopsAt: 1},
 		"another share":                       {limits: Limits{Share: 0.5}, at: []ledger.Counts{counts(500, 500)}, end: counts(500, 501), want: "501 of 1001 records were rejected, more than MaxRejectShare (0.5)", stopsAt: 1},
 		"every reject is allowed":             {limits: Limits{Share: 1}, at: []ledger.Counts{counts(1, 2000)}, end: counts(1, 2000)},
 		"no limit":                            {limits: Limits{}, none: true, at: []ledger.Counts{counts(0, 5000)}, end: counts(0, 5000)},
