@@ -92,10 +92,12 @@ func TestSinkKeepsBodiesUnderWay(t *testing.T) {
 	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 	answer := make(chan *httptest.ResponseRecorder)
 	go func() { answer <- send(first) }()
-	for s.active.Load() == 0 {
-		time.Sleep(time.Millisecond)
+	isLent := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.lent > 0
 	}
-	time.Sleep(5 * time.Millisecond) // it has read its body
+	require.Eventually(t, isLent, time.Minute, time.Millisecond)
 	s.forget(nil, nil)
 	require.Contains(t, send(second).Body.String(), second)
 	require.Contains(t, (<-answer).Body.String(), first)
