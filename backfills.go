@@ -15,7 +15,6 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
@@ -92,13 +91,6 @@ type BackfillListOptions struct {
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
-}
-
-// isUnknownEndpoint reports whether the server does not have the route. An export that it does not
-// have is another error.
-func isUnknownEndpoint(err error) bool {
-	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
 }
 
 // BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.

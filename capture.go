@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"time"
@@ -250,4 +251,23 @@ func statsOf(p pipeline.Progress, total int64) Stats {
 		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,
 		LastProgress: p.LastProgress, Position: Position(p.Place),
 	}
+}
+
+// observeBatch tells logger and hooks of one request of an import.
+func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
+	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
+	if status == 0 {
+		failure = t.Answer.Err
+	}
+	level, text := slog.LevelDebug, "hogapi: batch"
+	if t.Answer.Verdict == delivery.Wait {
+		level, text = slog.LevelWarn, "hogapi: batch failed, will be sent again"
+	}
+	info := CallInfo{Op: ops.Capture, Method: http.MethodPost, Route: path, Tries: t.Number}
+	c.log(ctx, level, text, info, failure, slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", status), slog.Duration("duration", took))
+	c.hook(ctx, c.hooks.OnBatch != nil, func() {
+		c.hooks.OnBatch(BatchInfo{
+			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
+		})
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/survey"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -172,6 +173,30 @@ func (c *checker) add(ev *Event) {
 	if found.Jump > 0 {
 		c.report.Backwards.add(ev.Position, found.Jump.String())
 	}
+}
+
+// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
+// use.
+type rehearsal struct {
+	events   *pipeline.Rehearsal
+	trusting bool
+}
+
+func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
+	rules := gate.rules(rulesOf[p], time.Now)
+	return &rehearsal{pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusts(s)}
+}
+
+// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
+// was skipped is neither. It must be given every event of a source, in order.
+func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
+	e := ev.offered(r.trusting)
+	out, sent, fault := r.events.Next(&e)
+	if fault != nil {
+		refusal = newEventError(fault)
+		refusal.Position, refusal.Where = ev.Position, ev.where()
+	}
+	return out, sent, refusal
 }
 
 // note adds to one finding of a map.

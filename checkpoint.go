@@ -29,9 +29,6 @@ type Checkpointer interface {
 	Close() error
 }
 
-// savedState is what a checkpoint holds.
-type savedState = resume.Saved[wire.Origin]
-
 // importTarget is a digest of the project's key and the name of the host that an import sends to. The
 // port may change, as that of a proxy on this machine does.
 func (c *core) importTarget() string {
@@ -82,17 +79,6 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 
 // Close implements Checkpointer.
 func (c fileCheckpoint) Close() error { return c.file.Close() }
-
-// stateFileError is an error of internal/statefile as one of this package.
-func stateFileError(err error) error {
-	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
-		return &InputError{Op: ops.Import, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
-	}
-	if errors.Is(err, durable.ErrLocked) {
-		return fmt.Errorf("%w: %w", ErrHeld, err)
-	}
-	return err
-}
 
 // importFiles are the checkpoint and the reject file of one run.
 type importFiles struct{ resume.Files[wire.Origin] }

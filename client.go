@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -168,4 +169,40 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 		return refused(ops.Do, outgoing.Refuse("out", v.Type().String(), "a pointer to something, or nil"))
 	}
 	return c.call(ctx, request{op: operation(row), query: r.Query, body: r.Body}, out, options...)
+}
+
+// log writes one line about a call: its names, never its URL, headers or bodies.
+func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, err error, attrs ...slog.Attr) {
+	if !c.logger.Enabled(ctx, level) {
+		return
+	}
+	attrs = append([]slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Tries)}, attrs...)
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	c.logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+// hook runs a user's function and survives its panic.
+func (c *core) hook(ctx context.Context, set bool, f func()) {
+	if !set {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			c.logger.ErrorContext(ctx, "hogapi: a hook panicked", "panic", fmt.Sprintf("%T", r))
+		}
+	}()
+	f()
+}
+
+// guard runs a user's function whose word counts: its panic is an error.
+func (c *core) guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.logger.Error("hogapi: a function of the caller panicked", "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
 }

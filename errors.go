@@ -9,10 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Sentinels for errors.Is. The fields are in the typed errors: errors.As.
@@ -271,3 +275,26 @@ func (e *PageError) Unwrap() error { return e.Err }
 func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }
+
+// isUnknownEndpoint reports whether the server does not have the route. An export that it does not
+// have is another error.
+func isUnknownEndpoint(err error) bool {
+	api, ok := errors.AsType[*APIError](err)
+	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
+}
+
+// stateFileError is an error of internal/statefile as one of this package.
+func stateFileError(err error) error {
+	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
+		return &InputError{Op: ops.Import, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
+	}
+	if errors.Is(err, durable.ErrLocked) {
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	return err
+}
+
+// bare is an error for use inside another one of this package, which has the prefix already.
+func bare(err error) error { return errtext.Bare(err) }
+
+const prefix = "hogapi: "

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strconv"
 	"time"
 
@@ -76,36 +75,6 @@ func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 		e.Fault = &wire.Refusal{Reason: string(reasons.BadRecord), Err: errNeedsMapping}
 	}
 	return e
-}
-
-// trusts reports whether the events of a source are believed for what they note.
-func trusts(s Source) bool {
-	_, ours := s.(*jsonLines)
-	return ours
-}
-
-// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
-// use.
-type rehearsal struct {
-	events   *pipeline.Rehearsal
-	trusting bool
-}
-
-func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
-	rules := gate.rules(rulesOf[p], time.Now)
-	return &rehearsal{pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusts(s)}
-}
-
-// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
-// was skipped is neither. It must be given every event of a source, in order.
-func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
-	e := ev.offered(r.trusting)
-	out, sent, fault := r.events.Next(&e)
-	if fault != nil {
-		refusal = newEventError(fault)
-		refusal.Position, refusal.Where = ev.Position, ev.where()
-	}
-	return out, sent, refusal
 }
 
 // where is the place of the event's record in its file, or "".

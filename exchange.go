@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -134,6 +135,41 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		CallInfo: x.op.info(x.Tries), StatusCode: x.Answer.StatusCode,
 		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
 	}, false)
+}
+
+// observeTry tells logger and hooks of one try, and of the retry that follows.
+func (x *exchange) observeTry(ctx context.Context) {
+	c, info := x.core, x.op.info(x.Tries)
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.Last.Err, slog.Int("status", x.Last.Status), slog.Duration("duration", x.Facts.Duration))
+	c.hook(ctx, c.hooks.OnTry != nil, func() {
+		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: x.Last.Status, Err: x.Last.Err, Duration: x.Facts.Duration})
+	})
+	if !x.Verdict.Retry {
+		return
+	}
+	reason := "no answer"
+	if x.Last.Status != 0 {
+		reason = fmt.Sprintf("status %d", x.Last.Status)
+	}
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.Verdict.Wait))
+	c.hook(ctx, c.hooks.OnRetry != nil, func() {
+		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: x.Last.Status, Reason: reason, Wait: x.Verdict.Wait})
+	})
+}
+
+func (x *exchange) observeResult(ctx context.Context, err error) {
+	c, info := x.core, x.op.info(x.Tries)
+	took := time.Since(x.started)
+	level := slog.LevelError
+	if x.Last.Canceled && errors.Is(ctx.Err(), context.Canceled) {
+		level = slog.LevelDebug // the caller's wish, as when a walk with prefetch is broken off
+	}
+	if err != nil {
+		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.Last.Status), slog.Duration("duration", took))
+	}
+	c.hook(ctx, c.hooks.OnResult != nil, func() {
+		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Last.Status, Err: err, Duration: took})
+	})
 }
 
 // reply is the newest answer, or an empty one where none came.

@@ -2,15 +2,7 @@ package hogapi
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net/http"
-	"runtime/debug"
 	"time"
-
-	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/ops"
 )
 
 // Hooks are functions that are called with what happens. Each may be nil. They must be safe for
@@ -90,94 +82,4 @@ type BatchInfo struct {
 type CheckpointInfo struct {
 	Position Position
 	Duration time.Duration
-}
-
-// observeTry tells logger and hooks of one try, and of the retry that follows.
-func (x *exchange) observeTry(ctx context.Context) {
-	c, info := x.core, x.op.info(x.Tries)
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.Last.Err, slog.Int("status", x.Last.Status), slog.Duration("duration", x.Facts.Duration))
-	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: x.Last.Status, Err: x.Last.Err, Duration: x.Facts.Duration})
-	})
-	if !x.Verdict.Retry {
-		return
-	}
-	reason := "no answer"
-	if x.Last.Status != 0 {
-		reason = fmt.Sprintf("status %d", x.Last.Status)
-	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.Verdict.Wait))
-	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: x.Last.Status, Reason: reason, Wait: x.Verdict.Wait})
-	})
-}
-
-func (x *exchange) observeResult(ctx context.Context, err error) {
-	c, info := x.core, x.op.info(x.Tries)
-	took := time.Since(x.started)
-	level := slog.LevelError
-	if x.Last.Canceled && errors.Is(ctx.Err(), context.Canceled) {
-		level = slog.LevelDebug // the caller's wish, as when a walk with prefetch is broken off
-	}
-	if err != nil {
-		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.Last.Status), slog.Duration("duration", took))
-	}
-	c.hook(ctx, c.hooks.OnResult != nil, func() {
-		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Last.Status, Err: err, Duration: took})
-	})
-}
-
-// log writes one line about a call: its names, never its URL, headers or bodies.
-func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, err error, attrs ...slog.Attr) {
-	if !c.logger.Enabled(ctx, level) {
-		return
-	}
-	attrs = append([]slog.Attr{slog.String("op", string(info.Op)), slog.String("route", info.Route), slog.Int("try", info.Tries)}, attrs...)
-	if err != nil {
-		attrs = append(attrs, slog.Any("error", err))
-	}
-	c.logger.LogAttrs(ctx, level, text, attrs...)
-}
-
-// hook runs a user's function and survives its panic.
-func (c *core) hook(ctx context.Context, set bool, f func()) {
-	if !set {
-		return
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			c.logger.ErrorContext(ctx, "hogapi: a hook panicked", "panic", fmt.Sprintf("%T", r))
-		}
-	}()
-	f()
-}
-
-// guard runs a user's function whose word counts: its panic is an error.
-func (c *core) guard(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.logger.Error("hogapi: a function of the caller panicked", "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return f()
-}
-
-// observeBatch tells logger and hooks of one request of an import.
-func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
-	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
-	if status == 0 {
-		failure = t.Answer.Err
-	}
-	level, text := slog.LevelDebug, "hogapi: batch"
-	if t.Answer.Verdict == delivery.Wait {
-		level, text = slog.LevelWarn, "hogapi: batch failed, will be sent again"
-	}
-	info := CallInfo{Op: ops.Capture, Method: http.MethodPost, Route: path, Tries: t.Number}
-	c.log(ctx, level, text, info, failure, slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", status), slog.Duration("duration", took))
-	c.hook(ctx, c.hooks.OnBatch != nil, func() {
-		c.hooks.OnBatch(BatchInfo{
-			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
-		})
-	})
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -182,20 +182,15 @@ func (o ImportOptions) check(source Source) error {
 	return o.checkFiles(source)
 }
 
-func canBeRead(source Source) bool {
-	switch s := source.(type) {
-	case funcSource:
-		return s.events != nil
-	case mapSource:
-		return s.mapping != nil && canBeRead(s.source)
-	case *concat:
-		return len(s.sources) > 0 && !slices.ContainsFunc(s.sources, func(inner Source) bool { return !canBeRead(inner) })
+const defaultRejectShare = 0.01
+
+func (o ImportOptions) rejectLimits() commit.Limits {
+	l := commit.Limits{Share: o.MaxRejectShare, Most: o.MaxRejects}
+	switch {
+	case l.Share == 0:
+		l.Share = defaultRejectShare
+	case l.Share < 0:
+		l.Share = 0
 	}
-	if isNil(source) {
-		return false
-	}
-	if outer, ok := source.(interface{ Unwrap() Source }); ok {
-		return canBeRead(outer.Unwrap())
-	}
-	return true
+	return l
 }

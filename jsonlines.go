@@ -55,6 +55,12 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
 }
 
+// trusts reports whether the events of a source are believed for what they note.
+func trusts(s Source) bool {
+	_, ours := s.(*jsonLines)
+	return ours
+}
+
 // lineFunc makes the events of a record. They are valid until the next call. An error is fatal.
 type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -157,3 +158,6 @@ func failedSeq[T any](err error) iter.Seq2[T, error] {
 		yield(none, err)
 	}
 }
+
+// isReversed reports whether a range of time has both ends, in the wrong order.
+func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -101,19 +100,6 @@ func (r Reject) line(importID string, isMapped bool) statefile.Line {
 		}
 	}
 	return statefile.Line{Event: r.Event, UUID: r.UUID, Record: r.Raw, Note: note}
-}
-
-const defaultRejectShare = 0.01
-
-func (o ImportOptions) rejectLimits() commit.Limits {
-	l := commit.Limits{Share: o.MaxRejectShare, Most: o.MaxRejects}
-	switch {
-	case l.Share == 0:
-		l.Share = defaultRejectShare
-	case l.Share < 0:
-		l.Share = 0
-	}
-	return l
 }
 
 // RejectedRecords is a source of what is in a reject file: each rejected record once, with the uuid and

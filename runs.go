@@ -150,8 +150,6 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	return o.CursorOptions.check()
 }
 
-func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
-
 // query is what the service is asked for.
 func (o RunListOptions) query() url.Values {
 	q := url.Values{}

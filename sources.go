@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/pages"
+	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -78,6 +79,25 @@ func unwrap[T any](s Source) (found T, ok bool) {
 	return found, false
 }
 
+// canBeRead reports whether there is a function to read, in the source itself and in those that it wraps.
+func canBeRead(source Source) bool {
+	switch s := source.(type) {
+	case funcSource:
+		return s.events != nil
+	case mapSource:
+		return s.mapping != nil && canBeRead(s.source)
+	case *concat:
+		return len(s.sources) > 0 && !slices.ContainsFunc(s.sources, func(inner Source) bool { return !canBeRead(inner) })
+	}
+	if isNil(source) {
+		return false
+	}
+	if outer, ok := source.(interface{ Unwrap() Source }); ok {
+		return canBeRead(outer.Unwrap())
+	}
+	return true
+}
+
 // filesOf are the files that a source reads.
 func filesOf(s Source) []string {
 	if read, ok := unwrap[fileSource](s); ok {
@@ -96,6 +116,9 @@ type sourceNotes struct {
 }
 
 type sourceNotesKey struct{}
+
+// savedState is what a checkpoint holds.
+type savedState = resume.Saved[wire.Origin]
 
 const defaultVerifyGzip = 1 << 30
 

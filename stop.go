@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -91,11 +90,6 @@ func (e *StopError) Error() string {
 	}
 	return b.String()
 }
-
-// bare is an error for use inside another one of this package, which has the prefix already.
-func bare(err error) error { return errtext.Bare(err) }
-
-const prefix = "hogapi: "
 
 // Unwrap returns the causes.
 func (e *StopError) Unwrap() []error {
