@@ -1,6 +1,6 @@
 // Command tree reads every file of the work tree and names what must not be committed: marks for work left open,
-// paths of one machine, links between documents that lead nowhere, tests that a document names and nobody has
-// written, and lines and words that make what users read hard to read.
+// paths of one machine, links between documents that lead nowhere, tests and source files that a document names and
+// that are not there, and lines and words that make what users read hard to read.
 package main
 
 import (
@@ -37,12 +37,14 @@ func main() {
 		}
 		found = append(found, problems...)
 	}
-	missing, err := missingTests(".", files)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "tree:", err)
-		os.Exit(1)
+	for _, look := range []func(string, []string) ([]string, error){missingTests, missingFiles} {
+		missing, err := look(".", files)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "tree:", err)
+			os.Exit(1)
+		}
+		found = append(found, missing...)
 	}
-	found = append(found, missing...)
 	for _, f := range found {
 		fmt.Println(f)
 	}

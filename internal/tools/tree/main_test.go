@@ -71,3 +71,11 @@ func TestMissingTests(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.md: there is no test TestOn", "a.md: there is no test TestGone", "a.md: there is no test TestThree"}, missing)
 }
+
+func TestMissingFiles(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a.md"), []byte("`a.go`, `b/c.go`, `c.go`, `gone.go`, `x/c.go`, `go run ./a.go`\n"), 0o600))
+	missing, err := missingFiles(root, []string{"a.md", "a.go", "b/c.go"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.md: there is no file gone.go", "a.md: there is no file x/c.go"}, missing)
+}

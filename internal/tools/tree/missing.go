@@ -11,7 +11,20 @@ import (
 var (
 	testDefined = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Z]\w*)\(`)
 	testNamed   = regexp.MustCompile("`(?:[a-z/]+: )?((?:Test|Fuzz|Benchmark)[A-Z]\\w*)(…?)`")
+	fileNamed   = regexp.MustCompile("`([\\w./-]+\\.go)`")
 )
+
+// missingFiles names the source files that documents send a reader to and that are not there. A name may leave out its folders.
+func missingFiles(root string, files []string) ([]string, error) {
+	all := "/" + strings.Join(files, "\n/") + "\n"
+	var missing []string
+	err := eachMatch(root, files, ".md", fileNamed, func(file string, m []string) {
+		if !strings.Contains(all, "/"+m[1]+"\n") {
+			missing = append(missing, fmt.Sprintf("%s: there is no file %s", file, m[1]))
+		}
+	})
+	return missing, err
+}
 
 // missingTests names the tests that documents promise and no file has. A name that ends with … is a beginning.
 func missingTests(root string, files []string) ([]string, error) {
