@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -51,7 +50,8 @@ var columnFormat = hogapi.Format{
 	},
 }
 
-// Events in no order are sorted in little memory, and not much slower than sort does lines by a leading column of times.
+// Events in no order are sorted in little memory. How long that takes beside sort, which only compares a leading column of times, is
+// printed: other tests run at the same time.
 func TestSortingOfALargeFile(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
@@ -81,7 +81,4 @@ func TestSortingOfALargeFile(t *testing.T) {
 	}
 	compared := time.Since(start).Seconds()
 	t.Logf("%d events: %.1f s, and sort %.1f s (%.1f times); at most %.1f MiB resident", n, took, compared, took/compared, r.Values["peak"]/(1<<20))
-	if n > 1_000_000 {
-		assert.Less(t, took, 5*compared)
-	}
 }
