@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -245,7 +247,7 @@ func FuzzExport(f *testing.F) {
 			`,"created_at":"2024-05-01T00:00:00Z","last_updated_at":"2024-05-01T00:00:00Z","end_at":"2024-05-01T00:00:00-00:30","latest_runs":[{"status":"Running"}],"schema":{"a":1},"offset_hour":3}`),
 			uint8(0), uint8(0), "")
 	}
-	for kind := range destinationTypes {
+	for kind := range destination.Types() {
 		for key, value := range []string{"null", `"None"`, `"a very-secret text"`, "7", `"7"`, `"true"`, "[]", `["a"]`, `{"password":"a very-secret text"}`, "1.5"} {
 			f.Add([]byte("{}"), uint8(kind), uint8(kind+key), value)
 		}
@@ -253,7 +255,7 @@ func FuzzExport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, kind, key uint8, value string) {
 		var export BatchExport
 		if value != "" {
-			text = exportTo(destinationTypes[int(kind)%len(destinationTypes)], key, value)
+			text = exportTo(destination.Types()[int(kind)%len(destination.Types())], key, value)
 		}
 		if json.Unmarshal(text, &export) != nil {
 			return
@@ -277,8 +279,8 @@ func FuzzExport(f *testing.F) {
 }
 
 // exportTo is an export whose config has one key that its kind knows.
-func exportTo(kind DestinationType, key uint8, value string) []byte {
-	config := readConfig(kind, json.RawMessage("{}"))
+func exportTo(kind destination.Type, key uint8, value string) []byte {
+	config := configs.Read(kind, json.RawMessage("{}"))
 	return fmt.Appendf(nil, `{"destination":{"type":"%s","config":%s}}`, kind, member(reflect.TypeOf(config), key, value))
 }
 
@@ -332,7 +334,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	rewritten, err := again.updated()
 	require.NoError(t, err)
 	require.Equal(t, loose(t, wire.Config), loose(t, rewritten.Config))
-	if _, isRaw := d.Config.(RawConfig); isRaw {
+	if _, isRaw := d.Config.(destination.Raw); isRaw {
 		require.Equal(t, loose(t, d.Raw()), loose(t, wire.Config))
 	}
 }

@@ -8,13 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // What every server refuses, fails at or stores otherwise is refused before it is sent.
 func TestExportsThatNoServerCanStore(t *testing.T) {
 	client, mock := newTestClient(t)
-	s3 := func(config S3Config) Destination { return Destination{Type: DestinationAwsS3, Config: config} }
+	s3 := func(config destination.S3) Destination {
+		return Destination{Type: destination.TypeAwsS3, Config: config}
+	}
 	for name, tt := range map[string]struct {
 		field  string
 		change func(*BatchExportRequest)
@@ -29,19 +32,19 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 		"weekday of a daily export": {"OffsetDay", func(c *BatchExportRequest) { c.Interval, c.OffsetDay = IntervalDay, new(0) }},
 		"hour of an hourly export":  {"OffsetHour", func(c *BatchExportRequest) { c.OffsetHour = new(0) }},
 		"hour of five minutes":      {"OffsetHour", func(c *BatchExportRequest) { c.Interval, c.OffsetHour = IntervalEvery5Minutes, new(1) }},
-		"codec of Parquet":          {"Destination.Config: compression", func(c *BatchExportRequest) { c.Destination = s3(S3Config{Compression: Set("zstd")}) }},
+		"codec of Parquet":          {"Destination.Config: compression", func(c *BatchExportRequest) { c.Destination = s3(destination.S3{Compression: Set("zstd")}) }},
 		"codec of Parquet, JSON": {"Destination.Config: compression", func(c *BatchExportRequest) {
-			c.Destination = s3(S3Config{Compression: Set("lz4"), FileFormat: Set("JSONLines")})
+			c.Destination = s3(destination.S3{Compression: Set("lz4"), FileFormat: Set("JSONLines")})
 		}},
-		"old names of files": {"Destination.Config: legacy_parquet_extension", func(c *BatchExportRequest) { c.Destination = s3(S3Config{LegacyParquetExtension: Set(true)}) }},
+		"old names of files": {"Destination.Config: legacy_parquet_extension", func(c *BatchExportRequest) { c.Destination = s3(destination.S3{LegacyParquetExtension: Set(true)}) }},
 		"a download": {"Destination.Type", func(c *BatchExportRequest) {
-			c.Destination = Destination{Type: DestinationFileDownload, Config: FileDownloadConfig{}}
+			c.Destination = Destination{Type: destination.TypeFileDownload, Config: destination.FileDownload{}}
 		}},
 		"Databricks by nobody": {"Destination.Integration", func(c *BatchExportRequest) {
-			c.Destination = Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}}
+			c.Destination = Destination{Type: destination.TypeDatabricks, Config: destination.Databricks{}}
 		}},
 		"Azure by null": {"Destination.Integration", func(c *BatchExportRequest) {
-			c.Destination = Destination{Type: DestinationAzureBlob, Config: AzureBlobConfig{}, Integration: Null[int64]()}
+			c.Destination = Destination{Type: destination.TypeAzureBlob, Config: destination.AzureBlob{}, Integration: Null[int64]()}
 		}},
 		"an integration of no number": {"Destination.Integration", func(c *BatchExportRequest) { c.Destination.Integration = Set(int64(0)) }},
 	} {
@@ -54,7 +57,7 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 			requireInputError(t, err, tt.field)
 		})
 	}
-	stored := s3(S3Config{FileFormat: Set("Parquet"), Compression: Set("zstd")})
+	stored := s3(destination.S3{FileFormat: Set("Parquet"), Compression: Set("zstd")})
 	stored.Integration = Set(int64(1))
 	for name, tt := range map[string]struct {
 		field  string
@@ -64,9 +67,9 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 		"offset cleared without it":    {"Interval", BatchExportUpdateRequest{OffsetDay: Null[int]()}},
 		"hour of a week, alone":        {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalWeek), OffsetHour: Set(1)}},
 		"weekday of a day":             {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalDay), OffsetDay: Set(1), OffsetHour: Set(1)}},
-		"codec that the format lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(s3(S3Config{FileFormat: Set("JSONLines"), Compression: Set("snappy")}))}},
-		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines")}))}},
-		"integration that must resend": {"Destination.Integration", BatchExportUpdateRequest{Destination: Set(Destination{Type: DestinationDatabricks, Config: DatabricksConfig{}})}},
+		"codec that the format lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(s3(destination.S3{FileFormat: Set("JSONLines"), Compression: Set("snappy")}))}},
+		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(stored.With(destination.S3{FileFormat: Set("JSONLines")}))}},
+		"integration that must resend": {"Destination.Integration", BatchExportUpdateRequest{Destination: Set(Destination{Type: destination.TypeDatabricks, Config: destination.Databricks{}})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.BatchExports.Update(t.Context(), testExportID, tt.update)
@@ -80,9 +83,9 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 		{Interval: Set(IntervalWeek), OffsetDay: Set(0), OffsetHour: Set(5)},
 		{Interval: Set(IntervalHour), OffsetDay: Null[int](), OffsetHour: Null[int]()},
 		{Interval: Set(IntervalDay), OffsetHour: Set(5)},
-		{Destination: Set(s3(S3Config{Compression: Set("zstd")}))}, // the stored format may be Parquet
-		{Destination: Set(s3(S3Config{LegacyParquetExtension: Set(true)}))},
-		{Destination: Set(stored.With(S3Config{FileFormat: Set("JSONLines"), Compression: Set("gzip")}))},
+		{Destination: Set(s3(destination.S3{Compression: Set("zstd")}))}, // the stored format may be Parquet
+		{Destination: Set(s3(destination.S3{LegacyParquetExtension: Set(true)}))},
+		{Destination: Set(stored.With(destination.S3{FileFormat: Set("JSONLines"), Compression: Set("gzip")}))},
 	} {
 		_, err := client.BatchExports.Update(t.Context(), testExportID, update)
 		require.NoError(t, err)
@@ -91,19 +94,19 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 
 // Credentials of a COPY are an id, a name of a role or a key; an id is the same as a number and as digits.
 func TestRedshiftCredentials(t *testing.T) {
-	for sent, want := range map[string]RedshiftAuthorization{
+	for sent, want := range map[string]destination.RedshiftAuthorization{
 		`7`:                         {Integration: 7},
 		`"7"`:                       {Integration: 7},
 		`"arn:aws:iam::1:role/x"`:   {Role: "arn:aws:iam::1:role/x"},
 		`{}`:                        {},
-		`{"aws_access_key_id":"k"}`: {Credentials: AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}},
+		`{"aws_access_key_id":"k"}`: {Credentials: destination.AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}},
 	} {
-		var got RedshiftAuthorization
+		var got destination.RedshiftAuthorization
 		require.NoError(t, json.Unmarshal([]byte(sent), &got), sent)
 		assert.Equal(t, want.Integration, got.Integration)
 		assert.Equal(t, want.Role, got.Role)
 		assert.Equal(t, want.Credentials.AWSAccessKeyID.IsZero(), got.Credentials.AWSAccessKeyID.IsZero())
-		wire, err := optjson.Revealed(RedshiftCopyInputs{Authorization: Set(got)})
+		wire, err := optjson.Revealed(destination.RedshiftCopyInputs{Authorization: Set(got)})
 		require.NoError(t, err)
 		if sent == `"7"` {
 			sent = `7`
@@ -112,20 +115,20 @@ func TestRedshiftCredentials(t *testing.T) {
 		if want.Role != "" {
 			continue
 		}
-		var access RedshiftBucketAccess
+		var access destination.RedshiftBucketAccess
 		require.NoError(t, json.Unmarshal([]byte(sent), &access), sent)
-		wire, err = optjson.Revealed(RedshiftCopyInputs{BucketCredentials: Set(access)})
+		wire, err = optjson.Revealed(destination.RedshiftCopyInputs{BucketCredentials: Set(access)})
 		require.NoError(t, err)
 		assert.JSONEq(t, `{"bucket_credentials":`+sent+`}`, string(wire))
 	}
 	for _, bad := range []string{`"arn:aws:iam::1:role/x"`, `true`, `[]`, `1.5`} {
-		require.Error(t, json.Unmarshal([]byte(bad), new(RedshiftBucketAccess)), bad)
+		require.Error(t, json.Unmarshal([]byte(bad), new(destination.RedshiftBucketAccess)), bad)
 	}
 
 	read := Destination{}
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"Redshift","integration":4,"config":{"database":"d","mode":"COPY",
 		"copy_inputs":{"s3_bucket":"b","region_name":"r","authorization":7,"bucket_credentials":8}}}`), &read))
-	w, err := read.With(RedshiftConfig{CopyInputs: Set(RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).updated()
+	w, err := read.With(destination.Redshift{CopyInputs: Set(destination.RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).updated()
 	require.NoError(t, err, "ids are read, so none is lost")
 	assert.JSONEq(t, `{"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p/","authorization":7,"bucket_credentials":8}}`, string(w.Config))
 	assert.Equal(t, Set(int64(4)), w.Integration)
@@ -133,18 +136,18 @@ func TestRedshiftCredentials(t *testing.T) {
 
 // A refusal that only newer servers give names what they take instead.
 func TestOldDestinationsOnNewServers(t *testing.T) {
-	inline := S3Config{BucketName: Set("b"), AWSAccessKeyID: Set(NewSecret("AKIA1")), AWSSecretAccessKey: Set(NewSecret("sec1"))}
+	inline := destination.S3{BucketName: Set("b"), AWSAccessKeyID: Set(NewSecret("AKIA1")), AWSSecretAccessKey: Set(NewSecret("sec1"))}
 	for name, tt := range map[string]struct {
-		kind         DestinationType
+		kind         destination.Type
 		attr, detail string
 		says         string
 	}{
-		"type S3":                {DestinationS3, "destination__type", `\"S3\" is not a valid choice.`, "DestinationAwsS3 or DestinationS3Compatible"},
-		"type S3, older text":    {DestinationS3, "destination", "S3 is deprecated", "DestinationAwsS3 or DestinationS3Compatible"},
-		"inline keys":            {DestinationAwsS3, "destination__config", "Configuration has unknown field/s: 'aws_access_key_id'", "Integrations.Create"},
-		"no integration":         {DestinationAwsS3, "destination__integration", "Integration is required for AwsS3 batch exports", "Integrations.Create"},
-		"another fault of S3":    {DestinationS3, "destination__config", "Configuration missing required field: 'region'", ""},
-		"another fault of AwsS3": {DestinationAwsS3, "name", "This field may not be blank.", ""},
+		"type S3":                {destination.TypeS3, "destination__type", `\"S3\" is not a valid choice.`, "destination.TypeAwsS3 or destination.TypeS3Compatible"},
+		"type S3, older text":    {destination.TypeS3, "destination", "S3 is deprecated", "destination.TypeAwsS3 or destination.TypeS3Compatible"},
+		"inline keys":            {destination.TypeAwsS3, "destination__config", "Configuration has unknown field/s: 'aws_access_key_id'", "Integrations.Create"},
+		"no integration":         {destination.TypeAwsS3, "destination__integration", "Integration is required for AwsS3 batch exports", "Integrations.Create"},
+		"another fault of S3":    {destination.TypeS3, "destination__config", "Configuration missing required field: 'region'", ""},
+		"another fault of AwsS3": {destination.TypeAwsS3, "name", "This field may not be blank.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)

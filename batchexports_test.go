@@ -12,6 +12,8 @@ import (
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/destination"
 )
 
 const (
@@ -44,7 +46,7 @@ func TestBatchExportOfEveryEra(t *testing.T) {
 	assert.Equal(t, "null", string(old.Filters))
 	require.Len(t, old.LatestRuns, 1)
 	assert.Equal(t, RunStatusCompleted, old.LatestRuns[0].Status)
-	assert.Equal(t, S3Config{BucketName: Set("b"), MaxFileSizeMB: Set(50)}, old.Destination.Config)
+	assert.Equal(t, destination.S3{BucketName: Set("b"), MaxFileSizeMB: Set(50)}, old.Destination.Config)
 	assert.True(t, old.Destination.Integration.IsZero())
 
 	mock.RegisterResponder("GET", testExport, httpmock.NewStringResponder(200, newExportJSON))
@@ -100,7 +102,7 @@ func keepSent(mock *httpmock.MockTransport, status int, answer string) *sent {
 
 var testCreate = BatchExportRequest{
 	Name: "n", Model: ModelEvents, Interval: IntervalHour,
-	Destination: Destination{Type: DestinationHTTP, Config: HTTPConfig{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
+	Destination: Destination{Type: destination.TypeHTTP, Config: destination.HTTP{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
 }
 
 func TestCreateSendsWhatIsSet(t *testing.T) {
@@ -141,7 +143,7 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
 		},
 		`{"destination":{"type":"S3","config":{"kms_key_id":null,"prefix":"p/"}}}`: {
-			Destination: Set(Destination{Type: DestinationS3, Integration: Null[int64]()}.With(S3Config{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
+			Destination: Set(Destination{Type: destination.TypeS3, Integration: Null[int64]()}.With(destination.S3{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -158,7 +160,7 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 
 func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 	ctx := t.Context()
-	good := S3Config{BucketName: Set("b")}
+	good := destination.S3{BucketName: Set("b")}
 	create := func(change func(*BatchExportRequest)) func(*BatchExportsService) error {
 		return func(s *BatchExportsService) error {
 			c := testCreate
@@ -174,7 +176,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		return update(BatchExportUpdateRequest{Destination: Set(d)})
 	}
 	var noTimes []string
-	type wrapped struct{ S3Config }
+	type wrapped struct{ destination.S3 }
 	for name, tc := range map[string]struct {
 		call  func(*BatchExportsService) error
 		field string
@@ -203,20 +205,20 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		"near miss in an update": {update(BatchExportUpdateRequest{Interval: Set(Interval("DAY"))}), "Interval", `"day"`},
 
 		"destination type":          {to(Destination{Type: "s3", Config: good}), "Destination.Type", `"S3"`},
-		"no config":                 {to(Destination{Type: DestinationS3}), "Destination.Config", "S3Config"},
-		"nil pointer":               {to(Destination{Type: DestinationS3, Config: (*S3Config)(nil)}), "Destination.Config", ""},
-		"config of another type":    {to(Destination{Type: DestinationPostgres, Config: good}), "Destination.Config", "Postgres"},
-		"config of a new type":      {to(Destination{Type: "Kafka", Config: good}), "Destination.Config", "RawConfig"},
-		"raw config that is null":   {to(Destination{Type: "Kafka", Config: RawConfig(`null`)}), "Destination.Config", "object"},
-		"raw config that is a list": {to(Destination{Type: "Kafka", Config: RawConfig(`[]`)}), "Destination.Config", "object"},
-		"raw config of nothing":     {to(Destination{Type: "Kafka", Config: RawConfig(nil)}), "Destination.Config", "object"},
-		"key twice":                 {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"prefix": []byte(`""`)}}}), "Destination.Config", "prefix"},
-		"extra that is no JSON":     {to(Destination{Type: DestinationS3, Config: S3Config{Extra: map[string]json.RawMessage{"x": []byte(`{`)}}}), "Destination.Config", ""},
-		"a type around a config":    {to(Destination{Type: DestinationS3, Config: wrapped{good}}), "Destination.Config", "not a config of this package"},
-		"near miss in a config":     {to(Destination{Type: DestinationS3, Config: S3Config{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
-		"near miss in a raw config": {to(Destination{Type: DestinationS3, Config: RawConfig(`{"compression":"GZIP"}`)}), "Destination.Config: compression", `"gzip"`},
-		"a printed secret":          {to(Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},
-		"a printed raw config":      {to(Destination{Type: "Kafka", Config: RawConfig(RawConfig(`{"password":"x"}`).String())}), "body", "clear"},
+		"no config":                 {to(Destination{Type: destination.TypeS3}), "Destination.Config", "destination.S3{…}"},
+		"nil pointer":               {to(Destination{Type: destination.TypeS3, Config: (*destination.S3)(nil)}), "Destination.Config", ""},
+		"config of another type":    {to(Destination{Type: destination.TypePostgres, Config: good}), "Destination.Config", "Postgres"},
+		"config of a new type":      {to(Destination{Type: "Kafka", Config: good}), "Destination.Config", "destination.Raw"},
+		"raw config that is null":   {to(Destination{Type: "Kafka", Config: destination.Raw(`null`)}), "Destination.Config", "object"},
+		"raw config that is a list": {to(Destination{Type: "Kafka", Config: destination.Raw(`[]`)}), "Destination.Config", "object"},
+		"raw config of nothing":     {to(Destination{Type: "Kafka", Config: destination.Raw(nil)}), "Destination.Config", "object"},
+		"key twice":                 {to(Destination{Type: destination.TypeS3, Config: destination.S3{Extra: map[string]json.RawMessage{"prefix": []byte(`""`)}}}), "Destination.Config", "prefix"},
+		"extra that is no JSON":     {to(Destination{Type: destination.TypeS3, Config: destination.S3{Extra: map[string]json.RawMessage{"x": []byte(`{`)}}}), "Destination.Config", ""},
+		"a type around a config":    {to(Destination{Type: destination.TypeS3, Config: wrapped{good}}), "Destination.Config", "want the config type of S3"},
+		"near miss in a config":     {to(Destination{Type: destination.TypeS3, Config: destination.S3{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
+		"near miss in a raw config": {to(Destination{Type: destination.TypeS3, Config: destination.Raw(`{"compression":"GZIP"}`)}), "Destination.Config: compression", `"gzip"`},
+		"a printed secret":          {to(Destination{Type: destination.TypeHTTP, Config: destination.HTTP{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},
+		"a printed raw config":      {to(Destination{Type: "Kafka", Config: destination.Raw(destination.Raw(`{"password":"x"}`).String())}), "body", "clear"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)

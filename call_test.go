@@ -9,6 +9,8 @@ import (
 
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/destination"
 )
 
 const (
@@ -55,14 +57,14 @@ func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 // JSON has no way to send what is no UTF-8; a password would be stored as another one.
 func TestBodyThatIsNoUTF8(t *testing.T) {
 	client, mock := newTestClient(t)
-	for name, config := range map[string]DestinationConfig{
-		"secret": PostgresConfig{Password: Set(NewSecret("p\xe4ss"))},
-		"text":   PostgresConfig{Host: Set("h\xff")},
-		"escape": PostgresConfig{Host: Set(`\\` + "\xff")},
-		"extra":  PostgresConfig{Extra: ExtraKeys{"a\xff": json.RawMessage("1")}},
+	for name, config := range map[string]destination.Config{
+		"secret": destination.Postgres{Password: Set(NewSecret("p\xe4ss"))},
+		"text":   destination.Postgres{Host: Set("h\xff")},
+		"escape": destination.Postgres{Host: Set(`\\` + "\xff")},
+		"extra":  destination.Postgres{Extra: destination.Extra{"a\xff": json.RawMessage("1")}},
 	} {
 		_, err := client.BatchExports.Create(t.Context(), BatchExportRequest{
-			Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationPostgres, Config: config},
+			Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: destination.TypePostgres, Config: config},
 		})
 		require.ErrorAs(t, err, new(*InputError), name)
 		require.NotContains(t, err.Error(), "ss", name)

@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/destination"
 )
 
 // Nothing that an import leaves behind has a key in it, though the service repeats both in every refusal: the checkpoint, the reject
@@ -96,7 +98,7 @@ func TestNoSecretInAPanic(t *testing.T) {
 	_, err := client.BatchExports.Get(t.Context(), exportA)
 	values := map[string]any{
 		"error": err, "client": client, "copy": *client, "secret": NewSecret(testCredential), "optional": Set(NewSecret(testCredential)), "option": WithPersonalAPIKey(testPersonalKey),
-		"config": S3Config{AWSSecretAccessKey: Set(NewSecret(testCredential))}, "raw": RawConfig(`{"password":"` + testCredential + `"}`),
+		"config": destination.S3{AWSSecretAccessKey: Set(NewSecret(testCredential))}, "raw": destination.Raw(`{"password":"` + testCredential + `"}`),
 	}
 	if name := os.Getenv(task); name != "" {
 		panic(values[name])

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +30,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/integration"
+	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -91,7 +96,15 @@ func requireSecretsHiddenIn(t *testing.T, v any, forms ...any) {
 	}
 }
 
-// ownValues finds every value of a type of this package that can be reached from v, through unexported fields too.
+// ourPackages are those whose types hold what a user gives and gets: the root, and what its fields are of.
+var ourPackages = []string{"", "/opt", "/destination", "/integration"}
+
+func isOurs(t reflect.Type) bool {
+	below, ok := strings.CutPrefix(t.PkgPath(), reflect.TypeFor[Client]().PkgPath())
+	return ok && slices.Contains(ourPackages, below)
+}
+
+// ownValues finds every value of a type of these packages that can be reached from v, through unexported fields too.
 type ownValues struct {
 	seen  map[any]bool
 	found map[reflect.Type][]any
@@ -109,14 +122,14 @@ func (o *ownValues) walk(v reflect.Value) {
 			return
 		}
 		o.seen[key] = true
-		if typ.Elem().PkgPath() == reflect.TypeFor[Client]().PkgPath() {
+		if isOurs(typ.Elem()) {
 			o.found[typ] = append(o.found[typ], v.Interface())
 			o.walk(v.Elem())
 		}
 	case reflect.Interface:
 		o.walk(open(v.Elem()))
 	case reflect.Struct:
-		if typ.PkgPath() != reflect.TypeFor[Client]().PkgPath() {
+		if !isOurs(typ) {
 			return
 		}
 		if _, byPointer := reflect.PointerTo(typ).MethodByName("Format"); !byPointer || typ.Implements(reflect.TypeFor[fmt.Formatter]()) {
@@ -146,7 +159,7 @@ func (o *ownValues) walk(v reflect.Value) {
 
 // name keeps a value of a slice or map type of this package.
 func (o *ownValues) name(v reflect.Value) {
-	if v.Type().PkgPath() == reflect.TypeFor[Client]().PkgPath() {
+	if isOurs(v.Type()) {
 		o.found[v.Type()] = append(o.found[v.Type()], v.Interface())
 	}
 }
@@ -214,14 +227,14 @@ func TestNothingPrintsASecret(t *testing.T) {
 		roots = append(roots, err)
 	}
 	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
-	for _, kind := range destinationTypes {
-		config := readConfig(kind, json.RawMessage(`{}`))
+	for _, kind := range destination.Types() {
+		config := configs.Read(kind, json.RawMessage(`{}`))
 		filled := reflect.New(reflect.TypeOf(config)).Elem()
 		filled.Set(reflect.ValueOf(config))
 		fill(filled, false)
-		roots = append(roots, filled.Interface(), Destination{Type: kind, Config: filled.Interface().(DestinationConfig)},
-			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}},
-			&BatchExportRequest{Destination: Destination{Type: kind, Config: filled.Interface().(DestinationConfig)}})
+		roots = append(roots, filled.Interface(), Destination{Type: kind, Config: filled.Interface().(destination.Config)},
+			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}},
+			&BatchExportRequest{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}})
 	}
 	roots = append(roots, told...)
 	for _, zero := range plainTypes {
@@ -246,11 +259,10 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 	kinds := map[string]bool{}
 	for typ, all := range values.found {
-		name := strings.TrimPrefix(strings.TrimPrefix(typ.String(), "*"), "hogapi.")
-		if !unicode.IsUpper(rune(name[0])) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(typ.String(), "*"), "[") // of a generic type any will do
+		if _, bare, _ := strings.Cut(name, "."); !unicode.IsUpper(rune(bare[0])) {
 			continue // nobody outside can hold one
 		}
-		name, _, _ = strings.Cut(name, "[") // of a generic type any will do
 		kinds[name] = true
 		for _, v := range all[:min(len(all), 5)] {
 			requireSecretsHidden(t, v)
@@ -270,10 +282,13 @@ var typeLine = regexp.MustCompile(`(?m)^type (\w+)(?:\[.*\])? (?:struct|map|\[\]
 // the code: a new one cannot be forgotten. A text, a number or a function holds no more than its user has put there.
 func exportedTypes(t *testing.T) (names []string) {
 	t.Helper()
-	snapshot, err := os.ReadFile("api/hogapi.txt")
-	require.NoError(t, err)
-	for _, found := range typeLine.FindAllStringSubmatch(string(snapshot), -1) {
-		names = append(names, found[1])
+	for _, below := range ourPackages {
+		name := cmp.Or(strings.TrimPrefix(below, "/"), "hogapi")
+		snapshot, err := os.ReadFile("api/" + name + ".txt")
+		require.NoError(t, err)
+		for _, found := range typeLine.FindAllStringSubmatch(string(snapshot), -1) {
+			names = append(names, name+"."+found[1])
+		}
 	}
 	require.Greater(t, len(names), 60)
 	return names
@@ -364,11 +379,11 @@ var plainTypes = []any{
 	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, CheckReport{}, CheckCount{},
 	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
 	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
-	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, ExtraKeys{}, RawConfig{},
-	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, RedshiftBucketAccess{},
+	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},
+	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, destination.RedshiftBucketAccess{},
 	VerifyOptions{}, VerifyProgress{}, Verification{}, ArrivalCell{}, DataDeletion{}, DataDeletionRequest{},
-	AwsS3IntegrationRequest{}, S3CompatibleIntegrationRequest{}, SnowflakeIntegrationRequest{}, PostgresIntegrationRequest{}, RedshiftServerIntegrationRequest{},
-	RedshiftIntegrationRequest{}, BigQueryIntegrationRequest{}, DatabricksIntegrationRequest{}, AzureBlobIntegrationRequest{},
+	integration.AwsS3{}, integration.S3Compatible{}, integration.Snowflake{}, integration.Postgres{}, integration.RedshiftServer{},
+	integration.Redshift{}, integration.BigQuery{}, integration.Databricks{}, integration.AzureBlob{},
 }
 
 // fill puts the credential into every field that can hold one, into raw JSON only where asked to, and something into all that leads there.
@@ -377,32 +392,31 @@ func fill(v reflect.Value, raw bool) {
 	case reflect.TypeFor[Secret]():
 		v.Set(reflect.ValueOf(NewSecret(testCredential)))
 		return
-	case reflect.TypeFor[RawConfig]():
+	case reflect.TypeFor[destination.Raw]():
 		if raw {
-			v.Set(reflect.ValueOf(RawConfig(`{"password":"` + testCredential + `"}`)))
+			v.Set(reflect.ValueOf(destination.Raw(`{"password":"` + testCredential + `"}`)))
 		}
 		return
-	case reflect.TypeFor[ExtraKeys]():
+	case reflect.TypeFor[destination.Extra]():
 		if raw {
-			v.Set(reflect.ValueOf(ExtraKeys{"password": json.RawMessage(`"` + testCredential + `"`)}))
+			v.Set(reflect.ValueOf(destination.Extra{"password": json.RawMessage(`"` + testCredential + `"`)}))
 		}
 		return
-	case reflect.TypeFor[DestinationConfig]():
-		filled := reflect.New(reflect.TypeFor[PostgresConfig]())
+	case reflect.TypeFor[destination.Config]():
+		filled := reflect.New(reflect.TypeFor[destination.Postgres]())
 		fill(filled.Elem(), raw)
 		v.Set(filled.Elem())
 		return
-	case reflect.TypeFor[optState]():
-		v.Set(reflect.ValueOf(optValue))
+	case reflect.TypeOf(Set(true)).Field(1).Type: // the state of an Opt
+		v.Set(open(reflect.ValueOf(new(Set(true))).Elem().Field(1)))
 		return
 	}
-	ours := reflect.TypeFor[Client]().PkgPath()
 	switch {
-	case v.Kind() == reflect.Struct && v.Type().PkgPath() == ours:
+	case v.Kind() == reflect.Struct && isOurs(v.Type()):
 		for _, field := range v.Fields() {
 			fill(open(field), raw)
 		}
-	case v.Kind() == reflect.Pointer && v.Type().Elem().PkgPath() == ours:
+	case v.Kind() == reflect.Pointer && isOurs(v.Type().Elem()):
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), raw)
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:

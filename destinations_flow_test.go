@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -13,7 +14,7 @@ import (
 func secret(s string) hogapi.Opt[hogapi.Secret] { return hogapi.Set(hogapi.NewSecret(s)) }
 
 // change reads an export's destination and changes it.
-func change(t *testing.T, s *hogapitest.Server, x hogapitest.Export, configs ...hogapi.DestinationConfig) error {
+func change(t *testing.T, s *hogapitest.Server, x hogapitest.Export, configs ...destination.Config) error {
 	t.Helper()
 	client, export := s.Client(t), defaultProject(s).AddExport(x)
 	read, err := client.BatchExports.Get(t.Context(), export)
@@ -31,13 +32,13 @@ func TestWithLosesNoKey(t *testing.T) {
 		"user": "u", "password": "hidden", "host": "h", "port": 5433, "database": "d", "schema": "old", "table_name": "t", "include_events": []string{"a"},
 	}}
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-		toSchema := hogapi.PostgresConfig{Schema: hogapi.Set("new")}
+		toSchema := destination.Postgres{Schema: hogapi.Set("new")}
 		err := change(t, s, stored, toSchema)
 		if era == hogapitest.E1 {
 			require.ErrorIs(t, err, hogapi.ErrInvalid)
 			require.ErrorContains(t, err, "password, user")
 			require.Empty(t, s.Calls(ops.BatchExportsUpdate), "nothing was sent")
-			err = change(t, s, stored, hogapi.PostgresConfig{User: hogapi.Set("u"), Password: secret("hidden")}, toSchema)
+			err = change(t, s, stored, destination.Postgres{User: hogapi.Set("u"), Password: secret("hidden")}, toSchema)
 		}
 		require.NoError(t, err)
 		exports := defaultProject(s).Exports()
@@ -62,8 +63,8 @@ func TestWithLosesNothingInsideAKey(t *testing.T) {
 			"copy_inputs": map[string]any{"s3_bucket": "b", "region_name": "r", "s3_key_prefix": "old/", "authorization": "arn:aws:iam::1:role/r",
 				"bucket_credentials": map[string]any{"aws_access_key_id": "i", "aws_secret_access_key": "k"}},
 		}}
-		inputs := hogapi.RedshiftCopyInputs{S3KeyPrefix: hogapi.Set("new/")}
-		config := hogapi.RedshiftConfig{CopyInputs: hogapi.Set(inputs)}
+		inputs := destination.RedshiftCopyInputs{S3KeyPrefix: hogapi.Set("new/")}
+		config := destination.Redshift{CopyInputs: hogapi.Set(inputs)}
 		if era == hogapitest.E1 {
 			config.User, config.Password = hogapi.Set("u"), secret("hidden")
 		}
@@ -72,7 +73,7 @@ func TestWithLosesNothingInsideAKey(t *testing.T) {
 		require.ErrorContains(t, err, "copy_inputs.bucket_credentials")
 		require.Empty(t, s.Calls(ops.BatchExportsUpdate))
 
-		inputs.BucketCredentials = hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: hogapi.AWSCredentials{AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k")}})
+		inputs.BucketCredentials = hogapi.Set(destination.RedshiftBucketAccess{Credentials: destination.AWSCredentials{AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k")}})
 		config.CopyInputs = hogapi.Set(inputs)
 		require.NoError(t, change(t, s, stored, config))
 		exports := defaultProject(s).Exports()

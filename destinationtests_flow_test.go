@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -25,9 +26,9 @@ func statuses(test *hogapi.DestinationTest) (list []hogapi.DestinationTestStatus
 
 // Every type is tested as far as the service can, and where it cannot that is said.
 func TestDestinationOfEachType(t *testing.T) {
-	steps := map[hogapi.DestinationType]int{
-		hogapi.DestinationAwsS3: 2, hogapi.DestinationS3Compatible: 1, hogapi.DestinationBigQuery: 5, hogapi.DestinationSnowflake: 4,
-		hogapi.DestinationDatabricks: 5, hogapi.DestinationAzureBlob: 1,
+	steps := map[destination.Type]int{
+		destination.TypeAwsS3: 2, destination.TypeS3Compatible: 1, destination.TypeBigQuery: 5, destination.TypeSnowflake: 4,
+		destination.TypeDatabricks: 5, destination.TypeAzureBlob: 1,
 	}
 	for kind, tt := range newDestinations {
 		t.Run(string(kind), func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestDestinationStopsAtTheFirstFailure(t *testing.T) {
 	server := hogapitest.New()
 	client, ctx := server.Client(t), t.Context()
 	id := defaultProject(server).AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "n", "aws_role_arn": "arn:r"}})
-	export := hourly(hogapi.Destination{Type: hogapi.DestinationAwsS3, Config: bucket, Integration: hogapi.Set(int64(id))})
+	export := hourly(hogapi.Destination{Type: destination.TypeAwsS3, Config: bucket, Integration: hogapi.Set(int64(id))})
 	defaultProject(server).FailTestStep("Assume role", "PostHog may not assume the role")
 
 	test, err := client.BatchExports.TestDestination(ctx, export)
@@ -91,7 +92,7 @@ func TestDestinationStopsAtTheFirstFailure(t *testing.T) {
 
 // Servers differ in which types they test; the oldest take "test" for an export's id.
 func TestDestinationByAge(t *testing.T) {
-	old := hourly(hogapi.Destination{Type: hogapi.DestinationS3, Config: hogapi.S3Config{
+	old := hourly(hogapi.Destination{Type: destination.TypeS3, Config: destination.S3{
 		BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/"), AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k"),
 	}})
 	client := hogapitest.New(hogapitest.WithEra(hogapitest.E1)).Client(t)

@@ -29,12 +29,18 @@
 //   - [Client.FileDownloads]: exports on demand, and downloads of their files, which resume
 //   - [Client.Dashboards]: list and get
 //   - [Client.IngestionWarnings]: what the service dropped or changed while it took in events
-//   - [Check] and [Client.Import]: past events from a [Source] such as [JSONLinesFile] or [PagedSource]
+//   - [Check] and [Client.Import]: past events from a [Source] such as [JSONLinesFile], [FileSource] or [PagedSource]
 //   - [Client.NewCapture]: past events that are pushed
+//   - [Client.Verify]: whether all events of an import have arrived, and which have not
+//   - [Client.DataDeletions]: count the events of an import, and request their deletion
 //   - [Client.Do]: any other endpoint of the project
 //
 // Each method names its endpoint and the scope that the personal API key needs. [Client.ForProject] makes a client for
-// another project. Tests use the fake service of the package hogapitest.
+// another project.
+//
+// Packages below this one: destination and integration have the fields of an export's destination and of its credentials;
+// formats, and those below it, read the exports of other vendors; ops, reasons and warnings list the names of operations,
+// of reasons for rejects and of warnings; hogapitest is a fake of the service for tests.
 //
 // # Lists
 //
@@ -57,9 +63,9 @@
 //
 // # Imports
 //
-// This package cannot delete events. PostHog can remove them on an approved request, where that is
-// enabled; merged persons and changed properties stay. So try a test project first, and check: [Check]
-// sends nothing. What an import promises:
+// An import cannot be undone as a whole. [Client.DataDeletions] requests the deletion of its events,
+// where PostHog has enabled that; merged persons and changed properties stay. So try a test project
+// first, and check: [Check] sends nothing. What an import promises:
 //
 //   - Each event that the source gives is acknowledged at least once, handed to the reject handler, or
 //     skipped by a mapping on purpose, or the import ends with an error. With a checkpoint, the next run
@@ -68,13 +74,13 @@
 //     [RejectedRecords] imports the rejects once they are corrected.
 //   - An event has the same uuid, name, distinct id, timestamp and properties each time it is sent, in
 //     every process. So the service can tell a repeated event from a new one.
-//   - The [Receipt] accounts for all events: read = acknowledged + rejected + skipped + pending, by day
-//     and by name.
+//   - The [Receipt] accounts for all events, by day and by name:
+//     read = acknowledged + rejected + unconfirmed + skipped + pending.
 //   - Events of one distinct id are sent in the order of the source.
 //   - Every request is marked as historical migration, and there is no way to send without that mark.
 //
-// What an acknowledgement does not prove is that an event is visible: compare with
-// [Receipt.TotalQuery] some hours later. Imports keep a pace of 1,000 events a second unless told otherwise.
+// What an acknowledgement does not prove is that an event is visible: [Client.Verify] counts what has
+// arrived, and names what has not. Imports keep a pace of 1,000 events a second unless told otherwise.
 //
 // # Keys
 //

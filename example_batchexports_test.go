@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -31,9 +33,9 @@ func ExampleBatchExportsService_Create() {
 		Interval: hogapi.IntervalDay,
 		Timezone: "Europe/Berlin",
 		Destination: hogapi.Destination{
-			Type:        hogapi.DestinationAwsS3,
+			Type:        destination.TypeAwsS3,
 			Integration: hogapi.Set[int64](4), // holds the credentials
-			Config: hogapi.S3Config{
+			Config: destination.S3{
 				BucketName: hogapi.Set("lake"),
 				Region:     hogapi.Set("eu-central-1"),
 				Prefix:     hogapi.Set("events/"),
@@ -53,18 +55,18 @@ func ExampleNewSecret() {
 	client, _ := exampleClient(hogapitest.WithOldService())
 	create := hogapi.BatchExportRequest{
 		Name: "events to the warehouse", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
-		Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{
+		Destination: hogapi.Destination{Type: destination.TypePostgres, Config: destination.Postgres{
 			Host: hogapi.Set("db.example"), Port: hogapi.Set(5432), Database: hogapi.Set("posthog"),
 			User: hogapi.Set("exporter"), Password: hogapi.Set(hogapi.NewSecret("hunter2")),
 		}},
 	}
-	fmt.Println(create.Destination.Config.(hogapi.PostgresConfig).Password)
+	fmt.Println(create.Destination.Config.(destination.Postgres).Password)
 
 	export, err := client.BatchExports.Create(context.Background(), create)
 	if err != nil {
 		log.Fatal(err)
 	}
-	config := export.Destination.Config.(hogapi.PostgresConfig)
+	config := export.Destination.Config.(destination.Postgres)
 	fmt.Println("port:", config.Port, "password:", config.Password) // the service returns no credentials
 	// Output:
 	// [redacted]
@@ -84,12 +86,12 @@ func ExampleBatchExportsService_Update() {
 	updated, err := client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdateRequest{
 		Paused:      hogapi.Set(false),
 		EndAt:       hogapi.Null[time.Time](),
-		Destination: hogapi.Set(export.Destination.With(hogapi.S3Config{Prefix: hogapi.Set("new/")})),
+		Destination: hogapi.Set(export.Destination.With(destination.S3{Prefix: hogapi.Set("new/")})),
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	config := updated.Destination.Config.(hogapi.S3Config)
+	config := updated.Destination.Config.(destination.S3)
 	fmt.Println(updated.Paused, updated.EndAt, config.Prefix, config.BucketName)
 	// Output: false <nil> new/ bucket
 }

@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -38,7 +39,7 @@ func ExampleOutcomeUnknownError() {
 	ctx := context.Background()
 	_, err = client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "nightly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalDay,
-		Destination: hogapi.Destination{Type: hogapi.DestinationNoOp, Config: hogapi.NoOpConfig{}},
+		Destination: hogapi.Destination{Type: destination.TypeNoOp, Config: destination.NoOp{}},
 	})
 	if errors.Is(err, hogapi.ErrOutcomeUnknown) {
 		for export, err := range client.BatchExports.All(ctx, nil) {

@@ -7,14 +7,16 @@ import (
 	"log"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // A new export to S3 needs an integration, which holds the credentials.
 func ExampleIntegrationsService_Create() {
 	client, _ := exampleClient()
 	ctx := context.Background()
-	integration, err := client.Integrations.Create(ctx, hogapi.AwsS3IntegrationRequest{
+	access, err := client.Integrations.Create(ctx, integration.AwsS3{
 		Name:               "lake",
 		AWSAccessKeyID:     hogapi.NewSecret("AKIA…"),
 		AWSSecretAccessKey: hogapi.NewSecret("…"),
@@ -25,15 +27,15 @@ func ExampleIntegrationsService_Create() {
 	export, err := client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
-			Type:        hogapi.DestinationAwsS3,
-			Integration: hogapi.Set(integration.ID),
-			Config:      hogapi.S3Config{BucketName: hogapi.Set("lake"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
+			Type:        destination.TypeAwsS3,
+			Integration: hogapi.Set(access.ID),
+			Config:      destination.S3{BucketName: hogapi.Set("lake"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
 		},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(integration.Kind, export.Destination.Integration)
+	fmt.Println(access.Kind, export.Destination.Integration)
 	// Output: aws-s3 1
 }
 
@@ -42,12 +44,12 @@ func ExampleIntegrationsService_All() {
 	project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
 	project.AddIntegration(hogapitest.Integration{Kind: "slack"})
 
-	only := &hogapi.IntegrationListOptions{Kind: hogapi.IntegrationKindAwsS3}
-	for integration, err := range client.Integrations.All(context.Background(), only) {
+	only := &hogapi.IntegrationListOptions{Kind: integration.KindAwsS3}
+	for access, err := range client.Integrations.All(context.Background(), only) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(integration.DisplayName, integration.Config)
+		fmt.Println(access.DisplayName, access.Config)
 	}
 	// Output: lake {"aws_role_arn":"arn:aws:iam::1:role/posthog","name":"lake"}
 }
@@ -60,8 +62,8 @@ func ExampleIntegrationsService_Delete() {
 
 	err := client.Integrations.Delete(context.Background(), id)
 	fmt.Println(errors.Is(err, hogapi.ErrInvalid))
-	integration, err := client.Integrations.Get(context.Background(), id)
-	fmt.Println(integration.ID, err)
+	access, err := client.Integrations.Get(context.Background(), id)
+	fmt.Println(access.ID, err)
 	// Output:
 	// true
 	// 1 <nil>
@@ -76,9 +78,9 @@ func ExampleBatchExportsService_TestDestination() {
 	test, err := client.BatchExports.TestDestination(context.Background(), hogapi.BatchExportRequest{
 		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
-			Type:        hogapi.DestinationAwsS3,
+			Type:        destination.TypeAwsS3,
 			Integration: hogapi.Set(int64(id)),
-			Config:      hogapi.S3Config{BucketName: hogapi.Set("lack"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
+			Config:      destination.S3{BucketName: hogapi.Set("lack"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
 		},
 	})
 	switch {

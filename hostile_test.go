@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -218,7 +219,7 @@ func TestHostileServersAndCalls(t *testing.T) {
 }
 
 func hostileExport() BatchExportRequest {
-	return BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationNoOp, Config: NoOpConfig{}}}
+	return BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: destination.TypeNoOp, Config: destination.NoOp{}}}
 }
 
 // requireTyped demands one of the errors that a call may fail with.

@@ -8,52 +8,54 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // newDestinations is one destination for each kind of integration, with what makes the integration.
-var newDestinations = map[hogapi.IntegrationKind]struct {
-	request hogapi.IntegrationRequest
+var newDestinations = map[integration.Kind]struct {
+	request integration.Request
 	again   error // of the same request
 	d       hogapi.Destination
 }{
-	hogapi.IntegrationKindAwsS3: {
-		hogapi.AwsS3IntegrationRequest{Name: "n", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
-		hogapi.Destination{Type: hogapi.DestinationAwsS3, Config: bucket},
+	integration.KindAwsS3: {
+		integration.AwsS3{Name: "n", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: destination.TypeAwsS3, Config: bucket},
 	},
-	hogapi.IntegrationKindS3Compatible: {
-		hogapi.S3CompatibleIntegrationRequest{Name: "n", EndpointURL: "https://e", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
-		hogapi.Destination{Type: hogapi.DestinationS3Compatible, Config: bucket},
+	integration.KindS3Compatible: {
+		integration.S3Compatible{Name: "n", EndpointURL: "https://e", AWSAccessKeyID: hogapi.NewSecret("i"), AWSSecretAccessKey: hogapi.NewSecret("k")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: destination.TypeS3Compatible, Config: bucket},
 	},
-	hogapi.IntegrationKindSnowflake: {
-		hogapi.SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u", Password: hogapi.NewSecret("p")}, hogapi.ErrInvalid,
-		hogapi.Destination{Type: hogapi.DestinationSnowflake, Config: hogapi.SnowflakeConfig{Database: hogapi.Set("d"), Warehouse: hogapi.Set("w"), Schema: hogapi.Set("s")}},
+	integration.KindSnowflake: {
+		integration.Snowflake{Name: "n", Account: "a", User: "u", Password: hogapi.NewSecret("p")}, hogapi.ErrInvalid,
+		hogapi.Destination{Type: destination.TypeSnowflake, Config: destination.Snowflake{Database: hogapi.Set("d"), Warehouse: hogapi.Set("w"), Schema: hogapi.Set("s")}},
 	},
-	hogapi.IntegrationKindPostgres: {
-		hogapi.PostgresIntegrationRequest{Host: "h", Port: 5432, User: "u", Password: hogapi.NewSecret("p")}, nil,
-		hogapi.Destination{Type: hogapi.DestinationPostgres, Config: hogapi.PostgresConfig{Database: hogapi.Set("d")}},
+	integration.KindPostgres: {
+		integration.Postgres{Host: "h", Port: 5432, User: "u", Password: hogapi.NewSecret("p")}, nil,
+		hogapi.Destination{Type: destination.TypePostgres, Config: destination.Postgres{Database: hogapi.Set("d")}},
 	},
-	hogapi.IntegrationKindRedshift: {
-		hogapi.RedshiftServerIntegrationRequest{Host: "h", Port: 5439, User: "u", Password: hogapi.NewSecret("p")}, nil,
-		hogapi.Destination{Type: hogapi.DestinationRedshift, Config: hogapi.RedshiftConfig{Database: hogapi.Set("d")}},
+	integration.KindRedshift: {
+		integration.RedshiftServer{Host: "h", Port: 5439, User: "u", Password: hogapi.NewSecret("p")}, nil,
+		hogapi.Destination{Type: destination.TypeRedshift, Config: destination.Redshift{Database: hogapi.Set("d")}},
 	},
-	hogapi.IntegrationKindBigQuery: {
-		hogapi.BigQueryIntegrationRequest{ServiceAccountEmail: "a@b", ProjectID: "p"}, nil,
-		hogapi.Destination{Type: hogapi.DestinationBigQuery, Config: hogapi.BigQueryConfig{DatasetID: hogapi.Set("d")}},
+	integration.KindBigQuery: {
+		integration.BigQuery{ServiceAccountEmail: "a@b", ProjectID: "p"}, nil,
+		hogapi.Destination{Type: destination.TypeBigQuery, Config: destination.BigQuery{DatasetID: hogapi.Set("d")}},
 	},
-	hogapi.IntegrationKindDatabricks: {
-		hogapi.DatabricksIntegrationRequest{ServerHostname: "h", ClientID: hogapi.NewSecret("c"), ClientSecret: hogapi.NewSecret("s")}, nil,
-		hogapi.Destination{Type: hogapi.DestinationDatabricks, Config: hogapi.DatabricksConfig{
+	integration.KindDatabricks: {
+		integration.Databricks{ServerHostname: "h", ClientID: hogapi.NewSecret("c"), ClientSecret: hogapi.NewSecret("s")}, nil,
+		hogapi.Destination{Type: destination.TypeDatabricks, Config: destination.Databricks{
 			HTTPPath: hogapi.Set("/p"), Catalog: hogapi.Set("c"), Schema: hogapi.Set("s"), TableName: hogapi.Set("t"),
 		}},
 	},
-	hogapi.IntegrationKindAzureBlob: {
-		hogapi.AzureBlobIntegrationRequest{ConnectionString: hogapi.NewSecret("AccountName=a")}, nil,
-		hogapi.Destination{Type: hogapi.DestinationAzureBlob, Config: hogapi.AzureBlobConfig{ContainerName: hogapi.Set("c")}},
+	integration.KindAzureBlob: {
+		integration.AzureBlob{ConnectionString: hogapi.NewSecret("AccountName=a")}, nil,
+		hogapi.Destination{Type: destination.TypeAzureBlob, Config: destination.AzureBlob{ContainerName: hogapi.Set("c")}},
 	},
 }
 
-var bucket = hogapi.S3Config{BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/")}
+var bucket = destination.S3{BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/")}
 
 func hourly(d hogapi.Destination) hogapi.BatchExportRequest {
 	return hogapi.BatchExportRequest{Name: "hourly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Destination: d}
@@ -65,7 +67,7 @@ func TestExportWithAnIntegrationOfEachKind(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			server := hogapitest.New()
 			client, ctx := server.Client(t), t.Context()
-			if kind != hogapi.IntegrationKindDatabricks && kind != hogapi.IntegrationKindAzureBlob { // refused before they are sent
+			if kind != integration.KindDatabricks && kind != integration.KindAzureBlob { // refused before they are sent
 				_, err := client.BatchExports.Create(ctx, hourly(tt.d))
 				require.ErrorIs(t, err, hogapi.ErrInvalid)
 				require.ErrorContains(t, err, "Integration is required for "+string(tt.d.Type)+" batch exports")
@@ -114,13 +116,13 @@ func TestExportWithAnIntegrationOfEachKind(t *testing.T) {
 func TestIntegrationsAreListedByKind(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithMember())
 	client, ctx := server.Client(t), t.Context()
-	for i, kind := range []hogapi.IntegrationKind{"slack", hogapi.IntegrationKindAwsS3, hogapi.IntegrationKindAwsS3, hogapi.IntegrationKindAwsS3} {
+	for i, kind := range []integration.Kind{"slack", integration.KindAwsS3, integration.KindAwsS3, integration.KindAwsS3} {
 		defaultProject(server).AddIntegration(hogapitest.Integration{Kind: kind, Created: time.Unix(int64(100-i), 0), Config: map[string]any{
 			"name": "n", "aws_secret_access_key": "s",
 		}})
 	}
 	var ids []int64
-	for x, err := range client.Integrations.All(ctx, &hogapi.IntegrationListOptions{Kind: hogapi.IntegrationKindAwsS3, ListOptions: hogapi.ListOptions{Limit: 2}}) {
+	for x, err := range client.Integrations.All(ctx, &hogapi.IntegrationListOptions{Kind: integration.KindAwsS3, ListOptions: hogapi.ListOptions{Limit: 2}}) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(x.Config), "secret")
 		ids = append(ids, x.ID)
@@ -135,10 +137,10 @@ func TestIntegrationsAreListedByKind(t *testing.T) {
 func TestIntegrationsOfAnOldServer(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithOldService())
 	client := server.Client(t)
-	_, err := client.Integrations.Create(t.Context(), hogapi.AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "r"})
+	_, err := client.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"})
 	require.ErrorIs(t, err, hogapi.ErrUnsupported)
 	require.ErrorContains(t, err, "the credentials in the config of the destination")
-	_, err = client.BatchExports.Create(t.Context(), hourly(hogapi.Destination{Type: hogapi.DestinationS3, Config: hogapi.S3Config{
+	_, err = client.BatchExports.Create(t.Context(), hourly(hogapi.Destination{Type: destination.TypeS3, Config: destination.S3{
 		BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/"), AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k"),
 	}}))
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -152,7 +153,7 @@ func TestKeysInTheWrongPlace(t *testing.T) {
 			"backfills": last(client.Backfills.All(ctx, exportA, &BackfillListOptions{Ordering: BackfillOrdering(key)})),
 			"level":     last(client.BatchExports.AllLogs(ctx, exportA, &LogOptions{Levels: []LogLevel{LogLevel(key + ",")}})),
 			"destination": func() error {
-				_, err := client.BatchExports.Create(ctx, BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: DestinationType(key), Config: S3Config{}}})
+				_, err := client.BatchExports.Create(ctx, BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: destination.Type(key), Config: destination.S3{}}})
 				return err
 			}(),
 		} {

@@ -1,160 +1,31 @@
 package hogapi
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 	"reflect"
 	"slices"
 
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/opt"
 )
 
 // Opt is an optional field of a request with three states: absent (the zero value, not sent), null,
 // and a value. Fields of this type carry the JSON tag option omitzero.
-type Opt[T any] struct {
-	v     T
-	state optState
-}
-
-type optState uint8
-
-const (
-	optAbsent optState = iota
-	optNull
-	optValue
-)
+type Opt[T any] = opt.Opt[T]
 
 // Set returns an Opt that sends v.
-func Set[T any](v T) Opt[T] { return Opt[T]{v: v, state: optValue} }
+func Set[T any](v T) Opt[T] { return opt.Set(v) }
 
 // Null returns an Opt that sends null.
-func Null[T any]() Opt[T] { return Opt[T]{state: optNull} }
+func Null[T any]() Opt[T] { return opt.Null[T]() }
 
 // SetOrNull returns an Opt that sends *p, or null when p is nil.
-func SetOrNull[T any](p *T) Opt[T] {
-	if p == nil {
-		return Null[T]()
-	}
-	return Set(*p)
-}
+func SetOrNull[T any](p *T) Opt[T] { return opt.SetOrNull(p) }
 
-// Get returns the value, and whether there is one: false when absent or null.
-func (o Opt[T]) Get() (T, bool) { return o.v, o.state == optValue }
-
-// Or returns the value, or other when absent or null.
-func (o Opt[T]) Or(other T) T {
-	if o.state == optValue {
-		return o.v
-	}
-	return other
-}
-
-// IsZero reports whether the field is absent. It is what the JSON tag option omitzero asks.
-func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
-
-// IsNull reports whether the field is null.
-func (o Opt[T]) IsNull() bool { return o.state == optNull }
-
-// String renders the value as fmt does, "null" or "absent".
-func (o Opt[T]) String() string {
-	switch o.state {
-	case optAbsent:
-		return "absent"
-	case optNull:
-		return "null"
-	default:
-		return fmt.Sprint(o.v)
-	}
-}
-
-// Format writes what String does, a value under the verb that was asked for. Without it fmt would
-// look into the value by itself, and past what hides the credentials in it.
-func (o Opt[T]) Format(f fmt.State, verb rune) {
-	if o.state == optValue {
-		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.v)
-		return
-	}
-	_, _ = io.WriteString(f, o.String())
-}
-
-// errAbsent is unreachable through omitzero: it means a field that lacks the tag option.
-var errAbsent = errors.New("hogapi: an absent Opt cannot be marshalled; give its field the tag option omitzero")
-
-// MarshalJSON writes the value or null. It refuses a value that itself marshals to null: use [Null]
-// for that.
-func (o Opt[T]) MarshalJSON() ([]byte, error) {
-	switch o.state {
-	case optAbsent:
-		return nil, errAbsent
-	case optNull:
-		return []byte("null"), nil
-	default:
-		b, err := json.Marshal(o.v)
-		if err == nil && string(b) == "null" {
-			return nil, fmt.Errorf("hogapi: a set %T marshals to null; use Null to send null", o.v)
-		}
-		return b, err
-	}
-}
-
-// UnmarshalJSON reads a value or null.
-func (o *Opt[T]) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*o = Null[T]()
-		return nil
-	}
-	var v T
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err
-	}
-	*o = Set(v)
-	return nil
-}
-
-// redacted is what a secret prints as, everywhere.
-const redacted = mask.Redacted
-
-// Secret holds a credential of a destination. It prints as "[redacted]" in fmt, slog and JSON, at any
-// depth; only the body of a request carries the text.
-type Secret struct {
-	reveal func() string // a closure: fmt cannot look into it, not even in an unexported field
-}
+// Secret holds a credential. It prints as "[redacted]" in fmt, slog and JSON, at any depth; only the body
+// of a request carries the text.
+type Secret = opt.Secret
 
 // NewSecret wraps a credential.
-func NewSecret(s string) Secret { return Secret{reveal: func() string { return s }} }
-
-// Reveal returns the credential.
-func (s Secret) Reveal() string {
-	if s.reveal == nil {
-		return ""
-	}
-	return s.reveal()
-}
-
-// String returns "[redacted]".
-func (Secret) String() string { return redacted }
-
-// Format writes "[redacted]" under every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
-
-// LogValue returns "[redacted]".
-func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalJSON writes "[redacted]". Requests reveal their secrets in another way.
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-
-// UnmarshalJSON reads a credential, for example from a file of settings.
-func (s *Secret) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return errors.New("hogapi: a secret must be a JSON string") // the cause would quote the input
-	}
-	*s = NewSecret(text)
-	return nil
-}
+func NewSecret(s string) Secret { return opt.NewSecret(s) }
 
 // What service methods do with their input before a call.
 

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -26,16 +28,16 @@ func TestLifeOfAnExport(t *testing.T) {
 			server := hogapitest.New(append(options, hogapitest.WithWorkingLogs())...)
 			client, ctx := server.Client(t), t.Context()
 			exports := client.BatchExports
-			integration := server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{Kind: hogapi.IntegrationKindPostgres})
+			integration := server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{Kind: integration.KindPostgres})
 			export, err := exports.Create(ctx, hogapi.BatchExportRequest{
 				Name: "n", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Paused: true, EndAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-				Destination: hogapi.Destination{Type: hogapi.DestinationPostgres, Integration: hogapi.Set(int64(integration)), Config: hogapi.PostgresConfig{
+				Destination: hogapi.Destination{Type: destination.TypePostgres, Integration: hogapi.Set(int64(integration)), Config: destination.Postgres{
 					User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), Host: hogapi.Set("h"), Port: hogapi.Set(5433),
 					Database: hogapi.Set("d"), HasSelfSignedCert: hogapi.Set(true),
 				}},
 			})
 			require.NoError(t, err)
-			config, ok := export.Destination.Config.(hogapi.PostgresConfig)
+			config, ok := export.Destination.Config.(destination.Postgres)
 			require.True(t, ok)
 			assert.Equal(t, hogapi.Set(5433), config.Port)
 			assert.Equal(t, hogapi.Set(true), config.HasSelfSignedCert)
@@ -43,7 +45,7 @@ func TestLifeOfAnExport(t *testing.T) {
 
 			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdateRequest{
 				Paused: hogapi.Set(false), EndAt: hogapi.Null[time.Time](),
-				Destination: hogapi.Set(export.Destination.With(hogapi.PostgresConfig{
+				Destination: hogapi.Set(export.Destination.With(destination.Postgres{
 					Schema: hogapi.Set("s"), User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), // which the oldest would lose
 				})),
 			})

@@ -7,6 +7,9 @@ import (
 
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // A server that echoes a part of a composite secret, such as the key in a connection string, shows
@@ -23,20 +26,20 @@ func TestEchoedPartsOfASecret(t *testing.T) {
 	bySAS := "BlobEndpoint=https://ann.blob.core.windows.net;SharedAccessSignature=" + sas
 	azure := func(connection string) func(*Client, ...CallOption) error {
 		return func(c *Client, options ...CallOption) error {
-			_, err := c.Integrations.Create(t.Context(), AzureBlobIntegrationRequest{ConnectionString: NewSecret(connection)}, options...)
+			_, err := c.Integrations.Create(t.Context(), integration.AzureBlob{ConnectionString: NewSecret(connection)}, options...)
 			return err
 		}
 	}
-	inline := func(config DestinationConfig) func(*Client, ...CallOption) error {
+	inline := func(config destination.Config) func(*Client, ...CallOption) error {
 		return func(c *Client, options ...CallOption) error {
-			update := BatchExportUpdateRequest{Destination: Set(Destination{Type: DestinationAzureBlob, Config: config, Integration: Set(int64(3))})}
+			update := BatchExportUpdateRequest{Destination: Set(Destination{Type: destination.TypeAzureBlob, Config: config, Integration: Set(int64(3))})}
 			_, err := c.BatchExports.Update(t.Context(), fileA, update, options...)
 			return err
 		}
 	}
 	pem := func(text string) func(*Client, ...CallOption) error {
 		return func(c *Client, options ...CallOption) error {
-			r := SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u", PrivateKey: NewSecret(text)}
+			r := integration.Snowflake{Name: "n", Account: "a", User: "u", PrivateKey: NewSecret(text)}
 			_, err := c.Integrations.Create(t.Context(), r, options...)
 			return err
 		}
@@ -53,8 +56,8 @@ func TestEchoedPartsOfASecret(t *testing.T) {
 			azure(bySAS), []string{"bad SAS: " + sas, "sig=q7Zk%2F9d%2BUw1fXh3mE0s%3D&sv=2022-11-02", "sig " + sig + " differs", bySAS},
 			[]string{sig, "q7Zk%2F9d%2BUw1fXh3mE0s%3D"},
 		},
-		"raw destination":   {inline(RawConfig(`{"connection_string":` + string(connection) + `}`)), []string{"bad key " + key}, []string{key}},
-		"extra destination": {inline(AzureBlobConfig{Extra: ExtraKeys{"connection_string": connection}}), []string{"bad key " + key}, []string{key}},
+		"raw destination":   {inline(destination.Raw(`{"connection_string":` + string(connection) + `}`)), []string{"bad key " + key}, []string{key}},
+		"extra destination": {inline(destination.AzureBlob{Extra: destination.Extra{"connection_string": connection}}), []string{"bad key " + key}, []string{key}},
 		"PEM": {
 			pem("-----BEGIN PRIVATE KEY-----\n" + row + "\n" + end + "\n-----END PRIVATE KEY-----\n"), []string{"line 2: " + row, "line 3: " + end, row + end},
 			[]string{row, end},

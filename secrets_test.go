@@ -15,6 +15,7 @@ import (
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -45,8 +46,8 @@ func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
 
 	seen, err := client.Runs.Wait(ctx, exportA, runB, nil)
 	requireNoKeys(t, err)
-	require.ErrorContains(t, err, "refused "+redacted)
-	require.Equal(t, "refused "+redacted+" and "+redacted, *seen.LatestError, "it is masked where it is decoded")
+	require.ErrorContains(t, err, "refused "+mask.Redacted)
+	require.Equal(t, "refused "+mask.Redacted+" and "+mask.Redacted, *seen.LatestError, "it is masked where it is decoded")
 
 	ticket := &BackfillTicket{ExportID: exportA, BackfillID: runB.String(), StartAt: At(day), EndAt: At(day.AddDate(0, 1, 0)), RequestedAt: day}
 	_, err = client.Backfills.Wait(ctx, ticket, &WatchOptions{Interval: time.Millisecond, MaxFailures: 1})
@@ -64,7 +65,7 @@ func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
 	read.Timezone, read.Interval = "", Interval(read.Timezone)
 	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
 	requireNoKeys(t, err)
-	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdateRequest{Destination: Set(read.Destination.With(S3Config{}))})
+	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdateRequest{Destination: Set(read.Destination.With(destination.S3{}))})
 	requireNoKeys(t, err)
 
 	var raw json.RawMessage
@@ -95,15 +96,15 @@ func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 					resp.Header.Set("X-Request-Id", strings.ReplaceAll(credential, "\n", ""))
 					return resp, nil
 				})
-				config := RedshiftConfig{Password: Set(NewSecret(credential)), CopyInputs: Set(RedshiftCopyInputs{BucketCredentials: Set(RedshiftBucketAccess{Credentials: AWSCredentials{AWSSecretAccessKey: Set(NewSecret(credential))}})})}
-				for _, destination := range []Destination{{Type: DestinationRedshift, Config: config}, {Type: "Kafka", Config: RawConfig(`{"deep": [{"api_key": "` + quoted(credential) + `"}]}`)}} {
+				config := destination.Redshift{Password: Set(NewSecret(credential)), CopyInputs: Set(destination.RedshiftCopyInputs{BucketCredentials: Set(destination.RedshiftBucketAccess{Credentials: destination.AWSCredentials{AWSSecretAccessKey: Set(NewSecret(credential))}})})}
+				for _, destination := range []Destination{{Type: destination.TypeRedshift, Config: config}, {Type: "Kafka", Config: destination.Raw(`{"deep": [{"api_key": "` + quoted(credential) + `"}]}`)}} {
 					create := testCreate
 					create.Destination = destination
 					_, err := client.BatchExports.Create(t.Context(), create)
 					var api *APIError
 					require.ErrorAs(t, err, &api)
 					require.Equal(t, "invalid_input", api.Code)
-					require.Contains(t, api.Detail, "cannot log in with "+redacted)
+					require.Contains(t, api.Detail, "cannot log in with "+mask.Redacted)
 					texts := append(seen, err.Error(), fmt.Sprintf("%+v", *api), api.Detail, api.Attr, string(api.Body()), log.String())
 					for line := range strings.SplitSeq(strings.TrimSpace(credential), "\n") {
 						for _, text := range texts {
@@ -125,11 +126,11 @@ func TestCredentialsEchoedInATextAreInNoError(t *testing.T) {
 		client, mock := newTestClient(t)
 		mock.RegisterNoResponder(httpmock.NewStringResponder(400, body))
 		create := testCreate
-		create.Destination = Destination{Type: DestinationHTTP, Config: HTTPConfig{Token: Set(NewSecret(credential))}}
+		create.Destination = Destination{Type: destination.TypeHTTP, Config: destination.HTTP{Token: Set(NewSecret(credential))}}
 		_, err := client.BatchExports.Create(t.Context(), create)
 		var api *APIError
 		require.ErrorAs(t, err, &api)
-		require.Contains(t, string(api.Body()), redacted)
+		require.Contains(t, string(api.Body()), mask.Redacted)
 		require.NotContains(t, string(api.Body())+err.Error(), credential[:mask.LeastOfKey])
 	}
 }

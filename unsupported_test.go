@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -103,7 +104,7 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 	for name, write := range map[string]func(*Client) error{
 		"pause": func(c *Client) error { return c.BatchExports.Pause(t.Context(), fileA) },
 		"integration": func(c *Client) error {
-			_, err := c.Integrations.Create(t.Context(), AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "r"})
+			_, err := c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"})
 			return err
 		},
 		"backfill": func(c *Client) error {
@@ -147,7 +148,7 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 	}{
 		"integration": {55 * time.Second, func(t *testing.T, c *Client) error {
 			t.Helper()
-			_, err := c.Integrations.Create(t.Context(), AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"})
+			_, err := c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"})
 			return err
 		}},
 		"test": {115 * time.Second, func(t *testing.T, c *Client) error {

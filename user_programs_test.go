@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -27,7 +28,7 @@ func resume(ctx context.Context, client *hogapi.Client, id uuid.UUID, prefix str
 	return client.BatchExports.Update(ctx, id, hogapi.BatchExportUpdateRequest{
 		Paused:      hogapi.Set(false),
 		EndAt:       hogapi.Null[time.Time](),
-		Destination: hogapi.Set(export.Destination.With(hogapi.S3Config{Prefix: hogapi.Set(prefix)})),
+		Destination: hogapi.Set(export.Destination.With(destination.S3{Prefix: hogapi.Set(prefix)})),
 	})
 }
 
@@ -57,7 +58,7 @@ func TestResume(t *testing.T) {
 			assert.False(t, updated.Paused)
 			assert.Nil(t, updated.EndAt)
 			assert.NotNil(t, updated.StartAt, "what was not named stays")
-			config, ok := updated.Destination.Config.(hogapi.S3Config)
+			config, ok := updated.Destination.Config.(destination.S3)
 			require.True(t, ok)
 			assert.Equal(t, "new/", config.Prefix.Or(""))
 			assert.Equal(t, "lake", config.BucketName.Or(""))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -60,7 +61,7 @@ func write(ctx context.Context, client *hogapi.Client, n int) (err error) {
 	case 0:
 		_, err = client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 			Name: fmt.Sprint(n), Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
-			Destination: hogapi.Destination{Type: hogapi.DestinationHTTP, Config: hogapi.HTTPConfig{URL: hogapi.Set("https://eu.i.posthog.com/batch/"), Token: hogapi.Set(hogapi.NewSecret("phc_x"))}},
+			Destination: hogapi.Destination{Type: destination.TypeHTTP, Config: destination.HTTP{URL: hogapi.Set("https://eu.i.posthog.com/batch/"), Token: hogapi.Set(hogapi.NewSecret("phc_x"))}},
 		}, number)
 	case 1:
 		var out struct{ ID uuid.UUID }

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // kindFor is the kind of integration that a type of destination takes.
-var kindFor = map[string]hogapi.IntegrationKind{
+var kindFor = map[string]integration.Kind{
 	"AwsS3": "aws-s3", "S3Compatible": "s3-compatible", "Snowflake": "snowflake", "Postgres": "postgresql", "Redshift": "aws-redshift",
 	"BigQuery": "google-cloud-service-account", "Databricks": "databricks", "AzureBlob": "azure-blob",
 }

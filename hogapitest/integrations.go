@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // Integration seeds an integration, and shows one. Zero values become one of the kind aws-s3.
 type Integration struct {
 	ID      int // the next free one, where it is 0
-	Kind    hogapi.IntegrationKind
+	Kind    integration.Kind
 	Config  map[string]any // secrets included
 	Created time.Time      // now, where it is zero
 }
@@ -33,7 +33,7 @@ func (p *Project) addIntegration(x Integration) *Integration {
 		p.lastIntegration++
 		x.ID = p.lastIntegration
 	}
-	x.Kind, x.Created = or(x.Kind, hogapi.IntegrationKindAwsS3), or(x.Created, p.server.now())
+	x.Kind, x.Created = or(x.Kind, integration.KindAwsS3), or(x.Created, p.server.now())
 	x.Config = asSent(x.Config)
 	p.integrations = append(p.integrations, &x)
 	return &x
@@ -77,7 +77,7 @@ type kindOfIntegration struct {
 	titled string // in the refusal of a wrong kind
 }
 
-var integrationKinds = map[hogapi.IntegrationKind]kindOfIntegration{
+var integrationKinds = map[integration.Kind]kindOfIntegration{
 	"aws-s3":                       {needs: "name", shows: "name aws_role_arn", under: "name", titled: "an AWS S3"},
 	"s3-compatible":                {needs: "name aws_access_key_id aws_secret_access_key endpoint_url", shows: "name endpoint_url", under: "name", titled: "an AWS S3"},
 	"snowflake":                    {needs: "name account user", shows: "name account user authentication_type", under: "name", titled: "a Snowflake"},
@@ -171,7 +171,7 @@ func (s *Server) createIntegration(r *request) answer {
 	if c.problem != nil {
 		return *c.problem
 	}
-	x := Integration{Kind: hogapi.IntegrationKind(kind), Config: config, Created: r.now}
+	x := Integration{Kind: integration.Kind(kind), Config: config, Created: r.now}
 	if problem := x.problem(); problem != "" {
 		return invalid("", "invalid_input", problem)
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 func TestExportLife(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		w.project().AddIntegration(hogapitest.Integration{Kind: hogapi.IntegrationKindPostgres})
+		w.project().AddIntegration(hogapitest.Integration{Kind: integration.KindPostgres})
 		status, made := w.call("POST", "/batch_exports/", `{"name":"a","interval":"day","destination":{"type":"Postgres","config":{"database":"d","user":"u","password":"p","port":5432},"integration_id":1}}`)
 		require.Equal(t, 201, status, made)
 		id := made["id"].(string)

@@ -8,83 +8,85 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/integration"
 )
 
 func str(s string) hogapi.Opt[string] { return hogapi.Set(s) }
 
-// destination is one destination with all its keys, a change for an update, and its integration.
-type destination struct {
+// oneDestination is a destination with all its keys, a change for an update, and its integration.
+type oneDestination struct {
 	name   string
-	kind   hogapi.DestinationType
-	needs  hogapi.IntegrationRequest
-	config hogapi.DestinationConfig
-	change hogapi.DestinationConfig
+	kind   destination.Type
+	needs  integration.Request
+	config destination.Config
+	change destination.Config
 }
 
-var destinations = []destination{
+var destinations = []oneDestination{
 	{
-		"AWS S3", hogapi.DestinationAwsS3, kinds[0].request,
-		hogapi.S3Config{
+		"AWS S3", destination.TypeAwsS3, kinds[0].request,
+		destination.S3{
 			BucketName: str("b"), Region: str("us-east-1"), Prefix: str("p"), Compression: str("zstd"), FileFormat: str("Parquet"),
 			MaxFileSizeMB: hogapi.Null[int](), Encryption: str("aws:kms"), KMSKeyID: str("k"), IncludeEvents: hogapi.Set([]string{"a"}),
 		},
-		hogapi.S3Config{Prefix: str("q"), FileFormat: str("JSONLines"), Compression: str("gzip"), MaxFileSizeMB: hogapi.Set(100)},
+		destination.S3{Prefix: str("q"), FileFormat: str("JSONLines"), Compression: str("gzip"), MaxFileSizeMB: hogapi.Set(100)},
 	},
 	{
-		"S3 compatible", hogapi.DestinationS3Compatible, kinds[2].request,
-		hogapi.S3Config{
+		"S3 compatible", destination.TypeS3Compatible, kinds[2].request,
+		destination.S3{
 			BucketName: str("b"), Region: str("auto"), Prefix: str("p"), UseVirtualStyleAddressing: hogapi.Set(true),
 			ExcludeEvents: hogapi.Set([]string{"x"}),
 		},
-		hogapi.S3Config{Compression: str("brotli")},
+		destination.S3{Compression: str("brotli")},
 	},
 	{
-		"Snowflake", hogapi.DestinationSnowflake, kinds[3].request,
-		hogapi.SnowflakeConfig{Database: str("d"), Warehouse: str("w"), Schema: str("s"), TableName: str("t"), Role: str("r")},
-		hogapi.SnowflakeConfig{Role: hogapi.Null[string]()},
+		"Snowflake", destination.TypeSnowflake, kinds[3].request,
+		destination.Snowflake{Database: str("d"), Warehouse: str("w"), Schema: str("s"), TableName: str("t"), Role: str("r")},
+		destination.Snowflake{Role: hogapi.Null[string]()},
 	},
 	{
-		"Postgres", hogapi.DestinationPostgres, kinds[5].request,
-		hogapi.PostgresConfig{Database: str("d"), Schema: str("s"), TableName: str("t"), HasSelfSignedCert: hogapi.Set(false)},
-		hogapi.PostgresConfig{TableName: str("u")},
+		"Postgres", destination.TypePostgres, kinds[5].request,
+		destination.Postgres{Database: str("d"), Schema: str("s"), TableName: str("t"), HasSelfSignedCert: hogapi.Set(false)},
+		destination.Postgres{TableName: str("u")},
 	},
 	{
-		"Redshift server", hogapi.DestinationRedshift, kinds[7].request,
-		hogapi.RedshiftConfig{Database: str("d"), Schema: str("s"), TableName: str("t"), PropertiesDataType: str("super"), Mode: str("INSERT")},
-		hogapi.RedshiftConfig{TableName: str("u")},
+		"Redshift server", destination.TypeRedshift, kinds[7].request,
+		destination.Redshift{Database: str("d"), Schema: str("s"), TableName: str("t"), PropertiesDataType: str("super"), Mode: str("INSERT")},
+		destination.Redshift{TableName: str("u")},
 	},
 	{
-		"Redshift by role", hogapi.DestinationRedshift, kinds[8].request,
-		hogapi.RedshiftConfig{Database: str("d"), Host: str("rs.example.com"), Port: hogapi.Set(5439)},
-		hogapi.RedshiftConfig{Host: str("rs2.example.com")},
+		"Redshift by role", destination.TypeRedshift, kinds[8].request,
+		destination.Redshift{Database: str("d"), Host: str("rs.example.com"), Port: hogapi.Set(5439)},
+		destination.Redshift{Host: str("rs2.example.com")},
 	},
 	{
-		"BigQuery", hogapi.DestinationBigQuery, kinds[10].request,
-		hogapi.BigQueryConfig{DatasetID: str("d"), TableID: str("t"), UseJSONType: hogapi.Set(true)},
-		hogapi.BigQueryConfig{TableID: str("u")},
+		"BigQuery", destination.TypeBigQuery, kinds[10].request,
+		destination.BigQuery{DatasetID: str("d"), TableID: str("t"), UseJSONType: hogapi.Set(true)},
+		destination.BigQuery{TableID: str("u")},
 	},
 	{
-		"Databricks", hogapi.DestinationDatabricks, kinds[12].request,
-		hogapi.DatabricksConfig{
+		"Databricks", destination.TypeDatabricks, kinds[12].request,
+		destination.Databricks{
 			HTTPPath: str("/sql"), Catalog: str("c"), Schema: str("s"), TableName: str("t"), UseVariantType: hogapi.Set(true),
 			UseAutomaticSchemaEvolution: hogapi.Set(false),
 		},
-		hogapi.DatabricksConfig{Catalog: str("c2")},
+		destination.Databricks{Catalog: str("c2")},
 	},
 	{
-		"Azure Blob", hogapi.DestinationAzureBlob, kinds[13].request,
-		hogapi.AzureBlobConfig{ContainerName: str("c"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("lz4"), MaxFileSizeMB: hogapi.Set(5)},
-		hogapi.AzureBlobConfig{Prefix: str("")},
+		"Azure Blob", destination.TypeAzureBlob, kinds[13].request,
+		destination.AzureBlob{ContainerName: str("c"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("lz4"), MaxFileSizeMB: hogapi.Set(5)},
+		destination.AzureBlob{Prefix: str("")},
 	},
 	{
-		"HTTP", hogapi.DestinationHTTP, nil,
-		hogapi.HTTPConfig{URL: str("https://us.i.posthog.com/batch/"), Token: hogapi.Set(secret("phc_the-secret"))},
-		hogapi.HTTPConfig{Token: hogapi.Set(secret("phc_the-secret-2"))},
+		"HTTP", destination.TypeHTTP, nil,
+		destination.HTTP{URL: str("https://us.i.posthog.com/batch/"), Token: hogapi.Set(secret("phc_the-secret"))},
+		destination.HTTP{Token: hogapi.Set(secret("phc_the-secret-2"))},
 	},
 }
 
 // made is the destination with its integration, which is made first.
-func (d destination) made(t *testing.T, c client) hogapi.Destination {
+func (d oneDestination) made(t *testing.T, c client) hogapi.Destination {
 	t.Helper()
 	out := hogapi.Destination{Type: d.kind, Config: d.config}
 	if d.needs != nil {
@@ -125,7 +127,7 @@ func TestBatchExportsToEachDestination(t *testing.T) {
 				return
 			}
 
-			if d.kind != hogapi.DestinationDatabricks && d.kind != hogapi.DestinationAzureBlob {
+			if d.kind != destination.TypeDatabricks && d.kind != destination.TypeAzureBlob {
 				bare := target
 				bare.Integration = hogapi.Opt[int64]{}
 				_, err = c.BatchExports.Create(ctx, export(bare))
@@ -165,7 +167,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	require.NoError(t, err)
 	other, err := c.Integrations.Create(ctx, kinds[1].request)
 	require.NoError(t, err)
-	swap := e.Destination.With(hogapi.S3Config{})
+	swap := e.Destination.With(destination.S3{})
 	swap.Integration = hogapi.Set(other.ID)
 	e, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(swap)})
 	require.NoError(t, err)
@@ -180,19 +182,19 @@ func TestBatchExportIntegrations(t *testing.T) {
 	// Redshift that uses one must be sent it again. With does that.
 	r, err := c.BatchExports.Create(ctx, export(redshift))
 	require.NoError(t, err)
-	bare := hogapi.Destination{Type: hogapi.DestinationRedshift, Config: hogapi.RedshiftConfig{TableName: str("x")}}
+	bare := hogapi.Destination{Type: destination.TypeRedshift, Config: destination.Redshift{TableName: str("x")}}
 	_, err = c.BatchExports.Update(ctx, r.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(bare)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot remove the integration from a Redshift batch export")
 
 	role := destinations[5].made(t, c)
-	role.Config = hogapi.RedshiftConfig{Database: str("d")}
+	role.Config = destination.Redshift{Database: str("d")}
 	_, err = c.BatchExports.Create(ctx, export(role))
 	refusal(t, err, hogapi.ErrInvalid, 400, "A 'host' is required when using an AWS Redshift integration")
 
 	// Postgres alone takes null, which removes it.
 	p, err := c.BatchExports.Create(ctx, export(postgres))
 	require.NoError(t, err)
-	gone := p.Destination.With(hogapi.PostgresConfig{})
+	gone := p.Destination.With(destination.Postgres{})
 	gone.Integration = hogapi.Null[int64]()
 	p, err = c.BatchExports.Update(ctx, p.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(gone)})
 	require.NoError(t, err)
@@ -205,11 +207,11 @@ func TestBatchExportIntegrations(t *testing.T) {
 		if old.Name != "old inline Postgres" {
 			continue
 		}
-		to := old.Destination.With(hogapi.PostgresConfig{Port: hogapi.Set(5433)})
+		to := old.Destination.With(destination.Postgres{Port: hogapi.Set(5433)})
 		changed, err := c.BatchExports.Update(ctx, old.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(to)})
 		require.NoError(t, err)
 		c.read(t, changed)
-		require.Equal(t, 5433, changed.Destination.Config.(hogapi.PostgresConfig).Port.Or(0))
+		require.Equal(t, 5433, changed.Destination.Config.(destination.Postgres).Port.Or(0))
 	}
 }
 
@@ -220,41 +222,41 @@ func TestRedshiftCopy(t *testing.T) {
 	bucket, err := c.Integrations.Create(ctx, kinds[0].request)
 	require.NoError(t, err)
 	target := destinations[4].made(t, c)
-	key := hogapi.AWSCredentials{
+	key := destination.AWSCredentials{
 		AWSAccessKeyID: hogapi.Set(secret("AKIA")), AWSSecretAccessKey: hogapi.Set(secret("the-secret")),
 	}
-	for name, access := range map[string]hogapi.RedshiftCopyInputs{
+	for name, access := range map[string]destination.RedshiftCopyInputs{
 		"integrations": {
-			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Integration: bucket.ID}),
-			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Integration: bucket.ID}),
+			Authorization:     hogapi.Set(destination.RedshiftAuthorization{Integration: bucket.ID}),
+			BucketCredentials: hogapi.Set(destination.RedshiftBucketAccess{Integration: bucket.ID}),
 		},
 		"role and key": {
-			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Role: role}),
-			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: key}),
+			Authorization:     hogapi.Set(destination.RedshiftAuthorization{Role: role}),
+			BucketCredentials: hogapi.Set(destination.RedshiftBucketAccess{Credentials: key}),
 		},
 		"keys": {
-			Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Credentials: key}),
-			BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Credentials: key}),
+			Authorization:     hogapi.Set(destination.RedshiftAuthorization{Credentials: key}),
+			BucketCredentials: hogapi.Set(destination.RedshiftBucketAccess{Credentials: key}),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			access.S3Bucket, access.RegionName, access.S3KeyPrefix = str("b"), str("us-east-1"), str("/")
-			target.Config = hogapi.RedshiftConfig{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(access)}
+			target.Config = destination.Redshift{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(access)}
 			e, err := c.BatchExports.Create(ctx, export(target))
 			require.NoError(t, err)
 			c.read(t, e)
 			require.NotContains(t, string(c.wire.answer), "the-secret")
 			changed, err := c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
-				Destination: hogapi.Set(e.Destination.With(hogapi.RedshiftConfig{TableName: str("t2")})),
+				Destination: hogapi.Set(e.Destination.With(destination.Redshift{TableName: str("t2")})),
 			})
 			require.NoError(t, err)
 			c.read(t, changed)
 		})
 	}
-	target.Config = hogapi.RedshiftConfig{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(hogapi.RedshiftCopyInputs{
+	target.Config = destination.Redshift{Database: str("d"), Mode: str("COPY"), CopyInputs: hogapi.Set(destination.RedshiftCopyInputs{
 		S3Bucket: str("b"), RegionName: str("r"), S3KeyPrefix: str("/"),
-		Authorization:     hogapi.Set(hogapi.RedshiftAuthorization{Role: role}),
-		BucketCredentials: hogapi.Set(hogapi.RedshiftBucketAccess{Integration: target.Integration.Or(0)}),
+		Authorization:     hogapi.Set(destination.RedshiftAuthorization{Role: role}),
+		BucketCredentials: hogapi.Set(destination.RedshiftBucketAccess{Integration: target.Integration.Or(0)}),
 	})}
 	_, err = c.BatchExports.Create(ctx, export(target))
 	refusal(t, err, hogapi.ErrInvalid, 400, "'bucket_credentials' does not reference an AWS S3 integration of this project.")
@@ -316,24 +318,24 @@ func TestBatchExportFields(t *testing.T) {
 	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.IntervalDay), OffsetDay: hogapi.Set(1)})
 	refusedHere(t, err)
 	long := target
-	long.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), Compression: str("zstd")}
+	long.Config = destination.S3{BucketName: str("b"), Region: str("r"), Prefix: str("p"), Compression: str("zstd")}
 	_, err = c.BatchExports.Create(ctx, export(long))
 	refusedHere(t, err)
 
 	stored := target
-	stored.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("zstd")}
+	stored.Config = destination.S3{BucketName: str("b"), Region: str("r"), Prefix: str("p"), FileFormat: str("Parquet"), Compression: str("zstd")}
 	e, err = c.BatchExports.Create(ctx, export(stored))
 	require.NoError(t, err)
 	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{
-		Destination: hogapi.Set(hogapi.Destination{Type: stored.Type, Integration: stored.Integration, Config: hogapi.S3Config{FileFormat: str("JSONLines")}}),
+		Destination: hogapi.Set(hogapi.Destination{Type: stored.Type, Integration: stored.Integration, Config: destination.S3{FileFormat: str("JSONLines")}}),
 	})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Compression zstd is not supported for file format JSONLines.")
-	stored.Config = hogapi.S3Config{BucketName: str("b"), Region: str("r"), Prefix: str("")}
+	stored.Config = destination.S3{BucketName: str("b"), Region: str("r"), Prefix: str("")}
 	_, err = c.BatchExports.Create(ctx, export(stored))
 	refusal(t, err, hogapi.ErrInvalid, 400, "The following inputs are empty: ['prefix']")
 
 	// These the app notes too: no client of this age should send them.
-	stored.Config = hogapi.S3Config{
+	stored.Config = destination.S3{
 		BucketName: str("b"), Region: str("r"), Prefix: str("p"),
 		AWSAccessKeyID: hogapi.Set(secret("AKIA")), AWSSecretAccessKey: hogapi.Set(secret("the-secret")),
 	}
@@ -341,7 +343,7 @@ func TestBatchExportFields(t *testing.T) {
 	refusal(t, err, hogapi.ErrInvalid, 400, "Configuration has unknown field/s: 'aws_access_key_id'")
 	require.ErrorContains(t, err, "integration")
 	require.NotContains(t, err.Error(), "the-secret")
-	stored.Type = hogapi.DestinationS3
+	stored.Type = destination.TypeS3
 	_, err = c.BatchExports.Create(ctx, export(stored))
 	refusal(t, err, hogapi.ErrInvalid, 400, `"S3" is not a valid choice.`)
 	require.ErrorContains(t, err, "AwsS3")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/integration"
 )
 
 const role = "arn:aws:iam::123456789012:role/exports"
@@ -19,58 +20,58 @@ var notOurs = []string{"files_write_requestable", "installation_shared", "instal
 // kinds is each kind with each way in, what the app answers with, and whether it is stored by name.
 var kinds = []struct {
 	name    string
-	kind    hogapi.IntegrationKind
-	request hogapi.IntegrationRequest
+	kind    integration.Kind
+	request integration.Request
 	config  string
 	named   bool
 }{
 	{
-		"AWS S3 by key", hogapi.IntegrationKindAwsS3,
-		hogapi.AwsS3IntegrationRequest{Name: "s3 key", AWSAccessKeyID: secret("AKIAGOOD"), AWSSecretAccessKey: secret("the-secret")},
+		"AWS S3 by key", integration.KindAwsS3,
+		integration.AwsS3{Name: "s3 key", AWSAccessKeyID: secret("AKIAGOOD"), AWSSecretAccessKey: secret("the-secret")},
 		`{"name":"s3 key","aws_account_id":"123456789012"}`, true,
 	},
 	{
-		"AWS S3 by role", hogapi.IntegrationKindAwsS3,
-		hogapi.AwsS3IntegrationRequest{Name: "s3 role", AWSRoleARN: role},
+		"AWS S3 by role", integration.KindAwsS3,
+		integration.AwsS3{Name: "s3 role", AWSRoleARN: role},
 		`{"name":"s3 role","aws_role_arn":"` + role + `"}`, true,
 	},
 	{
-		"S3 compatible", hogapi.IntegrationKindS3Compatible,
-		hogapi.S3CompatibleIntegrationRequest{Name: "r2", EndpointURL: "https://s3.example.com", AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
+		"S3 compatible", integration.KindS3Compatible,
+		integration.S3Compatible{Name: "r2", EndpointURL: "https://s3.example.com", AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
 		`{"name":"r2","endpoint_url":"https://s3.example.com"}`, true,
 	},
 	{
-		"Snowflake by password", hogapi.IntegrationKindSnowflake,
-		hogapi.SnowflakeIntegrationRequest{Name: "snow", Account: "org-account", User: "u", Password: secret("the-secret")},
+		"Snowflake by password", integration.KindSnowflake,
+		integration.Snowflake{Name: "snow", Account: "org-account", User: "u", Password: secret("the-secret")},
 		`{"name":"snow","account":"org-account","user":"u","authentication_type":"password"}`, true,
 	},
 	{
-		"Snowflake by key", hogapi.IntegrationKindSnowflake,
-		hogapi.SnowflakeIntegrationRequest{
+		"Snowflake by key", integration.KindSnowflake,
+		integration.Snowflake{
 			Name: "snow key", Account: "org-account", User: "u", PrivateKey: secret("the-secret"), PrivateKeyPassphrase: secret("the-secret"),
 		},
 		`{"name":"snow key","account":"org-account","user":"u","authentication_type":"keypair"}`, true,
 	},
 	{
-		"Postgres", hogapi.IntegrationKindPostgres,
-		hogapi.PostgresIntegrationRequest{Host: "db.example.com", Port: 5432, User: "u", Password: secret("the-secret")},
+		"Postgres", integration.KindPostgres,
+		integration.Postgres{Host: "db.example.com", Port: 5432, User: "u", Password: secret("the-secret")},
 		`{"host":"db.example.com","port":5432,"user":"u","ssl_mode":"require","ssl_root_cert":null}`, false,
 	},
 	{
-		"Postgres, verified", hogapi.IntegrationKindPostgres,
-		hogapi.PostgresIntegrationRequest{
-			Host: "db2.example.com", Port: 5433, User: "u", Password: secret("the-secret"), SSLMode: hogapi.SSLModeVerifyFull, SSLRootCert: "PEM",
+		"Postgres, verified", integration.KindPostgres,
+		integration.Postgres{
+			Host: "db2.example.com", Port: 5433, User: "u", Password: secret("the-secret"), SSLMode: integration.SSLModeVerifyFull, SSLRootCert: "PEM",
 		},
 		`{"host":"db2.example.com","port":5433,"user":"u","ssl_mode":"verify-full","ssl_root_cert":"PEM"}`, false,
 	},
 	{
-		"Redshift server", hogapi.IntegrationKindRedshift,
-		hogapi.RedshiftServerIntegrationRequest{Host: "rs.example.com", Port: 5439, User: "u", Password: secret("the-secret")},
+		"Redshift server", integration.KindRedshift,
+		integration.RedshiftServer{Host: "rs.example.com", Port: 5439, User: "u", Password: secret("the-secret")},
 		`{"host":"rs.example.com","port":5439,"user":"u","ssl_mode":"require","ssl_root_cert":null}`, false,
 	},
 	{
-		"Redshift by role", hogapi.IntegrationKindRedshift,
-		hogapi.RedshiftIntegrationRequest{
+		"Redshift by role", integration.KindRedshift,
+		integration.Redshift{
 			Name: "rs role", User: "u", AWSRoleARN: role, Groups: []string{"g1", "g2"}, AutoCreate: true,
 			WorkgroupARN: "arn:aws:redshift-serverless:us-east-1:123456789012:workgroup/w",
 		},
@@ -78,31 +79,31 @@ var kinds = []struct {
 			`"workgroup_arn":"arn:aws:redshift-serverless:us-east-1:123456789012:workgroup/w"}`, true,
 	},
 	{
-		"Redshift by key", hogapi.IntegrationKindRedshift,
-		hogapi.RedshiftIntegrationRequest{Name: "rs key", User: "u", AWSAccessKeyID: secret("AKIAGOOD"), AWSSecretAccessKey: secret("the-secret")},
+		"Redshift by key", integration.KindRedshift,
+		integration.Redshift{Name: "rs key", User: "u", AWSAccessKeyID: secret("AKIAGOOD"), AWSSecretAccessKey: secret("the-secret")},
 		`{"name":"rs key","aws_account_id":"123456789012","user":"u"}`, true,
 	},
 	{
-		"BigQuery by key file", hogapi.IntegrationKindBigQuery,
-		hogapi.BigQueryIntegrationRequest{
+		"BigQuery by key file", integration.KindBigQuery,
+		integration.BigQuery{
 			ServiceAccountEmail: "a@p.iam.gserviceaccount.com", ProjectID: "p", PrivateKey: secret("the-secret"), PrivateKeyID: secret("the-secret"),
 			TokenURI: "https://oauth2.googleapis.com/token",
 		},
 		`{"project_id":"p","service_account_email":"a@p.iam.gserviceaccount.com"}`, false,
 	},
 	{
-		"BigQuery impersonated", hogapi.IntegrationKindBigQuery,
-		hogapi.BigQueryIntegrationRequest{ServiceAccountEmail: "a@p.iam.gserviceaccount.com", ProjectID: "p"},
+		"BigQuery impersonated", integration.KindBigQuery,
+		integration.BigQuery{ServiceAccountEmail: "a@p.iam.gserviceaccount.com", ProjectID: "p"},
 		`{"project_id":"p","service_account_email":"a@p.iam.gserviceaccount.com"}`, false,
 	},
 	{
-		"Databricks", hogapi.IntegrationKindDatabricks,
-		hogapi.DatabricksIntegrationRequest{ServerHostname: "dbc.example.com", ClientID: secret("the-secret"), ClientSecret: secret("the-secret")},
+		"Databricks", integration.KindDatabricks,
+		integration.Databricks{ServerHostname: "dbc.example.com", ClientID: secret("the-secret"), ClientSecret: secret("the-secret")},
 		`{"server_hostname":"dbc.example.com"}`, false,
 	},
 	{
-		"Azure Blob", hogapi.IntegrationKindAzureBlob,
-		hogapi.AzureBlobIntegrationRequest{
+		"Azure Blob", integration.KindAzureBlob,
+		integration.AzureBlob{
 			ConnectionString: secret("DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=the-secret==;EndpointSuffix=core.windows.net"),
 		},
 		`{}`, false,
@@ -115,7 +116,7 @@ func TestIntegrations(t *testing.T) {
 	m := s.client(t, member)
 	ctx := t.Context()
 
-	made := map[hogapi.IntegrationKind]int{}
+	made := map[integration.Kind]int{}
 	ids := map[int64]bool{}
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -145,10 +146,10 @@ func TestIntegrations(t *testing.T) {
 		})
 	}
 
-	page, err := c.Integrations.List(ctx, &hogapi.IntegrationListOptions{Kind: hogapi.IntegrationKindRedshift})
+	page, err := c.Integrations.List(ctx, &hogapi.IntegrationListOptions{Kind: integration.KindRedshift})
 	require.NoError(t, err)
 	c.read(t, page, notOurs...)
-	require.Len(t, page.Results, made[hogapi.IntegrationKindRedshift])
+	require.Len(t, page.Results, made[integration.KindRedshift])
 	last := int64(0)
 	for i, err := range c.Integrations.All(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}}) {
 		require.NoError(t, err)
@@ -186,19 +187,19 @@ func TestIntegrationsThatAreRefused(t *testing.T) {
 	c := s.client(t, admin)
 	ctx := t.Context()
 
-	server := hogapi.PostgresIntegrationRequest{Host: "db.example.com", Port: 5432, User: "u", Password: secret("the-secret")}
-	file := hogapi.BigQueryIntegrationRequest{
+	server := integration.Postgres{Host: "db.example.com", Port: 5432, User: "u", Password: secret("the-secret")}
+	file := integration.BigQuery{
 		ServiceAccountEmail: "a@p.iam.gserviceaccount.com", ProjectID: "p", PrivateKey: secret("the-secret"), PrivateKeyID: secret("the-secret"),
 		TokenURI: "https://attacker.example.com/token",
 	}
-	for detail, request := range map[string]hogapi.IntegrationRequest{
-		"AWS credentials are not valid":                                   hogapi.AwsS3IntegrationRequest{Name: "n", AWSAccessKeyID: secret("AKIAWRONG"), AWSSecretAccessKey: secret("the-secret")},
-		"AWS role ARN is not valid":                                       hogapi.AwsS3IntegrationRequest{Name: "n", AWSRoleARN: "arn:aws:iam::1:user/u"},
-		"Cannot create AWS integration: Invalid role":                     hogapi.AwsS3IntegrationRequest{Name: "n", AWSRoleARN: role + "/of-another-organization"},
-		"Invalid endpoint URL":                                            hogapi.S3CompatibleIntegrationRequest{Name: "n", EndpointURL: "http://10.0.0.1", AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
-		"invalid account identifier":                                      hogapi.SnowflakeIntegrationRequest{Name: "n", Account: "https://a/b", User: "u", Password: secret("the-secret")},
-		"Could not extract AccountName from connection string":            hogapi.AzureBlobIntegrationRequest{ConnectionString: secret("AccountKey=the-secret")},
-		"Cannot create Google Cloud service account integration: Invalid": hogapi.BigQueryIntegrationRequest{ServiceAccountEmail: "of-another-organization@x", ProjectID: "p"},
+	for detail, request := range map[string]integration.Request{
+		"AWS credentials are not valid":                                   integration.AwsS3{Name: "n", AWSAccessKeyID: secret("AKIAWRONG"), AWSSecretAccessKey: secret("the-secret")},
+		"AWS role ARN is not valid":                                       integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:user/u"},
+		"Cannot create AWS integration: Invalid role":                     integration.AwsS3{Name: "n", AWSRoleARN: role + "/of-another-organization"},
+		"Invalid endpoint URL":                                            integration.S3Compatible{Name: "n", EndpointURL: "http://10.0.0.1", AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
+		"invalid account identifier":                                      integration.Snowflake{Name: "n", Account: "https://a/b", User: "u", Password: secret("the-secret")},
+		"Could not extract AccountName from connection string":            integration.AzureBlob{ConnectionString: secret("AccountKey=the-secret")},
+		"Cannot create Google Cloud service account integration: Invalid": integration.BigQuery{ServiceAccountEmail: "of-another-organization@x", ProjectID: "p"},
 		"Invalid token URI":                                               file,
 	} {
 		_, err := c.Integrations.Create(ctx, request)
@@ -207,25 +208,25 @@ func TestIntegrationsThatAreRefused(t *testing.T) {
 	}
 
 	noCert, noPort, badMode := server, server, server
-	noCert.SSLMode, noPort.Port, badMode.SSLMode = hogapi.SSLModeVerifyCA, 0, "none"
+	noCert.SSLMode, noPort.Port, badMode.SSLMode = integration.SSLModeVerifyCA, 0, "none"
 	half := file
 	half.PrivateKeyID = secret("")
-	for name, request := range map[string]hogapi.IntegrationRequest{
+	for name, request := range map[string]integration.Request{
 		"nothing":           nil,
-		"no name":           hogapi.AwsS3IntegrationRequest{AWSRoleARN: role},
-		"no way in":         hogapi.AwsS3IntegrationRequest{Name: "n"},
-		"two ways in":       hogapi.AwsS3IntegrationRequest{Name: "n", AWSRoleARN: role, AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
-		"half a key":        hogapi.RedshiftIntegrationRequest{Name: "n", User: "u", AWSAccessKeyID: secret("id")},
-		"no user":           hogapi.RedshiftIntegrationRequest{Name: "n", AWSRoleARN: role},
+		"no name":           integration.AwsS3{AWSRoleARN: role},
+		"no way in":         integration.AwsS3{Name: "n"},
+		"two ways in":       integration.AwsS3{Name: "n", AWSRoleARN: role, AWSAccessKeyID: secret("id"), AWSSecretAccessKey: secret("the-secret")},
+		"half a key":        integration.Redshift{Name: "n", User: "u", AWSAccessKeyID: secret("id")},
+		"no user":           integration.Redshift{Name: "n", AWSRoleARN: role},
 		"no certificate":    noCert,
 		"no port":           noPort,
 		"unknown mode":      badMode,
 		"half a key file":   half,
-		"a URL":             hogapi.DatabricksIntegrationRequest{ServerHostname: "https://x/", ClientID: secret("i"), ClientSecret: secret("the-secret")},
-		"no client":         hogapi.DatabricksIntegrationRequest{ServerHostname: "x"},
-		"empty connection":  hogapi.AzureBlobIntegrationRequest{},
-		"no Snowflake user": hogapi.SnowflakeIntegrationRequest{Name: "n", Account: "a", Password: secret("the-secret")},
-		"no password":       hogapi.SnowflakeIntegrationRequest{Name: "n", Account: "a", User: "u"},
+		"a URL":             integration.Databricks{ServerHostname: "https://x/", ClientID: secret("i"), ClientSecret: secret("the-secret")},
+		"no client":         integration.Databricks{ServerHostname: "x"},
+		"empty connection":  integration.AzureBlob{},
+		"no Snowflake user": integration.Snowflake{Name: "n", Account: "a", Password: secret("the-secret")},
+		"no password":       integration.Snowflake{Name: "n", Account: "a", User: "u"},
 	} {
 		_, err := c.Integrations.Create(ctx, request)
 		assert.ErrorAs(t, err, new(*hogapi.InputError), name)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 )
 
 func TestRunsAndBackfills(t *testing.T) {
@@ -94,7 +95,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, state.Runs, 2)
 
-	config := target.Config.(hogapi.S3Config)
+	config := target.Config.(destination.S3)
 	config.BucketName = str("missing")
 	target.Config = config
 	e, err = c.BatchExports.Create(ctx, export(target))

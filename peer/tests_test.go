@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/integration"
 )
 
 func TestDestinationTests(t *testing.T) {
@@ -30,9 +32,9 @@ func TestDestinationTests(t *testing.T) {
 	}
 
 	d := destinations[2]
-	d.needs = hogapi.SnowflakeIntegrationRequest{Name: "another", Account: "a", User: "u", Password: secret("the-secret")}
+	d.needs = integration.Snowflake{Name: "another", Account: "a", User: "u", Password: secret("the-secret")}
 	target := d.made(t, c)
-	config := target.Config.(hogapi.SnowflakeConfig)
+	config := target.Config.(destination.Snowflake)
 	config.Database = str("missing")
 	target.Config = config
 	test, err := c.BatchExports.TestDestination(ctx, export(target))

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -66,9 +67,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		defer q.fake.Close()
 	}
 	destination := hogapi.Destination{
-		Type:        hogapi.DestinationAwsS3,
+		Type:        destination.TypeAwsS3,
 		Integration: hogapi.Set(*integration),
-		Config: hogapi.S3Config{
+		Config: destination.S3{
 			BucketName: hogapi.Set(*bucket), Region: hogapi.Set(*region), Prefix: hogapi.Set("quickstart/"),
 		},
 	}

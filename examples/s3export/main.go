@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/integration"
 )
 
 func main() {
@@ -87,8 +89,8 @@ func (s *setup) work(ctx context.Context) error {
 	create := hogapi.BatchExportRequest{
 		Name: s.name, Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
 		Destination: hogapi.Destination{
-			Type: hogapi.DestinationAwsS3, Integration: hogapi.Set(integration.ID),
-			Config: hogapi.S3Config{
+			Type: destination.TypeAwsS3, Integration: hogapi.Set(integration.ID),
+			Config: destination.S3{
 				BucketName: hogapi.Set(s.bucket), Region: hogapi.Set(s.region), Prefix: hogapi.Set(s.prefix),
 				FileFormat: hogapi.Set("Parquet"), Compression: hogapi.Set("zstd"),
 			},
@@ -107,7 +109,7 @@ func (s *setup) work(ctx context.Context) error {
 // integration finds the integration of this name, or stores the credentials in a new one.
 func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 	fmt.Fprintln(s.out, "1. Store the credentials in an integration")
-	kind := &hogapi.IntegrationListOptions{Kind: hogapi.IntegrationKindAwsS3}
+	kind := &hogapi.IntegrationListOptions{Kind: integration.KindAwsS3}
 	for found, err := range s.client.Integrations.All(ctx, kind) {
 		if err != nil {
 			return nil, err
@@ -118,7 +120,7 @@ func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 			return &found, nil
 		}
 	}
-	request := hogapi.AwsS3IntegrationRequest{Name: s.name, AWSRoleARN: s.role}
+	request := integration.AwsS3{Name: s.name, AWSRoleARN: s.role}
 	if id, key := s.accessKeyID, s.secretAccessKey; s.role == "" {
 		request.AWSAccessKeyID, request.AWSSecretAccessKey = hogapi.NewSecret(id), hogapi.NewSecret(key)
 	}
@@ -167,7 +169,7 @@ func (s *setup) export(ctx context.Context, create hogapi.BatchExportRequest) (*
 		if found.Name != s.name {
 			continue
 		}
-		config, _ := found.Destination.Config.(hogapi.S3Config)
+		config, _ := found.Destination.Config.(destination.S3)
 		bucket, _ := config.BucketName.Get()
 		if bucket != s.bucket || found.Interval != create.Interval || found.Paused {
 			return nil, fmt.Errorf("the export %q is another one (bucket %q, every %s, paused: %t): choose a -name",

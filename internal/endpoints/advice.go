@@ -50,7 +50,7 @@ const askSupport = "PostHog's support deletes events on request: name the import
 
 const onlyScheduled = "a batch export to a destination of your own, with BatchExports.Backfill for the range"
 
-const inlineCredentials = "the credentials in the config of the destination, such as PostgresConfig.Password"
+const inlineCredentials = "the credentials in the config of the destination, such as the Password of destination.Postgres"
 
 // Alternative is what to use on servers that do not have an operation, or "".
 func Alternative(op ops.Op) string { return alternatives[op] }

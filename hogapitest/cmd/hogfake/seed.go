@@ -7,6 +7,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // seed fills the project with what a small one would have.
@@ -15,7 +16,7 @@ func seed(project *hogapitest.Project, era hogapitest.Era) {
 	day := hour.Truncate(24 * time.Hour)
 	if era >= hogapitest.E2 {
 		project.AddIntegration(hogapitest.Integration{
-			Kind: hogapi.IntegrationKindAwsS3, Created: day.AddDate(0, -2, 0),
+			Kind: integration.KindAwsS3, Created: day.AddDate(0, -2, 0),
 			Config: map[string]any{"name": "lake", "aws_access_key_id": "AKIAEXAMPLE", "aws_secret_access_key": "not shown"},
 		})
 	}

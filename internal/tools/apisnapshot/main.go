@@ -15,6 +15,9 @@ import (
 var packages = []struct{ dir, file string }{
 	{".", "api/hogapi.txt"},
 	{"hogapitest", "api/hogapitest.txt"},
+	{"destination", "api/destination.txt"},
+	{"integration", "api/integration.txt"},
+	{"opt", "api/opt.txt"},
 	{"ops", "api/ops.txt"},
 	{"reasons", "api/reasons.txt"},
 	{"warnings", "api/warnings.txt"},

@@ -1,4 +1,4 @@
-package destination
+package configs
 
 import (
 	"encoding/json"
@@ -71,26 +71,26 @@ func TestValuesThatNoServerCanStore(t *testing.T) {
 	assert.Nil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
 }
 
-func TestConfig(t *testing.T) {
+func TestFilling(t *testing.T) {
 	t.Parallel()
-	c := NewConfig()
-	c.Text("a", "")
-	c.Need("B", "b", "x")
-	c.Host("H", "h", "example.com")
-	c.AWS("", "id", "key")
-	require.Nil(t, c.Problem)
-	assert.Equal(t, map[string]any{"b": "x", "h": "example.com", "aws_access_key_id": "id", "aws_secret_access_key": "key"}, c.Keys)
-	for field, fill := range map[string]func(*Config){
-		"B":                  func(c *Config) { c.Need("B", "b", " ") },
-		"H":                  func(c *Config) { c.Host("H", "h", "https://example.com") },
-		"AWSRoleARN":         func(c *Config) { c.AWS("role", "id", "key") },
-		"AWSSecretAccessKey": func(c *Config) { c.AWS("", "id", "") },
+	c := filling{keys: map[string]any{}}
+	c.text("a", "")
+	c.need("B", "b", "x")
+	c.host("H", "h", "example.com")
+	c.aws("", "id", "key")
+	require.Nil(t, c.problem)
+	assert.Equal(t, map[string]any{"b": "x", "h": "example.com", "aws_access_key_id": "id", "aws_secret_access_key": "key"}, c.keys)
+	for field, fill := range map[string]func(*filling){
+		"B":                  func(c *filling) { c.need("B", "b", " ") },
+		"H":                  func(c *filling) { c.host("H", "h", "https://example.com") },
+		"AWSRoleARN":         func(c *filling) { c.aws("role", "id", "key") },
+		"AWSSecretAccessKey": func(c *filling) { c.aws("", "id", "") },
 	} {
-		c := NewConfig()
-		fill(c)
-		require.NotNil(t, c.Problem, field)
-		assert.Equal(t, field, c.Problem.Field)
-		assert.Empty(t, c.Problem.Value, "it may be a secret")
+		c := filling{keys: map[string]any{}}
+		fill(&c)
+		require.NotNil(t, c.problem, field)
+		assert.Equal(t, field, c.problem.Field)
+		assert.Empty(t, c.problem.Value, "it may be a secret")
 	}
 }
 
@@ -140,8 +140,8 @@ func TestCheck(t *testing.T) {
 func TestReplacement(t *testing.T) {
 	t.Parallel()
 	secret := json.RawMessage(`{"password":"open sesame"}`)
-	assert.Contains(t, Replacement("S3", "destination__type", "", nil), "DestinationAwsS3")
-	assert.Contains(t, Replacement("S3", "", "it is deprecated", nil), "DestinationAwsS3")
+	assert.Contains(t, Replacement("S3", "destination__type", "", nil), "destination.TypeAwsS3")
+	assert.Contains(t, Replacement("S3", "", "it is deprecated", nil), "destination.TypeAwsS3")
 	assert.Contains(t, Replacement("Postgres", "", "Integration is required", nil), "Integrations.Create")
 	assert.Contains(t, Replacement("Postgres", "", "Configuration has unknown field(s)", secret), "Integrations.Create")
 	assert.Empty(t, Replacement("Postgres", "", "Configuration has unknown field(s)", json.RawMessage(`{"host":"h"}`)))

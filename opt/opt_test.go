@@ -1,4 +1,4 @@
-package hogapi
+package opt
 
 import (
 	"encoding/json"
@@ -52,6 +52,8 @@ func TestOpt(t *testing.T) {
 	require.ErrorContains(t, err, "unsupported type")
 	require.Error(t, json.Unmarshal([]byte(`{"name":7}`), new(fields)))
 }
+
+const testCredential = "canary-1d6"
 
 // A secret shows itself to nobody who does not ask for it by name.
 func TestSecret(t *testing.T) {

@@ -1,6 +1,6 @@
 // Command samples converts a folder of real files of vendors, and prints what became of each file:
 //
-//	go run ./internal/tools/samples /path/to/vendors
+//	go run ./formats/internal/samples /path/to/vendors
 //
 // The folder has one folder a vendor. A file that no format is known for is named as such.
 package main
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/tools/samples DIR")
+		fmt.Fprintln(os.Stderr, "usage: go run ./formats/internal/samples DIR")
 		os.Exit(2)
 	}
 	if err := report(context.Background(), os.Stdout, os.DirFS(os.Args[1])); err != nil {

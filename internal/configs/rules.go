@@ -1,7 +1,7 @@
-// Package destination has the rules for the configs of destinations, as keys and JSON values: what an
-// update must send so that nothing is lost, and which values no server can store. Kinds of destinations
-// are known by their names.
-package destination
+// Package configs has the rules for the configs of destinations and of integrations: which fits a kind,
+// what an update must send so that nothing is lost, and which values no server can store. Kinds are known
+// by their names.
+package configs
 
 import (
 	"encoding/json"
@@ -166,7 +166,7 @@ func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.R
 func Replacement(kind, attr, detail string, config any) string {
 	switch {
 	case kind == "S3" && (strings.HasSuffix(attr, "__type") || strings.Contains(detail, "deprecated")):
-		return "DestinationAwsS3 or DestinationS3Compatible, with the id of an integration in Destination.Integration"
+		return "destination.TypeAwsS3 or destination.TypeS3Compatible, with the id of an integration in Destination.Integration"
 	case strings.HasPrefix(detail, "Integration is required"),
 		strings.HasPrefix(detail, "Configuration has unknown field") && holdsCredentials(config):
 		return "credentials in an integration of the project: Integrations.Create, and its id in Destination.Integration"
