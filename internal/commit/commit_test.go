@@ -183,3 +183,71 @@ func TestSavesArePaced(t *testing.T) {
 		b.end()
 	})
 }
+
+// What is after the reject that the limits judge waits; a reject and its own record do not.
+func TestFront(t *testing.T) {
+	t.Parallel()
+	books := ledger.New[int, string]()
+	c := &Committer[int, string]{Config: Config[int, string]{Ledger: books, Room: 6, Limits: Limits{Most: 2}}}
+	event := ledger.Event[int]{Name: "e", Begins: true, Ends: true}
+	rejects := 0
+	settle := func(isGood bool) {
+		event.Place++
+		if isGood {
+			books.Acknowledge([]uint64{books.Take(event)}, time.Now())
+			return
+		}
+		rejects++
+		books.Reject(event, "r", string(rune('a'+rejects-1)))
+	}
+	for i, step := range []struct {
+		isGood   bool
+		n        int
+		rejected string
+		crowded  bool
+	}{
+		{false, 1, "a", false}, {true, 2, "a", false}, {false, 3, "ab", false},
+		{false, 4, "abc", true}, {false, 4, "abc", true}, {true, 4, "abc", true},
+	} {
+		settle(step.isGood)
+		n, found := c.front()
+		names := ""
+		for _, r := range found {
+			names += r.Reject
+		}
+		assert.Equal(t, step.n, n, i)
+		assert.Equal(t, step.rejected, names, i)
+		assert.Equal(t, step.crowded, c.isCrowded(), i)
+	}
+}
+
+// The first reject of a run is named, and an import whose records were all skipped has a place to save.
+func TestFirstRejectIsNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *Config[int, string]) { c.Limits = Limits{Share: 0.01, Most: 1} })
+		b.books.Skip(ledger.Event[int]{Place: 1, Begins: true, Ends: true}, "internal")
+		b.Signal()
+		synctest.Wait()
+		require.Equal(t, []string{"save", "room", "settled"}, b.log)
+		b.good(2)
+		b.bad(3, "x")
+		b.bad(4, "y")
+		synctest.Wait()
+		require.ErrorContains(t, b.stopped, "2 of 3 records were rejected, more than MaxRejects (1); the first of this run: x")
+		b.end()
+	})
+}
+
+// An import with events that are not settled is not judged at its end.
+func TestUnsettledEventsAreNotJudged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.good(1)
+		b.books.Take(ledger.Event[int]{Place: 2, Name: "e", Begins: true, Ends: true})
+		b.end()
+		assert.NotContains(t, b.log, "end")
+		assert.Equal(t, 1, b.Reported())
+	})
+}

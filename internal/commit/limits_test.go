@@ -2,6 +2,7 @@ package commit
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -70,5 +71,30 @@ func TestRejectLimits(t *testing.T) {
 			require.ErrorContains(t, err, "; the first of this run: no name")
 			require.ErrorIs(t, err, why)
 		})
+	}
+}
+
+// At most so many rejects are handed over at once that the limits are judged in time.
+func TestStep(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		limits Limits
+		at     ledger.Counts
+		want   int
+	}{
+		{Limits{}, counts(0, 0), math.MaxInt},
+		{Limits{Share: 0.01}, counts(0, 0), 100},
+		{Limits{Share: 0.01}, counts(0, 40), 60},
+		{Limits{Share: 0.01}, counts(1, 0), 999},
+		{Limits{Share: 0.01}, counts(500, 400), 100},
+		{Limits{Share: 0.01}, counts(999, 0), 1},
+		{Limits{Share: 0.01}, counts(1000, 0), math.MaxInt},
+		{Limits{Most: 5}, counts(0, 0), 6},
+		{Limits{Most: 5}, counts(0, 5), 1},
+		{Limits{Most: 5}, counts(0, 9), 1},
+		{Limits{Most: 5, Share: 0.01}, counts(0, 96), 1},
+		{Limits{Most: 500, Share: 0.01}, counts(0, 0), 100},
+	} {
+		assert.Equal(t, tt.want, tt.limits.step(tt.at), "%+v at %+v", tt.limits, tt.at)
 	}
 }

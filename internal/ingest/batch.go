@@ -16,7 +16,7 @@ import (
 // BatchPath is that of the endpoint /batch/.
 const BatchPath = "/batch/"
 
-// batchEndpoint sends events to /batch/, which answers a request with a word for all its events. The
+// batch sends events to /batch/, which answers a request with a word for all its events. The
 // key is in the body, so it holds none: fmt would print it at any depth.
 type batch struct{ who Sender }
 

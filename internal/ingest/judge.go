@@ -122,19 +122,21 @@ func Words(from httptry.Answer) error { return answer(from).words() }
 
 func (r answer) words() error {
 	const most = 200
-	text, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
-	switch said, tagged := httptry.ParseErrorBody(contentType, text), capturev1.ParseError(text); {
-	case len(text) == 0:
+	body, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
+	text := string(body)
+	switch explained, tagged := httptry.ParseErrorBody(contentType, body), capturev1.ParseError(body); {
+	case text == "":
 		return fmt.Errorf("the server answered %d without a text", r.Status)
-	case httptry.IsPage(contentType, text):
+	case httptry.IsPage(contentType, body):
 		return fmt.Errorf("the server answered %d with a page of HTML", r.Status)
 	case tagged.Tag != "":
-		text = []byte(strings.TrimSuffix(tagged.Tag+": "+tagged.Description, ": "))
-	case said.Detail != "":
-		text = []byte(said.Detail)
-	case text[0] == '{' || text[0] == '[':
-		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(text))
+		text = strings.TrimSuffix(tagged.Tag+": "+tagged.Description, ": ")
+	case explained.Detail != "":
+		text = explained.Detail
 	}
-	said := mask.Keys(string(text))
+	if text[0] == '{' || text[0] == '[' {
+		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(body))
+	}
+	said := mask.Keys(text)
 	return fmt.Errorf("the server answered %d: %s", r.Status, mask.Clean(said[:min(len(said), most)]))
 }

@@ -1,0 +1,187 @@
+package ingest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+)
+
+// What is not a success is halved, waited out, or stops with its reason.
+func TestJudgeRefusals(t *testing.T) {
+	t.Parallel()
+	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+	short, long := strings.Repeat("x", longestRefusal), strings.Repeat("x", longestRefusal+1)
+	for _, tt := range []struct {
+		how      Protocol
+		status   int
+		header   http.Header
+		body     string
+		verdict  delivery.Verdict
+		reason   Reason
+		tooLarge bool
+		says     string
+	}{
+		{how: batch{}, status: 301, verdict: delivery.Stop, reason: Redirect},
+		{how: batch{}, status: 399, verdict: delivery.Stop, reason: Redirect},
+		{how: batch{}, status: 400, body: "bad event", verdict: delivery.Split, says: "answered 400: bad event"},
+		{how: batch{}, status: 400, body: short, verdict: delivery.Split},
+		{how: batch{}, status: 400, body: long, verdict: delivery.Stop, reason: NotService},
+		{how: batch{}, status: 400, header: page, body: "<html>", verdict: delivery.Stop, reason: NotService, says: "with a page of HTML"},
+		{how: batch{}, status: 413, body: "too large", verdict: delivery.Split, tooLarge: true},
+		{how: batch{}, status: 413, body: "<html>", verdict: delivery.Stop, reason: NotService, says: "set DeliveryOptions.MaxBatchBytes"},
+		{how: v1{}, status: 400, body: `{"error":"invalid_header_value"}`, verdict: delivery.Stop, reason: Refused},
+		{how: v1{}, status: 400, body: `{"error":"invalid_event"}`, verdict: delivery.Split},
+		{how: v1{}, status: 413, body: `{"error":"payload_too_large"}`, verdict: delivery.Split, tooLarge: true},
+		{how: batch{}, status: 401, verdict: delivery.Stop, reason: Unauthorized, says: "answered 401 without a text"},
+		{how: batch{}, status: 402, verdict: delivery.Stop, reason: Quota},
+		{how: batch{}, status: 403, verdict: delivery.Stop, reason: Forbidden},
+		{how: batch{}, status: 404, verdict: delivery.Stop, reason: NotFound},
+		{how: v1{}, status: 404, verdict: delivery.Stop, reason: NotFound, says: "there is no capture v1 at this URL"},
+		{how: batch{}, status: 405, verdict: delivery.Stop, reason: Refused},
+		{how: batch{}, status: 408, verdict: delivery.Wait},
+		{how: batch{}, status: 429, verdict: delivery.Wait},
+		{how: v1{}, status: 429, body: `{"error":"billing_limit_exceeded"}`, verdict: delivery.Stop, reason: Quota},
+		{how: batch{}, status: 499, verdict: delivery.Stop, reason: Refused},
+		{how: batch{}, status: 500, verdict: delivery.Wait},
+		{how: batch{}, status: 501, verdict: delivery.Stop, reason: Refused},
+		{how: batch{}, status: 503, verdict: delivery.Wait},
+	} {
+		a, reason := Judge(httptry.Answer{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, true)
+		name := fmt.Sprintf("%s %d %.20q", tt.how.Name(), tt.status, tt.body)
+		assert.Equal(t, tt.verdict, a.Verdict, name)
+		assert.Equal(t, tt.reason, reason, name)
+		assert.Equal(t, tt.tooLarge, a.TooLarge, name)
+		assert.Equal(t, tt.status, a.Status, name)
+		require.Error(t, a.Err, name)
+		assert.Contains(t, a.Err.Error(), tt.says, name)
+	}
+	a, _ := Judge(httptry.Answer{Status: 404}, batch{}, nil, true)
+	assert.NotContains(t, a.Err.Error(), "capture v1")
+	a, _ = Judge(httptry.Answer{Status: 400, Body: []byte(long)}, batch{}, nil, true)
+	assert.NotContains(t, a.Err.Error(), "MaxBatchBytes")
+}
+
+// Before the first answer, what no repetition can fix stops; afterwards it is an outage. Only a failed try can be unsent or stale.
+func TestJudgeFailures(t *testing.T) {
+	t.Parallel()
+	for reason, err := range map[Reason]error{
+		WrongScheme: http.ErrSchemeMismatch,
+		Certificate: x509.UnknownAuthorityError{},
+		TLS:         errors.New("remote error: tls: protocol version not supported"),
+		"":          errors.New("connection refused"),
+	} {
+		require.Equal(t, reason, Unreachable(err))
+		for _, answered := range []bool{false, true} {
+			a, got := Judge(httptry.Answer{Err: err, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, answered)
+			want := delivery.Wait
+			if reason != "" && !answered {
+				want = delivery.Stop
+			}
+			assert.Equal(t, want, a.Verdict, "%v, answered: %v", err, answered)
+			assert.Equal(t, want == delivery.Stop, got != "")
+			assert.Equal(t, err, a.Err)
+			assert.True(t, a.Unsent && a.Stale)
+		}
+	}
+	a, _ := Judge(httptry.Answer{Err: errors.New("lost")}, batch{}, nil, true)
+	assert.False(t, a.Unsent || a.Stale)
+	a, _ = Judge(httptry.Answer{Status: 500, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, true)
+	assert.False(t, a.Unsent || a.Stale, "it was answered")
+	assert.Equal(t, WrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
+	assert.Equal(t, TLS, Unreachable(tls.AlertError(40)))
+	assert.Empty(t, Unreachable(&net.DNSError{Err: "tls: no such host"}), "the name may come")
+	assert.Empty(t, Unreachable(nil))
+}
+
+// An answer is shown by what the service says, without the events, keys or control bytes in it.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"":           "the server answered 400 without a text",
+		" \n":        "the server answered 400 without a text",
+		"<html>":     "the server answered 400 with a page of HTML",
+		"no\x1b[31m": "the server answered 400: no",
+		`{"error":"missing_uuid","error_description":"an event has none"}`: "the server answered 400: missing_uuid: an event has none",
+		`{"error":"missing_uuid"}`:              "the server answered 400: missing_uuid",
+		`{"detail":"bad","event":{"secret":1}}`: "the server answered 400: bad",
+		`{"event":{"secret":1}}`:                "the server answered 400 with 22 bytes of JSON",
+		`[{"event":"secret"}]`:                  "the server answered 400 with 20 bytes of JSON",
+		`{"detail":{"event":"secret"}}`:         "the server answered 400 with 29 bytes of JSON",
+		`[{"event":"secret`:                     "the server answered 400 with 17 bytes of JSON",
+		"phc_ThisIsAKey0123456789 is not known": "the server answered 400: [redacted] is not known",
+		strings.Repeat("a", 200):                "the server answered 400: " + strings.Repeat("a", 200),
+		strings.Repeat("a", 201):                "the server answered 400: " + strings.Repeat("a", 200),
+	} {
+		got := Words(httptry.Answer{Status: 400, Body: []byte(body)}).Error()
+		assert.True(t, strings.HasPrefix(got, want), "%q: %s", body, got)
+		assert.LessOrEqual(t, len(got), len("the server answered 400: ")+200, body)
+		assert.NotContains(t, got, "secret", body)
+	}
+}
+
+// Only the words of capture v1 itself show that a server has it.
+func TestOffer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status  int
+		body    string
+		name    string
+		isClear bool
+	}{
+		{400, `{"error":"empty_batch"}`, NameV1, true},
+		{200, `{"error":"empty_batch"}`, NameBatch, false},
+		{400, `{"error":"other"}`, NameBatch, false},
+		{400, "empty_batch", NameBatch, false},
+		{404, "", NameBatch, true},
+		{405, "", NameBatch, true},
+		{403, "", NameBatch, false},
+	} {
+		how, isClear := Offer(httptry.Answer{Status: tt.status, Body: []byte(tt.body)}, Sender{})
+		assert.Equal(t, tt.name, how.Name(), "%d %s", tt.status, tt.body)
+		assert.Equal(t, tt.isClear, isClear, "%d %s", tt.status, tt.body)
+	}
+	assert.Equal(t, NameV1, Named(NameV1, Sender{}).Name())
+	assert.Equal(t, NameBatch, Named(NameBatch, Sender{}).Name())
+	assert.Nil(t, Named("", Sender{}))
+}
+
+// A success of capture v1 without a whole answer settles nothing.
+func TestJudgeSuccessOfV1(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]delivery.Verdict{`{"results":{}}`: delivery.Settled, `{"results":{`: delivery.Wait, `{"status":"Ok"}`: delivery.Stop, "": delivery.Stop} {
+		a, reason := Judge(httptry.Answer{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, true)
+		assert.Equal(t, want, a.Verdict, body)
+		assert.Equal(t, want == delivery.Stop, reason == NotService, body)
+		assert.Equal(t, want == delivery.Settled, a.Err == nil, body)
+	}
+}
+
+// What a request to each endpoint says of its sender.
+func TestWhatARequestIsMadeOf(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 12, 0, 0, 7, time.FixedZone("", 3600))
+	who := Sender{Key: func() string { return "phc_x" }, SDK: "hogapi/1", Now: func() time.Time { return now }}
+	h := http.Header{}
+	of := &delivery.Request{Try: 3}
+	v1{who}.Header(h, of)
+	assert.Equal(t, http.Header{
+		"Authorization": {"Bearer phc_x"}, "Posthog-Sdk-Info": {"hogapi/1"}, "Posthog-Attempt": {"3"}, "Posthog-Request-Id": {of.ID.String()},
+		"Posthog-Request-Timestamp": {"2026-11-23T11:00:00.000000007Z"},
+	}, h)
+	prefix, suffix := batch{who}.Around(now)
+	assert.JSONEq(t, `{"api_key":"phc_x","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
+	assert.EqualValues(t, 64<<10, batch{}.MostBytes(1000))
+	assert.Greater(t, v1{}.MostBytes(1000), batch{}.MostBytes(1000))
+}
