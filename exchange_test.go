@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// T10: the default logger wrote every URL with its query to stderr, and the final error held the URL too.
+// The default logger of the retrying client wrote every URL with its query to stderr, and the final error held the URL too.
 func TestTrapT10NothingShowsTheURL(t *testing.T) {
 	const canary = "canaryInTheQuery"
 	if os.Getenv("HOGAPI_TEST_T10") == "" {
@@ -47,7 +47,7 @@ func TestTrapT10NothingShowsTheURL(t *testing.T) {
 	})
 }
 
-// T12: a body is sent again whole.
+// A body is sent again whole.
 func TestTrapT12BodyRewinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string

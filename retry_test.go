@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// T1: go-retryablehttp repeats every method: one create became five.
+// Go-retryablehttp repeats every method: one create became five.
 func TestTrapT01CreateIsSentOnce(t *testing.T) {
 	failures := map[string]step{"cut": fails(errCut), "silence": hangs}
 	for _, status := range []int{408, 500, 502, 503, 504} {
@@ -64,7 +64,7 @@ func TestRefusedCreate(t *testing.T) {
 	}
 }
 
-// T2: a Retry-After of an hour was slept through although the longest wait was set to 30 s.
+// A Retry-After of an hour was slept through although the longest wait was set to 30 s.
 func TestTrapT02RetryAfterOverTheCapIsAnErrorAtOnce(t *testing.T) {
 	for _, value := range []string{"61", "3600", "Fri, 01 Jan 2100 00:00:00 GMT"} {
 		t.Run(value, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestTrapT02RetryAfterOverTheCapIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-// T3: large values overflowed, to a negative wait or to a short one, and hammered the service.
+// Large values overflowed, to a negative wait or to a short one, and hammered the service.
 func TestTrapT03RetryAfterDoesNotOverflow(t *testing.T) {
 	for _, value := range []string{"9223372036", "9223372037", "18446744074", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 400)} {
 		t.Run(value[:min(len(value), 20)], func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTrapT03RetryAfterDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// T4: fractions, blanks and two of the three HTTP dates were ignored.
+// Fractions, blanks and two of the three HTTP dates were ignored.
 func TestTrapT04EveryFormOfRetryAfterIsObeyed(t *testing.T) {
 	const date = "Sat, 01 Jan 2000 00:00:00 GMT" // when virtual time begins
 	for value, want := range map[string]time.Duration{
@@ -129,7 +129,7 @@ func TestTrapT04EveryFormOfRetryAfterIsObeyed(t *testing.T) {
 	}
 }
 
-// T5: the jitter functions of go-retryablehttp went over the longest wait that was set.
+// The jitter functions of go-retryablehttp went over the longest wait that was set.
 func TestTrapT05WaitsStayBetweenFloorAndCap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(answers(503, ""))
@@ -140,7 +140,7 @@ func TestTrapT05WaitsStayBetweenFloorAndCap(t *testing.T) {
 	})
 }
 
-// T6: a wait that could not end before the deadline was slept through, and the error said only "deadline exceeded".
+// A wait that could not end before the deadline was slept through, and the error said only "deadline exceeded".
 func TestTrapT06HopelessWaitIsNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
@@ -174,7 +174,7 @@ func TestHopelessPaceIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// T14: a total outage multiplied the load by the number of tries.
+// A total outage multiplied the load by the number of tries.
 func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
 	t.Parallel()
 	for kind, failure := range map[string]step{"503": answers(503, ""), "cut": fails(errCut)} {

@@ -49,7 +49,7 @@ func countDials(transport *http.Transport) *atomic.Int64 {
 	return &n
 }
 
-// T7: a call that ended in failure closed the idle connections of its neighbours: 1,219 new ones instead of 16.
+// A call that ended in failure closed the idle connections of its neighbours: 1,219 new ones instead of 16.
 func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 	const workers = 16
 	var met sync.WaitGroup // all are here at the same time once, so that each has a connection
@@ -100,7 +100,7 @@ func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 	require.LessOrEqual(t, dials.Load(), int64(20))
 }
 
-// T8: without limits of its own a silent server hangs for ever.
+// Without limits of its own a silent server hangs for ever.
 func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, s := time.Now(), newScript(hangs)
@@ -164,7 +164,7 @@ func (b trickle) Close() error {
 	return nil
 }
 
-// T9: draining an error's body had a limit of bytes and none of time.
+// Draining an error's body had a limit of bytes and none of time.
 func TestTrapT09TrickledErrorBodyCostsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int64
@@ -199,7 +199,7 @@ func TestTrickledErrorBodyOverSockets(t *testing.T) {
 	require.InDelta(t, httptry.ErrorBodyTime+50*time.Millisecond, took, float64(50*time.Millisecond))
 }
 
-// T11: with a handler of one's own for errors the last body stays open, and its connection with it.
+// With a handler of one's own for errors the last body stays open, and its connection with it.
 func TestTrapT11EveryBodyIsClosed(t *testing.T) {
 	var opened, closed atomic.Int64
 	status := 0
@@ -241,7 +241,7 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// T13: an answer that broke off was handed over as a success.
+// An answer that broke off was handed over as a success.
 func TestTrapT13AnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(cutBody(200, `{"count":7,"results":[]}`), answers(200, `{"count":7}`))
@@ -283,7 +283,7 @@ func TestBodyThatNobodyReadsMayBreakOff(t *testing.T) {
 	require.EqualValues(t, 1, s.tries.Load())
 }
 
-// T15: a timeout of the outer client spanned all tries, so that a try that timed out was never repeated.
+// A timeout of the outer client spanned all tries, so that a try that timed out was never repeated.
 func TestTrapT15TimeoutOfTheUsersClientIsForOneTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hangs, answers(503, "", "Retry-After", "2"), func(r *http.Request) (*http.Response, error) {

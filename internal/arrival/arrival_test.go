@@ -55,6 +55,7 @@ func TestWindowsOfUnsureEvents(t *testing.T) {
 func TestHalves(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"2024-03-01", "2024-03-02 to 2024-03-03"}, windows(Window{date("2024-03-01"), date("2024-03-04")}.Halves()))
+	assert.Equal(t, []string{"2024-03-01", "2024-03-02"}, windows(Window{date("2024-03-01"), date("2024-03-03")}.Halves()))
 	assert.Nil(t, Window{date("2024-03-01"), date("2024-03-02")}.Halves())
 }
 
@@ -91,6 +92,12 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Counts{{2, 2}}, old.Seen, "the service names no day before 1970")
 	assert.Equal(t, 0, old.Find(date("1965-03-07"), "a"))
 	assert.Equal(t, -1, old.Find(date("1965-04-07"), "a"))
+	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{4, 4})
+	assert.Equal(t, []Counts{{2, 2}}, old.Seen, "of which month is not known")
+	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {4, 4}}, old.Outside)
+
+	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key{"1970-01-02", "a"}, 2, 2}}, date("1970-01-01"), date("1970-01-02"))
+	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key{"1970-01-02", "a"}, 2, 2}}, first.Cells, "half of a cell may be unsure")
 }
 
 // What lies outside is counted, however much it is.

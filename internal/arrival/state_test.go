@@ -48,6 +48,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestMayShareUUIDs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		acknowledged, seen, copies int64
+		want                       bool
+	}{{10, 9, 10, true}, {10, 9, 9, false}, {10, 10, 12, false}, {10, 11, 12, false}} {
+		assert.Equal(t, tt.want, Sight{Acknowledged: tt.acknowledged, Seen: tt.seen, Copies: tt.copies}.MayShareUUIDs(), "%+v", tt)
+	}
+}
+
 func TestUncountable(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"$exception", "$feature_flag_called", "$performance_event", "$$heatmap", "$$client_ingestion_warning", "$ai_generation"} {
@@ -61,7 +71,10 @@ func TestUncountable(t *testing.T) {
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	at := date("2024-01-01")
-	s, grew := Standing{}.Next(5, at)
+	s, grew := Standing{}.Next(0, at)
+	assert.Equal(t, Standing{0, at, 1}, s, "nothing seen is a count too")
+	assert.False(t, grew)
+	s, grew = Standing{}.Next(5, at)
 	assert.Equal(t, Standing{5, at, 1}, s)
 	assert.False(t, grew, "the first look compares with nothing")
 	s, grew = s.Next(5, at.Add(time.Hour))

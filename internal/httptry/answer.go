@@ -15,7 +15,7 @@ import (
 const (
 	MaxAnswer     = 32 << 20    // bytes of a decompressed answer
 	MaxErrorBody  = 64 << 10    // bytes of an error answer
-	ErrorBodyTime = time.Second // for reading an error answer (T9)
+	ErrorBodyTime = time.Second // for reading an error answer
 )
 
 // readAnswer replaces the body by its bytes, bounded in size and time. Where the body of a success

@@ -72,7 +72,7 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// NoURL takes the URL out of an error of net/http (T10).
+// NoURL takes the URL out of an error of net/http.
 func NoURL(err error) error {
 	var u *url.Error
 	for errors.As(err, &u) {

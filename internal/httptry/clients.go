@@ -15,7 +15,7 @@ const (
 	DefaultCapture = 60 * time.Second
 )
 
-// Timeouts are the time limits of one try (T8).
+// Timeouts are the time limits of one try.
 type Timeouts struct{ API, Capture time.Duration }
 
 // NewTimeouts returns the limits of a caller who sets one for a try, if it is not 0, and has a
@@ -47,14 +47,16 @@ func NewClients(own *http.Client, pace *rate.Limiter) Clients {
 	if own != nil {
 		base = *own
 	}
+	dropKept := func() {} // the caller's own connections are the caller's
 	if base.Transport == nil {
-		base.Transport = DefaultTransport()
+		t := DefaultTransport()
+		base.Transport, dropKept = t, t.CloseIdleConnections
 	}
 	base.Timeout = 0 // each try has a limit of its own; a timeout here would span the wait for the pace
 	api, capture := base, base
-	api.Transport = &transport{base: base.Transport, pace: pace}
+	api.Transport = &transport{base: base.Transport, pace: pace, dropKept: dropKept}
 	api.CheckRedirect = followSameOrigin
-	capture.Transport = &transport{base: base.Transport}
+	capture.Transport = &transport{base: base.Transport, dropKept: dropKept}
 	capture.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return Clients{
 		API:     func() *http.Client { return &api },

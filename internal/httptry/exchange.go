@@ -16,7 +16,7 @@ import (
 const MostTries = 100
 
 // Exchange is one call over its tries. go-retryablehttp's callbacks cannot see the request that they
-// decide about (T1), so each call has a retrying client of its own, whose callbacks are methods of the
+// decide about, so each call has a retrying client of its own, whose callbacks are methods of the
 // call's state.
 type Exchange struct {
 	Plan    Plan
@@ -65,14 +65,14 @@ func rewindable(body []byte) any {
 	if body == nil {
 		return nil
 	}
-	return body // a byte slice rewinds for free (T12)
+	return body // a byte slice rewinds for free
 }
 
 // Send runs the tries. The outcome is in the exchange, whatever the retrying client makes of it.
 func (x *Exchange) Send(ctx context.Context) {
 	client := retryablehttp.Client{
 		HTTPClient:   x.Client,
-		Logger:       nil, // the default logs whole URLs to stderr (T10)
+		Logger:       nil, // the default logs whole URLs to stderr
 		RetryMax:     MostTries,
 		CheckRetry:   x.checkRetry,
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.Verdict.Wait },

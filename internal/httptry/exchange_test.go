@@ -103,7 +103,7 @@ func TestExchangePays(t *testing.T) {
 	})
 }
 
-// T12: a body that is not a byte slice is read whole into memory first, and may not rewind.
+// A body that is not a byte slice is read whole into memory first, and may not rewind.
 func TestTrapT12BodyIsBytes(t *testing.T) {
 	t.Parallel()
 	require.IsType(t, []byte{}, rewindable([]byte("{}")), "what go-retryablehttp rewinds without a copy")

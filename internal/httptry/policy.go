@@ -135,7 +135,7 @@ func IsTransientStatus(status int) bool {
 }
 
 // delay is the wait before the next try: what the service asks for, else full jitter above the
-// floor (T2, T3, T5).
+// floor.
 func (p Policy) delay(o Outcome) time.Duration {
 	if o.RetryAfter > 0 {
 		return max(o.RetryAfter, MinDelay)

@@ -77,7 +77,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// T5: the jitter functions of go-retryablehttp went over the longest wait that was set.
+// The jitter functions of go-retryablehttp went over the longest wait that was set.
 func TestWaitsStayBetweenFloorAndCap(t *testing.T) {
 	policy := Policy{BaseDelay: time.Second, MaxDelay: 30 * time.Second}
 	for try := 1; try <= 200; try++ {

@@ -10,7 +10,7 @@ import (
 )
 
 // ParseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured
-// against the answer's own Date so that a wrong clock here does not matter (T3, T4). It never
+// against the answer's own Date so that a wrong clock here does not matter. It never
 // returns a negative wait or one that has overflowed; 0 means none.
 func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration

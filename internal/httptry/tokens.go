@@ -9,7 +9,7 @@ const (
 	costSilent  = 10 // of a retry after a timeout: it takes the caller longer
 )
 
-// Tokens keep a total outage from multiplying the load (T14): a retry takes tokens, a success
+// Tokens keep a total outage from multiplying the load: a retry takes tokens, a success
 // gives some back.
 type Tokens struct {
 	mu     sync.Mutex

@@ -9,6 +9,8 @@ package httptry
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"time"
@@ -54,11 +56,12 @@ func (p *Plan) TakeFacts() Facts {
 
 // transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches
 // whether anything was written, and reads the whole answer. What it returns holds no
-// connection, so nothing can leak, trickle or be cut off later (T8, T9, T11, T13). It has no
-// CloseIdleConnections on purpose (T7).
+// connection, so nothing can leak, trickle or be cut off later. It has no CloseIdleConnections, which
+// the retrying client would call after each call that failed.
 type transport struct {
-	base http.RoundTripper
-	pace *rate.Limiter
+	base     http.RoundTripper
+	pace     *rate.Limiter
+	dropKept func() // closes the connections that are kept
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -106,10 +109,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		Unsent: err != nil && watch.unsent(err), Stale: err != nil && ctx.Err() == nil && watch.reused.Load(),
 		Answered: answered, Duration: took,
 	}
-	if err != nil {
-		return nil, Cause(ctx, err)
+	if err == nil {
+		return resp, nil
 	}
-	return resp, nil
+	err = Cause(ctx, err)
+	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+		t.dropKept() // in a silence they are dead too, and the next try would wait for its limit
+	}
+	return nil, err
 }
 
 func closeBody(req *http.Request) {

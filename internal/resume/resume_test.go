@@ -103,12 +103,22 @@ func stateAt(offset int64, read int64) (s ledger.State[wire.Origin]) {
 	return s
 }
 
+// An import of an older release that has settled something stays with the one protocol that it knew.
+func TestStateOfAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	for totals, want := range map[string]string{`{}`: "", `{"read":1,"acknowledged":1}`: onlyProtocol} {
+		s, err := Read[wire.Origin]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
+		require.NoError(t, err)
+		assert.Equal(t, want, s.Protocol, totals)
+	}
+}
+
 // A state names its source and its project once it settles something, and the protocol from its decision on.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
 	run := func() *Files[wire.Origin] {
-		return &Files[wire.Origin]{Of: of, Checkpoint: m, Fingerprint: func(wire.Origin) lines.Fingerprint { return lines.Fingerprint{} }}
+		return &Files[wire.Origin]{Of: of, Checkpoint: m, Fingerprint: func(wire.Origin) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
 	}
 	f := run()
 	saved, err := f.Open(t.Context())
@@ -125,6 +135,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, f.Save(t.Context(), stateAt(5, 1)))
 	require.NoError(t, f.Decide(t.Context(), "v1"))
 	assert.EqualValues(t, 5, read().State.Place.Offset, "the newest state, with the decision")
+	assert.Equal(t, "h", read().File.Head)
 	assert.Equal(t, "src target v1", read().Source+" "+read().Target+" "+read().Protocol)
 	require.NoError(t, f.Finish(t.Context(), stateAt(9, 2)))
 	assert.True(t, read().Finished)

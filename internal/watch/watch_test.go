@@ -102,6 +102,17 @@ func TestTheCauseOfACancellationIsNamed(t *testing.T) {
 }
 
 // The interval doubles while nothing changes; it must not overflow into no wait at all.
+// MaxFailures failures in a row end a walk, and one that asks for an hour is not too long.
+func TestMaxFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen, _, err := walk(t.Context(), Pace{MaxFailures: 3}, 1, errPasses, errPasses, errPasses, 9)
+		require.ErrorIs(t, err, errPasses)
+		assert.NotContains(t, seen, 9)
+		_, _, err = walk(t.Context(), Pace{MaxFailures: 1}, 1, waits{time.Hour}, 9)
+		require.EqualError(t, err, "hogapi: wait 1h0m0s")
+	})
+}
+
 func TestWatchIntervalDoesNotOverflow(t *testing.T) {
 	p := pacer{Pace: Pace{Interval: math.MaxInt64/2 + 1, MaxInterval: math.MaxInt64}}
 	require.Positive(t, p.next(true, nil))
@@ -113,6 +124,7 @@ func TestWatchIntervalDoesNotOverflow(t *testing.T) {
 func TestMarks(t *testing.T) {
 	assert.Equal(t, NewMark("a", new(int64(1)), nil), NewMark("a", new(int64(1)), nil))
 	assert.NotEqual(t, NewMark("a", nil), NewMark("a", new(int64(0))), "not known is not zero")
+	assert.NotEqual(t, NewMark("a", nil), NewMark("a", new(int64(1))))
 	assert.NotEqual(t, NewMark("a"), NewMark("b"))
 }
 
