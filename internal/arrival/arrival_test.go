@@ -90,10 +90,12 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Row{row("1965-03", "a", 2)}, old.Cells)
 	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{2, 2})
 	assert.Equal(t, []Counts{{2, 2}}, old.Seen, "the service names no day before 1970")
+	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{1, 1})
+	assert.Equal(t, []Counts{{3, 3}}, old.Seen, "a whole month")
 	assert.Equal(t, 0, old.Find(date("1965-03-07"), "a"))
 	assert.Equal(t, -1, old.Find(date("1965-04-07"), "a"))
 	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{4, 4})
-	assert.Equal(t, []Counts{{2, 2}}, old.Seen, "of which month is not known")
+	assert.Equal(t, []Counts{{3, 3}}, old.Seen, "of which month is not known")
 	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {4, 4}}, old.Outside)
 
 	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key{"1970-01-02", "a"}, 2, 2}}, date("1970-01-01"), date("1970-01-02"))

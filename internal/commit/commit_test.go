@@ -207,7 +207,7 @@ func TestFront(t *testing.T) {
 		crowded  bool
 	}{
 		{false, 1, "a", false}, {true, 2, "a", false}, {false, 3, "ab", false},
-		{false, 4, "abc", true}, {false, 4, "abc", true}, {true, 4, "abc", true},
+		{false, 4, "abc", true}, {true, 4, "abc", true}, {false, 4, "abc", true},
 	} {
 		settle(step.isGood)
 		n, found := c.front()
@@ -236,6 +236,21 @@ func TestFirstRejectIsNamed(t *testing.T) {
 		synctest.Wait()
 		require.ErrorContains(t, b.stopped, "2 of 3 records were rejected, more than MaxRejects (1); the first of this run: x")
 		b.end()
+	})
+}
+
+// What is wrong with a whole source stops an import at its end.
+func TestEndOfTooManyRejects(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *Config[int, string]) { c.Limits = Limits{Share: 0.01} })
+		b.good(1)
+		b.bad(2, "x")
+		b.bad(3, "y")
+		synctest.Wait()
+		require.NoError(t, b.stopped)
+		b.end()
+		require.ErrorContains(t, b.stopped, "2 of 3 records were rejected, more than MaxRejectShare (0.01)")
 	})
 }
 
