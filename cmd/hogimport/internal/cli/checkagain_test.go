@@ -63,7 +63,8 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 
 	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/e", "--max-rejects", "3%", "--rate", "none").Code)
 	complete := p.Run(t, "check", "e.jsonl")
-	says(t, complete.Stdout, "An import of these files has begun: hogimport-state/e (complete, 9,000 acknowledged).")
+	says(t, complete.Stdout, "An import of these files is complete: hogimport-state/e (9,000 acknowledged).")
+	assert.NotContains(t, complete.Stdout, "Ready")
 	says(t, complete.Stdout, "They are of hogimport-state/e: compare them with hogimport verify")
 	assert.NotContains(t, complete.Stdout, "hogimport run")
 	assert.Contains(t, complete.Stdout, "    hogimport verify --state hogimport-state/e --report verify.html\n")

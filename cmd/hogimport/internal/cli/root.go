@@ -44,7 +44,7 @@ const exitHelp = `Exit codes:
 const rootExample = `  hogimport check --format mixpanel export/*.jsonl --report report.html
   hogimport trial --format mixpanel export/*.jsonl   # with a test project's key
   hogimport run --host eu --format mixpanel export/*.jsonl
-  hogimport verify                                   # now, and again if it says so`
+  hogimport verify                                   # again if it says so`
 
 // Run is the whole program: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {

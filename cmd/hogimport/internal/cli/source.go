@@ -95,7 +95,7 @@ var vendors = map[string]vendor{
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
 	"csv":     {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
 	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
-	"tsv":     {what: "the same, divided by tabs and without quotes", make: mappedFormat(hogapi.LayoutTSV)},
+	"tsv":     {what: "a table with a header, divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {

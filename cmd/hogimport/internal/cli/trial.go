@@ -48,7 +48,8 @@ Exit codes: 0 all events are there as they were sent, 7 not yet or unknown, 3 no
 event was accepted, 5 the key or the project is wrong.`,
 		Example: `  hogimport trial export/*.jsonl.gz --format mixpanel \
       --project-key @test.key --project-id 4711
-  hogimport trial events.jsonl --project-key @test.key --project-id 4711 --wait 10m`,
+  hogimport trial events.jsonl \
+      --project-key @test.key --project-id 4711 --wait 10m`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			t.in.Files = files
 			return t.run(cmd.Context())

@@ -193,7 +193,7 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	switch {
 	case result.Complete():
 		if _, err := os.Stat(s.file("sorted")); err == nil {
-			return []page.Step{{Text: "Remove " + s.file("sorted") + ", which holds the sorted events: the import is verified."}}
+			return []page.Step{{Text: "Remove " + s.file("sorted") + ", which holds the sorted events: the import is verified. Another verify may make it again."}}
 		}
 		return nil
 	case result.Unfinished:

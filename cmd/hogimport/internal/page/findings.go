@@ -103,11 +103,19 @@ func (c Check) verdict(findings []Finding) Verdict {
 	case bad > 0:
 		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. " + so}
 	}
-	sent := plural(r.Good, "event", "events") + " would be sent. " + so
-	if warn > 0 {
-		return Verdict{Warn, "Ready, with " + plural(int64(warn), "warning", "warnings"), sent}
+	title, alone, text := "Ready", "Ready to import", plural(r.Good, "event", "events")+" would be sent. "+so
+	if c.isImported() {
+		title, alone, text = "No problem", "No problem found", so
 	}
-	return Verdict{Good, "Ready to import", sent}
+	if warn > 0 {
+		return Verdict{Warn, title + ", with " + plural(int64(warn), "warning", "warnings"), text}
+	}
+	return Verdict{Good, alone, text}
+}
+
+// isImported reports whether each import of these files, or of some of them, is complete.
+func (c Check) isImported() bool {
+	return len(c.Begun) > 0 && !slices.ContainsFunc(c.Begun, func(b Begun) bool { return b.Is != "complete" })
 }
 
 // sofar is what was sent before the check.
@@ -121,7 +129,14 @@ func (c Check) sofar() string {
 		if b.Is == "complete" {
 			least = ""
 		}
-		list = append(list, Shown(b.Folder)+" ("+b.Is+", "+least+Count(b.Acknowledged)+" acknowledged)")
+		what := b.Is + ", " + least
+		if c.isImported() {
+			what = ""
+		}
+		list = append(list, Shown(b.Folder)+" ("+what+Count(b.Acknowledged)+" acknowledged)")
+	}
+	if c.isImported() {
+		return "An import of these files is complete: " + strings.Join(list, ", ") + "."
 	}
 	if len(list) == 1 {
 		return "An import of these files has begun: " + list[0] + "."
