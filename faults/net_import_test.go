@@ -119,7 +119,7 @@ func TestImportOverAPartition(t *testing.T) {
 				resumed := time.Unix(0, d.last.Load()).Sub(healed)
 				t.Logf("resumed after %v; resident %.1f MiB before, %.1f MiB in the end of the silence", resumed, before/(1<<20), during/(1<<20))
 				assert.Less(t, resumed, 5*time.Second)
-				assert.InEpsilon(t, before, during, sized(0.3, 0.1), "memory") // in the short form it has only just started
+				assert.Less(t, during, before+8<<20, "memory: as much as before, or what a busy machine has not reached then")
 				d.finish(t)
 			})
 		}
