@@ -287,7 +287,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 		begin := inner
 		for i, s := range c.sources[first:] {
 			prefix := strconv.Itoa(first+i+1) + ":"
-			for ev, err := range s.Events(innerNotes(ctx, begin), begin) {
+			for ev, err := range s.Events(innerNotes(ctx, after, begin), begin) {
 				if err == nil {
 					ev.number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.number)
 					ev.Origin = ev.origin()
@@ -304,12 +304,17 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 	}
 }
 
-// innerNotes are the import's notes for a source that begins at a place of its own.
-func innerNotes(ctx context.Context, at Position) context.Context {
+// innerNotes are the import's notes for a source within one that is read after a place. The file that the
+// import remembers is the one at its own place: a source that reads from elsewhere, as Sorted does, is not
+// compared with it.
+func innerNotes(ctx context.Context, after, inner Position) context.Context {
 	notes := *notesOf(ctx)
 	if notes.resumed != nil {
 		resumed := *notes.resumed
-		resumed.State.Place = wire.Origin(at)
+		if resumed.State.Place != wire.Origin(after) {
+			resumed.File = lines.Fingerprint{}
+		}
+		resumed.State.Place = wire.Origin(inner)
 		notes.resumed = &resumed
 	}
 	return context.WithValue(ctx, sourceNotesKey{}, &notes)

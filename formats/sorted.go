@@ -19,6 +19,7 @@ type SortedSource struct {
 
 	source hogapi.Source
 	dir    string
+	memory int // bytes that are sorted in memory at once
 }
 
 // SortProgress is how far a sorting is.
@@ -43,7 +44,7 @@ type SortProgress struct {
 //
 // Events have the uuids that they have unsorted. Records that made no event come where they were read.
 func Sorted(source hogapi.Source, dir string) *SortedSource {
-	return &SortedSource{source: source, dir: dir}
+	return &SortedSource{source: source, dir: dir, memory: sortMemory}
 }
 
 // Name implements hogapi.Source.
@@ -83,7 +84,7 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 		return fmt.Errorf("there is no position %s in these files as they are sorted now: bring back the files and the folder, "+
 			"or import with another checkpoint from the start: events keep their uuids", after)
 	}
-	sorter, err := extsort.Open(s.dir, s.source.Name(), sortMemory)
+	sorter, err := extsort.Open(s.dir, s.source.Name(), s.memory)
 	if err != nil {
 		return fmt.Errorf("sorting in %s: %w", s.dir, err)
 	}

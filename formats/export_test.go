@@ -1,0 +1,4 @@
+package formats
+
+// SetMemory sets how many bytes are sorted in memory at once.
+func (s *SortedSource) SetMemory(bytes int) { s.memory = bytes }

@@ -1,0 +1,169 @@
+package formats_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// plan makes a source of what its process has: a folder, and a function that is called at each step of its work.
+type plan func(dir string, step func()) hogapi.Source
+
+// stepping is the format of orders, whose every record is a step.
+func stepping(step func()) hogapi.Format {
+	f := orders
+	f.Convert = func(record []byte) ([]hogapi.Event, error) {
+		step()
+		return orders.Convert(record)
+	}
+	return f
+}
+
+func file(path string) plan {
+	return func(_ string, step func()) hogapi.Source { return hogapi.FileSource(stepping(step), path) }
+}
+
+func records(name, text string) plan {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	read := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
+		return func(yield func(hogapi.Record, error) bool) {
+			for i, line := range lines[after.Offset:] {
+				p := hogapi.Position{Key: name, Offset: after.Offset + int64(i) + 1}
+				if !yield(hogapi.Record{Raw: []byte(line), Position: p}, nil) {
+					return
+				}
+			}
+		}
+	}
+	return func(_ string, step func()) hogapi.Source { return hogapi.RecordSource(name, stepping(step), read) }
+}
+
+// around are the ways to make a source of another one.
+var around = map[string]func(name string, inner plan) plan{
+	"as it is": func(_ string, inner plan) plan { return inner },
+	"MapSource": func(_ string, inner plan) plan {
+		return func(dir string, step func()) hogapi.Source { return hogapi.MapSource(inner(dir, step), twice) }
+	},
+	"Sorted": func(name string, inner plan) plan {
+		return func(dir string, step func()) hogapi.Source {
+			s := formats.Sorted(inner(dir, step), filepath.Join(dir, name))
+			s.SetMemory(4 << 10)
+			s.OnProgress = func(formats.SortProgress) { step() }
+			return s
+		}
+	},
+	"Links": func(_ string, inner plan) plan {
+		return func(dir string, step func()) hogapi.Source {
+			s := inner(dir, step)
+			return hogapi.Concat(formats.Links(s), s)
+		}
+	},
+}
+
+// stoppable is a checkpoint in memory that a kill leaves as it is.
+type stoppable struct {
+	state  []byte
+	killed bool
+}
+
+func (c *stoppable) Open(context.Context) ([]byte, error) { return c.state, nil }
+func (c *stoppable) Close() error                         { return nil }
+
+func (c *stoppable) Save(_ context.Context, state []byte) error {
+	if c.killed {
+		return errors.New("killed")
+	}
+	c.state = state
+	return nil
+}
+
+// Every source that sources are made of resumes, wherever it is stopped or killed: while links are read, while events are sorted, between
+// two sources, among the events. Each event arrives with the uuid and the content that it has without a stop.
+func TestEveryCombinationResumes(t *testing.T) {
+	t.Parallel()
+	a, b := ordersOfDevices(0, 25), ordersOfDevices(100, 25)
+	pathA, pathB := write(t, "a.jsonl", a), write(t, "b.jsonl", b)
+	plans, firsts, seconds := map[string]plan{}, map[string]plan{}, map[string]plan{}
+	for outer, with := range around {
+		firsts[outer+" of FileSource"] = with("a", file(pathA))
+		seconds[outer+" of FileSource"] = with("b", file(pathB))
+		seconds[outer+" of RecordSource"] = with("b", records("b", b))
+		for inner, within := range around {
+			plans[outer+" of "+inner+" of FileSource"] = with("outer", within("inner", file(pathB)))
+		}
+	}
+	for first, x := range firsts {
+		for second, y := range seconds {
+			plans["Concat: "+first+", "+second] = func(dir string, step func()) hogapi.Source {
+				return hogapi.Concat(x(dir, step), y(dir, step))
+			}
+		}
+	}
+	for name, p := range plans {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p.resumes(t)
+		})
+	}
+}
+
+func (p plan) resumes(t *testing.T) {
+	steps := 0
+	want, _ := storedBy(t.Context(), t, hogapitest.New(), p(t.TempDir(), func() { steps++ }), &stoppable{})
+	require.NotEmpty(t, want)
+	const phases = 6
+	for phase := range phases {
+		at, isKill := 1+steps*phase/phases, (phase+steps)%2 == 0
+		server, dir, checkpoint := hogapitest.New(), t.TempDir(), &stoppable{}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done, stop := 0, errors.New("stopped")
+		source := p(dir, func() {
+			if done++; done == at {
+				checkpoint.killed = isKill
+				cancel(stop)
+			}
+		})
+		_, err := storedBy(ctx, t, server, source, checkpoint)
+		cancel(nil)
+		require.Error(t, err, "step %d of %d", at, steps)
+		checkpoint.killed = false
+		got, err := storedBy(t.Context(), t, server, p(dir, func() {}), checkpoint)
+		require.NoError(t, err, "step %d of %d, killed: %t", at, steps, isKill)
+		require.Equal(t, want, got, "step %d of %d, killed: %t", at, steps, isKill)
+	}
+}
+
+// storedBy imports a source and returns what the server has then.
+func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source hogapi.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
+	t.Helper()
+	_, err := server.Client(t).Import(ctx, source, &hogapi.ImportOptions{
+		ID: "combined", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2},
+	})
+	events := map[uuid.UUID]string{}
+	for ev := range server.Ledger().Events() {
+		events[ev.UUID] = fmt.Sprint(ev.Event, " ", ev.DistinctID, " ", ev.Time.UTC(), " ", string(ev.Properties))
+	}
+	assert.Empty(t, server.Ledger().Changed())
+	return events, err
+}
+
+// ordersOfDevices are n orders, in no order of time, of some devices, one of which has two users.
+func ordersOfDevices(from, n int) string {
+	var b strings.Builder
+	for i := from; i < from+n; i++ {
+		fmt.Fprintf(&b, `{"who":"u%d","device":"d%d","at":"2024-05-01T12:%02d:%02dZ","items":%d,"n":%d}`+"\n", i%7, i%6, i*17%60, i%60, i%3, i)
+	}
+	return b.String()
+}
