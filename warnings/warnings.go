@@ -36,6 +36,7 @@ const (
 	Unset          Warning = "unset"                // $unset removes properties of today's persons
 	SetIgnored     Warning = "set_ignored"          // $set on events for which the service ignores it
 	LongID         Warning = "v1_distinct_id_bytes" // Check only: over 200 bytes, which capture v1 drops
+	Before1980     Warning = "before_1980"          // the time is before 1980, such as that of seconds read as milliseconds
 	Lib            Warning = "v1_lib"               // Check only: capture v1 would overwrite $lib
 )
 

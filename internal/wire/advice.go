@@ -33,5 +33,6 @@ var advice = map[string]string{
 	"unset":                "an old removal acts on the persons of today",
 	"set_ignored":          "the service ignores person properties of AI events and exceptions",
 	"v1_distinct_id_bytes": "the distinct id has over 200 bytes: /batch/ takes 200 characters, capture v1 drops the event",
+	"before_1980":          "the time is before 1980: seconds read as milliseconds, or a clock that was never set",
 	"v1_lib":               "capture v1 overwrites $lib; it is kept as $import_lib there",
 }

@@ -25,6 +25,9 @@ var (
 	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// unlikelyBefore is a time that is later than seconds read as milliseconds, and than clocks that were never set.
+var unlikelyBefore = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
 const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
 
 // Protocol is how an import sends its events. It decides which rules of the gate apply.

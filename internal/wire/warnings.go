@@ -42,6 +42,7 @@ const (
 	setIgnored
 	longID
 	ownLib
+	before1980
 )
 
 // names are those of the warnings, in the order of their bits.
@@ -50,7 +51,7 @@ var names = [...]string{
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
 	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid",
 	"own_import_job_id",
-	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib",
+	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980",
 }
 
 // WarningNames are the names of all warnings, in the order of their bits.
@@ -81,6 +82,9 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	}
 	if e.gate.rules.Protocol == ProtocolUnknown && len(person) > MaxName {
 		w |= longID
+	}
+	if f.Timestamp.Before(unlikelyBefore) {
+		w |= before1980
 	}
 	if e.seen.noted || e.seen.facts&^hasCurrentURL != 0 {
 		w |= e.propertyWarnings(f.Name)

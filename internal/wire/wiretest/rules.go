@@ -50,6 +50,15 @@ func As(name, properties string) wire.Fields { return Event(Named(name), Having(
 // Carrying makes an event with properties.
 func Carrying(properties string) wire.Fields { return Event(Having(properties)) }
 
+// At is the event at another time.
+func At(timestamp string) wire.Fields {
+	at, err := time.Parse(time.RFC3339, timestamp)
+	if err != nil {
+		panic(err)
+	}
+	return Event(func(f *wire.Fields) { f.Timestamp = at })
+}
+
 // People are the event as of other distinct ids.
 func People(ids ...string) (list []wire.Fields) {
 	for _, id := range ids {
@@ -167,4 +176,5 @@ var Rules = []Rule{
 		Misses: []wire.Fields{As("$ai_trace", `{}`), Carrying(`{"$set":{"a":1}}`)}},
 	{ID: "G40", Want: Effects{}.on(wire.ProtocolUnknown, Effect{Warning: "v1_lib"}), Hits: []wire.Fields{Carrying(`{"$lib":"web"}`)}, Misses: []wire.Fields{Carrying(`{"lib":"web"}`)}},
 	{ID: "G41", Want: refuses(wire.ReasonNoTimestamp), Hits: []wire.Fields{Event(func(f *wire.Fields) { f.Timestamp = time.Time{} })}, Misses: []wire.Fields{Event()}},
+	{ID: "G42", Want: warns("before_1980"), Hits: []wire.Fields{At("1979-12-31T23:59:59.999Z"), At("1900-01-01T00:00:00Z")}, Misses: []wire.Fields{At("1980-01-01T00:00:00Z")}},
 }

@@ -122,6 +122,7 @@ var meanings = map[hogapi.Warning]string{
 	warnings.Unset:          "remove properties of persons as they are today",
 	warnings.SetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
 	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
+	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
 	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
 }
 

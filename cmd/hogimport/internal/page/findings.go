@@ -37,6 +37,10 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
 			"Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them.")
 	}
+	if f, has := r.Warnings[warnings.Before1980]; has {
+		add(Warn, "warnings", plural(f.Count, "event has", "events have")+" a time before 1980",
+			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time.")
+	}
 	if n := c.Surplus(); n > 0 {
 		most := ""
 		if r.UUIDsPartial {
@@ -47,7 +51,8 @@ func (c Check) findings(v checkView) (list []Finding) {
 				most+plural(c.Different(), "different event", "different events")+" of these files.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
-		return w.Name == string(warnings.UUIDConflict) || w.Name == string(warnings.Lib) // the latter changes nothing
+		named := []hogapi.Warning{warnings.UUIDConflict, warnings.Before1980, warnings.Lib} // the last changes nothing
+		return slices.Contains(named, hogapi.Warning(w.Name))
 	})
 	if n := len(warned); n > 0 {
 		const most = 3
