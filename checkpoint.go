@@ -91,6 +91,9 @@ func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
 	if read, ok := unwrap[fileSource](source); ok {
 		f.Fingerprint = func(at wire.Origin) lines.Fingerprint { return read.fingerprint(Position(at)) }
 	}
+	if read, ok := unwrap[growingSource](source); ok && source.Name() == read.Name() { // else it is sorted, or one of several
+		f.HasGrown = read.hasGrown
+	}
 	return f
 }
 

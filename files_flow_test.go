@@ -1,10 +1,14 @@
 package hogapi_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,5 +63,61 @@ func TestImportOfAnotherFileOfTheSameName(t *testing.T) {
 				assert.EqualValues(t, 60, grown.Acknowledged)
 			})
 		}
+	}
+}
+
+// Files that are added after the others belong to the same import; the ones before need not exist any more. Files that
+// come before, or between them, are those of another import.
+func TestImportOfFilesThatBecomeMore(t *testing.T) {
+	t.Parallel()
+	line := func(day int) string {
+		return fmt.Sprintf(`{"event":"e","distinct_id":"p","timestamp":"2024-05-%02dT12:00:00Z"}`+"\n", day)
+	}
+	plain := hogapi.Format{Name: "plain"}
+	plain.Convert = func(record []byte) ([]hogapi.Event, error) {
+		var v struct {
+			Event     string
+			ID        string `json:"distinct_id"`
+			Timestamp time.Time
+		}
+		err := json.Unmarshal(record, &v)
+		return []hogapi.Event{{Name: v.Event, DistinctID: v.ID, Timestamp: v.Timestamp}}, err
+	}
+	for name, files := range map[string]func(...string) hogapi.Source{
+		"lines": hogapi.JSONLinesFile, "format": func(paths ...string) hogapi.Source { return hogapi.FileSource(plain, paths...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var paths []string
+			for i := range 12 {
+				path := filepath.Join(dir, fmt.Sprintf("%02d.jsonl", i))
+				require.NoError(t, os.WriteFile(path, []byte(line(i+1)+line(i+1)), 0o600))
+				paths = append(paths, path)
+			}
+			server := hogapitest.New()
+			load := func(paths ...string) (hogapi.Receipt, error) {
+				return server.Client(t).Import(t.Context(), files(paths...),
+					&hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(dir, "ckpt"))})
+			}
+			for _, n := range []int{2, 3, 10, 11} { // of many files the name is short
+				receipt, err := load(paths[1:n]...)
+				require.NoError(t, err)
+				assert.EqualValues(t, 2*(n-1), receipt.Acknowledged)
+				assert.Equal(t, 2*(n-1), server.Ledger().Unique())
+			}
+			for _, others := range [][]string{paths[:11], paths[2:11], append(slices.Clone(paths[1:9]), paths[10], paths[9]), paths[1:10]} {
+				_, err := load(others...)
+				require.Error(t, err)
+				assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
+			}
+			for _, path := range paths[1:10] {
+				require.NoError(t, os.Remove(path))
+			}
+			receipt, err := load(paths[1:]...)
+			require.NoError(t, err)
+			assert.EqualValues(t, 22, receipt.Acknowledged)
+			assert.Equal(t, 22, server.Ledger().Len(), "and each was sent once")
+		})
 	}
 }

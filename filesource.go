@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,6 +65,12 @@ type formatSource struct {
 
 // Name implements Source.
 func (s *formatSource) Name() string { return s.format.nameOf(s.lineFiles.Name()) }
+
+// hasGrown implements growingSource.
+func (s *formatSource) hasGrown(from string) bool {
+	files, ok := strings.CutPrefix(from, s.format.nameOf(""))
+	return ok && s.HasGrown(files)
+}
 
 // files implements fileSource. Files of another file system cannot be those that an import writes.
 func (s *formatSource) files() []string {

@@ -35,7 +35,8 @@ import (
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in
 // the plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a
-// packed file. Between runs the file that it is in, and those after it, may grow by whole lines. Lines
+// packed file. Between runs the file that it is in, and those after it, may grow by whole lines, and
+// further files may come after them: the import continues in these. Lines
 // that an earlier file has gained are not read. A resume compares the first 64 KiB of the file, and of
 // a plain file the last 4 KiB before the place, with what they were; it does not see other changes. Of
 // a file that changes while it is read, it is seen that it has become shorter, or other in its first
@@ -69,6 +70,9 @@ type lineFiles struct{ *lines.Files }
 
 // files implements fileSource.
 func (s lineFiles) files() []string { return s.Paths() }
+
+// hasGrown implements growingSource.
+func (s lineFiles) hasGrown(from string) bool { return s.HasGrown(from) }
 
 // fingerprint implements fileSource.
 func (s lineFiles) fingerprint(at Position) lines.Fingerprint {

@@ -61,6 +61,12 @@ type fileSource interface {
 	fingerprint(at Position) lines.Fingerprint
 }
 
+// growingSource is a source of files that others can be added to, at the end.
+type growingSource interface {
+	Source
+	hasGrown(from string) bool // its first files alone have this name
+}
+
 // unwrap finds a source of some kind, in the source itself or in those that it wraps.
 func unwrap[T any](s Source) (found T, ok bool) {
 	if found, ok = s.(T); ok {

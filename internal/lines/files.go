@@ -47,14 +47,26 @@ func NewFilesOf(fsys fs.FS, paths []string) *Files {
 func (s *Files) Paths() []string { return s.paths }
 
 // Name lists the files; of very many, the first, the last and a digest.
-func (s *Files) Name() string {
+func (s *Files) Name() string { return nameOf(s.names) }
+
+func nameOf(names []string) string {
 	const most = 8
-	list := strings.Join(s.names, ",")
-	if len(s.names) <= most {
+	list := strings.Join(names, ",")
+	if len(names) <= most {
 		return list
 	}
 	digest := sha256.Sum256([]byte(list))
-	return fmt.Sprintf("%s … %s (%d files, %x)", s.names[0], s.names[len(s.names)-1], len(s.names), digest[:6])
+	return fmt.Sprintf("%s … %s (%d files, %x)", names[0], names[len(names)-1], len(names), digest[:6])
+}
+
+// HasGrown reports whether a name is that of some of the first files: others were added after them.
+func (s *Files) HasGrown(from string) bool {
+	for n := 1; n < len(s.names); n++ {
+		if nameOf(s.names[:n]) == from {
+			return true
+		}
+	}
+	return false
 }
 
 // Fingerprint is that of the file of a name, up to the end of a record. Where the name does not lead to

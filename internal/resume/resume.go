@@ -44,7 +44,16 @@ func Unfit(field, value, want string) *statefile.UnfitError {
 const FieldSource = "begun with the source"
 
 // Of is what a state must be of.
-type Of struct{ Import, Target, Source string }
+type Of struct {
+	Import, Target, Source string
+
+	HasGrown func(from string) bool // the source has begun with this name; nil: it never changes
+}
+
+// isSource reports whether the source is the one of a name.
+func (o Of) isSource(name string) bool {
+	return name == o.Source || o.HasGrown != nil && o.HasGrown(name)
+}
 
 // Read reads a state and refuses one of another import, project, source or version by an
 // *[statefile.UnfitError]. It is nil where nothing was saved.
@@ -71,7 +80,7 @@ func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
 	case s.Target != "" && s.Target != of.Target:
 		return nil, Unfit("begun with the project", "", "the project API key and the host that the import began with; "+
 			"for another project, use a new checkpoint: it sends all events, with the same uuids")
-	case s.Source != "" && s.Source != of.Source:
+	case s.Source != "" && !of.isSource(s.Source):
 		return nil, Unfit(FieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", of.Source))
 	}
 	if s.Version == versionBatch && s.State.Totals.Read > 0 {
