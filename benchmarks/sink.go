@@ -108,7 +108,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
 
-// room finds a place for a body, unless there is none.
+// room finds a place for a body, and reports false when there is no room.
 func (s *sink) room(size int64) (body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *sink) count(k kept) {
 	}
 }
 
-// tell says what the sink got, and begins anew.
+// tell reports the requests that the sink got, and resets it.
 func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 	s.restart()
 }
 
-// forget begins anew without a look at what came.
+// forget resets the sink.
 func (s *sink) forget(http.ResponseWriter, *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

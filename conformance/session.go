@@ -152,7 +152,7 @@ func (s *session) end() {
 	_, _ = s.sink.Close(over) // what is unsettled is of no interest any more
 }
 
-// rejected swallows an event that the service refuses, so that the session goes on.
+// rejected swallows an event that the service refuses, so that the session continues.
 func (s *session) rejected(_ context.Context, r hogapi.Reject) error {
 	s.failed(r.Err)
 	return nil

@@ -33,7 +33,7 @@ func toJSON(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("hogapitest: a seeded value is no JSON: %v", err))
+		panic(fmt.Sprintf("hogapitest: a seeded value is not JSON: %v", err))
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -71,7 +71,7 @@ func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
 	return a
 }
 
-// bodiless are the operations that the specification gives no body.
+// bodiless are the operations that PostHog's API reference gives no body.
 var bodiless = map[hogapi.Op]bool{
 	ops.AppMetricsGet: true, ops.AppMetricsErrorDetails: true,
 	ops.AppMetricsHistoricalExports: true, ops.AppMetricsHistoricalExport: true,

@@ -179,7 +179,7 @@ func (b *backfill) json(s *Server) object {
 	return o
 }
 
-// backfillAction is the specification's endpoint, gone in the newest era.
+// backfillAction is the endpoint of PostHog's API reference, gone in the newest era.
 func (s *Server) backfillAction(r *request) answer {
 	b, refusal := s.backfill(r)
 	if refusal != nil {

@@ -162,7 +162,7 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 			continue
 		}
 		switch e.name {
-		case "$performance_event", "$$heatmap", "$$client_ingestion_warning": // removed without a word, or not stored as events
+		case "$performance_event", "$$heatmap", "$$client_ingestion_warning": // removed silently, or not stored as events
 		default:
 			fitting = append(fitting, e)
 		}

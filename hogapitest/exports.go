@@ -150,7 +150,7 @@ func (s *Server) patchExport(r *request) answer {
 	return s.changeExport(r)
 }
 
-// putExport is there, though the specification does not list it: name, destination and interval are required.
+// putExport is there, though PostHog's API reference does not list it: name, destination and interval are required.
 func (s *Server) putExport(r *request) answer {
 	return s.changeExport(r, "name", "destination", "interval")
 }

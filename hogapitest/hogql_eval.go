@@ -288,7 +288,7 @@ func compareHog(a, b any) int {
 		switch b := b.(type) {
 		case uuid.UUID:
 			return cmp.Or(bytes.Compare(a[8:], b[8:]), bytes.Compare(a[:8], b[:8]))
-		case string: // a text beside a UUID is read as one
+		case string: // a text compared with a UUID is read as one
 			id, err := uuid.Parse(b)
 			if err != nil {
 				hogFail("type_mismatch", "Cannot parse UUID from %q", b)

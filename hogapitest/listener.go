@@ -175,7 +175,7 @@ func breakOff(w http.ResponseWriter, a answer, n int) {
 	cutOff(w, head.String()+"\r\n"+string(a.body[:n]))
 }
 
-// cutOff sends some bytes and ends the connection, without an RST: the client shall get them.
+// cutOff sends some bytes and ends the connection, without an RST: the client must get them.
 func cutOff(w http.ResponseWriter, sent string) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -39,7 +39,7 @@ type throttle struct {
 
 // Failure is why nothing gets through at the moment.
 type Failure struct {
-	Since time.Time // of the first failure in a row; zero: there is none
+	Since time.Time // of the first failure in a row; zero without a failure
 	Err   error     // of the newest
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // other appends a value of any other type through encoding/json, and checks what that wrote: it puts U+FFFD for
-// bad UTF-8 without a word, and takes whatever a MarshalJSON method returns as long as its grammar is good.
+// bad UTF-8 silently, and takes whatever a MarshalJSON method returns as long as its grammar is good.
 func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
 	if e.foreign == nil {
 		e.foreign = new(bytes.Buffer)

@@ -177,7 +177,7 @@ func scanEscape(data []byte) (size int, kind Kind) {
 	}
 }
 
-// hex4 reads the escape \uXXXX at the start of data; it is negative when there is none.
+// hex4 reads the escape \uXXXX at the start of data; the result is negative without an escape.
 func hex4(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1

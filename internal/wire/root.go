@@ -34,7 +34,7 @@ func (r *root) reset() {
 }
 
 // cut moves the properties of some values, which are parts of the members, and reports whether they
-// are. Of an object that was written anew, or with blanks, they are not.
+// are. Of an object that was rewritten, or with blanks, they are not.
 func (r *root) cut(members []byte, values [][]byte) bool {
 	from := 0
 	for _, value := range values {

@@ -76,11 +76,17 @@ func inspect(root, file string) ([]string, error) {
 		if m := machinePath.FindStringSubmatch(line); m != nil {
 			report(n, "path of one machine", m[1])
 		}
-		if !strings.HasSuffix(file, ".md") {
-			continue
-		}
-		if strings.HasPrefix(line, "```") {
+		markdown := strings.HasSuffix(file, ".md")
+		if markdown && strings.HasPrefix(line, "```") {
 			code = !code
+		}
+		if !recorded && !strings.HasPrefix(file, "internal/tools/") {
+			for _, problem := range english(file, line, code) {
+				found = append(found, fmt.Sprintf("%s:%d: %s", file, n, problem))
+			}
+		}
+		if !markdown {
+			continue
 		}
 		if code {
 			continue // f[T](x) is no link
@@ -93,5 +99,5 @@ func inspect(root, file string) ([]string, error) {
 			}
 		}
 	}
-	return append(found, english(file, data)...), nil
+	return found, nil
 }
