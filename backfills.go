@@ -80,6 +80,14 @@ type BackfillListOptions struct {
 // API reference and, if the service does not have it, the newer one of [BackfillsService.Create].
 // The runs begin one after another: follow them with [BackfillsService.Wait].
 //
+// Nothing is compared with earlier exports. Events that are at the destination already come twice,
+// also where a backfill overlaps the schedule; on an object store, the new objects of an interval
+// replace the old ones. Events of old intervals are not the ones that the schedule chose, so a
+// backfill that begins with one is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set. To find out, the export is read, if the range begins
+// early enough. Backfills of other models need no option: persons have their newest state, sessions
+// are chosen by their end, and a HogQL query chooses by the bounds if it uses them.
+//
 // What the service shows of earlier backfills is read first, so that Wait does not take it for this
 // one. That costs one call, and a second one on servers that keep no records of backfills. If that
 // fails, nothing is sent.
@@ -89,8 +97,8 @@ type BackfillListOptions struct {
 // that others must end first.
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
-func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
+func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
+	return s.client.backfill(ctx, exportID, r, o, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
 // BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.
@@ -144,8 +152,8 @@ func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UU
 // Create is [BatchExportsService.Backfill] without the older endpoint.
 //
 // POST /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
-func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, options, ops.BackfillsCreate)
+func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
+	return s.client.backfill(ctx, exportID, r, o, options, ops.BackfillsCreate)
 }
 
 // Cancel ends a backfill that is under way, and its run. For one that is over the error is
@@ -157,11 +165,14 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 }
 
 // backfill asks for a backfill by the first of the endpoints that the service has.
-func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
+func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
 	if err := endpointByID(in[0], exportID).refuse(r.check()).check(ctx); err != nil {
 		return nil, err
 	}
 	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
+	if err == nil && !orDefault(o).AcceptRowsByTimestamp {
+		err = c.checkAge(ctx, in[0], t, func(e *BatchExport) coverage.Span { return e.schedule().First(r.bounds()) }, options)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +278,7 @@ func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 
 // unpauseWithBackfill reads first since when the export is paused: that is where the backfill
 // begins.
-func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, options []CallOption) (*BackfillTicket, error) {
+func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, accepts bool, options []CallOption) (*BackfillTicket, error) {
 	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
 		return nil, beforeSending(r.op.Name, err)
@@ -278,6 +289,12 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	}
 	if t, err = s.client.newTicket(ctx, r.op.Name, t, options); err != nil {
 		return nil, err
+	}
+	if export.Paused && !accepts {
+		first := export.schedule().First(coverage.Range{Start: t.StartAt.bound})
+		if refusal := export.refuseOld(s.client.ageLine(t), first, t); refusal != nil {
+			return nil, refused(r.op.Name, refusal)
+		}
 	}
 	r.body = map[string]bool{"backfill": true}
 	r.op.Replay = endpoints.Never
@@ -343,7 +360,11 @@ type BackfillRange struct {
 
 // check refuses a range that can mean nothing, whatever the export.
 func (r BackfillRange) check() *outgoing.Refusal {
-	return coverage.Range{Start: r.Start.bound, End: r.End.bound}.Check()
+	return r.bounds().Check()
+}
+
+func (r BackfillRange) bounds() coverage.Range {
+	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
 }
 
 // BackfillRange makes the range from one time up to another in the form that this export takes. For

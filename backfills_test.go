@@ -24,6 +24,9 @@ const (
 	noSuchObject   = `{"type": "invalid_request", "code": "not_found", "detail": "Not found.", "attr": null}`
 )
 
+// anyAge accepts what is done to old intervals.
+var anyAge = &BackfillOptions{AcceptRowsByTimestamp: true}
+
 var january = BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 2, 1)}
 
 // answering records the bodies that come, and answers with a Date of the service.
@@ -63,7 +66,7 @@ func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
 			var bodies []string
 			mock.RegisterResponder("POST", backfillPath, c.older)
 			mock.RegisterResponder("POST", backfillsPath, answering(201, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`, &bodies))
-			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january)
+			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 			info := mock.GetCallCountInfo()
 			require.Equal(t, 1, info["POST "+backfillPath])
 			require.Equal(t, 1, info["GET "+backfillsPath], "one read before, whichever endpoint it is")
@@ -100,10 +103,10 @@ func TestBackfillSendsItsRange(t *testing.T) {
 			mock.RegisterResponder("POST", backfillPath, answering(200, `{"backfill_id": "a-Backfill-b-c"}`, &bodies))
 			mock.RegisterResponder("POST", backfillsPath, answering(201, `{"backfill_id": "a-Backfill-b-c"}`, &bodies))
 			var reply Reply
-			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, c.r, WithReply(&reply))
+			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, c.r, anyAge, WithReply(&reply))
 			require.NoError(t, err)
 			require.Equal(t, 200, reply.StatusCode, "the caller's Reply is filled too")
-			_, err = client.Backfills.Create(t.Context(), exportA, c.r)
+			_, err = client.Backfills.Create(t.Context(), exportA, c.r, anyAge)
 			require.NoError(t, err)
 			require.Len(t, bodies, 2)
 			require.JSONEq(t, c.body, bodies[0])
@@ -125,12 +128,12 @@ func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 	client, mock := newTestClient(t, WithClock(func() time.Time { return noon }))
 	mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
 	mock.RegisterResponder("POST", backfillPath, httpmock.NewStringResponder(200, ""))
-	ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january)
+	ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 	require.NoError(t, err, "PostHog's API reference knows no body")
 	require.Equal(t, &BackfillTicket{ExportID: exportA, StartAt: january.Start, EndAt: january.End, RequestedAt: noon, Baseline: &BackfillBaseline{}}, ticket)
 
 	mock.RegisterResponder("POST", backfillPath, httpmock.NewErrorResponder(errors.New("reset")))
-	ticket, err = client.BatchExports.Backfill(t.Context(), exportA, january)
+	ticket, err = client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.True(t, ticket.OutcomeUnknown)
 	require.Equal(t, noon, ticket.RequestedAt)
@@ -142,7 +145,7 @@ func TestTicketOfWhatWasDone(t *testing.T) {
 		client, mock := newTestClient(t)
 		mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
 		mock.RegisterResponder("POST", backfillsPath, httpmock.NewStringResponder(status, ""))
-		ticket, err := client.Backfills.Create(t.Context(), exportA, january)
+		ticket, err := client.Backfills.Create(t.Context(), exportA, january, anyAge)
 		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		require.NotNil(t, ticket)
 		require.Equal(t, unknown, ticket.OutcomeUnknown)
@@ -157,7 +160,7 @@ func TestRetryMakesATicket(t *testing.T) {
 		{"id": "0190f3c0-0000-7000-8000-0000000000a1", "status": "Failed", "created_at": "2024-05-15T08:58:59Z"}]}`, new([]string)))
 	var bodies []string
 	mock.RegisterResponder("POST", runAPath+"retry/?after=1970-01-01T00%3A00%3A00Z", answering(201, `{"backfill_id": "x-Backfill-y-z"}`, &bodies))
-	ticket, err := client.Runs.Retry(t.Context(), exportA, runA)
+	ticket, err := client.Runs.Retry(t.Context(), exportA, runA, anyAge)
 	require.NoError(t, err)
 	require.Equal(t, []string{""}, bodies)
 	require.Equal(t, exportA, ticket.ExportID)
@@ -173,7 +176,7 @@ func TestRetryMakesATicket(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &again))
 	require.Equal(t, *ticket, again)
 
-	_, err = client.Runs.Retry(t.Context(), exportA, runA, WithBody(map[string]string{"status": "Failed"}))
+	_, err = client.Runs.Retry(t.Context(), exportA, runA, anyAge, WithBody(map[string]string{"status": "Failed"}))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"status": "Failed"}`, bodies[1])
 }
@@ -191,14 +194,14 @@ func TestBackfillRefusesBadInput(t *testing.T) {
 		"mixed forms": {Start: at, End: Date(2024, 2, 1)},
 		"zero time":   {Start: At(time.Time{}), End: at},
 	} {
-		_, err := client.BatchExports.Backfill(ctx, exportA, r)
+		_, err := client.BatchExports.Backfill(ctx, exportA, r, anyAge)
 		require.ErrorIs(t, err, ErrInvalid, name)
-		_, err = client.Backfills.Create(ctx, exportA, r)
+		_, err = client.Backfills.Create(ctx, exportA, r, anyAge)
 		require.ErrorIs(t, err, ErrInvalid, name)
 	}
-	_, err := client.BatchExports.Backfill(ctx, uuid.Nil, january)
+	_, err := client.BatchExports.Backfill(ctx, uuid.Nil, january, anyAge)
 	require.ErrorIs(t, err, ErrInvalid)
-	_, err = client.Runs.Retry(ctx, exportA, uuid.Nil)
+	_, err = client.Runs.Retry(ctx, exportA, uuid.Nil, anyAge)
 	require.ErrorIs(t, err, ErrInvalid)
 	_, err = client.Backfills.Get(ctx, exportA, uuid.Nil)
 	require.ErrorIs(t, err, ErrInvalid)

@@ -47,9 +47,9 @@ func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
 						var ticket *hogapi.BackfillTicket
 						var err error
 						if what == "backfill" {
-							ticket, err = client.BatchExports.Backfill(t.Context(), export, anHour())
+							ticket, err = client.BatchExports.Backfill(t.Context(), export, anHour(), anyAge)
 						} else {
-							ticket, err = client.Runs.Retry(t.Context(), export, retried)
+							ticket, err = client.Runs.Retry(t.Context(), export, retried, anyAge)
 						}
 						require.NoError(t, err)
 						state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: 20 * time.Millisecond})
@@ -82,7 +82,7 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 				export := defaultProject(s).AddExport(hogapitest.Export{})
 				first := s.Client(t)
-				ticket, err := first.BatchExports.Backfill(t.Context(), export, anHour())
+				ticket, err := first.BatchExports.Backfill(t.Context(), export, anHour(), anyAge)
 				require.NoError(t, err)
 				_, err = first.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
 				require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 				}
 				s.Script(op, hogapitest.CutBefore())
 				fresh := s.Client(t)
-				ticket, err = fresh.BatchExports.Backfill(t.Context(), export, anHour())
+				ticket, err = fresh.BatchExports.Backfill(t.Context(), export, anHour(), anyAge)
 				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 				state, err := fresh.Backfills.Wait(t.Context(), ticket, nil)
 				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
@@ -114,7 +114,7 @@ func TestTheRecordOfAnEarlierRetryIsNotTaken(t *testing.T) {
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 		project.NextRuns(hogapitest.Outcome{Status: "Failed"}, hogapitest.Outcome{})
 		for i := range 2 {
-			ticket, err := client.Runs.Retry(t.Context(), export, failed)
+			ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 			require.NoError(t, err)
 			state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
 			require.Equal(t, i == 0, err != nil)
@@ -134,13 +134,13 @@ func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
 			export := project.AddExport(hogapitest.Export{})
 			failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 			project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "the first"}, hogapitest.Outcome{})
-			first, err := client.Runs.Retry(t.Context(), export, failed)
+			first, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 			require.NoError(t, err)
 			for range 4 { // which moves its run on
 				_, err = client.Runs.List(t.Context(), export, nil)
 				require.NoError(t, err)
 			}
-			second, err := client.Runs.Retry(t.Context(), export, failed)
+			second, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 			require.NoError(t, err)
 			_, err = client.Backfills.Wait(t.Context(), second, nil)
 			require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestRetryIsFollowedWhereRunsHaveNoStart(t *testing.T) {
 			project.AddRun(export, hogapitest.Run{FromStart: i%2 == 0, Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
 		}
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: time.Now().Add(-200 * time.Hour)})
-		ticket, err := client.Runs.Retry(t.Context(), export, failed)
+		ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
 		from, to := anHourOf(1, 0)
 		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run", Polls: 30})
 		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Minute)})
-		ticket, err := client.Backfills.Create(t.Context(), export, anHour())
+		ticket, err := client.Backfills.Create(t.Context(), export, anHour(), anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorContains(t, err, "of the joined run")
@@ -201,7 +201,7 @@ func TestRetryOfARunWithoutAnEnd(t *testing.T) {
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, NoEnd: true, Created: december})
 		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "again"})
 		for i := range 2 {
-			ticket, err := client.Runs.Retry(t.Context(), export, failed)
+			ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 			require.NoError(t, err)
 			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 			require.NotNil(t, state, "%v", err)
@@ -222,7 +222,7 @@ func TestBackfillOfNanoseconds(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
 		odd := december.Add(123456789)
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(odd), End: hogapi.At(odd.Add(2 * time.Hour))})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(odd), End: hogapi.At(odd.Add(2 * time.Hour))}, anyAge)
 		require.NoError(t, err)
 		start := time.Now()
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -240,7 +240,7 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 		export := project.AddExport(hogapitest.Export{})
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 		var reply hogapi.Reply
-		_, err := client.Runs.Retry(t.Context(), export, failed, hogapi.WithHeader("X-Trace", "7"), hogapi.WithReply(&reply),
+		_, err := client.Runs.Retry(t.Context(), export, failed, anyAge, hogapi.WithHeader("X-Trace", "7"), hogapi.WithReply(&reply),
 			hogapi.WithBody(map[string]string{"status": "Failed"}), hogapi.WithQuery(map[string][]string{"debug": {"1"}}))
 		require.NoError(t, err)
 		require.Contains(t, string(reply.Body), "backfill_id")
@@ -254,7 +254,7 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 		}
 
 		s.Script(ops.BackfillsList, hogapitest.Status(503))
-		_, err = client.Runs.Retry(t.Context(), export, failed)
+		_, err = client.Runs.Retry(t.Context(), export, failed, anyAge)
 		require.ErrorIs(t, err, hogapi.ErrServer)
 		require.NotErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 		require.ErrorContains(t, err, "hogapi: runs.retry: nothing was sent")
@@ -270,7 +270,7 @@ func TestARecordThatNeverComes(t *testing.T) {
 		client, project := s.Client(t), defaultProject(s)
 		export := project.AddExport(hogapitest.Export{})
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
-		ticket, err := client.Runs.Retry(t.Context(), export, failed)
+		ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
@@ -292,7 +292,7 @@ func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 				run.Status, run.Created = "Running", time.Now().Add(-20*24*time.Hour)
 				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run"})
 				id := project.AddRun(export, run)
-				ticket, err := client.Runs.Retry(t.Context(), export, id)
+				ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
 				require.NoError(t, err)
 				time.Sleep(time.Second)
 				_, err = client.Runs.Wait(t.Context(), export, id, nil)
@@ -330,9 +330,9 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 				s.Script(ops.RunsRetry, c.fault)
 				for _, begin := range []func() (*hogapi.BackfillTicket, error){
 					func() (*hogapi.BackfillTicket, error) {
-						return client.BatchExports.Backfill(t.Context(), export, sixHours())
+						return client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 					},
-					func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old) },
+					func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old, anyAge) },
 				} {
 					ticket, err := begin()
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
@@ -365,20 +365,20 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 					failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 					time.Sleep(age) // virtual
 					s.Script(ops.RunsRetry, fault)
-					ticket, err := client.Runs.Retry(t.Context(), export, failed)
+					ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 					require.ErrorContains(t, err, "Backfills.Wait")
 					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 					require.Empty(t, state.Runs)
 
-					ticket, err = client.Runs.Retry(t.Context(), export, failed)
+					ticket, err = client.Runs.Retry(t.Context(), export, failed, anyAge)
 					require.NoError(t, err)
 					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 					require.NoError(t, err)
 					time.Sleep(age + 10*time.Second)
 					s.Script(ops.RunsRetry, fault)
-					ticket, err = client.Runs.Retry(t.Context(), export, failed)
+					ticket, err = client.Runs.Retry(t.Context(), export, failed, anyAge)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown, "the good retry before is not this one")

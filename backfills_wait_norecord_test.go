@@ -23,7 +23,7 @@ func TestBackfillByDatesWithoutARecord(t *testing.T) {
 		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
 		_, err := client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(22)})
 		require.NoError(t, err)
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)}, anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)

@@ -21,6 +21,9 @@ import (
 // The time of a bubble begins at midnight of 1 January 2000, so these flows are about December 1999.
 var december = time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)
 
+// anyAge is for flows of old intervals, and of servers that always choose by timestamp.
+var anyAge = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
+
 func anHourOf(day, hour int) (from, to time.Time) {
 	from = december.AddDate(0, 0, day-1).Add(time.Duration(hour) * time.Hour)
 	return from, from.Add(time.Hour)
@@ -49,7 +52,7 @@ func sixHours() hogapi.BackfillRange {
 func TestBackfillIsFollowedToItsEnd(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 
 		var last *hogapi.BackfillState
@@ -82,7 +85,7 @@ func TestBackfillWithFailedRunsIsAnError(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
 		defaultProject(s).NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "bucket is gone"}, hogapitest.Outcome{Status: "Cancelled"})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.True(t, state.Done)
@@ -107,7 +110,7 @@ func TestBackfillOfNothing(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
 		defaultProject(s).SetRecords(export, func(time.Time, time.Time) int { return 0 })
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorIs(t, err, hogapi.ErrNoRuns)
@@ -126,7 +129,7 @@ func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
 				from, to := anHourOf(1, 3)
 				project.NextRuns(outcome)
 				joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-20 * 24 * time.Hour)})
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 				require.NoError(t, err)
 				for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
 					require.NoError(t, err)
@@ -157,7 +160,7 @@ func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 		from, to := anHourOf(1, 3)
 		project.NextRuns(hogapitest.Outcome{Polls: 30})
 		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
@@ -188,7 +191,7 @@ func TestRetryIsFollowedToItsEnd(t *testing.T) {
 				client, project := s.Client(t), defaultProject(s)
 				export := project.AddExport(hogapitest.Export{})
 				id := project.AddRun(export, old)
-				ticket, err := client.Runs.Retry(t.Context(), export, id)
+				ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
 				require.NoError(t, err)
 				require.Equal(t, id, ticket.RetriedRun)
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -207,7 +210,7 @@ func TestRetryThatFailsAgain(t *testing.T) {
 		export := project.AddExport(hogapitest.Export{})
 		id := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
 		project.FailNextRuns(1, "still gone")
-		ticket, err := client.Runs.Retry(t.Context(), export, id)
+		ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorContains(t, err, "still gone")
@@ -220,7 +223,7 @@ func TestBackfillRowIsWrittenLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(3))
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
@@ -233,7 +236,7 @@ func TestBackfillIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New()
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		cancelled := false
 		for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
@@ -258,7 +261,7 @@ func TestBackfillIsCancelledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithRunDelay(time.Minute))
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.Backfills.Create(t.Context(), export, sixHours())
+		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -277,7 +280,7 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 		for i := range 500 {
 			project.AddRun(export, hogapitest.Run{Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
 		}
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
@@ -291,7 +294,7 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 func TestBackfillRestIsNotWaitedFor(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(150 * time.Minute))})
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(150 * time.Minute))}, anyAge)
 		require.NoError(t, err)
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.NoError(t, err)
@@ -304,7 +307,7 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := hogapitest.New(hogapitest.WithEra(era))
 			client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)})
+			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)}, anyAge)
 			require.NoError(t, err)
 			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 			require.NoError(t, err)
@@ -318,7 +321,7 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 func TestBackfillWaitIsCancelled(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -336,7 +339,7 @@ func TestBackfillWaitIsCancelled(t *testing.T) {
 func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
 		s.Script(ops.RunsList, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.RateLimit("90"))
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
@@ -362,7 +365,7 @@ func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 				client, project := s.Client(t), defaultProject(s)
 				export := project.AddExport(hogapitest.Export{})
 				project.NextRuns(c.outcomes...)
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours())
+				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 				require.NoError(t, err)
 				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 				incomplete := c.incomplete && era == hogapitest.E3 // older servers do not count them

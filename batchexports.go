@@ -293,6 +293,9 @@ func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options .
 // UnpauseOptions say what Unpause does in addition.
 type UnpauseOptions struct {
 	Backfill bool // also export what was missed since the export was paused
+
+	// AcceptRowsByTimestamp allows a backfill of events since long ago: see [BackfillOptions].
+	AcceptRowsByTimestamp bool
 }
 
 // Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and
@@ -301,9 +304,11 @@ type UnpauseOptions struct {
 // With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in
 // all other cases, and if the export was not paused, the ticket is nil. The backfill covers the
 // whole intervals from the pause until now, so it has no runs after a pause that was shorter than
-// one interval. The export and what ran before are read first, in two or three calls; if they
-// cannot be read, nothing is sent. The call is not repeated if its outcome is unknown: the ticket
-// is then returned with the [*OutcomeUnknownError].
+// one interval. After a pause that began too long ago it is an [*InputError], unless
+// AcceptRowsByTimestamp is set: as with [BatchExportsService.Backfill], other events would be chosen
+// than the schedule chooses. The export and what ran before are read first, in two or three calls; if
+// they cannot be read, nothing is sent. The call is not repeated if its outcome is unknown: the
+// ticket is then returned with the [*OutcomeUnknownError].
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -312,9 +317,9 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 	if err != nil {
 		return nil, err
 	}
-	if orDefault(o).Backfill {
+	if asked := orDefault(o); asked.Backfill {
 		cfg.emptyReply()
-		return s.unpauseWithBackfill(ctx, r, id, options)
+		return s.unpauseWithBackfill(ctx, r, id, asked.AcceptRowsByTimestamp, options)
 	}
 	if cfg.body != nil { // it may ask for a backfill
 		r.op.Replay = endpoints.Never

@@ -260,7 +260,7 @@ func TestActionsTakeBothBodyStyles(t *testing.T) {
 		assert.Nil(t, ticket)
 		assert.Equal(t, sent{"POST", testExport + "unpause/", ""}, *s)
 		readable(mock)
-		_, err = client.BatchExports.Unpause(t.Context(), testExportID, &UnpauseOptions{Backfill: true})
+		_, err = client.BatchExports.Unpause(t.Context(), testExportID, &UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true})
 		require.NoError(t, err)
 		assert.Equal(t, sent{"POST", testExport + "unpause/", `{"backfill":true}`}, *s)
 		require.NoError(t, client.BatchExports.Delete(t.Context(), testExportID))
@@ -283,7 +283,7 @@ func TestUnpauseIsRepeatedOnlyWithoutBackfill(t *testing.T) {
 		err      error
 	}{
 		"plain":                   {nil, nil, 2, nil},
-		"with backfill":           {&UnpauseOptions{Backfill: true}, nil, 1, ErrOutcomeUnknown},
+		"with backfill":           {&UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true}, nil, 1, ErrOutcomeUnknown},
 		"with a body of its own":  {nil, []CallOption{WithBody(map[string]any{"backfill": true})}, 1, ErrOutcomeUnknown},
 		"backfill explicitly off": {&UnpauseOptions{}, nil, 2, nil},
 	} {

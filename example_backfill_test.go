@@ -11,6 +11,36 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
+// firstFill is for exports that have exported nothing yet, so that no object is replaced and nothing comes twice.
+var firstFill = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
+
+// A new export gets a month of history. The option says that these old events are chosen by their timestamp, as a first fill wants
+// them. Without it, a backfill of days that are more than 5 days old is refused, and the error says what it would do.
+func ExampleBatchExportsService_Backfill() {
+	client, project := exampleClient(hogapitest.WithPolls(1))
+	ctx := context.Background()
+	export, err := client.BatchExports.Get(ctx, project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	january, err := export.BackfillRange(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.BatchExports.Backfill(ctx, export.ID, january, nil)
+	fmt.Println("without the option:", errors.Is(err, hogapi.ErrInvalid))
+
+	ticket, err := client.BatchExports.Backfill(ctx, export.ID, january, &hogapi.BackfillOptions{AcceptRowsByTimestamp: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	state, err := client.Backfills.Wait(ctx, ticket, &hogapi.WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond})
+	fmt.Println(state, err)
+	// Output:
+	// without the option: true
+	// 100 %, 31 runs completed, 0 failed <nil>
+}
+
 // A daily export is backfilled for a month, an hourly one for a day; both are followed to their end.
 func ExampleBackfillsService_Watch() {
 	server := hogapitest.New(hogapitest.WithPolls(1))
@@ -33,7 +63,7 @@ func ExampleBackfillsService_Watch() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		ticket, err := client.BatchExports.Backfill(ctx, export.ID, span)
+		ticket, err := client.BatchExports.Backfill(ctx, export.ID, span, firstFill)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -63,7 +93,7 @@ func ExampleBackfillsService_Wait() {
 	}
 	ctx := context.Background()
 	week := hogapi.BackfillRange{Start: hogapi.Date(2024, 5, 1), End: hogapi.Date(2024, 5, 8)}
-	ticket, err := client.BatchExports.Backfill(ctx, export, week)
+	ticket, err := client.BatchExports.Backfill(ctx, export, week, firstFill)
 	if err != nil {
 		log.Fatal(err)
 	}

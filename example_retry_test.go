@@ -13,8 +13,10 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// RetryFailed exports again what has failed in all exports of some projects, and waits for it.
+// RetryFailed exports again what has failed in all exports of some projects, and waits for it. It leaves alone what is too old to
+// be exported again as it was, and returns an error for each of these: somebody must decide about them.
 func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.WatchOptions, projects ...string) (retried int, err error) {
+	var old []error
 	for _, id := range projects {
 		project := client.ForProject(id)
 		for export, err := range project.BatchExports.All(ctx, nil) {
@@ -26,20 +28,25 @@ func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.Watch
 					return retried, err
 				}
 				if err := retry(ctx, project, export.ID, run.ID, watch); err != nil {
-					return retried, fmt.Errorf("project %s, export %q: %w", id, export.Name, err)
+					err = fmt.Errorf("project %s, export %q: %w", id, export.Name, err)
+					if _, refused := errors.AsType[*hogapi.InputError](err); !refused {
+						return retried, err
+					}
+					old = append(old, err)
+					continue
 				}
 				retried++
 			}
 		}
 	}
-	return retried, nil
+	return retried, errors.Join(old...)
 }
 
 // retry retries one run. A retry whose answer was lost is not sent again before it is clear that the first one had no effect.
 func retry(ctx context.Context, project *hogapi.Client, exportID, runID uuid.UUID, watch *hogapi.WatchOptions) (err error) {
 	for range 3 {
 		var ticket *hogapi.BackfillTicket
-		ticket, err = project.Runs.Retry(ctx, exportID, runID)
+		ticket, err = project.Runs.Retry(ctx, exportID, runID, nil)
 		if ticket == nil {
 			return err
 		}

@@ -226,7 +226,7 @@ func TestReply(t *testing.T) {
 	require.Error(t, create(ended, client, WithReply(&reply)))
 	require.Zero(t, reply, "it was another call's")
 	reply.StatusCode = 200
-	_, err := client.Runs.Retry(ended, exportA, runA, WithReply(&reply))
+	_, err := client.Runs.Retry(ended, exportA, runA, nil, WithReply(&reply))
 	require.Error(t, err)
 	require.Zero(t, reply)
 }

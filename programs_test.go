@@ -20,9 +20,9 @@ func TestRetryFailed(t *testing.T) {
 		for _, id := range []string{"1", "2", "3"} {
 			project := server.Project(id)
 			export := project.AddExport(hogapitest.Export{})
-			monthAgo := time.Now().AddDate(0, -1, 0)
-			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: monthAgo})
-			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: monthAgo.Add(time.Hour)})
+			before := time.Now().AddDate(0, 0, -4)
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: before})
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: before.Add(time.Hour)})
 		}
 		server.Script(ops.RunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
 
@@ -39,5 +39,13 @@ func TestRetryFailed(t *testing.T) {
 		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
 		require.NoError(t, err)
 		require.Zero(t, retried, "nothing is left to retry")
+
+		export := server.Project("2").Exports()[0].ID
+		server.Project("2").AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, -1, 0)})
+		server.Project("3").AddRun(server.Project("3").Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed})
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.ErrorContains(t, err, "project 2")
+		require.ErrorIs(t, err, hogapi.ErrInvalid, "too old")
+		require.Equal(t, 1, retried, "of the project after it")
 	})
 }

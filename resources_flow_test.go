@@ -85,7 +85,7 @@ func TestBackfillRangeSuitsTheServer(t *testing.T) {
 			require.NoError(t, err)
 			covers, err := export.BackfillRange(time.Date(2024, 3, 3, 0, 0, 0, 0, zone), to)
 			require.NoError(t, err)
-			_, err = client.BatchExports.Backfill(t.Context(), id, covers)
+			_, err = client.BatchExports.Backfill(t.Context(), id, covers, anyAge)
 			require.NoError(t, err, "%v %s", era, interval)
 		}
 	}

@@ -299,6 +299,13 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // Retry exports a run's interval again, however the run ended: a new run is made, and the old one
 // keeps its status. Follow it with [BackfillsService.Wait].
 //
+// Nothing is compared with earlier exports: what the run wrote before it failed comes twice, and on
+// an object store the new objects of the interval replace the old ones. For the model events, a retry
+// of an old interval chooses other rows than the run did, so it is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set. Without the option the run is read first, in one
+// call, and the export too if the run is old. Retries of other models need no option, as with
+// [BatchExportsService.Backfill].
+//
 // What the service shows of earlier retries is read first, so that Wait does not take it for this
 // one. That costs one call, and a second one on servers that keep no records of backfills. If that
 // fails, nothing is sent.
@@ -308,16 +315,28 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // being retried already may fail with 500, which is such an error.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
-func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*BackfillTicket, error) {
+func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
 	r := endpointByID(ops.RunsRetry, exportID, runID).with(allRuns())
 	if err := r.check(ctx); err != nil {
 		return nil, err
 	}
 	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	if err == nil && !orDefault(o).AcceptRowsByTimestamp {
+		err = s.checkAge(ctx, ticket, options)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s.client.begin(ctx, r, ticket, options)
+}
+
+// checkAge reads how old the interval of a retry is.
+func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []CallOption) error {
+	run, err := s.Get(ctx, t.ExportID, t.RetriedRun, append(slices.Clip(options), onlyHeader)...)
+	if err != nil {
+		return beforeSending(ops.RunsRetry, err)
+	}
+	return s.client.checkAge(ctx, ops.RunsRetry, t, func(*BatchExport) coverage.Span { return run.span() }, options)
 }
 
 // Logs returns one page of the log of a run, newest entry first. The newest servers fail here with

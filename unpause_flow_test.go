@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-var andBackfill = &hogapi.UnpauseOptions{Backfill: true}
+var andBackfill = &hogapi.UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true} // of an old server too
 
 // What an unpause exports can be followed as any other backfill.
 func TestUnpauseWithABackfillIsFollowed(t *testing.T) {

@@ -108,7 +108,7 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 			return err
 		},
 		"backfill": func(c *Client) error {
-			_, err := c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)})
+			_, err := c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)}, anyAge)
 			return err
 		},
 		"test": func(c *Client) error { _, err := c.BatchExports.TestDestination(t.Context(), testCreate); return err },

@@ -12,6 +12,9 @@ import (
 	"github.com/hogapi/hogapi/destination"
 )
 
+// old accepts what is done to old intervals.
+var old = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
+
 func TestRunsAndBackfills(t *testing.T) {
 	s := start(t)
 	c := s.client(t, admin)
@@ -24,7 +27,7 @@ func TestRunsAndBackfills(t *testing.T) {
 
 	period, err := e.BackfillRange(firstDay, firstDay.Add(3*time.Hour))
 	require.NoError(t, err)
-	ticket, err := c.BatchExports.Backfill(ctx, e.ID, period)
+	ticket, err := c.BatchExports.Backfill(ctx, e.ID, period, old)
 	require.NoError(t, err)
 	state, err := c.Backfills.Wait(ctx, ticket, fast)
 	require.NoError(t, err)
@@ -54,7 +57,7 @@ func TestRunsAndBackfills(t *testing.T) {
 	err = c.Runs.Cancel(ctx, e.ID, run.ID)
 	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a run that is in 'Completed' status")
 
-	retry, err := c.Runs.Retry(ctx, e.ID, run.ID)
+	retry, err := c.Runs.Retry(ctx, e.ID, run.ID, old)
 	require.NoError(t, err)
 	state, err = c.Backfills.Wait(ctx, retry, fast)
 	require.NoError(t, err)
@@ -89,7 +92,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	period, err := e.BackfillRange(from, from.AddDate(0, 0, 2))
 	require.NoError(t, err)
-	ticket, err := c.Backfills.Create(ctx, e.ID, period)
+	ticket, err := c.Backfills.Create(ctx, e.ID, period, old)
 	require.NoError(t, err)
 	state, err := c.Backfills.Wait(ctx, ticket, fast)
 	require.NoError(t, err)
@@ -102,7 +105,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	require.NoError(t, err)
 	period, err = e.BackfillRange(from, from.Add(2*time.Hour))
 	require.NoError(t, err)
-	ticket, err = c.Backfills.Create(ctx, e.ID, period)
+	ticket, err = c.Backfills.Create(ctx, e.ID, period, old)
 	require.NoError(t, err)
 	state, err = c.Backfills.Wait(ctx, ticket, fast)
 	require.ErrorIs(t, err, hogapi.ErrRunFailed)
@@ -131,7 +134,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 		},
 	}
 	for name, cancel := range ways {
-		ticket, err = c.Backfills.Create(ctx, e.ID, period)
+		ticket, err = c.Backfills.Create(ctx, e.ID, period, old)
 		require.NoError(t, err, name)
 		for state, err := range c.Backfills.Watch(ctx, ticket, fast) {
 			require.NoError(t, err, name)
@@ -146,9 +149,9 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	}
 
 	future := hogapi.BackfillRange{Start: period.Start, End: hogapi.At(time.Now().Add(time.Hour))}
-	_, err = c.Backfills.Create(ctx, e.ID, future)
+	_, err = c.Backfills.Create(ctx, e.ID, future, old)
 	refusal(t, err, hogapi.ErrInvalid, 400, "is in the future")
-	_, err = c.Backfills.Create(ctx, uuid.New(), period)
+	_, err = c.Backfills.Create(ctx, uuid.New(), period, old)
 	require.ErrorIs(t, err, hogapi.ErrNotFound)
 
 	require.NoError(t, c.BatchExports.Pause(ctx, e.ID))

@@ -137,7 +137,9 @@ func (q *quickstart) createAndBackfill(ctx context.Context, to hogapi.Destinatio
 	if err != nil {
 		return err
 	}
-	ticket, err := q.client.BatchExports.Backfill(ctx, q.export.ID, week)
+	// The export is new, so its first days may be chosen by their timestamp: there is nothing that they would replace.
+	firstFill := &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
+	ticket, err := q.client.BatchExports.Backfill(ctx, q.export.ID, week, firstFill)
 	if err != nil {
 		return err
 	}

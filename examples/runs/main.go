@@ -2,7 +2,8 @@
 // table.
 //
 // With the real service it only lists them unless it is given -yes: a retry exports the data again.
-// Without keys it works with a fake of the service.
+// Runs of events that are too old to be exported again as they were are left alone, unless it is
+// given -rows-by-timestamp too. Without keys it works with a fake of the service.
 package main
 
 import (
@@ -33,14 +34,16 @@ func main() {
 
 // failure is a failed run and what became of its retry.
 type failure struct {
-	export hogapi.BatchExport
-	run    hogapi.Run
-	result string
+	export  hogapi.BatchExport
+	run     hogapi.Run
+	result  string
+	refusal error // why it was left alone
 }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("runs", flag.ExitOnError)
 	sure := flags.Bool("yes", false, "retry in the real service too")
+	byTimestamp := flags.Bool("rows-by-timestamp", false, "retry old runs of events too, by other rows")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -66,7 +69,10 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 			continue
 		}
 		fmt.Fprintf(out, "retrying %s of %s, %s\n", span(f.run), f.export.Name, f.run.ID)
-		if f.result, err = retry(ctx, client, f, watch); err != nil {
+		f.result, err = retry(ctx, client, f, &hogapi.BackfillOptions{AcceptRowsByTimestamp: *byTimestamp}, watch)
+		if _, refused := errors.AsType[*hogapi.InputError](err); refused {
+			f.result, f.refusal = "left alone: see below", err
+		} else if err != nil {
 			open++
 		}
 		if ctx.Err() != nil {
@@ -85,13 +91,19 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n%d failed runs\n", len(failures))
+	for _, f := range failures {
+		if f.refusal != nil {
+			fmt.Fprintf(out, "\nLeft alone without -rows-by-timestamp: %s of %s\n%v\n", span(f.run), f.export.Name, f.refusal)
+		}
+	}
 	if open > 0 {
 		return errors.Join(fmt.Errorf("%d of %d retries did not complete", open, len(failures)), context.Cause(ctx))
 	}
 	return nil
 }
 
-// find collects the failed runs that nobody has exported again since, however old.
+// find collects the failed runs that nobody has exported again since, however old. A run that was
+// never scheduled, was cancelled or does not end is not among them.
 func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 	var found []failure
 	for export, err := range client.BatchExports.All(ctx, nil) {
@@ -110,8 +122,10 @@ func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 
 // retry retries one run and waits. A ticket that is returned with an error is of unknown outcome:
 // waiting shows whether the retry began.
-func retry(ctx context.Context, client *hogapi.Client, f *failure, watch *hogapi.WatchOptions) (string, error) {
-	ticket, err := client.Runs.Retry(ctx, f.export.ID, f.run.ID)
+func retry(
+	ctx context.Context, client *hogapi.Client, f *failure, o *hogapi.BackfillOptions, watch *hogapi.WatchOptions,
+) (string, error) {
+	ticket, err := client.Runs.Retry(ctx, f.export.ID, f.run.ID, o)
 	if ticket == nil {
 		return err.Error(), err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,20 @@ import (
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, run)
 	assert.Regexp(t, `(?m)^persons to the .* FailedRetryable +the job was not found +completed, 1000 records`, out)
-	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +completed, 1000 records`, out, "a run of 20 days ago")
+	assert.Regexp(t, `(?m)^events to the lake .* SlowDown.* +completed, 1000 records`, out)
+	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +left alone: see below`, out, "a run of 20 days ago")
+	assert.Regexp(t, `(?m)^Left alone without -rows-by-timestamp: .* of events to the lake\nhogapi: .*the new objects replace the old ones`, out)
 	assert.Contains(t, out, "\n4 failed runs\n", "of five: one interval has been exported since")
+}
+
+func TestOldRunsAreRetriedOnDemand(t *testing.T) {
+	server := failing()
+	project := server.Project(hogapitest.DefaultProject)
+	project.AddRun(project.Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, 0, -20)})
+	out, err := demotest.RunAt(t, server, nil, run, "-yes", "-rows-by-timestamp")
+	require.NoError(t, err)
+	assert.NotContains(t, out, "left alone")
+	assert.Len(t, server.Calls(ops.RunsRetry), 2)
 }
 
 func failing() *hogapitest.Server {

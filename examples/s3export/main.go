@@ -62,7 +62,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	flags.StringVar(&s.bucket, "bucket", "posthog-events", "the S3 bucket")
 	flags.StringVar(&s.region, "region", "us-east-1", "the bucket's region")
 	flags.StringVar(&s.prefix, "prefix", "events/", "what the names of the files begin with")
-	flags.IntVar(&s.hours, "hours", 3, "hours to backfill")
+	flags.IntVar(&s.hours, "hours", 3, "hours to backfill, within the last 5 days")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *setup) backfill(ctx context.Context, export *hogapi.BatchExport) error 
 		return err
 	}
 	fmt.Fprintf(s.out, "4. Backfill it from %s up to %s, and wait\n", covers.Start, covers.End)
-	ticket, err := s.client.BatchExports.Backfill(ctx, export.ID, covers)
+	ticket, err := s.client.BatchExports.Backfill(ctx, export.ID, covers, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,47 @@
+package coverage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAgeLines(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	ended := func(days float64, length time.Duration) Span {
+		end := now.Add(-time.Duration(days * float64(day)))
+		return Span{end.Add(-length), end}
+	}
+	for name, tt := range map[string]struct {
+		line AgeLine
+		of   Span
+		want bool
+	}{
+		"an hour, on the line":       {AgeLineAnywhere, ended(5, time.Hour), false},
+		"an hour, past it":           {AgeLineAnywhere, ended(5.001, time.Hour), true},
+		"a day, on the line":         {AgeLineAnywhere, ended(5, day), false},
+		"a day, past it":             {AgeLineAnywhere, ended(5.001, day), true},
+		"a week ended just now":      {AgeLineAnywhere, ended(0.01, 7*day), true},
+		"an hour of the cloud":       {AgeLineOfCloud, ended(6, time.Hour), false},
+		"a day of the cloud":         {AgeLineOfCloud, ended(8, day), true},
+		"a week of the cloud":        {AgeLineOfCloud, ended(0.9, 7*day), false},
+		"an older week of the cloud": {AgeLineOfCloud, ended(1.1, 7*day), true},
+		"the beginning of time":      {AgeLineOfCloud, Span{End: now}, true},
+		"a length that is not known": {AgeLineAnywhere, ended(4.9, 0), false},
+		"a server without a line":    {AgeLineNone, ended(0.01, time.Hour), true},
+	} {
+		assert.Equal(t, tt.want, tt.line.IsPast(tt.of, now), name)
+	}
+}
+
+func TestTheFirstIntervalOfARange(t *testing.T) {
+	date := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	berlin := Schedule{Interval: "week", Timezone: "Europe/Berlin", Hour: 3, Weekday: time.Monday}
+	begin := date.Add(2 * time.Hour)
+	assert.Equal(t, Span{begin, begin.Add(7 * day)}, berlin.First(Range{Date(date), Date(date.Add(7 * day))}))
+	hourly := Schedule{Interval: "hour"}
+	assert.Equal(t, Span{begin, begin.Add(time.Hour)}, hourly.First(Range{Start: Instant(begin)}))
+	assert.Equal(t, Span{begin, begin}, Schedule{Interval: "fortnight"}.First(Range{Start: Instant(begin)}))
+	assert.Equal(t, Span{}, hourly.First(Range{Start: Beginning()}))
+}
