@@ -98,14 +98,17 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.listLeftOut(ctx, &p); err != nil {
 		return err
 	}
-	begun := importsOf(paths)
-	for _, s := range begun {
+	found := c.importsOf(paths)
+	for _, s := range found.begun {
 		p.Begun = append(p.Begun, s.begun())
 	}
-	c.askProject(ctx, &p, begun)
+	if len(found.begun) > 0 {
+		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
+	}
+	c.askProject(ctx, &p, found.begun)
 	c.explain(ctx, &p, options)
 	said, findings := p.Summary()
-	p.Next = c.next(&p, paths, begun, said.Level == page.Bad)
+	p.Next = c.next(&p, paths, found, said.Level == page.Bad)
 	if err := c.writeReport(c.report, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // next are the commands that come after a check.
-func (c *check) next(p *page.Check, paths []string, begun []*state, failed bool) []page.Step {
+func (c *check) next(p *page.Check, paths []string, found settled, failed bool) []page.Step {
 	in := c.in
 	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
 	if isLocal {
@@ -21,8 +21,8 @@ func (c *check) next(p *page.Check, paths []string, begun []*state, failed bool)
 			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + " --report report.html",
 		}}
 	}
-	if len(begun) > 0 {
-		return c.nextOf(begun)
+	if len(found.begun) > 0 {
+		return c.nextOf(found, "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"))
 	}
 	run, why := "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"), ""
 	if p.Report.LargestJump > page.Disorder {
@@ -64,9 +64,9 @@ func (c *check) next(p *page.Check, paths []string, begun []*state, failed bool)
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +
 	"events are still arriving."
 
-// nextOf are the commands that come next for imports that have begun.
-func (c *check) nextOf(begun []*state) (steps []page.Step) {
-	for _, s := range begun {
+// nextOf are the commands that come next where imports have begun.
+func (c *check) nextOf(found settled, run string) (steps []page.Step) {
+	for _, s := range found.begun {
 		is, isVerified := s.is()
 		if is != isComplete && is != isRunning && is != isWaiting {
 			steps = append(steps, page.Step{
@@ -77,6 +77,19 @@ func (c *check) nextOf(begun []*state) (steps []page.Step) {
 		if !isVerified {
 			steps = append(steps, page.Step{Text: verifyText, Command: c.verifyCommand(s.dir)})
 		}
+	}
+	if len(found.fresh)+len(found.grown) > 0 && len(found.changed) == 0 {
+		last := &found.begun[len(found.begun)-1].kept.Input
+		if last.Sort {
+			run += " --sort"
+		}
+		if last.Links {
+			run += " --links"
+		}
+		if !c.canAnswer() {
+			run += " --yes"
+		}
+		steps = append(steps, page.Step{Text: "Import what is new. run knows what is imported and leaves it out.", Command: run})
 	}
 	return steps
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -13,26 +12,13 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// importsOf are the imports of some files that have begun to send, by the folders below hogimport-state. A folder that cannot be
-// read is one of hogimport status.
-func importsOf(paths []string) (begun []*state) {
-	var names []string
-	for _, path := range paths {
-		names = append(names, absolute(path))
-	}
-	dirs, _ := filepath.Glob(filepath.Join(stateRoot, "*"))
-	for _, dir := range dirs {
-		s := &state{dir: dir}
-		if found, err := s.read("import.json", &s.kept); err != nil || !found || strings.HasPrefix(s.kept.ID, trialPrefix) {
-			continue
-		}
-		files, err := s.kept.Input.paths()
-		isOfThese := err == nil && slices.ContainsFunc(files, func(path string) bool { return slices.Contains(names, absolute(path)) })
-		if _, err := os.Stat(s.checkpoint()); isOfThese && err == nil && !s.hasSentNothing() {
-			begun = append(begun, s)
-		}
-	}
-	return begun
+// importsOf are the imports that have begun to send some files, and what they have of them.
+func (c *check) importsOf(paths []string) settled {
+	sent := slices.DeleteFunc(importsBelow(c.keyDigest(&c.project)), func(s *state) bool {
+		_, err := os.Stat(s.checkpoint())
+		return err != nil || s.hasSentNothing()
+	})
+	return settledOf(paths, sent)
 }
 
 // is is what hogimport status says of an import, and whether all of it was found in the project.

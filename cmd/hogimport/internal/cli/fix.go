@@ -35,6 +35,7 @@ func newFixCommand(a *app) *cobra.Command {
 	r.bind(cmd)
 	r.input.bind(cmd)
 	r.project.bindKey(cmd)
+	r.project.bindMoved(cmd)
 	_ = cmd.Flags().Set("max-rejects", "none")
 	for name, usage := range map[string]string{
 		"state":       "the state `FOLDER` of the import; default: the only one below hogimport-state",
@@ -95,6 +96,9 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 		s.kept.ID = r.importID
 	}
 	options, client, err := a.prepare(r, s, isNew)
+	if err == nil && isNew {
+		err = of.check(a.targetOf(client, &r.project), &r.project)
+	}
 	if err != nil {
 		return err
 	}

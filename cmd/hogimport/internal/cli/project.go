@@ -22,6 +22,8 @@ type project struct {
 	key, keyFile      string // of events
 	personal          string // of management calls
 	personalFile      string
+	moved             string // --moved-host
+	asks              bool   // the command asks the project
 }
 
 // bindKey adds the flags of a command that sends events.
@@ -36,6 +38,7 @@ func (p *project) bindKey(cmd *cobra.Command) {
 // bindPersonal adds the flags of a command that asks the project.
 func (p *project) bindPersonal(cmd *cobra.Command) {
 	p.bindHost(cmd)
+	p.asks = true
 	f := cmd.Flags()
 	f.StringVar(&p.id, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
 	f.StringVar(&p.personalFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
@@ -163,10 +166,4 @@ func inFlags(err error) string {
 		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
 	})
 	return page.Plain(flagNames.Replace(text))
-}
-
-// hostName is where a client sends events, without a path or a key.
-func hostName(client *hogapi.Client) string {
-	_, after, _ := strings.Cut(client.String(), "capture: ")
-	return strings.TrimSuffix(after, "}")
 }

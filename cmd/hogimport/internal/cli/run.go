@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +60,7 @@ func newRunCommand(a *app) *cobra.Command {
 	r.input.bind(cmd)
 	r.input.bindRange(cmd)
 	r.project.bindKey(cmd)
+	r.project.bindMoved(cmd)
 	return cmd
 }
 
@@ -135,18 +136,26 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 		return err
 	}
 	defer lock.Close()
-	if isNew {
+	if !isNew {
+		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
+	}
+	if isNew || len(s.more) > 0 {
 		if err := a.agree(ctx, r, s, client, options); err != nil {
 			return err
 		}
-	} else {
-		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
+	}
+	read, err := s.keepFiles()
+	if err != nil {
+		return err
 	}
 	source, err := s.source()
 	if err != nil {
 		return err
 	}
 	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
+	if err == nil {
+		err = read()
+	}
 	return a.report(s, receipt, err)
 }
 
@@ -157,7 +166,10 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 		return options, nil, err
 	}
 	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
-	if err == nil && isNew && !r.isAgreed && !a.canAnswer() {
+	if err == nil && !isNew {
+		err = s.check(a.targetOf(client, &r.project), &r.project)
+	}
+	if err == nil && (isNew || len(s.more) > 0) && !r.isAgreed && !a.canAnswer() {
 		err = usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
 	}
 	return options, client, err
@@ -175,27 +187,26 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 	if err := r.input.check(); err != nil {
 		return nil, false, err
 	}
-	paths, err := r.input.paths()
+	asked := r.input
+	if asked.Files, err = r.input.paths(); err != nil {
+		return nil, false, err
+	}
+	dir, more, err := a.choose(r, &asked)
 	if err != nil {
 		return nil, false, err
 	}
-	dir := r.state
-	if dir == "" {
-		dir = stateRoot + string(os.PathSeparator) + stateName(paths)
-	}
-	asked := r.input
-	asked.Files = make([]string, len(r.input.Files))
-	for i, path := range r.input.Files {
+	paths := asked.Files
+	for i, path := range paths {
 		asked.Files[i] = absolute(path)
 	}
 	if !isStarted(dir) {
 		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
-			s.kept.ID = importIDOf(paths, &asked)
+			s.kept.ID = newID(importIDOf(paths, &asked))
 		}
 		return s, true, s.checkEmpty()
 	}
-	s = &state{dir: dir}
+	s = &state{dir: dir, more: more}
 	if _, err := s.read("import.json", &s.kept); err != nil {
 		return nil, false, err
 	}
@@ -222,11 +233,15 @@ func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
 
 // agree checks a sample, shows it and asks whether to begin.
 func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
-	found, err := takeSample(ctx, &s.kept.Input, options)
+	in := s.kept.Input
+	if len(s.more) > 0 {
+		in.Files = s.more
+	}
+	found, err := takeSample(ctx, &in, options)
 	a.show(found)
 	switch {
 	case isTooMuch(err):
-		return found.tooMuch(&s.kept.Input, err) //nolint:contextcheck // advice reads one record
+		return found.tooMuch(&in, err) //nolint:contextcheck // advice reads one record
 	case err != nil:
 		return filesFault(err)
 	}
@@ -235,7 +250,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 
 // confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
 func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
-	target := hostName(client)
+	to := a.targetOf(client, &r.project)
 	what := "the records"
 	if found.total > 0 {
 		what = aboutRecords(found.total)
@@ -248,9 +263,9 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	}
 	warning := zoneWarning(found.zone, s.kept.Input.Zone)
 	if !r.isAgreed {
-		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, target, s.kept.ID)
+		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, to.words(), s.kept.ID)
 		if warning != "" {
-			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, target, s.kept.ID)
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, to.words(), s.kept.ID)
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
@@ -262,15 +277,36 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		if warning != "" {
 			a.warn(warning)
 		}
-		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, target, s.kept.ID))
+		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, to.words(), s.kept.ID))
+	}
+	if len(s.more) > 0 {
+		return s.grow(found)
 	}
 	s.kept.Skipped = found.places()
 	s.kept.Links, s.kept.IsExact = 0, found.isAll
-	s.kept.Total, s.kept.Target, s.kept.Begun = found.total, target, time.Now().UTC()
+	s.kept.Total, s.kept.target, s.kept.Begun, s.kept.Files = found.total, to, time.Now().UTC(), nil
 	if err := s.reset(); err != nil {
 		return err
 	}
 	return s.save()
+}
+
+// grow notes that files are added. From here on the import is not complete.
+func (s *state) grow(found sample) error {
+	p, _, err := s.progress()
+	if err != nil {
+		return err
+	}
+	s.kept.IsExact = found.isAll
+	s.kept.Total = 0
+	if found.total > 0 {
+		s.kept.Total = p.Read + found.total
+	}
+	places := found.places()
+	maps.Copy(places, s.kept.Skipped)
+	s.kept.Skipped = places
+	p.Ended, p.At = isStopped, time.Now().UTC()
+	return s.saveProgress(p)
 }
 
 // aboutRecords is an estimate to three digits, which nobody takes for a count.

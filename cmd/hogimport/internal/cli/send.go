@@ -114,7 +114,7 @@ func endedBy(err error) string {
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
 		return string(stop.Reason)
 	}
-	return "stopped"
+	return isStopped
 }
 
 // hasSentNothing reports whether the last run ended by itself and the service can have none of the import's events.

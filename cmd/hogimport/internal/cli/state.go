@@ -30,15 +30,19 @@ type state struct {
 	dir  string
 	kept kept
 
-	isChanged bool // the files are read in another way than before
+	isChanged bool     // the files are read in another way than before
+	more      []string // files that are added to a complete import
 }
 
 // kept is what import.json holds.
 type kept struct {
-	ID     string    `json:"id"`
-	Input  input     `json:"input"` // the files by absolute paths
-	Target string    `json:"target"`
-	Begun  time.Time `json:"begun"`
+	ID    string    `json:"id"`
+	Input input     `json:"input"` // the files by absolute paths
+	Begun time.Time `json:"begun"`
+	target
+
+	Files []knownFile `json:"files,omitempty"` // those of Input
+	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
 
 	Total   int64 `json:"total,omitempty"` // about how many records there are; 0: not known
 	IsExact bool  `json:"exact,omitempty"` // there are so many

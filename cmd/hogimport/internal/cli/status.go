@@ -133,6 +133,7 @@ const (
 	isNotBegun = "not begun"
 
 	isInterrupted = "interrupted"
+	isStopped     = "stopped"
 )
 
 // isRunning reports whether a process works in the folder: the lock ends with it. Where the lock cannot be taken, such as on

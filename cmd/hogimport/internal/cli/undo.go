@@ -51,6 +51,7 @@ confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
 	}
 	u.project.bindPersonal(cmd)
+	u.project.bindMoved(cmd)
 	f := cmd.Flags()
 	f.StringVar(&u.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
 	f.StringVar(&u.importID, "import-id", "", "the `NAME` of the import, where its state folder is gone")
@@ -70,12 +71,13 @@ type deletion struct {
 
 func (u *undo) run(ctx context.Context) error {
 	request := hogapi.DataDeletionRequest{ImportID: u.importID}
+	of := &state{}
 	if u.importID == "" {
 		s, err := findState(u.state, nil) //nolint:contextcheck // advice reads one record
 		if s == nil {
 			return err
 		}
-		request.ImportID = s.kept.ID
+		request.ImportID, of = s.kept.ID, s
 	}
 	if u.submission != "" {
 		id, err := uuid.Parse(u.submission)
@@ -88,7 +90,14 @@ func (u *undo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := deletion{ImportID: request.ImportID, Project: u.projectID(&u.project)}
+	here := u.targetOf(client, &u.project)
+	if err := of.check(here, &u.project); err != nil {
+		return err
+	}
+	d := deletion{ImportID: request.ImportID, Project: here.Project}
+	if err := of.checkProject(ctx, client, here); err != nil {
+		return err
+	}
 	if d.Events, err = client.DataDeletions.Preview(ctx, request); err != nil {
 		return u.failed(err, d)
 	}

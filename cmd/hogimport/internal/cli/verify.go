@@ -57,6 +57,7 @@ the key or the project is wrong.`,
 	}
 	v.project.bindKey(cmd)
 	v.project.bindPersonal(cmd)
+	v.project.bindMoved(cmd)
 	f := cmd.Flags()
 	v.flags = f
 	f.StringVar(&v.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
@@ -87,6 +88,13 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
+	here := v.targetOf(client, &v.project)
+	if err := s.check(here, &v.project); err != nil {
+		return err
+	}
+	if err := s.checkProject(ctx, client, here); err != nil {
+		return err
+	}
 	source, err := v.source(s) //nolint:contextcheck // advice reads one record
 	if err != nil {
 		return err
@@ -94,6 +102,11 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	result, err := v.look(ctx, client, s, receipt, source)
 	if err != nil && result == nil {
 		return v.failed(err)
+	}
+	if result.Seen > 0 || v.project.moved != "" {
+		if err := s.keepTarget(here, result.Seen > 0); err != nil {
+			return err
+		}
 	}
 	if failed := v.write(s, receipt, result); failed != nil {
 		return failed

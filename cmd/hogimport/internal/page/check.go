@@ -28,6 +28,9 @@ type Check struct {
 	Place   func(hogapi.Position) string // where a record is, for people; nil: as its position says
 	Project string                       // that was asked for its events of these days; empty: none was
 	Begun   []Begun                      // imports of these files
+	Fresh   []string                     // where there are such imports: files that none of them has
+	Changed []string                     // files that are not as they were when they were imported
+	Grown   []string                     // files that have become longer, in which an import continues
 	Own     map[string]int64             // of the events that the project has, those of these imports, by day
 	Unasked string                       // why it could not be asked, if it should have been
 	At      time.Time

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ func (c Check) findings(v checkView) (list []Finding) {
 	}
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)
+	}
+	if len(c.Changed) > 0 {
+		add(Warn, "overlap", plural(int64(len(c.Changed)), "file has", "files have")+" changed since the import",
+			someNames(c.Changed)+". What was added there is not imported. Import it with a --state of its own: with the --import-id of its import, "+
+				"events of files that have only become longer keep their uuids.")
 	}
 	if f, has := r.Warnings[warnings.UUIDConflict]; has {
 		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
@@ -109,8 +115,11 @@ func (c Check) verdict(findings []Finding) Verdict {
 		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. " + so}
 	}
 	title, alone, text := "Ready", "Ready to import", plural(r.Good, "event", "events")+" would be sent. "+so
-	if c.isImported() {
+	switch {
+	case c.isImported():
 		title, alone, text = "No problem", "No problem found", so
+	case len(c.Begun) > 0:
+		text = plural(r.Good, "event is", "events are") + " in these files. " + so
 	}
 	if warn > 0 {
 		return Verdict{Warn, title + ", with " + plural(int64(warn), "warning", "warnings"), text}
@@ -118,9 +127,9 @@ func (c Check) verdict(findings []Finding) Verdict {
 	return Verdict{Good, alone, text}
 }
 
-// isImported reports whether each import of these files, or of some of them, is complete.
+// isImported reports whether each of these files is imported as it is, by an import that is complete.
 func (c Check) isImported() bool {
-	return len(c.Begun) > 0 && !slices.ContainsFunc(c.Begun, func(b Begun) bool { return b.Is != "complete" })
+	return len(c.Begun) > 0 && len(c.Fresh)+len(c.Changed)+len(c.Grown) == 0 && !slices.ContainsFunc(c.Begun, func(b Begun) bool { return b.Is != "complete" })
 }
 
 // sofar is what was sent before the check.
@@ -143,10 +152,35 @@ func (c Check) sofar() string {
 	if c.isImported() {
 		return "An import of these files is complete: " + strings.Join(list, ", ") + "."
 	}
-	if len(list) == 1 {
-		return "An import of these files has begun: " + list[0] + "."
+	said := "An import of these files has begun: " + list[0] + "."
+	if len(list) > 1 {
+		said = "Imports of these files have begun: " + strings.Join(list, ", ") + "."
 	}
-	return "Imports of these files have begun: " + strings.Join(list, ", ") + "."
+	return said + c.unsent()
+}
+
+// unsent names the files of which no import has all.
+func (c Check) unsent() (text string) {
+	if n := int64(len(c.Fresh)); n > 0 {
+		text += " Not imported: " + plural(n, "file", "files") + ", " + someNames(c.Fresh) + "."
+	}
+	if n := int64(len(c.Grown)); n > 0 {
+		text += " Longer than when it was imported: " + someNames(c.Grown) + "."
+	}
+	return text
+}
+
+// someNames names the first files of a list.
+func someNames(paths []string) string {
+	const most = 3
+	var names []string
+	for _, path := range paths[:min(most, len(paths))] {
+		names = append(names, Shown(filepath.Base(path)))
+	}
+	if more := int64(len(paths) - most); more > 0 {
+		names = append(names, plural(more, "more", "more"))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Advice says what a reason means, and what to do.

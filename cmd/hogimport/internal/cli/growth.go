@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/internal/lines"
+)
+
+// knownFile is a file of an import, as it was when a run began to read it.
+type knownFile struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	Ends string `json:"ends"` // a digest of its beginning and its end
+}
+
+// known are files as they are now.
+func known(paths []string) (files []knownFile) {
+	for _, path := range paths {
+		f := knownFile{Path: absolute(path)}
+		if found, err := lines.NewFiles([]string{path}).Contents(); err == nil {
+			f.Size, f.Ends = found[0].Size, found[0].Ends
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// sameAs reports whether a file is a known one, maybe moved, and whether it has other content by now.
+func (f knownFile) sameAs(now knownFile) (is, isChanged bool) {
+	hasContent := f.Size == now.Size && f.Ends == now.Ends
+	if f.Path == now.Path {
+		return true, !hasContent
+	}
+	return hasContent && filepath.Base(f.Path) == filepath.Base(now.Path), false
+}
+
+// place is the number of a file in the import, or -1. A state that knows no files is of an older release.
+func (s *state) place(file knownFile) (i int, isChanged bool) {
+	if s.kept.Files == nil {
+		paths, _ := s.kept.Input.paths()
+		return slices.IndexFunc(paths, func(path string) bool { return absolute(path) == file.Path }), false
+	}
+	for i, f := range s.kept.Files {
+		if is, isChanged := f.sameAs(file); is {
+			return i, isChanged
+		}
+	}
+	return -1, false
+}
+
+// settled is what imports that have begun have of some files.
+type settled struct {
+	begun   []*state // the oldest first
+	fresh   []string // files of none of them
+	changed []string // files that are not as they were: what they have gained is not imported
+	grown   []string // the last files of their imports, which have become longer: the import continues in them
+
+	last, changedIn, grownIn *state // the import of the last file that has one, and of a changed or grown one
+}
+
+// settledOf looks for files in imports.
+func settledOf(paths []string, imports []*state) (found settled) {
+	files := known(paths)
+	has := map[*state]bool{}
+	for i, file := range files {
+		isFresh := true
+		for _, s := range imports {
+			at, isChanged := s.place(file)
+			if at < 0 {
+				continue
+			}
+			isFresh, has[s], found.last = false, true, s
+			switch {
+			case !isChanged:
+			case at == len(s.kept.Files)-1 && file.Size > s.kept.Files[at].Size:
+				found.grown, found.grownIn = append(found.grown, paths[i]), s
+			default:
+				found.changed, found.changedIn = append(found.changed, paths[i]), s
+			}
+		}
+		if isFresh {
+			found.fresh = append(found.fresh, paths[i])
+		}
+	}
+	for _, s := range imports {
+		if has[s] {
+			found.begun = append(found.begun, s)
+		}
+	}
+	return found
+}
+
+// importsBelow are the imports of a project below hogimport-state, the oldest first. A folder that cannot be read is
+// one of hogimport status.
+func importsBelow(project string) (all []*state) {
+	dirs, _ := filepath.Glob(filepath.Join(stateRoot, "*"))
+	for _, dir := range dirs {
+		s := &state{dir: dir}
+		found, err := s.read("import.json", &s.kept)
+		isOther := s.kept.Key != "" && project != "" && s.kept.Key != project
+		if err == nil && found && !isOther && !strings.HasPrefix(s.kept.ID, trialPrefix) {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *state) int { return a.kept.Begun.Compare(b.kept.Begun) })
+	return all
+}
+
+// choose says in which folder the import of a run is, and which of its files it has: those that it had, with new ones
+// after them where it is complete, or only new ones.
+func (a *app) choose(r *runFlags, asked *input) (dir string, more []string, err error) {
+	dir = r.state
+	var imports []*state
+	if dir == "" {
+		dir = filepath.Join(stateRoot, stateName(asked.Files))
+		imports = importsBelow(a.keyDigest(&r.project))
+	}
+	if isStarted(dir) && !slices.ContainsFunc(imports, func(s *state) bool { return s.dir == dir }) {
+		s := &state{dir: dir}
+		if _, err := s.read("import.json", &s.kept); err != nil {
+			return dir, nil, err
+		}
+		imports = append(imports, s)
+	}
+	found := settledOf(asked.Files, imports)
+	for _, s := range found.begun {
+		is, _ := s.is()
+		switch {
+		case s.kept.Files == nil: // of an older release
+			return s.dir, nil, nil
+		case s.hasSentNothing():
+			asked.Files = without(asked.Files, found, s)
+			return s.dir, nil, nil
+		case is != isComplete:
+			a.later(s, found.fresh)
+			asked.Files = s.filesAt(asked.Files)
+			return s.dir, nil, nil
+		}
+	}
+	switch {
+	case r.state != "" && len(found.begun) == 0 && isTaken(dir) && !imports[0].hasSentNothing():
+		return dir, nil, usageError(fmt.Sprintf("the import in %s began with other files, or with other content: %s", dir, filepath.Base(imports[0].kept.Files[0].Path)),
+			"give other files a state folder of their own, with --state DIR")
+	case len(found.changed) > 0:
+		return dir, nil, usageError(changedText(found.changed, found.changedIn),
+			"import it once more with --state and another folder, and leave it out here. Lines that were sent already are sent again: "+
+				"with the --import-id of that import they keep their uuids if the file has only become longer")
+	case len(found.begun) == 0:
+		return freeFolder(dir, r.state), nil, nil
+	}
+	last := found.last
+	if found.grownIn != nil && found.grownIn != last {
+		last = found.grownIn
+		a.later(last, found.fresh)
+		found.fresh = nil
+	}
+	if len(found.fresh) == 0 {
+		asked.Files = last.filesAt(asked.Files)
+		return last.dir, nil, nil
+	}
+	why := last.cannotGrow(asked, found.fresh)
+	switch {
+	case why == "":
+		asked.Files = append(last.filesAt(asked.Files), found.fresh...)
+		return last.dir, found.fresh, nil
+	case r.state != "":
+		return dir, nil, usageError(fmt.Sprintf("the import in %s cannot take %s: %s", dir, someFiles(found.fresh), why),
+			"import them with --state and another folder")
+	}
+	a.note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
+		page.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
+	if slices.ContainsFunc(importsBelow(""), func(s *state) bool { return r.importID != "" && s.kept.ID == r.importID }) {
+		return dir, nil, usageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
+	}
+	asked.Files = found.fresh
+	return freeFolder(filepath.Join(stateRoot, stateName(asked.Files)), ""), nil, nil
+}
+
+// later says which files a run leaves to the next one.
+func (a *app) later(s *state, fresh []string) {
+	if len(fresh) > 0 {
+		a.note(fmt.Sprintf("This completes the import of the files that it began with. New since then: %s. Run the same command again for them.", someFiles(fresh)))
+	}
+}
+
+// without are files that no complete import has, except for one that has sent nothing.
+func without(paths []string, found settled, nothing *state) (left []string) {
+	others := slices.DeleteFunc(slices.Clone(found.begun), func(s *state) bool { return s == nothing })
+	return settledOf(paths, others).fresh
+}
+
+// filesAt are the files of an import where they are now.
+func (s *state) filesAt(paths []string) (files []string) {
+	for _, f := range s.kept.Files {
+		files = append(files, f.Path)
+	}
+	for i, file := range known(paths) {
+		if at, _ := s.place(file); at >= 0 {
+			files[at] = absolute(paths[i])
+		}
+	}
+	return files
+}
+
+// cannotGrow is why files cannot be added to an import; empty: they can.
+func (s *state) cannotGrow(asked *input, fresh []string) string {
+	names := func(paths []string) []string {
+		if asked.Format == "jsonl" {
+			return lines.NewFiles(paths).Names()
+		}
+		return lines.NewFilesOf(lines.Disk{}, paths).Names()
+	}
+	old := s.filesAt(asked.Files)
+	were, are := names(old), names(append(slices.Clone(old), fresh...))
+	lastOld := 0
+	for i, path := range asked.Files {
+		if slices.Contains(old, absolute(path)) {
+			lastOld = i
+		}
+	}
+	switch {
+	case s.kept.Input.Sort:
+		return "it is sorted as a whole"
+	case s.kept.Input.Links:
+		return "it joins the ids of all its files first"
+	case slices.Index(asked.Files, fresh[0]) < lastOld:
+		return "they do not come after its files"
+	case !slices.Equal(were, are[:len(were)]), len(slices.Compact(slices.Sorted(slices.Values(are)))) < len(are):
+		return "their folder or their names are those of its files"
+	}
+	return ""
+}
+
+// freeFolder is a new state folder with a name like dir, unless it was given.
+func freeFolder(dir, given string) string {
+	free := dir
+	for n := 2; given == "" && isTaken(free); n++ {
+		free = fmt.Sprintf("%s-%d", dir, n)
+	}
+	return free
+}
+
+// isTaken reports whether a folder has an import of files that are known. Others are named where they are opened.
+func isTaken(dir string) bool {
+	s := &state{dir: dir}
+	found, err := s.read("import.json", &s.kept)
+	return err == nil && found && s.kept.Files != nil
+}
+
+// newID is a name for a new import that no other one has.
+func newID(id string) string {
+	free := id
+	for n := 2; slices.ContainsFunc(importsBelow(""), func(s *state) bool { return s.kept.ID == free }); n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	return free
+}
+
+// someFiles names one file, or the first and the last.
+func someFiles(paths []string) string {
+	if len(paths) == 1 {
+		return paths[0]
+	}
+	return fmt.Sprintf("%s files from %s to %s", page.Count(len(paths)), filepath.Base(paths[0]), filepath.Base(paths[len(paths)-1]))
+}
+
+func folders(imports []*state) string {
+	var dirs []string
+	for _, s := range imports {
+		dirs = append(dirs, s.dir)
+	}
+	return strings.Join(dirs, ", ")
+}
+
+func changedText(changed []string, in *state) string {
+	has := "has"
+	if len(changed) > 1 {
+		has = "have"
+	}
+	return fmt.Sprintf("%s %s changed since the import in %s: what was added would not be sent", someFiles(changed), has, in.dir)
+}
+
+// keepFiles keeps which files the import has from now on, those that it had as they were. The function returned notes
+// its last file as it is now, once the import has read it.
+func (s *state) keepFiles() (read func() error, err error) {
+	was := s.kept.Files
+	s.kept.Files = known(s.kept.Input.Files)
+	last := len(s.kept.Files) - 1
+	now := s.kept.Files[last]
+	for i, f := range was[:min(len(was), last+1)] {
+		s.kept.Files[i].Size, s.kept.Files[i].Ends = f.Size, f.Ends
+	}
+	return func() error {
+		s.kept.Files[last] = now
+		return s.save()
+	}, s.save()
+}

@@ -1,0 +1,147 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// month writes n events without uuids.
+func month(t *testing.T, p *clitest.Program, name string, n int) {
+	t.Helper()
+	at, err := time.Parse("2006-01", strings.TrimSuffix(filepath.Base(name), ".jsonl"))
+	require.NoError(t, err)
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"event":"visit","distinct_id":"p%d","timestamp":%q}`+"\n", i%7, at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, filepath.Dir(name)), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), []byte(b.String()), 0o600))
+}
+
+// An export grows by a file a month. Check calls new files new, run continues with these, and verify finds all.
+func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	run := []string{"run", "x/2024-*.jsonl", "--yes", "--rate", "none"}
+	check := func() string {
+		r := p.Run(t, "check", "x/2024-*.jsonl")
+		require.Equal(t, 0, r.Code, r.Stderr)
+		return r.Stdout
+	}
+	status := func() string { return p.Run(t, "status").Stdout }
+	for i, name := range []string{"x/2024-01.jsonl", "x/2024-02.jsonl", "x/2024-09.jsonl", "x/2024-10.jsonl"} {
+		month(t, p, name, 100)
+		if i > 0 {
+			said := check()
+			says(t, said, "Not imported: 1 file, "+filepath.Base(name)+".")
+			assert.NotContains(t, said, "is complete")
+			says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
+		}
+		r := p.Run(t, run...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		says(t, r.Stdout, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
+		assert.Equal(t, 100*(i+1), server.Ledger().Len(), "each is sent once")
+		says(t, check(), "An import of these files is complete")
+		assert.Contains(t, status(), "verify")
+		v := p.Run(t, "verify")
+		require.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+		assert.NotContains(t, status(), "Next", "verified, until it grows")
+		require.Equal(t, 0, p.Run(t, run...).Code)
+		assert.NotContains(t, status(), "Next", "a run that sends nothing changes nothing")
+	}
+	assert.Regexp(t, `complete +400 +0 +0 +0 +400\n`, status())
+}
+
+// Files that an import cannot continue in are another import, under another name. No event is sent twice.
+func TestNewFilesThatAreAnotherImport(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		more string
+		why  string
+		args []string
+	}{
+		"before it":    {"x/2023-12.jsonl", "they do not come after its files", nil},
+		"sorted":       {"x/2024-03.jsonl", "it is sorted as a whole", []string{"--sort"}},
+		"a name twice": {"y/2024-02.jsonl", "their folder or their names are those of its files", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			p := clitest.New(t, server)
+			month(t, p, "x/2024-01.jsonl", 50)
+			month(t, p, "x/2024-02.jsonl", 50)
+			run := append([]string{"run", "[xy]/20*.jsonl", "--yes", "--rate", "none"}, c.args...)
+			require.Equal(t, 0, p.Run(t, run...).Code)
+			month(t, p, c.more, 60)
+			r := p.Run(t, run...)
+			require.Equal(t, 0, r.Code, r.Stderr)
+			says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
+			assert.Equal(t, 160, server.Ledger().Len())
+			ids := map[string]int{}
+			for e := range server.Ledger().Events() {
+				var own struct {
+					ID string `json:"$import_job_id"`
+				}
+				require.NoError(t, json.Unmarshal(e.Properties, &own))
+				ids[own.ID]++
+			}
+			assert.Len(t, ids, 2, "each is found by its own name")
+			require.Equal(t, 0, p.Run(t, run...).Code)
+			assert.Equal(t, 160, server.Ledger().Len())
+			all, err := filepath.Glob(filepath.Join(p.Dir, "hogimport-state/*"))
+			require.NoError(t, err)
+			for _, dir := range all {
+				v := p.Run(t, "verify", "--state", dir)
+				assert.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+			}
+		})
+	}
+}
+
+// A file that has changed is not called imported, and an import that was killed is completed before it takes others.
+func TestFilesThatChange(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	month(t, p, "x/2024-01.jsonl", 4000)
+	month(t, p, "x/2024-02.jsonl", 50)
+	run := []string{"run", "x/*.jsonl", "--yes", "--rate", "none"}
+	cmd := p.Command(t.Context(), t, "run", "x/*.jsonl", "--yes", "--rate", "1000")
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool { return server.Ledger().Len() > 1000 }, time.Minute, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	month(t, p, "x/2024-03.jsonl", 50)
+	r := p.Run(t, run...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stderr, "New since then: x/2024-03.jsonl. Run the same command again for them.")
+	assert.Equal(t, 4050, server.Ledger().Unique())
+	require.Equal(t, 0, p.Run(t, run...).Code)
+	assert.Equal(t, 4100, server.Ledger().Unique())
+
+	month(t, p, "x/2024-03.jsonl", 80) // the last file
+	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "Longer than when it was imported: 2024-03.jsonl.")
+	require.Equal(t, 0, p.Run(t, run...).Code)
+	assert.Equal(t, 4130, server.Ledger().Unique())
+	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "An import of these files is complete")
+
+	month(t, p, "x/2024-02.jsonl", 60)
+	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. What was added there is not imported.")
+	r = p.Run(t, run...)
+	assert.Equal(t, 2, r.Code)
+	says(t, r.Stderr, "x/2024-02.jsonl has changed since the import in hogimport-state/x: what was added would not be sent")
+	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
+	assert.Equal(t, 4130, server.Ledger().Unique())
+}
