@@ -30,12 +30,13 @@ func TestCheck(t *testing.T) {
 	}
 	table.WriteString("x,ann,never,team,e\n")
 	path := write(t, "table.csv", table.String())
-	format := generic.Format(&generic.Options{Columns: map[string]string{"id": generic.UUID}})
+	format, err := generic.Format(&generic.Options{Map: []string{"uuid=id"}})
+	require.NoError(t, err)
 	var known strings.Builder // what a live SDK has sent
 	for i := range 30 {
 		fmt.Fprintf(&known, `{"event":"live","distinct_id":"x","timestamp":%q}`+"\n", longAgo.AddDate(0, 0, 5+i/3).Format(time.RFC3339))
 	}
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(write(t, "live.jsonl", known.String())), &hogapi.ImportOptions{ID: "live", Rate: hogapi.Unpaced})
+	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(write(t, "live.jsonl", known.String())), &hogapi.ImportOptions{ID: "live", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 
 	zone := time.FixedZone("UTC+2", 7200)
@@ -84,7 +85,8 @@ func (c *countTest) String() string { return fmt.Sprint(c.n, " records seen") }
 // Uuids are told apart by where they come from.
 func TestCheckOfUUIDs(t *testing.T) {
 	t.Parallel()
-	format := generic.Format(&generic.Options{Columns: map[string]string{"id": generic.UUID}, EventName: "e"})
+	format, err := generic.Format(&generic.Options{Map: []string{"uuid=id", "event=const:e"}})
+	require.NoError(t, err)
 	const rest = `"distinct_id":"ann","timestamp":"2024-05-01T12:00:00Z"}` + "\n"
 	path := write(t, "ids.jsonl", `{"id":"0190A6A5-6f6c-7000-8000-000000000001",`+rest+`{"id":"x",`+rest+`{"id":"x","n":1,`+rest+`{`+rest)
 	r, err := formats.Check(t.Context(), format, nil, path)

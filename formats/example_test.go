@@ -71,7 +71,11 @@ func ExampleCheck() {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	report, err := formats.Check(context.Background(), generic.Format(nil), nil, path)
+	format, err := generic.Format(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := formats.Check(context.Background(), format, nil, path)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
@@ -23,8 +24,8 @@ const jsonLines = "jsonlines"
 var vendors = map[string]func(options json.RawMessage) (hogapi.Format, error){
 	"amplitude":     of(amplitude.Format),
 	"ga4":           of(ga4.Format),
-	"generic":       of(generic.Format),
-	"mixpanel":      of(mixpanel.Format),
+	"generic":       ofGeneric,
+	"mixpanel":      ofMixpanel,
 	"posthogexport": of(posthogexport.Format),
 	"segment":       of(segment.Format),
 }
@@ -35,15 +36,66 @@ func Formats() []string { return append([]string{jsonLines}, slices.Sorted(maps.
 func of[O any](format func(*O) hogapi.Format) func(json.RawMessage) (hogapi.Format, error) {
 	return func(raw json.RawMessage) (hogapi.Format, error) {
 		options := new(O)
-		if len(raw) > 0 {
-			decoder := json.NewDecoder(bytes.NewReader(raw))
-			decoder.DisallowUnknownFields()
-			if err := decoder.Decode(options); err != nil {
-				return hogapi.Format{}, fmt.Errorf("options of this format: %w", err)
-			}
+		if err := decode(raw, options); err != nil {
+			return hogapi.Format{}, err
 		}
 		return format(options), nil
 	}
+}
+
+func decode(raw json.RawMessage, options any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(options); err != nil {
+		return fmt.Errorf("options of this format: %w", err)
+	}
+	return nil
+}
+
+// ofGeneric takes the zone by its name.
+func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
+	var options struct {
+		generic.Options
+
+		Zone string
+	}
+	err := decode(raw, &options)
+	if err == nil {
+		options.Options.Zone, err = zoneOf(options.Zone)
+	}
+	if err != nil {
+		return hogapi.Format{}, err
+	}
+	return generic.Format(&options.Options)
+}
+
+// ofMixpanel takes the zone by its name.
+func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
+	var options struct {
+		mixpanel.Options
+
+		Zone string
+	}
+	err := decode(raw, &options)
+	if err == nil {
+		options.Options.Zone, err = zoneOf(options.Zone)
+	}
+	return mixpanel.Format(&options.Options), err
+}
+
+// zoneOf is a zone by its name; nil where it has no name.
+func zoneOf(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // no zone is one of the choices
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("options of this format: Zone: want a name such as US/Pacific: %w", err)
+	}
+	return zone, nil
 }
 
 // source reads a shard that is a file of this machine.

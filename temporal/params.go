@@ -20,7 +20,7 @@ type Shard struct {
 	Path string `json:"path"`
 	// Format is how its records become events: see [Formats]. Default "jsonlines".
 	Format string `json:"format,omitempty"`
-	// Options are those of the format, as JSON.
+	// Options are those of the format, as JSON; a zone by its name.
 	Options json.RawMessage `json:"options,omitempty"`
 }
 

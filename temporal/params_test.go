@@ -35,6 +35,8 @@ func TestParamsThatAreRefused(t *testing.T) {
 		"unknown field":         func(p *ImportParams) { p.Shards[1] = Shard{"/2", "mixpanel", json.RawMessage(`{"Zome":1}`)} },
 		"no key":                func(p *ImportParams) { p.Shards[1].Path = "/a/" + hogapitest.DefaultProjectKey },
 		"without user":          func(p *ImportParams) { p.Shards[1].Path = "s3://me:secret@bucket/2" },
+		"Options.Map cannot":            func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{"Map":["time"]}`)} },
+		"such as US/Pacific":    func(p *ImportParams) { p.Shards[1] = Shard{"/2", "mixpanel", json.RawMessage(`{"Zone":"Mars"}`)} },
 		"options that are JSON": func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{`)} },
 	} {
 		p := good()
@@ -44,6 +46,15 @@ func TestParamsThatAreRefused(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), "secret")
 		assert.NotContains(t, err.Error(), hogapitest.DefaultProjectKey)
+	}
+	for format, record := range map[string]string{
+		"generic": `{"event":"e","distinct_id":"p","timestamp":"2024-01-01 00:00:00"}`, "mixpanel": `{"event":"e","properties":{"time":1704067200,"distinct_id":"p"}}`,
+	} {
+		f, err := vendors[format](json.RawMessage(`{"Zone":"US/Pacific"}`))
+		require.NoError(t, err)
+		events, err := f.Convert([]byte(record))
+		require.NoError(t, err)
+		assert.Equal(t, time.Date(2024, 1, 1, 8, 0, 0, 0, time.UTC), events[0].Timestamp, "a zone is given by its name")
 	}
 	for _, format := range Formats() {
 		_, err := Shard{Path: "/x", Format: format}.source()

@@ -15,7 +15,8 @@ var benchRecord = []byte(`{"event":"page viewed","distinct_id":"person-4711","ti
 // A conversion costs at most 1.5 times what json.Unmarshal of the record costs.
 func BenchmarkConvert(b *testing.B) {
 	b.Run("convert", func(b *testing.B) {
-		format := generic.Format(&generic.Options{Columns: map[string]string{"plan": "$set_once.plan"}, Numbers: []string{"price"}})
+		format, err := generic.Format(&generic.Options{Map: []string{"$set_once.plan=plan", "price=price|number"}})
+		require.NoError(b, err)
 		for b.Loop() {
 			_, err := format.Convert(benchRecord)
 			require.NoError(b, err)

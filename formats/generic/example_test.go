@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
@@ -25,12 +26,13 @@ func ExampleFormat() {
 		log.Fatal(err)
 	}
 
-	format := generic.Format(&generic.Options{
-		Columns:    map[string]string{"order": generic.UUID, "customer": generic.DistinctID, "placed": generic.Timestamp},
-		EventName:  "order placed",
-		TimeLayout: "2006-01-02 15:04:05",
-		Numbers:    []string{"price"},
+	format, err := generic.Format(&generic.Options{
+		Map:  []string{"uuid=order", "person=customer", "time=placed", "price=price|number", "event=const:order placed"},
+		Zone: time.UTC,
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
 	if err != nil {

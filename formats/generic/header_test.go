@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,23 +17,24 @@ import (
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	mapped := &generic.Options{
-		Columns:    map[string]string{"user": generic.DistinctID, "when": generic.Timestamp, "plan": "$set.plan", "secret": generic.Drop},
-		EventName:  "e",
-		TimeLayout: "2006-01-02 15:04",
+		Map:  []string{"event=const:e", "person=user", "time=when|layout:2006-01-02 15:04", "$set.plan=plan", "drop=secret"},
+		Zone: time.UTC,
 	}
 	read := func(options *generic.Options, content string) (hogapi.CheckReport, error) {
 		path := filepath.Join(t.TempDir(), "table.csv")
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return hogapi.Check(t.Context(), hogapi.FileSource(generic.Format(options), path), &hogapi.ImportOptions{ID: "t", MaxRejectShare: -1})
+		format, err := generic.Format(options)
+		require.NoError(t, err)
+		return hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t", MaxRejectShare: -1})
 	}
-	csv := &generic.Options{Layout: hogapi.LayoutCSV, EventName: "e"}
-	tsv := &generic.Options{Layout: hogapi.LayoutTSV, EventName: "e"}
+	csv := &generic.Options{Layout: hogapi.LayoutCSV, Map: []string{"event=const:e"}}
+	tsv := &generic.Options{Layout: hogapi.LayoutTSV, Map: []string{"event=const:e"}}
 	for content, cases := range map[string]map[*generic.Options]string{
 		"<!DOCTYPE html><html>not found</html>":        {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML", tsv: "this is HTML or XML"},
 		"\n<html>\n<body>not, found</body>\n</html>\n": {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML"},
-		"not found": {mapped: "table.csv: the header: the table has no column plan, user, when", nil: "no column event, distinct_id or timestamp"},
+		"not found": {mapped: "table.csv: the header: the table has no column for 'person=user', 'time=when", nil: "which columns are the event, the person, the time"},
 		"user,when,plan\ra,2024-05-01 12:30,team\r": {mapped: "; its lines end with CR alone"},
-		"user,plan\na,team\n":                       {mapped: "no column when, which Options.Columns maps"},
+		"user,plan\na,team\n":                       {mapped: "no column for 'time=when"},
 	} {
 		for options, want := range cases {
 			report, err := read(options, content)
@@ -53,7 +55,7 @@ func TestOtherTables(t *testing.T) {
 	headless := *mapped
 	headless.Header = []string{"user", "when"}
 	_, err := read(&headless, "a,2024-05-01 12:30\n")
-	require.ErrorContains(t, err, "no column plan")
+	require.ErrorContains(t, err, "no column for '$set.plan=plan'")
 	_, err = read(mapped, "")
 	require.NoError(t, err, "a table without a header has no other columns")
 }

@@ -57,7 +57,7 @@
 //
 // Projects made before 2023 export the local time of the project as if it were UTC. [CheckZone] compares it
 // with the time of Mixpanel's servers. For such a project set Options.Zone. An hour that the clocks show
-// twice is read by when the event arrived.
+// twice is read by when the event arrived. An event in an hour that they skip is rejected: the zone is another one.
 //
 // # Skipped and rejected
 //

@@ -114,7 +114,7 @@ func (t *ZoneTest) Share(zone *time.Location) float64 {
 	var right int64
 	for found, n := range t.days {
 		midnight := time.Unix(found.day*int64(day/time.Second), 0)
-		if found.offset == offset(midnight, zone) || found.offset == offset(midnight.Add(day), zone) {
+		if found.offset == record.Offset(midnight, zone) || found.offset == record.Offset(midnight.Add(day), zone) {
 			right += n
 		}
 	}

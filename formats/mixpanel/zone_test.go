@@ -34,7 +34,6 @@ func TestLocalTime(t *testing.T) {
 		"winter":               {"2022-01-10 12:00:00", "", "2022-01-10 17:00:00"},
 		"summer":               {"2022-07-10 12:00:00", "", "2022-07-10 16:00:00"},
 		"before the gap":       {"2022-03-13 01:59:59", "", "2022-03-13 06:59:59"},
-		"in the gap":           {"2022-03-13 02:30:00", "", "2022-03-13 07:30:00"},
 		"after the gap":        {"2022-03-13 03:00:00", "", "2022-03-13 07:00:00"},
 		"twice":                {"2022-11-06 01:30:00", "", "2022-11-06 05:30:00"},
 		"twice, live first":    {"2022-11-06 01:30:00", "2022-11-06 05:30:10", "2022-11-06 05:30:00"},
@@ -51,6 +50,9 @@ func TestLocalTime(t *testing.T) {
 		ev := convert(t, &mixpanel.Options{Zone: loadZone(t, "America/New_York")}, record+"}}")
 		assert.Equal(t, c.want+".25", ev.Timestamp.Format(time.DateTime+".99"), name)
 	}
+	format := mixpanel.Format(&mixpanel.Options{Zone: loadZone(t, "America/New_York")})
+	_, err := format.Convert(fmt.Appendf(nil, `{"event":"e","properties":{"time":%d,"distinct_id":"u"}}`, unix("2022-03-13 02:30:00")))
+	require.ErrorContains(t, err, "time: the clocks of America/New_York skip 2022-03-13 02:30:00")
 }
 
 func TestCheckZone(t *testing.T) {

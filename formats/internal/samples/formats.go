@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -23,15 +25,17 @@ var formats = []struct {
 	{"rudderstack/calls.jsonl", segment.Format(nil)},
 	{"ga4/*.jsonl", ga4.Format(nil)},
 	{"posthog/batch-export-*.jsonl", posthogexport.Format(nil)},
-	{"umami/*.csv", generic.Format(&generic.Options{
-		Name: "umami", Columns: map[string]string{
-			"event_id": generic.UUID, "session_id": generic.DistinctID, "created_at": generic.Timestamp, "event_name": generic.Event,
-		}, EventName: "$pageview", TimeLayout: "2006-01-02 15:04:05",
-	})},
-	{"simpleanalytics/*.csv", generic.Format(&generic.Options{
-		Name: "simpleanalytics", Columns: map[string]string{"added_iso": generic.Timestamp, "session_id": generic.DistinctID, "path": "$pathname"},
-		EventName: "$pageview",
-	})},
+	{"umami/*.csv", mapped("umami", "uuid=event_id", "person=session_id", "time=created_at", "event=event_name", "event=const:$pageview")},
+	{"simpleanalytics/*.csv", mapped("simpleanalytics", "time=added_iso", "person=session_id", "$pathname=path", "event=const:$pageview")},
+}
+
+// mapped is the format of a map, whose times are in UTC.
+func mapped(name string, entries ...string) hogapi.Format {
+	f, err := generic.Format(&generic.Options{Name: name, Map: entries, Zone: time.UTC})
+	if err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // asTable reads the columns of a table as the fields of records.

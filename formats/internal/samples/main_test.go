@@ -16,7 +16,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, report(t.Context(), &out, fstest.MapFS{
 		"README.md": {}, "umami/events.csv": {Data: []byte(table)}, "umami/dump.sql": {}, "umami/cut.csv": {Data: []byte(table + "a,b")},
 	}))
-	assert.Regexp(t, `umami/events\.csv +2 +1 +0 +1 +.*column created_at: want a time`, out.String())
+	assert.Regexp(t, `umami/events\.csv +2 +1 +0 +1 +.*created_at: want a time`, out.String())
 	assert.Regexp(t, `umami/dump\.sql +no format`, out.String())
 	assert.Regexp(t, `umami/cut\.csv .*the last row is not finished`, out.String())
 	assert.NotContains(t, out.String(), "README")

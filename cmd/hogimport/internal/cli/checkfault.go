@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/generic"
 )
 
 // warn writes what a user should know, and what is no error.
@@ -18,6 +19,21 @@ func (a *app) warn(text string) {
 	fmt.Fprintln(a.stderr, wrapped("hogimport: warning: "+text))
 }
 
+// tableTodo is what to do about a table that the flags do not fit.
+func tableTodo(table *generic.ColumnsError) string {
+	if table.IsData() {
+		return "name the columns in their order, such as --header event,distinct_id,timestamp; or give the table a header"
+	}
+	if len(table.Unmapped) == 0 {
+		return "correct --map, or name the right files; see hogimport formats --help"
+	}
+	var flags []string
+	for _, target := range table.Unmapped {
+		flags = append(flags, "--map "+target+"=COLUMN")
+	}
+	return "add " + strings.Join(flags, " ") + " with the names of the columns; see hogimport formats --help"
+}
+
 // checkFault is why files could not be read to their end.
 func checkFault(err error) error {
 	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
@@ -27,5 +43,8 @@ func checkFault(err error) error {
 		return &fault{code: codeUsage, text: inFlags(input), err: err}
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(inFlags(err), "check: "), "the source failed: ")
+	if table, ok := errors.AsType[*generic.ColumnsError](err); ok {
+		return &fault{code: codeUsage, text: text, todo: tableTodo(table), err: err}
+	}
 	return &fault{code: codeOther, text: text, todo: "nothing was written; correct the file, or leave it out, and check again", err: err}
 }

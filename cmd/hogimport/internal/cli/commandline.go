@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/csv"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ func commandLine(in input) string {
 		}
 	}
 	add("--format", in.Format)
+	add("--header", joinedColumns(in.Header))
 	for _, m := range in.Map {
 		add("--map", m)
 	}
@@ -29,6 +31,18 @@ func commandLine(in input) string {
 	add("--set-policy", in.SetPolicy)
 	add("--until", in.Until)
 	return strings.Join(words, " ")
+}
+
+// joinedColumns are columns as --header takes them.
+func joinedColumns(columns []string) string {
+	if len(columns) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(columns) // to a Builder
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // givenFlags are those of some flags that were given, with their values, as they can be typed after other words.

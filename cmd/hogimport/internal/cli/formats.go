@@ -13,7 +13,8 @@ import (
 const formatsHelp = `List the formats of files that can be read, and how to read others.
 
 Files may be packed with gzip, zstd or zip. Of files of an unknown form, --map
-says what their columns or members are, TARGET=SOURCE:
+says what their columns or members are, TARGET=SOURCE; --header names the
+columns of a table that has no header:
 
   event person time     what every event needs; time without an offset is in
                         --zone, and refused without one
@@ -33,10 +34,14 @@ bars are quoted ("a.b"). It can be followed by how it is read:
 
 or is const:TEXT. Of several sources for one target the first that is not empty
 counts. What is not mapped stays a property of its own name; the columns event,
-distinct_id, timestamp, uuid and anonymous_id need no mapping.`
+distinct_id, timestamp, uuid and anonymous_id need no mapping.
+
+A time is read whole, or its record is rejected. A time that the clocks of the
+zone skip is rejected; of one that they show twice the first counts.`
 
 const formatsExample = `  hogimport run --format csv actions.csv --map event=action \
       --map person=user --map person=device --map 'time=when|unix'
+  hogimport run --format csv visits.csv --header event,distinct_id,timestamp
   hogimport run --format json app.log.gz --map event=const:visit \
       --map 'person=user.id' --map 'time=at' --map '*=data' --zone UTC`
 

@@ -153,6 +153,7 @@ var flagNames = strings.NewReplacer(
 	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
 	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
 	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
+	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Header", "--header",
 	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
 )
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/formats/generic"
 )
 
 // runFlags are the flags of a command that imports.
@@ -339,6 +341,9 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 
 // filesFault is files that cannot be read.
 func filesFault(err error) error {
+	if _, ok := errors.AsType[*generic.ColumnsError](err); ok {
+		return checkFault(err)
+	}
 	f := faultOf(err)
 	if f.code != codeOther || f.todo != "" {
 		return err

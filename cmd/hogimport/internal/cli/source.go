@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/columns"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
@@ -26,6 +26,7 @@ import (
 type input struct {
 	Files     []string `json:"files"` // paths or patterns
 	Format    string   `json:"format"`
+	Header    []string `json:"header,omitempty"`
 	Map       []string `json:"map,omitempty"`
 	Zone      string   `json:"zone,omitempty"`
 	GroupType string   `json:"group_type,omitempty"`
@@ -41,6 +42,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
 	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	f.StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
@@ -104,12 +106,39 @@ func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location)
 
 func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
 	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
-		format, err := columns.Format(in.Map, columns.Options{Name: in.Format, Layout: layout, Zone: zone})
+		format, err := generic.Format(&generic.Options{Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
-			return format, usageError(err.Error(), "see hogimport formats --help")
+			return format, usageError(flagNames.Replace(err.Error()), "see hogimport formats --help")
 		}
+		convert, check := format.Convert, format.CheckColumns
+		format.Convert = func(record []byte) ([]hogapi.Event, error) {
+			events, err := convert(record)
+			return events, inOurWords(err)
+		}
+		format.CheckColumns = func(columns []string) error { return inOurWords(check(columns)) }
 		return format, nil
 	}
+}
+
+// wordedError is an error of the library in the words of this program, as a reject file has it too.
+type wordedError struct{ error }
+
+// Error implements error.
+func (e wordedError) Error() string { return inFlags(e.error) }
+
+// Unwrap returns the error.
+func (e wordedError) Unwrap() error { return e.error }
+
+func inOurWords(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wordedError{err}
+}
+
+// isMapped reports whether a format is one for which --map says what its columns are.
+func isMapped(format string) bool {
+	return slices.Contains([]string{"json", "csv", "tsv", "generic"}, format)
 }
 
 // personPolicies are the values of --set-policy.
@@ -165,7 +194,10 @@ func (in *input) checkFormat() error {
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
 	}
-	if len(in.Map) > 0 && !slices.Contains([]string{"json", "csv", "tsv", "generic"}, in.Format) {
+	if len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json") {
+		return usageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
+	}
+	if len(in.Map) > 0 && !isMapped(in.Format) {
 		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if in.Links && in.Format == "jsonl" {

@@ -297,7 +297,7 @@ func (in *input) differences(other *input) string {
 		name string
 		same bool
 	}{
-		{"--format", in.Format == other.Format}, {"--map", slices.Equal(in.Map, other.Map)}, {"--zone", in.Zone == other.Zone},
+		{"--format", in.Format == other.Format}, {"--map", slices.Equal(in.Map, other.Map)}, {"--header", slices.Equal(in.Header, other.Header)}, {"--zone", in.Zone == other.Zone},
 		{"--group-type", in.GroupType == other.GroupType}, {"--device-prefix", in.Devices == other.Devices},
 		{"--set-policy", in.SetPolicy == other.SetPolicy}, {"--until", in.Until == other.Until}, {"--sort", in.Sort == other.Sort},
 		{"--links", in.Links == other.Links},

@@ -1,25 +1,72 @@
-package columns
+package generic
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Error is a mapping that cannot be understood.
-type Error struct {
+// MapError is an entry of [Options.Map] that cannot be understood.
+type MapError struct {
 	Mapping string // as it was given
 	Column  int    // of what is wrong, in characters from 1
 	Text    string // what is wrong
 }
 
-// Error shows the mapping and points at the place.
-func (e *Error) Error() string {
+// Error shows the entry and points at the place.
+func (e *MapError) Error() string {
 	const lead = "  "
-	return "--map cannot be understood:\n" + lead + e.Mapping + "\n" + lead + strings.Repeat(" ", e.Column-1) + "^ " + e.Text
+	return "Options.Map cannot be understood:\n" + lead + e.Mapping + "\n" + lead + strings.Repeat(" ", e.Column-1) + "^ " + e.Text
+}
+
+// mapError is about a byte of an entry.
+func mapError(mapping string, at int, text string) error {
+	return &MapError{mapping, utf8.RuneCountInString(mapping[:min(at, len(mapping))]) + 1, text}
+}
+
+// Targets that are not names of properties.
+const (
+	targetEvent     = "event"
+	targetPerson    = "person"
+	targetAnonymous = "anonymous"
+	targetTime      = "time"
+	targetUUID      = "uuid"
+	targetDrop      = "drop"
+	targetAll       = "*"
+	setPrefix       = "$set."
+	setOncePrefix   = "$set_once."
+)
+
+var targets = []string{targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetAll}
+
+// aliases are other names of targets, and the columns that are taken for them where the map does not say otherwise.
+var aliases = map[string]string{
+	targetEvent: targetEvent, targetUUID: targetUUID,
+	"distinct_id": targetPerson, "timestamp": targetTime, "anonymous_id": targetAnonymous,
+}
+
+// use is an entry of the map.
+type use struct {
+	text       string // as it was given
+	order      int    // in the map
+	target     string
+	isProperty bool // the target is the name of a property
+	path       []string
+	constant   []byte // as JSON; nil: there is a path
+	conversion conversion
+	layout     string // of asLayout
+}
+
+// place is where its value comes from.
+func (u *use) place() string {
+	if u.constant != nil {
+		return "a constant"
+	}
+	return strings.Join(u.path, ".")
 }
 
 // conversion is how a value is read.
@@ -40,9 +87,6 @@ const (
 
 var conversions = []conversion{asUnix, asUnixMS, asUnixUS, asNumber, asJSON}
 
-// columnAt is the column of a byte of a text.
-func columnAt(text string, at int) int { return utf8.RuneCountInString(text[:min(at, len(text))]) + 1 }
-
 // parse reads a mapping: TARGET=PATH, TARGET=PATH|CONVERSION or TARGET=const:TEXT.
 func parse(text string) (*use, error) {
 	p := &parser{text: text}
@@ -60,7 +104,7 @@ type parser struct {
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &Error{p.text, columnAt(p.text, at), fmt.Sprintf(format, args...)}
+	return mapError(p.text, at, fmt.Sprintf(format, args...))
 }
 
 func (p *parser) mapping() (*use, error) {
@@ -75,7 +119,9 @@ func (p *parser) mapping() (*use, error) {
 		case constant == "":
 			return nil, p.fail(len(p.text), "a text is missing after const:")
 		}
-		u.constant, u.isConstant = constant, true
+		if u.constant, err = jsonb.AppendString(nil, constant); err != nil {
+			return nil, p.fail(p.at+len(constantPrefix), "the text is not UTF-8")
+		}
 		return u, nil
 	}
 	for {
@@ -112,8 +158,7 @@ func (p *parser) target() (*use, error) {
 	if alias := aliases[name]; alias != "" && !isQuoted {
 		u.target = alias
 	}
-	special := []string{targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetAll}
-	u.isProperty = isQuoted || !slices.Contains(special, u.target)
+	u.isProperty = isQuoted || !slices.Contains(targets, u.target)
 	if u.isProperty && (name == setPrefix || name == setOncePrefix) {
 		return nil, p.fail(start+len(name), "the name of a person property is missing")
 	}
@@ -166,11 +211,11 @@ func (p *parser) convert(u *use) error {
 	isTime := u.target == targetTime && !u.isProperty
 	if layout, ok := strings.CutPrefix(name, layoutPrefix); ok {
 		u.conversion, u.layout = asLayout, layout
-		switch sample := time.Date(2001, 2, 3, 16, 5, 6, 0, time.UTC).Format(layout); {
-		case !isTime:
+		if !isTime {
 			return p.fail(start, "a layout is for the time only")
-		case sample == layout:
-			return p.fail(start+len(layoutPrefix), "a layout is how 2 January 2006, 15:04:05, is written, such as 02.01.2006 15:04")
+		}
+		if want := wantLayout(layout); want != "" {
+			return p.fail(start+len(layoutPrefix), "%s", want)
 		}
 		return nil
 	}
@@ -193,9 +238,4 @@ func (p *parser) convert(u *use) error {
 		return p.fail(start, "the %s is read as it is", u.target)
 	}
 	return nil
-}
-
-// hasOffset reports whether times of a layout say how far they are from UTC.
-func hasOffset(layout string) bool {
-	return strings.Contains(layout, "Z07") || strings.Contains(layout, "-07") || strings.Contains(layout, "MST")
 }
