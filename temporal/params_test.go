@@ -35,7 +35,7 @@ func TestParamsThatAreRefused(t *testing.T) {
 		"unknown field":         func(p *ImportParams) { p.Shards[1] = Shard{"/2", "mixpanel", json.RawMessage(`{"Zome":1}`)} },
 		"no key":                func(p *ImportParams) { p.Shards[1].Path = "/a/" + hogapitest.DefaultProjectKey },
 		"without user":          func(p *ImportParams) { p.Shards[1].Path = "s3://me:secret@bucket/2" },
-		"Options.Map cannot":            func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{"Map":["time"]}`)} },
+		"Options.Map cannot":    func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{"Map":["time"]}`)} },
 		"such as US/Pacific":    func(p *ImportParams) { p.Shards[1] = Shard{"/2", "mixpanel", json.RawMessage(`{"Zone":"Mars"}`)} },
 		"options that are JSON": func(p *ImportParams) { p.Shards[1] = Shard{"/2", "generic", json.RawMessage(`{`)} },
 	} {
