@@ -4,14 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -41,35 +37,16 @@ func contentsOf(source hogapi.Source) (all contents, err error) {
 }
 
 // digest is short, and differs where the contents do.
-func (c contents) digest() (string, error) {
-	text, err := json.Marshal(c)
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6]), err
-}
-
-const contentsFile = "files.json"
-
-// save notes in a folder what it is made of.
-func (c contents) save(dir string) error {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return durable.Replace(durable.OS{}, filepath.Join(dir, contentsFile), text)
+func digestOf(contents []byte) string {
+	sum := sha256.Sum256(contents)
+	return hex.EncodeToString(sum[:6])
 }
 
 // check refuses a folder that is made of something else.
-func (c contents) check(dir string) error {
-	text, err := durable.Read(durable.OS{}, filepath.Join(dir, contentsFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+func (c contents) check(dir string, of json.RawMessage) error {
 	var was contents
-	if err == nil {
-		err = json.Unmarshal(text, &was)
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort again", contentsFile, err)
+	if err := json.Unmarshal(of, &was); err != nil {
+		return err
 	}
 	if slices.Equal(c, was) {
 		return nil

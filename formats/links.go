@@ -74,7 +74,7 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 	}
 	defer func() { err = errors.Join(err, byTime.Close()) }()
 	n, damaged := int64(0), error(nil)
-	err = byTime.Read(0, func(text []byte, _ int64) bool {
+	err = byTime.Read(0, func(item []byte, _ int64) bool {
 		if n++; n <= after.Offset {
 			return true
 		}
@@ -83,7 +83,7 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 			return false
 		}
 		var p pair
-		if damaged = json.Unmarshal(text, &p); damaged != nil {
+		if damaged = json.Unmarshal(item[timeKey:], &p); damaged != nil {
 			return false
 		}
 		return yield(p.event(hogapi.Position{Key: linksKey, Offset: n}))
@@ -100,8 +100,7 @@ type pair struct {
 	IsShared  bool   `json:"s,omitempty"`
 }
 
-// key sorts by time.
-func (p pair) key() extsort.Key { return extsort.Key{Major: p.Unix, Minor: p.Nanos} }
+func (p pair) at() time.Time { return time.Unix(p.Unix, int64(p.Nanos)).UTC() }
 
 // linkSpace is the namespace of the uuids of links.
 var linkSpace = uuid.MustParse("8c1f4f0e-2a2b-5a55-9a35-0b8e2f8f7f01")
@@ -110,7 +109,7 @@ func (p pair) event(at hogapi.Position) hogapi.Event {
 	if p.IsShared {
 		return hogapi.SkippedEvent(at, SkipSharedDevice)
 	}
-	ev := hogapi.Identify(p.User, time.Unix(p.Unix, int64(p.Nanos)).UTC(), nil)
+	ev := hogapi.Identify(p.User, p.at(), nil)
 	ev.Properties = map[string]any{"$anon_distinct_id": p.Anonymous}
 	key := binary.BigEndian.AppendUint64(nil, uint64(len(p.Anonymous)))
 	ev.UUID = uuid.NewSHA1(linkSpace, append(append(key, p.Anonymous...), p.User...))
@@ -120,7 +119,7 @@ func (p pair) event(at hogapi.Position) hogapi.Event {
 
 // byTime reads the source, and gives the pairs by their times.
 func (l links) byTime(ctx context.Context, dir string) (sorted *extsort.Sorter, err error) {
-	byDevice, err := extsort.Open(dir+"/devices", l.Name(), linksMemory)
+	byDevice, err := extsort.Open(dir+"/devices", extsort.Options{Name: l.Name(), Key: deviceKey, Memory: linksMemory})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (l links) byTime(ctx context.Context, dir string) (sorted *extsort.Sorter, 
 	if err := l.read(ctx, byDevice); err != nil {
 		return nil, err
 	}
-	byTime, err := extsort.Open(dir+"/times", l.Name(), linksMemory)
+	byTime, err := extsort.Open(dir+"/times", extsort.Options{Name: l.Name(), Key: timeKey, Memory: linksMemory})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func (l links) byTime(ctx context.Context, dir string) (sorted *extsort.Sorter, 
 
 // read sorts the pairs of the source by their anonymous ids.
 func (l links) read(ctx context.Context, byDevice *extsort.Sorter) error {
-	oldest := map[[16]byte]time.Time{} // of the pairs seen lately, which are written once
+	oldest := map[[deviceKey]byte]time.Time{} // of the pairs seen lately, which are written once
 	const lately = 1 << 16
 	for ev, err := range l.source.Events(ctx, hogapi.Position{}) {
 		if err != nil {
@@ -158,12 +157,8 @@ func (l links) read(ctx context.Context, byDevice *extsort.Sorter) error {
 		}
 		oldest[mark] = ev.Timestamp
 		device := digest(ev.AnonymousID)
-		key := extsort.Key{
-			Major: int64(binary.BigEndian.Uint64(device[:8])),
-			Minor: int32(binary.BigEndian.Uint32(device[8:])),
-		}
 		p := pair{Anonymous: ev.AnonymousID, User: ev.DistinctID, Unix: ev.Timestamp.Unix(), Nanos: int32(ev.Timestamp.Nanosecond())}
-		if err := put(byDevice, key, p); err != nil {
+		if err := put(byDevice, device[:], p); err != nil {
 			return err
 		}
 	}
@@ -173,30 +168,33 @@ func (l links) read(ctx context.Context, byDevice *extsort.Sorter) error {
 	return byDevice.Finish(ctx, nil)
 }
 
-func digest(text string) [16]byte {
+// deviceKey is the length of an anonymous id as a key.
+const deviceKey = 16
+
+func digest(text string) [deviceKey]byte {
 	sum := sha256.Sum256([]byte(text))
-	return [16]byte(sum[:])
+	return [deviceKey]byte(sum[:])
 }
 
 // put adds a pair.
-func put(sorter *extsort.Sorter, key extsort.Key, p pair) error {
+func put(sorter *extsort.Sorter, key []byte, p pair) error {
 	if sorter.IsFull() {
 		if err := sorter.EndRun(nil); err != nil {
 			return err
 		}
 	}
-	return sorter.Add(key, func(room []byte) ([]byte, error) {
+	return sorter.Add(func(room []byte) ([]byte, error) {
 		text, err := json.Marshal(p)
-		return append(room, text...), err
+		return append(append(room, key...), text...), err
 	})
 }
 
 // oneForEach sorts by time: of each anonymous id the oldest pair, and whether there are others.
 func oneForEach(byDevice, byTime *extsort.Sorter) (err error) {
 	var oldest pair
-	read := byDevice.Read(0, func(text []byte, _ int64) bool {
+	read := byDevice.Read(0, func(item []byte, _ int64) bool {
 		var p pair
-		if err = json.Unmarshal(text, &p); err != nil {
+		if err = json.Unmarshal(item[deviceKey:], &p); err != nil {
 			return false
 		}
 		if p.Anonymous != oldest.Anonymous {
@@ -205,7 +203,7 @@ func oneForEach(byDevice, byTime *extsort.Sorter) (err error) {
 			return err == nil
 		}
 		isShared := oldest.IsShared || p.User != oldest.User
-		if p.key().Compare(oldest.key()) < 0 {
+		if p.at().Before(oldest.at()) {
 			oldest = p
 		}
 		oldest.IsShared = isShared
@@ -221,5 +219,5 @@ func putOldest(byTime *extsort.Sorter, p pair) error {
 	if p.Anonymous == "" {
 		return nil
 	}
-	return put(byTime, p.key(), p)
+	return put(byTime, appendTime(nil, p.at()), p)
 }

@@ -2,10 +2,12 @@ package formats
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -37,6 +39,8 @@ type SortProgress struct {
 // it merges twice of that. In memory it takes at most 64 MiB. Stopped while it sorts, it continues
 // where the last of its files ended, and once it is done it sorts no more: [hogapi.Check] and every
 // run of an import use the same folder. One import at a time uses a folder; remove it after the import.
+// All that is read from the folder has a checksum: a damaged one stops the import, and the error says which
+// files to remove. The next run then sorts again and continues where it was.
 //
 // So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB are
 // compared with those that were sorted: others are refused with a *[hogapi.InputError]. Sort them into
@@ -57,8 +61,8 @@ func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
 const sortMemory = 12 << 20
 
 // sortedKey is what the key of the positions of a sorted source begins with. A digest of the files
-// follows: a position is one in what was sorted of them.
-const sortedKey = "sorted "
+// follows, and one of the sorted events: a position is one among these.
+const sortedKey = "sorted events "
 
 // Events implements hogapi.Source.
 func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
@@ -75,45 +79,40 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 	if err != nil {
 		return fmt.Errorf("sorting in %s: %w", s.dir, err)
 	}
-	digest, err := files.digest()
+	of, err := json.Marshal(files)
 	if err != nil {
 		return err
 	}
-	key := sortedKey + digest
-	if !after.IsZero() && after.Key != key {
+	key := sortedKey + digestOf(of) + " "
+	if !after.IsZero() && !strings.HasPrefix(after.Key, key) {
 		return fmt.Errorf("there is no position %s in these files as they are sorted now: bring back the files and the folder, "+
 			"or import with another checkpoint from the start: events keep their uuids", after)
 	}
-	sorter, err := extsort.Open(s.dir, s.source.Name(), s.memory)
+	sorter, err := extsort.Open(s.dir, extsort.Options{Name: s.source.Name(), Of: of, Key: timeKey, Memory: s.memory})
 	if err != nil {
 		return fmt.Errorf("sorting in %s: %w", s.dir, err)
 	}
 	defer func() { err = errors.Join(err, sorter.Close()) }()
-	if sorter.State().Made == 0 && !sorter.State().Ended {
-		err = files.save(s.dir)
-	} else {
-		err = files.check(s.dir)
-	}
-	if err != nil {
+	if err := files.check(s.dir, sorter.State().Of); err != nil {
 		return err
 	}
 	if !sorter.State().Done {
-		if !after.IsZero() {
-			return fmt.Errorf("the folder %s does not have what was sorted for the position %s: bring it back, "+
-				"or import with another checkpoint from the start: events keep their uuids", s.dir, after)
-		}
 		if err := s.sort(ctx, sorter); err != nil {
 			return err
 		}
 	}
+	if key += sorter.Digest(); !after.IsZero() && after.Key != key {
+		return fmt.Errorf("the folder %s does not have what was sorted for the position %s, and sorting again made other events: bring it back, "+
+			"or import with another checkpoint from the start: events keep their uuids", s.dir, after)
+	}
 	damaged := error(nil)
-	err = sorter.Read(after.Offset, func(text []byte, end int64) bool {
+	err = sorter.Read(after.Offset, func(item []byte, end int64) bool {
 		if ctx.Err() != nil {
 			damaged = context.Cause(ctx)
 			return false
 		}
 		var ev hogapi.Event
-		if damaged = ev.UnmarshalBinary(text); damaged != nil {
+		if damaged = ev.UnmarshalBinary(item[timeKey:]); damaged != nil {
 			return false
 		}
 		if ev.Origin.IsZero() {
@@ -122,6 +121,9 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 		ev.Position = hogapi.Position{Key: key, Offset: end}
 		return yield(ev)
 	})
+	if err != nil {
+		err = fmt.Errorf("sorting in %s: %w", s.dir, err)
+	}
 	return errors.Join(err, damaged)
 }
 
@@ -130,7 +132,7 @@ func (s *SortedSource) sort(ctx context.Context, sorter *extsort.Sorter) error {
 	var after hogapi.Position
 	if text := sorter.State().After; text != nil {
 		if err := json.Unmarshal(text, &after); err != nil {
-			return fmt.Errorf("sorting in %s: %w: remove the folder to sort again", s.dir, err)
+			return fmt.Errorf("sorting in %s: %w", s.dir, err)
 		}
 	}
 	read := sorter.State().Read
@@ -190,12 +192,20 @@ func endRun(sorter *extsort.Sorter, after hogapi.Position) error {
 
 // add adds an event, or why it cannot be kept. at is its time, or that of the event before.
 func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
-	key := extsort.Key{Major: at.Unix(), Minor: int32(at.Nanosecond())}
-	err := sorter.Add(key, ev.AppendBinary)
+	err := sorter.Add(func(room []byte) ([]byte, error) { return ev.AppendBinary(appendTime(room, at)) })
 	if err == nil {
 		return nil
 	}
 	bad := hogapi.BadEvent(ev.Position, nil, err)
 	bad.UUID, bad.Origin = ev.UUID, ev.Origin
-	return sorter.Add(key, bad.AppendBinary)
+	return sorter.Add(func(room []byte) ([]byte, error) { return bad.AppendBinary(appendTime(room, at)) })
+}
+
+// timeKey is the length of a time as a key.
+const timeKey = 8 + 4
+
+// appendTime appends a time so that the order of the bytes is that of the times.
+func appendTime(b []byte, at time.Time) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(at.Unix())^1<<63)
+	return binary.BigEndian.AppendUint32(b, uint32(at.Nanosecond()))
 }

@@ -206,8 +206,11 @@ func TestSorted(t *testing.T) {
 	}
 	require.NotEmpty(t, progress)
 	assert.EqualValues(t, len(all), progress[len(progress)-1].Read)
-	require.NoError(t, os.RemoveAll(dir))
-	for _, err := range source.Events(t.Context(), places[3]) {
+	require.NoError(t, os.RemoveAll(dir)) // as one that was damaged
+	require.Equal(t, all[4:], read(places[3]), "it is sorted again, and the places are the same")
+	other := places[3]
+	other.Key += "0"
+	for _, err := range source.Events(t.Context(), other) {
 		require.ErrorContains(t, err, "bring it back")
 	}
 	for _, err := range source.Events(t.Context(), hogapi.Position{Key: "x"}) {

@@ -111,3 +111,47 @@ func TestFormatsOfNil(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 	}
 }
+
+// One flipped bit anywhere in the folder never changes an event: the import stops, and says which files to remove.
+func TestDamagedSortFolders(t *testing.T) {
+	t.Parallel()
+	path, dir := write(t, "orders.jsonl", someOrders(12)), t.TempDir()
+	source := formats.Sorted(hogapi.FileSource(orders, path), dir)
+	read := func() (events []string, err error) {
+		for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
+			if err != nil {
+				return events, err
+			}
+			text, err := ev.AppendBinary(nil)
+			require.NoError(t, err)
+			events = append(events, string(text))
+		}
+		return events, nil
+	}
+	want, err := read()
+	require.NoError(t, err)
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	stopped := 0
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name())
+		content, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for i := 0; i < len(content); i += 3 {
+			content[i] ^= 1 << (i % 8)
+			require.NoError(t, os.WriteFile(name, content, 0o600))
+			content[i] ^= 1 << (i % 8)
+			got, err := read()
+			require.Equal(t, want[:len(got)], append([]string{}, got...), "byte %d of %s", i, f.Name())
+			if err != nil {
+				stopped++
+				require.ErrorContains(t, err, dir)
+				require.ErrorContains(t, err, "remove", "byte %d of %s", i, f.Name())
+			} else {
+				require.Len(t, got, len(want), "byte %d of %s", i, f.Name())
+			}
+		}
+		require.NoError(t, os.WriteFile(name, content, 0o600))
+	}
+	assert.Positive(t, stopped)
+}

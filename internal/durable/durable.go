@@ -4,7 +4,10 @@
 package durable
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,4 +101,17 @@ func create(fsys FS, path string, content []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Seal puts a line with a checksum before a text. what says what the text is.
+func Seal(what string, text []byte) []byte {
+	file := fmt.Appendf(nil, "hogapi %s, sha256 %x\n", what, sha256.Sum256(text))
+	return append(append(file, text...), '\n')
+}
+
+// Unseal is the text that Seal was given, unless a byte has changed.
+func Unseal(what string, file []byte) (text []byte, ok bool) {
+	_, rest, _ := bytes.Cut(file, []byte{'\n'})
+	text, ok = bytes.CutSuffix(rest, []byte{'\n'})
+	return text, ok && bytes.Equal(file, Seal(what, text))
 }

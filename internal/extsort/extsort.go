@@ -1,12 +1,12 @@
 // Package extsort sorts more items by a key than memory holds. Items of equal keys keep their order. It
 // writes sorted runs into a folder and merges them into one file, and continues after a crash where the
-// last run ended.
+// last run ended. All that it reads there has a checksum: it gives the items that it was given, or an error.
 package extsort
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,33 +15,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hogapi/hogapi/internal/durable"
-)
-
-// Key is what items are sorted by: major first, then minor.
-type Key struct {
-	Major int64
-	Minor int32
-}
-
-// Compare is below 0 where k comes first.
-func (k Key) Compare(other Key) int {
-	if k.Major != other.Major {
-		return cmp.Compare(k.Major, other.Major)
-	}
-	return cmp.Compare(k.Minor, other.Minor)
-}
-
-const (
-	keySize    = 12
-	headerSize = keySize + 4 // and the length of the item
-	mostItem   = 1 << 30
 )
 
 // State is what a folder holds. It is saved as JSON.
 type State struct {
 	Name  string          `json:"name"`            // of what is sorted
+	Of    json.RawMessage `json:"of,omitempty"`    // what else the caller knows of it
 	After json.RawMessage `json:"after,omitempty"` // where its input continues
 	Read  int64           `json:"read"`            // items before that place
 	Runs  []Run           `json:"runs"`
@@ -52,114 +34,175 @@ type State struct {
 
 // Run is a file of sorted items.
 type Run struct {
-	File  string `json:"file"`
-	Items int64  `json:"items"`
-	Bytes int64  `json:"bytes"`
+	File   string `json:"file"`
+	Items  int64  `json:"items"`
+	Bytes  int64  `json:"bytes"`
+	Digest string `json:"digest"` // equal for equal items
+}
+
+// Options say what is sorted, and how.
+type Options struct {
+	FS     durable.FS // nil: the machine's
+	Name   string     // of what is sorted; what another name has left in the folder is an error
+	Of     []byte     // JSON for State.Of of a sorting that begins
+	Key    int        // bytes at the beginning of an item that it is sorted by, in the order of bytes.Compare
+	Memory int        // bytes that a run may have
 }
 
 // Sorter sorts into a folder. It is not safe for concurrent use.
 type Sorter struct {
-	dir    string
-	lock   durable.Lock
-	state  State
-	memory int
+	Options
+
+	dir   string
+	lock  durable.Lock
+	state State
 
 	items []item // of the run at hand
 	room  []byte // of their bytes
 
-	Merged func(items int64) // is called now and then by Finish
+	Merged func(items int64) // is called now and then by Finish, first with 0
 }
 
 // item is one of the run at hand: where it is in room.
-type item struct {
-	key      Key
-	from, to int
-}
+type item struct{ from, to int }
 
 const (
 	stateFile  = "sorted.json"
 	mostRuns   = 256      // that are merged at once
 	readBuffer = 32 << 10 // of each
-	perItem    = 32       // bytes of an item besides its own
+	perItem    = 16       // bytes of an item besides its own
+	mostItem   = 1 << 30
 )
 
-// Open opens a folder for what has a name, or begins it. memory is how many bytes a run may have. What
-// another name has left there is an error.
-func Open(dir, name string, memory int) (*Sorter, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// Open opens a folder, or begins it.
+func Open(dir string, o Options) (*Sorter, error) {
+	if o.FS == nil {
+		o.FS = durable.OS{}
+	}
+	if err := o.FS.MakeFolder(dir); err != nil {
 		return nil, err
 	}
-	lock, err := durable.OS{}.Lock(filepath.Join(dir, stateFile+".lock"))
+	lock, err := o.FS.Lock(filepath.Join(dir, stateFile+".lock"))
 	if err != nil {
 		return nil, err
 	}
-	s := &Sorter{dir: dir, lock: lock, memory: memory, state: State{Name: name}, Merged: func(int64) {}}
-	if err := s.open(name); err != nil {
+	s := &Sorter{Options: o, dir: dir, lock: lock, state: State{Name: o.Name, Of: o.Of}, Merged: func(int64) {}}
+	if err := s.open(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return s, nil
 }
 
-func (s *Sorter) open(name string) error {
-	text, err := durable.Read(durable.OS{}, s.path(stateFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return s.save()
-	case err != nil:
-		return err
-	}
-	if err := json.Unmarshal(text, &s.state); err != nil {
-		return fmt.Errorf("%s cannot be read: %w: remove the folder to sort again", stateFile, err)
-	}
-	if s.state.Name != name {
-		return fmt.Errorf("the folder has %q, not %q: take another folder", s.state.Name, name)
-	}
-	for _, r := range s.state.Runs {
-		info, err := os.Stat(s.path(r.File))
-		if err == nil && info.Size() != r.Bytes {
-			err = fmt.Errorf("%s has %d bytes and had %d", r.File, info.Size(), r.Bytes)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: remove the folder to sort again", err)
+// Remove removes a folder that nobody holds, if nothing else is in it.
+func Remove(dir string) (err error) {
+	names := []string{stateFile, stateFile + ".tmp", stateFile + ".lock"}
+	inside, _ := os.ReadDir(dir) // where it cannot be read, the folder remains
+	for _, f := range inside {
+		if strings.HasPrefix(f.Name(), "run-") {
+			names = append(names, f.Name())
 		}
 	}
-	return s.removeOthers()
-}
-
-// removeOthers removes runs that a crash has left.
-func (s *Sorter) removeOthers() error {
-	found, err := filepath.Glob(s.path("run-*"))
-	for _, path := range found {
-		if !slices.ContainsFunc(s.state.Runs, func(r Run) bool { return r.File == filepath.Base(path) }) {
-			err = errors.Join(err, os.Remove(path))
+	for _, name := range append(names, "") {
+		if failed := os.Remove(filepath.Join(dir, name)); !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
 		}
 	}
 	return err
 }
 
+func (s *Sorter) open() error {
+	text, err := durable.Read(s.FS, s.path(stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.save()
+	}
+	if err != nil {
+		return err
+	}
+	var state State
+	text, ok := durable.Unseal(sealOf, text)
+	if !ok || json.Unmarshal(text, &state) != nil {
+		return s.damaged(stateFile + " is not as it was written, or of another release")
+	}
+	if state.Name != s.Name {
+		return fmt.Errorf("the folder has %q, not %q: take another folder", state.Name, s.Name)
+	}
+	if state.Made > 0 || state.Ended { // else nothing is there yet
+		s.state = state
+	}
+	for _, r := range s.state.Runs {
+		if size, err := s.sizeOf(r.File); err != nil || size != r.Bytes {
+			return s.damaged(fmt.Sprintf("%s has %d bytes and had %d", r.File, size, r.Bytes))
+		}
+	}
+	return s.removeOthers()
+}
+
+func (s *Sorter) sizeOf(name string) (int64, error) {
+	file, err := s.FS.OpenFile(s.path(name), os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	return file.Seek(0, io.SeekEnd)
+}
+
+// removeOthers removes runs that a crash has left.
+func (s *Sorter) removeOthers() (err error) {
+	for n := range s.state.Made + 1 {
+		name := runName(n + 1)
+		if slices.ContainsFunc(s.state.Runs, func(r Run) bool { return r.File == name }) {
+			continue
+		}
+		if failed := s.FS.Remove(s.path(name)); !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// damaged is the error of a folder whose files are not as they were written.
+func (s *Sorter) damaged(what string) error {
+	return fmt.Errorf("%s: remove %s, and the files run-* next to it, to sort again", what, s.path(stateFile))
+}
+
 // State is how far the sorting is.
 func (s *Sorter) State() State { return s.state }
+
+// Digest is that of the sorted file: equal where all items are equal, however often the sorting was stopped.
+func (s *Sorter) Digest() string {
+	if len(s.state.Runs) == 0 {
+		return ""
+	}
+	return s.state.Runs[0].Digest
+}
 
 // Close gives the folder up.
 func (s *Sorter) Close() error { return s.lock.Close() }
 
 func (s *Sorter) path(name string) string { return filepath.Join(s.dir, name) }
 
+// sealOf names the state in its first line.
+const sealOf = "sorting"
+
+// save makes the state durable. The files that it names are durable before it.
 func (s *Sorter) save() error {
 	text, err := json.Marshal(s.state)
+	if err == nil {
+		err = s.FS.SyncFolder(s.dir)
+	}
 	if err != nil {
 		return err
 	}
-	return durable.Replace(durable.OS{}, s.path(stateFile), text)
+	return durable.Replace(s.FS, s.path(stateFile), durable.Seal(sealOf, text))
 }
 
 // IsFull reports whether the next item should begin another run: call EndRun.
-func (s *Sorter) IsFull() bool { return len(s.room)+perItem*len(s.items) >= s.memory }
+func (s *Sorter) IsFull() bool { return len(s.room)+perItem*len(s.items) >= s.Memory }
 
-// Add adds an item. write appends its bytes.
-func (s *Sorter) Add(key Key, write func(room []byte) ([]byte, error)) error {
+// Add adds an item. write appends its bytes, the key first.
+func (s *Sorter) Add(write func(room []byte) ([]byte, error)) error {
 	if s.room == nil {
-		s.room = make([]byte, 0, s.memory+s.memory/8)
+		s.room = make([]byte, 0, s.Memory+s.Memory/8)
 	}
 	from := len(s.room)
 	room, err := write(s.room)
@@ -168,7 +211,7 @@ func (s *Sorter) Add(key Key, write func(room []byte) ([]byte, error)) error {
 		return err
 	}
 	s.room = room
-	s.items = append(s.items, item{key, from, len(room)})
+	s.items = append(s.items, item{from, len(room)})
 	return nil
 }
 
@@ -178,17 +221,14 @@ func (s *Sorter) EndRun(after json.RawMessage) error {
 		return nil
 	}
 	slices.SortFunc(s.items, func(a, b item) int { // of equal keys, the one that came first
-		if order := a.key.Compare(b.key); order != 0 {
-			return order
-		}
-		return cmp.Compare(a.from, b.from)
+		return cmp.Or(bytes.Compare(s.room[a.from:][:s.Key], s.room[b.from:][:s.Key]), cmp.Compare(a.from, b.from))
 	})
 	w, err := s.create()
 	if err != nil {
 		return err
 	}
 	for _, it := range s.items {
-		w.add(it.key, s.room[it.from:it.to])
+		w.add(s.room[it.from:it.to])
 	}
 	run, err := w.end()
 	if err != nil {
@@ -229,19 +269,18 @@ func (s *Sorter) merge(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	var m merger
+	m := merger{key: s.Key}
 	defer m.close()
 	for _, r := range old {
-		if err := m.add(s.path(r.File)); err != nil {
+		if err := m.add(s, r); err != nil {
 			return errors.Join(err, w.abort())
 		}
 	}
 	for m.begin(); len(m.heap) > 0; {
-		src := m.heap[0]
-		w.add(src.key, src.text)
 		if w.run.Items%mergeStep == 0 {
 			s.Merged(w.run.Items)
 		}
+		w.add(m.heap[0].text)
 		err := m.next()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -259,7 +298,7 @@ func (s *Sorter) merge(ctx context.Context, n int) error {
 		return err
 	}
 	for _, r := range old {
-		_ = os.Remove(s.path(r.File)) // it is not of the state any more
+		_ = s.FS.Remove(s.path(r.File)) // it is not of the state any more
 	}
 	return nil
 }
@@ -282,32 +321,30 @@ func (s *Sorter) nextToMerge(n int) (first int) {
 	return first
 }
 
+func runName(number int) string { return fmt.Sprintf("run-%06d", number) }
+
 // create begins the file of a run.
 func (s *Sorter) create() (*runWriter, error) {
 	s.state.Made++
-	name := fmt.Sprintf("run-%06d", s.state.Made)
-	file, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	name := runName(s.state.Made)
+	file, err := s.FS.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return newRunWriter(file, name), nil
+	return newRunWriter(s, file, name), nil
 }
 
 // Read gives the items after an offset of the sorted file, 0 being the start, with the offset after each.
-// An item is valid until the next one.
-func (s *Sorter) Read(offset int64, yield func(text []byte, end int64) bool) error {
+// An item is valid until the next one. The folder need not be held.
+func (s *Sorter) Read(offset int64, yield func(item []byte, end int64) bool) error {
 	if len(s.state.Runs) == 0 {
 		return nil
 	}
-	file, err := os.Open(s.path(s.state.Runs[0].File))
+	r, err := openRun(s, s.state.Runs[0], offset)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	if _, err := file.Seek(offset, io.SeekStart); err != nil {
-		return err
-	}
-	r := newRunReader(file)
+	defer r.file.Close()
 	for {
 		err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -316,17 +353,8 @@ func (s *Sorter) Read(offset int64, yield func(text []byte, end int64) bool) err
 		if err != nil {
 			return err
 		}
-		if offset += int64(headerSize + len(r.text)); !yield(r.text, offset) {
+		if !yield(r.text, r.offset) {
 			return nil
 		}
 	}
 }
-
-// appendHeader appends what stands before an item.
-func appendHeader(b []byte, key Key, size int) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(key.Major))
-	b = binary.BigEndian.AppendUint32(b, uint32(key.Minor))
-	return binary.BigEndian.AppendUint32(b, uint32(size))
-}
-
-var errDamaged = errors.New("the sorted file is damaged: remove the folder to sort again")

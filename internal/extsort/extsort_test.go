@@ -1,8 +1,11 @@
 package extsort_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,41 +15,49 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/internal/extsort"
 )
 
-type pair struct {
-	key  extsort.Key
-	text string
+// pair is an item: a key of two bytes, and a text.
+type pair struct{ key, text string }
+
+func open(dir, name string, memory int) (*extsort.Sorter, error) {
+	return extsort.Open(dir, extsort.Options{Name: name, Key: 2, Memory: memory})
+}
+
+// sortSome continues to sort pairs until the run at hand is full, or all is done.
+func sortSome(t *testing.T, s *extsort.Sorter, pairs []pair) error {
+	for i := int(s.State().Read); i < len(pairs) && !s.State().Ended; i++ {
+		if s.IsFull() {
+			return s.EndRun(json.RawMessage(fmt.Sprint(i)))
+		}
+		if err := s.Add(func(room []byte) ([]byte, error) { return append(append(room, pairs[i].key...), pairs[i].text...), nil }); err != nil {
+			return err
+		}
+	}
+	return s.Finish(t.Context(), nil)
 }
 
 // sorted sorts pairs with little memory, in a sorter that is closed and opened again after each run.
 func sorted(t *testing.T, dir string, pairs []pair, memory int) (got []string, ends []int64) {
 	t.Helper()
-	for begin := true; begin; {
-		s, err := extsort.Open(dir, "pairs", memory)
+	for {
+		s, err := open(dir, "pairs", memory)
 		require.NoError(t, err)
-		i := int(s.State().Read)
-		begin = i < len(pairs) && !s.State().Ended
-		for ; i < len(pairs); i++ {
-			if s.IsFull() {
-				require.NoError(t, s.EndRun(json.RawMessage(fmt.Sprint(i))))
-				break
-			}
-			require.NoError(t, s.Add(pairs[i].key, func(room []byte) ([]byte, error) { return append(room, pairs[i].text...), nil }))
-		}
-		if i == len(pairs) {
-			require.NoError(t, s.Finish(t.Context(), nil))
-			begin = false
-			require.NoError(t, s.Read(0, func(text []byte, end int64) bool {
-				got, ends = append(got, string(text)), append(ends, end)
+		require.NoError(t, sortSome(t, s, pairs))
+		if s.State().Done {
+			require.NoError(t, s.Read(0, func(item []byte, end int64) bool {
+				got, ends = append(got, string(item[2:])), append(ends, end)
 				return true
 			}))
+			require.NoError(t, s.Close())
+			return got, ends
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "run-999999"), []byte("left by a crash"), 0o600))
+		left := fmt.Sprintf("run-%06d", s.State().Made+1)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, left), []byte("left by a crash"), 0o600))
 		require.NoError(t, s.Close())
 	}
-	return got, ends
 }
 
 func TestSort(t *testing.T) {
@@ -55,36 +66,31 @@ func TestSort(t *testing.T) {
 	for _, n := range []int{0, 1, 50, 5000} {
 		var pairs []pair
 		for i := range n {
-			pairs = append(pairs, pair{extsort.Key{Major: random.Int64N(9) - 4, Minor: random.Int32N(3)}, fmt.Sprint(i)})
+			pairs = append(pairs, pair{string([]byte{byte(random.IntN(9)), byte(random.IntN(3))}), fmt.Sprint(i)})
 		}
 		dir := t.TempDir()
 		got, ends := sorted(t, dir, pairs, 1<<10) // runs of some 30
-		slices.SortStableFunc(pairs, func(a, b pair) int {
-			if a.key.Major != b.key.Major {
-				return int(a.key.Major - b.key.Major)
-			}
-			return int(a.key.Minor - b.key.Minor)
-		})
+		slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
 		var want []string
 		for _, p := range pairs {
 			want = append(want, p.text)
 		}
 		require.Equal(t, want, got)
-		s, err := extsort.Open(dir, "pairs", 1)
+		s, err := open(dir, "pairs", 1)
 		require.NoError(t, err)
 		for _, i := range []int{0, n / 2, n - 1} {
 			if i < 0 || i >= n {
 				continue
 			}
 			var rest []string
-			require.NoError(t, s.Read(ends[i], func(text []byte, _ int64) bool { rest = append(rest, string(text)); return true }))
+			require.NoError(t, s.Read(ends[i], func(item []byte, _ int64) bool { rest = append(rest, string(item[2:])); return true }))
 			assert.Equal(t, want[i+1:], append([]string{}, rest...))
 		}
 		assert.LessOrEqual(t, len(s.State().Runs), 1)
-		_, err = extsort.Open(dir, "pairs", 1)
+		_, err = open(dir, "pairs", 1)
 		require.Error(t, err, "it is held")
 		require.NoError(t, s.Close())
-		_, err = extsort.Open(dir, "others", 1)
+		_, err = open(dir, "others", 1)
 		require.ErrorContains(t, err, "take another folder")
 	}
 }
@@ -92,14 +98,76 @@ func TestSort(t *testing.T) {
 func TestDamagedFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	sorted(t, dir, []pair{{text: "a"}, {text: "b"}}, 1<<10)
-	runs, err := filepath.Glob(filepath.Join(dir, "run-0*"))
+	sorted(t, dir, []pair{{"aa", "a"}, {"bb", "b"}}, 1<<10)
+	for _, name := range []string{"run-000001", "sorted.json"} {
+		require.NoError(t, os.Truncate(filepath.Join(dir, name), 5))
+		_, err := open(dir, "pairs", 1)
+		require.ErrorContains(t, err, "remove "+filepath.Join(dir, "sorted.json")+", and the files run-* next to it, to sort again")
+	}
+
+	require.NoError(t, extsort.Remove(dir))
+	require.NoDirExists(t, dir)
+
+	// What was there before is neither replaced nor removed.
+	foreign := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "mine"), nil, 0o600))
+	require.Error(t, extsort.Remove(foreign))
+	require.FileExists(t, filepath.Join(foreign, "mine"))
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "run-000001"), []byte("mine"), 0o600))
+	s, err := open(foreign, "pairs", 1)
 	require.NoError(t, err)
-	require.Len(t, runs, 1)
-	require.NoError(t, os.Truncate(runs[0], 5))
-	_, err = extsort.Open(dir, "pairs", 1)
-	require.ErrorContains(t, err, "remove the folder to sort again")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "sorted.json"), []byte("{"), 0o600))
-	_, err = extsort.Open(dir, "pairs", 1)
-	require.ErrorContains(t, err, "remove the folder to sort again")
+	require.ErrorIs(t, sortSome(t, s, []pair{{"aa", "a"}}), fs.ErrExist)
+	content, err := os.ReadFile(filepath.Join(foreign, "run-000001"))
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(content))
+}
+
+// A loss of power at any moment of the sorting, and a failure of any operation, loses and changes nothing: the sorting continues, or an
+// error says what to remove.
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	pairs := make([]pair, 40)
+	want := make([]string, len(pairs))
+	for i := range pairs {
+		pairs[i] = pair{string([]byte{byte(i * 7 % 40), 0}), fmt.Sprint(i)}
+		want[i*7%40] = fmt.Sprint(i)
+	}
+	run := func(disk *simdisk.Disk) (got []string, err error) {
+		for {
+			s, err := extsort.Open("dir", extsort.Options{FS: disk, Name: "pairs", Key: 2, Memory: 100})
+			if err != nil {
+				return nil, err
+			}
+			if err := errors.Join(sortSome(t, s, pairs), s.Close()); err != nil {
+				return nil, err
+			}
+			if s.State().Done {
+				return got, s.Read(0, func(item []byte, _ int64) bool { got = append(got, string(item[2:])); return true })
+			}
+		}
+	}
+	whole := &simdisk.Disk{}
+	got, err := run(whole)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	for at := range whole.Operations() {
+		for seed := range uint64(10) {
+			disk := &simdisk.Disk{}
+			disk.CrashAt(at + 1)
+			_, err := run(disk)
+			require.ErrorIs(t, err, simdisk.ErrCrashed)
+			got, err := run(disk.Crashed(seed))
+			require.NoError(t, err, "operation %d, seed %d", at, seed)
+			require.Equal(t, want, got, "operation %d, seed %d", at, seed)
+		}
+		full := errors.New("disk full")
+		disk := &simdisk.Disk{}
+		disk.FailAt(at+1, full)
+		if _, err := run(disk); err == nil {
+			continue // what is removed may stay
+		}
+		got, err := run(disk)
+		require.NoError(t, err, "operation %d failed", at)
+		require.Equal(t, want, got, "operation %d failed", at)
+	}
 }

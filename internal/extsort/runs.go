@@ -2,37 +2,61 @@ package extsort
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"container/heap"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"os"
 	"slices"
+
+	"github.com/hogapi/hogapi/internal/durable"
 )
+
+// headerSize is what stands before an item: its length, and a checksum of its place and its bytes.
+const headerSize = 4 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func appendHeader(b []byte, offset int64, item []byte) []byte {
+	var place [8]byte
+	binary.BigEndian.PutUint64(place[:], uint64(offset))
+	sum := crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, item)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, uint32(len(item))), sum)
+}
 
 // runWriter writes a run. Its first error is that of end.
 type runWriter struct {
-	file   *os.File
+	sorter *Sorter
+	file   durable.File
 	buf    *bufio.Writer
 	run    Run
+	digest hash.Hash // of all headers
 	header [headerSize]byte
 	err    error
 }
 
-func newRunWriter(file *os.File, name string) *runWriter {
-	return &runWriter{file: file, buf: bufio.NewWriterSize(file, 256<<10), run: Run{File: name}}
+func newRunWriter(s *Sorter, file durable.File, name string) *runWriter {
+	return &runWriter{sorter: s, file: file, buf: bufio.NewWriterSize(file, 256<<10), run: Run{File: name}, digest: sha256.New()}
 }
 
-func (w *runWriter) add(key Key, text []byte) {
-	if len(text) > mostItem {
-		w.err = errors.Join(w.err, fmt.Errorf("an item has %d bytes, and at most %d can be sorted", len(text), mostItem))
+func (w *runWriter) add(item []byte) {
+	if len(item) > mostItem {
+		w.err = errors.Join(w.err, fmt.Errorf("an item has %d bytes, and at most %d can be sorted", len(item), mostItem))
 		return
 	}
-	_, _ = w.buf.Write(appendHeader(w.header[:0], key, len(text))) // Flush returns the error
-	_, _ = w.buf.Write(text)
+	header := appendHeader(w.header[:0], w.run.Bytes, item)
+	_, _ = w.digest.Write(header)
+	_, _ = w.buf.Write(header) // Flush returns the error
+	_, _ = w.buf.Write(item)
 	w.run.Items++
-	w.run.Bytes += int64(headerSize + len(text))
+	w.run.Bytes += int64(headerSize + len(item))
 }
 
 // end makes the file durable.
@@ -42,93 +66,129 @@ func (w *runWriter) end() (Run, error) {
 		err = w.file.Sync()
 	}
 	if err = errors.Join(err, w.file.Close()); err != nil {
-		_ = os.Remove(w.file.Name())
+		_ = w.remove()
 	}
+	w.run.Digest = hex.EncodeToString(w.digest.Sum(nil)[:8])
 	return w.run, err
 }
 
-func (w *runWriter) abort() error {
-	return errors.Join(w.file.Close(), os.Remove(w.file.Name()))
-}
+func (w *runWriter) abort() error { return errors.Join(w.file.Close(), w.remove()) }
+
+func (w *runWriter) remove() error { return w.sorter.FS.Remove(w.sorter.path(w.run.File)) }
 
 // runReader reads a run.
 type runReader struct {
-	buf  *bufio.Reader
-	key  Key
-	text []byte // valid until the next one
+	sorter *Sorter
+	run    Run
+	file   durable.File
+	buf    *bufio.Reader
+	offset int64
+	text   []byte // valid until the next one
 }
 
-func newRunReader(file io.Reader) *runReader {
-	return &runReader{buf: bufio.NewReaderSize(file, readBuffer)}
+func openRun(s *Sorter, r Run, offset int64) (*runReader, error) {
+	file, err := s.FS.OpenFile(s.path(r.File), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &runReader{sorter: s, run: r, file: file, buf: bufio.NewReaderSize(file, readBuffer), offset: offset}, nil
 }
 
 func (r *runReader) next() error {
-	var header [headerSize]byte
+	if r.offset == r.run.Bytes {
+		return io.EOF
+	}
+	var header, want [headerSize]byte
 	if _, err := io.ReadFull(r.buf, header[:]); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return errDamaged
-		}
-		return err
+		return r.failed(err)
 	}
-	r.key.Major = int64(binary.BigEndian.Uint64(header[:]))
-	r.key.Minor = int32(binary.BigEndian.Uint32(header[8:]))
-	size := int(binary.BigEndian.Uint32(header[keySize:]))
-	if size > mostItem {
-		return errDamaged
+	size := int64(binary.BigEndian.Uint32(header[:]))
+	if size > r.run.Bytes-r.offset-headerSize {
+		return r.damaged()
 	}
-	r.text = slices.Grow(r.text[:0], size)[:size]
+	r.text = slices.Grow(r.text[:0], int(size))[:size]
 	if _, err := io.ReadFull(r.buf, r.text); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errDamaged
-		}
-		return err
+		return r.failed(err)
 	}
+	if !bytes.Equal(appendHeader(want[:0], r.offset, r.text), header[:]) || len(r.text) < r.sorter.Key {
+		return r.damaged()
+	}
+	r.offset += headerSize + size
 	return nil
+}
+
+// failed is the error of reading: a file that has become shorter is a damaged one.
+func (r *runReader) failed(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return r.damaged()
+	}
+	return err
+}
+
+func (r *runReader) damaged() error {
+	return r.sorter.damaged(fmt.Sprintf("%s is not as it was written, at byte %d", r.run.File, r.offset))
 }
 
 // merger gives the items of several runs in their order; of equal keys, those of the earlier run first.
 type merger struct {
-	files []*os.File
-	heap  sources
+	key  int
+	runs []*runReader
+	heap sources
 }
 
 type source struct {
 	*runReader
 
+	key    []byte
 	number int
 }
 
-func (m *merger) add(path string) error {
-	file, err := os.Open(path) //nolint:gosec // in the caller's folder
+func (m *merger) add(s *Sorter, run Run) error {
+	r, err := openRun(s, run, 0)
 	if err != nil {
 		return err
 	}
-	m.files = append(m.files, file)
-	src := &source{newRunReader(file), len(m.files)}
+	m.runs = append(m.runs, r)
+	src := &source{runReader: r, number: len(m.runs)}
+	more, err := m.advance(src)
+	if more {
+		m.heap = append(m.heap, src)
+	}
+	return err
+}
+
+// advance reads the next item of a run.
+func (m *merger) advance(src *source) (more bool, err error) {
 	err = src.next()
 	if errors.Is(err, io.EOF) {
-		return nil
+		return false, nil
 	}
-	m.heap = append(m.heap, src)
-	return err
+	if err == nil {
+		src.key = src.text[:m.key]
+	}
+	return err == nil, err
 }
 
 func (m *merger) begin() { heap.Init(&m.heap) }
 
 // next passes over the first item.
 func (m *merger) next() error {
-	err := m.heap[0].next()
-	if errors.Is(err, io.EOF) {
+	more, err := m.advance(m.heap[0])
+	switch {
+	case more:
+		heap.Fix(&m.heap, 0)
+	case err == nil:
 		heap.Pop(&m.heap)
-		return nil
 	}
-	heap.Fix(&m.heap, 0)
 	return err
 }
 
 func (m *merger) close() {
-	for _, f := range m.files {
-		_ = f.Close() // nothing was written
+	for _, r := range m.runs {
+		_ = r.file.Close() // nothing was written
 	}
 }
 
@@ -139,10 +199,7 @@ func (s sources) Len() int      { return len(s) }
 func (s sources) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
 
 func (s sources) Less(i, j int) bool {
-	if order := s[i].key.Compare(s[j].key); order != 0 {
-		return order < 0
-	}
-	return s[i].number < s[j].number
+	return cmp.Or(bytes.Compare(s[i].key, s[j].key), cmp.Compare(s[i].number, s[j].number)) < 0
 }
 
 func (s *sources) Push(x any) { *s = append(*s, x.(*source)) }

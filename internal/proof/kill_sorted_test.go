@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -29,6 +30,8 @@ func (w task) isSorted(t *testing.T) bool {
 	if err != nil {
 		return false
 	}
+	text, ok := durable.Unseal("sorting", text)
+	require.True(t, ok)
 	var state struct{ Done bool }
 	require.NoError(t, json.Unmarshal(text, &state))
 	return state.Done

@@ -1,9 +1,6 @@
 package statefile
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -56,7 +53,7 @@ func load(fsys durable.FS, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, ok := unseal(content)
+	state, ok := durable.Unseal(sealOf, content)
 	if !ok {
 		return nil, &UnfitError{Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
@@ -65,6 +62,9 @@ func load(fsys durable.FS, file string) ([]byte, error) {
 	}
 	return state, nil
 }
+
+// sealOf is what a checkpoint is called in its first line, which has the checksum.
+const sealOf = "checkpoint"
 
 // Save replaces the state. After an error nothing is saved any more: what a failed sync has left can
 // look sound, and nothing is built upon it.
@@ -78,7 +78,7 @@ func (c *Checkpoint) Save(state []byte) error {
 		c.failed = c.lock.Check()
 	}
 	if c.failed == nil {
-		c.failed = durable.Replace(c.fs, c.file, seal(state))
+		c.failed = durable.Replace(c.fs, c.file, durable.Seal(sealOf, state))
 	}
 	return c.failed
 }
@@ -93,20 +93,4 @@ func (c *Checkpoint) Close() error {
 	lock := c.lock
 	c.lock = nil
 	return lock.Close()
-}
-
-// A checkpoint file is a line with the checksum of the state, and the state as the second line.
-const sealBegin = "hogapi checkpoint, sha256 "
-
-func seal(state []byte) []byte {
-	sum := sha256.Sum256(state)
-	file := hex.AppendEncode([]byte(sealBegin), sum[:])
-	file = append(file, '\n')
-	return append(append(file, state...), '\n')
-}
-
-func unseal(file []byte) (state []byte, ok bool) {
-	_, rest, _ := bytes.Cut(file, []byte{'\n'})
-	state, ok = bytes.CutSuffix(rest, []byte{'\n'})
-	return state, ok && bytes.Equal(file, seal(state))
 }

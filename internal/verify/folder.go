@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -35,7 +36,7 @@ type savedMemory struct {
 
 const version = 1
 
-// The files in a folder; sortedName is one more.
+// The files in a folder; sortedName is a folder within it.
 const (
 	memoryName   = "verify.json"
 	lockName     = "verify.lock"
@@ -182,13 +183,10 @@ func (f *folder) forget() error {
 	if f.log != nil {
 		err, f.log = f.failed(comparedName, f.log.Close()), nil
 	}
-	parts, _ := filepath.Glob(f.path(arrival.Parts)) // the pattern is valid
-	for _, name := range append(parts, f.compared(), f.path(sortedName)) {
-		if failed := os.Remove(name); !errors.Is(failed, fs.ErrNotExist) {
-			err = errors.Join(err, f.failed(filepath.Base(name), failed))
-		}
+	if failed := os.Remove(f.compared()); !errors.Is(failed, fs.ErrNotExist) {
+		err = errors.Join(err, f.failed(comparedName, failed))
 	}
-	return err
+	return errors.Join(err, f.failed(sortedName, extsort.Remove(f.path(sortedName))))
 }
 
 func (f *folder) close() error {

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/extsort"
 )
 
 const (
@@ -31,12 +33,20 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 			return sorted, nil
 		}
 	}
-	sorter := arrival.NewSorter(folder)
-	if err := v.feed(ctx, sorter); err != nil {
-		return nil, err
-	}
-	if err := sorter.Close(name); err != nil {
+	if err := extsort.Remove(name); err != nil {
 		return nil, v.files.failed(sortedName, err)
+	}
+	sorter, err := arrival.NewSorter(name)
+	if err != nil {
+		return nil, v.files.failed(sortedName, err)
+	}
+	if err = v.feed(ctx, sorter); err == nil {
+		if err = sorter.Finish(ctx); ctx.Err() == nil {
+			err = v.files.failed(sortedName, err)
+		}
+	}
+	if err = errors.Join(err, v.files.failed(sortedName, sorter.Close())); err != nil {
+		return nil, err
 	}
 	v.memory.Sorted = v.SourceID
 	if err := v.save(); err != nil {
@@ -47,7 +57,7 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 }
 
 // feed gives the sorter all events of the source that were sent.
-func (v *verifier) feed(ctx context.Context, sorter *arrival.Sorter) error {
+func (v *verifier) feed(ctx context.Context, sorter arrival.Sorter) error {
 	var read, strange int64
 	for ev, err := range v.Source(ctx) {
 		if err != nil {
