@@ -76,7 +76,7 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
 	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
 	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which is of this machine only")
-	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal")
+	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
 
 // options are those of the import.
@@ -276,6 +276,9 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 			return &fault{code: codeOther, text: "cancelled; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
+		if err := zoneFault(found.zone, s.kept.Input.Zone); err != nil {
+			return err
+		}
 		if warning != "" {
 			a.warn(warning)
 		}

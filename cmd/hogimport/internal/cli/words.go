@@ -30,15 +30,32 @@ func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 		return "the time zone could not be tested, since no record has the time of Mixpanel's servers. Projects made before 2023 export " +
 			"local time: if this is one, stop, and add --zone with the zone of its settings."
 	}
-	text := "the times do not fit " + clock.String()
-	if t.IsLocal() && (zone == "" || zone == "UTC") {
-		text = "the times look local, not UTC"
-	}
-	text += ": most events would be stored at the wrong hour. "
+	text := misfit(t, clock) + ". "
 	if best := page.BestZone(t); best != "" {
 		return text + "The clocks of " + best + " fit: stop, and add --zone " + best + ", or another zone with these clocks."
 	}
 	return text + "Stop, and give the zone of the project's settings in Mixpanel with --zone."
+}
+
+// misfit is what is wrong with most times of an export that were read by some clocks.
+func misfit(t *mixpanel.ZoneTest, clock *time.Location) string {
+	text := "the times do not fit " + clock.String()
+	if t.IsLocal() && clock == time.UTC {
+		text = "the times look local, not UTC"
+	}
+	return text + ": most events would be stored at the wrong hour"
+}
+
+// zoneFault refuses to send local times as UTC where nobody is asked and --zone says nothing, not even UTC.
+func zoneFault(t *mixpanel.ZoneTest, zone string) error {
+	if t == nil || zone != "" || !t.IsLocal() {
+		return nil
+	}
+	todo := "give --zone with the zone of the project's settings in Mixpanel"
+	if best := page.BestZone(t); best != "" {
+		todo = "give --zone " + best + ", whose clocks fit, or another zone with these clocks"
+	}
+	return usageError(misfit(t, time.UTC)+". Nothing was sent", todo+"; or --zone UTC to send the times as they are")
 }
 
 // identityAdvice is what to do so that a person before and after the login is one, or empty.

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Times of a project in Pacific time look like UTC, and would be stored 8 hours wrong: run says so before it sends.
@@ -24,18 +26,24 @@ func TestLocalTimesAreNamedBeforeTheyAreSent(t *testing.T) {
 		require.Equal(t, 0, r.Code, r.Stderr)
 		return strings.Join(strings.Fields(r.Stderr), " ")
 	}
+	refused := p.Run(t, append(args, "none")...)
+	assert.Equal(t, 2, refused.Code, refused.Stderr)
+	says(t, refused.Stderr, "hogimport: the times look local, not UTC: most events would be stored at the wrong hour. Nothing was sent")
+	says(t, refused.Stderr, "give --zone America/Los_Angeles, whose clocks fit, or another zone with these clocks; or --zone UTC to send the times as they are")
+	assert.Empty(t, server.Calls(ops.Capture))
+	assert.NoFileExists(t, filepath.Join(p.Dir, "none/import.json"))
+
 	const local = "hogimport: warning: the times look local, not UTC"
-	text := said(append(args, "none")...)
-	assert.Contains(t, text, local)
-	assert.Contains(t, text, "add --zone America/Los_Angeles")
-	assert.NotContains(t, said(append(args, "none")...), local, "once it is sent it is too late")
+	text := said(append(args, "utc", "--zone", "UTC")...)
+	assert.Contains(t, text, local, "it is said all the same")
+	assert.NotContains(t, said(append(args, "utc", "--zone", "UTC")...), local, "once it is sent it is too late")
 
 	text = said(append(args, "right", "--zone", "US/Pacific")...)
 	assert.NotContains(t, text, "warning: the times", "US/Pacific has the clocks of Los Angeles")
 	assert.NotContains(t, text, "--zone")
 	assert.Contains(t, said(append(args, "other", "--zone", "Asia/Tokyo")...), "warning: the times do not fit Asia/Tokyo")
 
-	lines := said(append(args, "json", "--log", "json")...)
+	lines := said(append(args, "json", "--log", "json", "--zone", "UTC")...)
 	var warned bool
 	for line := range strings.SplitSeq(strings.ReplaceAll(lines, "} {", "}\n{"), "\n") {
 		var fields struct{ Level, Msg string }
