@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.2.8
-	github.com/hogapi/hogapi v0.0.0
+	github.com/hogapi/hogapi v0.1.0
 )
 
 require (

@@ -2,10 +2,8 @@ module github.com/hogapi/hogapi/otelhogapi
 
 go 1.26.0
 
-replace github.com/hogapi/hogapi => ../
-
 require (
-	github.com/hogapi/hogapi v0.0.0
+	github.com/hogapi/hogapi v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

@@ -126,6 +126,7 @@ func startImport(t *testing.T, origin string, events int) (metrics string, ended
 	t.Helper()
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/hogimport", "-o", filepath.Join(dir, "hogimport"), ".")
+	build.Env = append(os.Environ(), "GOWORK=")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var lines bytes.Buffer

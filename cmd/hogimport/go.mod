@@ -2,12 +2,10 @@ module github.com/hogapi/hogapi/cmd/hogimport
 
 go 1.26.0
 
-replace github.com/hogapi/hogapi => ../../
-
 require (
 	github.com/creack/pty v1.1.24
 	github.com/google/uuid v1.6.0
-	github.com/hogapi/hogapi v0.0.0
+	github.com/hogapi/hogapi v0.1.0
 	github.com/klauspost/compress v1.20.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.1.0

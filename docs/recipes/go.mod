@@ -6,7 +6,7 @@ replace github.com/hogapi/hogapi => ../../
 
 require (
 	github.com/google/uuid v1.6.0
-	github.com/hogapi/hogapi v0.0.0
+	github.com/hogapi/hogapi v0.1.0
 	github.com/stretchr/testify v1.12.1
 	github.com/twmb/franz-go v1.22.2
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c

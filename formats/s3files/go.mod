@@ -7,7 +7,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.8
 	github.com/aws/smithy-go v1.28.8
 	github.com/google/uuid v1.6.0
-	github.com/hogapi/hogapi v0.0.0-00010101000000-000000000000
+	github.com/hogapi/hogapi v0.1.0
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/stretchr/testify v1.12.1
 )
@@ -30,5 +30,3 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.8.0 // indirect
 )
-
-replace github.com/hogapi/hogapi => ../../

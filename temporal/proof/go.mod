@@ -4,8 +4,8 @@ go 1.26.8
 
 require (
 	github.com/google/uuid v1.6.0
-	github.com/hogapi/hogapi v0.0.0
-	github.com/hogapi/hogapi/temporal v0.0.0
+	github.com/hogapi/hogapi v0.1.0
+	github.com/hogapi/hogapi/temporal v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0

@@ -30,6 +30,9 @@ func run(m *testing.M) int {
 	} {
 		cmd := exec.Command("go", "build", "-C", build.module, "-o", build.to, build.pkg)
 		cmd.Env = append(os.Environ(), build.cgo)
+		if build.module == ".." {
+			cmd.Env = append(cmd.Env, "GOWORK=")
+		}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n%s", build.pkg, err, out)
 			return 1

@@ -92,7 +92,7 @@ func isOurs(path string) bool { return path == thisModule || strings.HasPrefix(p
 // list returns the distinct lines that go list prints.
 func list(goos string, args ...string) ([]string, error) {
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), "GOWORK=off") // as a user has it
 	if goos != "" {
 		cmd.Env = append(cmd.Env, "GOOS="+goos, "CGO_ENABLED=0")
 	}

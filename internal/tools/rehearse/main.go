@@ -11,32 +11,45 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/tools/worktree"
 )
 
-const (
-	rootModule = "github.com/hogapi/hogapi"
-	version    = "v0.1.0-rehearsal"
-)
+const rootModule = "github.com/hogapi/hogapi"
+
+// version is the next release's: the one that the modules require of each other, as go.work says.
+var version = "v0.0.0"
+
+var required = regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(rootModule) + ` (v\S+) => \./$`)
 
 func main() {
 	nested := flag.Bool("nested", false, "also the nested modules with an importable package or a command")
+	write := flag.Bool("write", false, "tidy the nested modules, instead of failing when one is not tidy")
 	flag.Parse()
-	if err := rehearse(".", *nested); err != nil {
+	if err := rehearse(".", *nested, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "rehearse:", err)
 		os.Exit(1)
 	}
 }
 
-func rehearse(root string, nested bool) error {
+func rehearse(root string, nested, write bool) error {
 	dir, err := os.MkdirTemp("", "rehearse-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	work, err := os.ReadFile(filepath.Join(root, "go.work"))
+	if err != nil {
+		return err
+	}
+	found := required.FindSubmatch(work)
+	if found == nil {
+		return fmt.Errorf("go.work has no line \"%s vX.Y.Z => ./\"", rootModule)
+	}
+	version = string(found[1])
 	files, err := worktree.Files(root)
 	if err != nil {
 		return err
@@ -46,6 +59,7 @@ func rehearse(root string, nested bool) error {
 	if err != nil {
 		return err
 	}
+	o.write = write
 	released, err := releasedOf(root, modules, nested)
 	if err != nil {
 		return err
@@ -60,6 +74,11 @@ func rehearse(root string, nested bool) error {
 	for _, r := range released {
 		if err := o.use(r); err != nil {
 			return err
+		}
+		if r.dir != "." {
+			if err := o.tidy(root, r.module, files, modules); err != nil {
+				return err
+			}
 		}
 	}
 	return o.runProgram(filepath.Join(root, "internal/tools/rehearse/testdata/outside.go.txt"))

@@ -42,9 +42,7 @@ func TestPackHoldsTheModuleAndNoOther(t *testing.T) {
 	}
 	for dir, want := range tests {
 		m := module{dir}
-		mod, err := releasedMod(root, m)
-		require.NoError(t, err)
-		data, err := pack(root, m, mod, files, modules)
+		data, err := pack(root, m, files, modules)
 		require.NoError(t, err)
 		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		require.NoError(t, err)
@@ -57,16 +55,4 @@ func TestPackHoldsTheModuleAndNoOther(t *testing.T) {
 		}
 		assert.ElementsMatch(t, want, got, dir)
 	}
-}
-
-func TestReleasedModAsksForTheReleasedRoot(t *testing.T) {
-	root, _ := written(t)
-	mod, err := releasedMod(root, module{"beam"})
-	require.NoError(t, err)
-	assert.Contains(t, string(mod), "require "+rootModule+" "+version)
-	assert.NotContains(t, string(mod), "replace")
-
-	mod, err = releasedMod(root, module{"."})
-	require.NoError(t, err)
-	assert.Equal(t, tree["go.mod"], string(mod))
 }

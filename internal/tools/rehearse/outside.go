@@ -14,6 +14,7 @@ type outside struct {
 	dir, proxy, bin string
 	env             []string
 	imports         []string
+	write           bool // the tidied go.mod and go.sum into the tree
 }
 
 func newOutside(dir string) (*outside, error) {
@@ -75,6 +76,71 @@ func (o *outside) build(r release) error {
 	fmt.Printf("go get %s@%s: builds %s\n", r.path(), version, strings.Join(r.packages, " "))
 	return nil
 }
+
+// tidy builds a copy of a nested module, alone, and checks that go mod tidy leaves its go.mod and its sums of other projects as they are.
+func (o *outside) tidy(root string, m module, files []string, modules []module) error {
+	alone := &outside{dir: filepath.Join(filepath.Dir(o.dir), "alone", m.dir), env: o.env}
+	for _, f := range files {
+		name, ok := m.owns(f, modules)
+		if !ok {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(alone.dir, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, data, 0o644); err != nil {
+			return err
+		}
+	}
+	before, err := alone.sums()
+	if err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"mod", "tidy"}, {"build", "./..."}} {
+		if _, err := alone.run("go", args...); err != nil {
+			return err
+		}
+	}
+	after, err := alone.sums()
+	if err != nil {
+		return err
+	}
+	if before != after && !o.write {
+		return fmt.Errorf("%s: go mod tidy changes go.mod or go.sum: run .ci/rehearse-release -nested -write", m.path())
+	}
+	if before != after {
+		for i, text := range after {
+			if err := os.WriteFile(filepath.Join(root, m.dir, sumFiles[i]), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Printf("%s: tidy, builds alone\n", m.path())
+	return nil
+}
+
+// sums returns go.mod and go.sum, without the sums of this project's own modules, which no commit can have.
+func (o *outside) sums() (texts [2]string, err error) {
+	for i, name := range sumFiles {
+		data, err := os.ReadFile(filepath.Join(o.dir, name))
+		if err != nil {
+			return texts, err
+		}
+		for line := range strings.Lines(string(data)) {
+			if name == "go.mod" || !strings.HasPrefix(line, rootModule) {
+				texts[i] += line
+			}
+		}
+	}
+	return texts, nil
+}
+
+var sumFiles = [2]string{"go.mod", "go.sum"}
 
 // runProgram builds and runs a real program in place of the list of imports.
 func (o *outside) runProgram(source string) error {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -18,11 +16,11 @@ func publish(proxy, root string, m module, files []string, modules []module) (in
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return 0, err
 	}
-	mod, err := releasedMod(root, m)
+	mod, err := os.ReadFile(filepath.Join(root, m.dir, "go.mod"))
 	if err != nil {
 		return 0, err
 	}
-	archive, err := pack(root, m, mod, files, modules)
+	archive, err := pack(root, m, files, modules)
 	if err != nil {
 		return 0, err
 	}
@@ -39,40 +37,9 @@ func publish(proxy, root string, m module, files []string, modules []module) (in
 	return len(archive), nil
 }
 
-// ours are the modules of this project that a go.mod requires or replaces.
-var ours = regexp.MustCompile(`(?m)^\s*(?:require |replace )?(` + regexp.QuoteMeta(rootModule) + `(?:/\S*)?) `)
-
-// releasedMod is the go.mod as a release has it: a nested module asks for released versions of ours and replaces nothing.
-func releasedMod(root string, m module) ([]byte, error) {
-	mod, err := os.ReadFile(filepath.Join(root, m.dir, "go.mod"))
-	if err != nil || m.dir == "." {
-		return mod, err
-	}
-	file, err := os.CreateTemp("", "go.*.mod")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	if _, err := file.Write(mod); err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
-	args := []string{"mod", "edit"}
-	for _, found := range ours.FindAllStringSubmatch(string(mod), -1) {
-		path := found[1]
-		args = append(args, "-dropreplace="+path, "-require="+path+"@"+version)
-	}
-	if _, err := output(exec.Command("go", append(args, file.Name())...)); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file.Name())
-}
-
 // pack makes the module's zip by its rules: every name begins with path@version/, a nested module is left out,
 // and a module without a licence of its own carries the root's.
-func pack(root string, m module, mod []byte, files []string, modules []module) ([]byte, error) {
+func pack(root string, m module, files []string, modules []module) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
 	add := func(name string, data []byte) error {
@@ -89,12 +56,9 @@ func pack(root string, m module, mod []byte, files []string, modules []module) (
 			continue
 		}
 		licensed = licensed || name == "LICENSE"
-		data := mod
-		if name != "go.mod" {
-			var err error
-			if data, err = os.ReadFile(filepath.Join(root, f)); err != nil {
-				return nil, err
-			}
+		data, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			return nil, err
 		}
 		if err := add(name, data); err != nil {
 			return nil, err
