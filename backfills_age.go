@@ -58,10 +58,6 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 	if cmp.Or(e.Model, ModelEvents) != ModelEvents || !line.IsPast(first, t.RequestedAt) {
 		return nil
 	}
-	since := "beginning"
-	if !first.Start.IsZero() {
-		since = outgoing.Time(first.Start)
-	}
 	want, recent := "a server that keeps records of backfills", line.Before(t.RequestedAt).Truncate(time.Second)
 	if line != coverage.AgeLineNone {
 		want = fmt.Sprintf("an interval that ended in the last %d days", line.Days())
@@ -75,9 +71,17 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 			want += fmt.Sprintf(" (or two backfills: the part after %s needs no option)", outgoing.Time(recent))
 		}
 	}
-	return outgoing.Refuse("interval from", since, fmt.Sprintf("%s, or the option AcceptRowsByTimestamp: the service would choose "+
+	return outgoing.Refuse("interval from", startText(first.Start), fmt.Sprintf("%s, or the option AcceptRowsByTimestamp: the service would choose "+
 		"these events by timestamp, not by arrival as the schedule does; where the range was exported before, late events are left out, %s",
 		want, consequence(e.Destination.Type)))
+}
+
+// startText is where an interval begins.
+func startText(start time.Time) string {
+	if start.IsZero() {
+		return "beginning"
+	}
+	return outgoing.Time(start)
 }
 
 // consequence is what a second export of a range by other rows does to a destination.

@@ -2,8 +2,6 @@ package hogapi_test
 
 import (
 	"errors"
-	"net/http"
-	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,14 +130,7 @@ func TestTheAgeLineIsTheServersOwn(t *testing.T) {
 			}
 			t.Run(name+" "+string(op), func(t *testing.T) {
 				s := hogapitest.New(hogapitest.WithEra(tt.era))
-				home, err := url.Parse(s.URL())
-				require.NoError(t, err)
-				toTheFake := roundTrip(func(r *http.Request) (*http.Response, error) {
-					r = r.Clone(r.Context())
-					r.URL.Scheme, r.URL.Host, r.Host = home.Scheme, home.Host, home.Host
-					return http.DefaultTransport.RoundTrip(r)
-				})
-				client := s.Client(t, append([]hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: toTheFake})}, tt.options...)...)
+				client := s.Client(t, tt.options...)
 				export, run, covers := aged(t, defaultProject(s), hogapitest.Export{}, tt.days)
 				require.Equal(t, tt.refused, errors.Is(begin(t, client, export, run, covers, nil), hogapi.ErrInvalid))
 			})

@@ -71,6 +71,8 @@ type BackfillState struct {
 	Failed    int       // of Runs: ended in any other way
 	Progress  float64   // 0 to 1: the part of the range whose runs have ended; only Done says that it is over
 	Done      bool      // nothing more is expected
+
+	open coverage.Gap // see coverage.Follower
 }
 
 // String is the state in a few words.
@@ -116,7 +118,8 @@ func (e *BackfillError) Unwrap() []error {
 //
 // Where the service keeps records of backfills, the record says when the backfill is over, and its
 // runs are those that name it. Each run is judged by its own status, since a record says Completed
-// although runs failed. Where the ticket does not name its record, that is the first one of the
+// although runs failed. If it counts more runs than are listed, the list is read again for
+// WatchOptions.Settle. Where the ticket does not name its record, that is the first one of the
 // same range that was not there before the request.
 //
 // Servers of the age of PostHog's API reference keep no records, and their runs do not name what
@@ -149,7 +152,8 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // [*BackfillError]. The last state is returned with every error.
 //
 // [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without
-// records of backfills, no run began within WatchOptions.Settle. [ErrOutcomeUnknown] means that
+// records of backfills, no run began within WatchOptions.Settle. A part of the range without a run,
+// although the record counts one, is an error of its own. [ErrOutcomeUnknown] means that
 // nothing shows that the backfill began: a request with an unknown outcome most likely had no
 // effect; any other can be followed again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
@@ -173,6 +177,10 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	case len(s.Runs) > 0 && row == nil && s.Progress < 1:
 		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
 			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))
+	case row != nil && s.open.Size > 0:
+		e.reason = fmt.Sprintf("its record counts %d runs, but %d are listed, and no run is shown from %s to %s: "+
+			"follow the same ticket again, and backfill that part if it stays so",
+			*row.Progress.TotalRuns, len(s.Runs), startText(s.open.Hull.Start), outgoing.Time(s.open.Hull.End))
 	case len(s.Runs) > 0:
 		return nil
 	case row != nil:
@@ -237,8 +245,12 @@ func (f *follower) Records(ctx context.Context) iter.Seq2[Backfill, error] {
 
 // RecordFacts are what counts of a record.
 func (*follower) RecordFacts(row *Backfill) coverage.RecordFacts {
+	total := 0
+	if row.Status == RunStatusCompleted {
+		total = int(orDefault(orDefault(row.Progress).TotalRuns))
+	}
 	return coverage.RecordFacts{
-		ID: row.ID, Created: row.CreatedAt, Ended: cmp.Or(orDefault(row.FinishedAt), row.LastUpdatedAt), Whole: row.span(),
+		Runs: total, IsEmpty: orDefault(row.TotalRecordsCount) == 0, ID: row.ID, Created: row.CreatedAt, Ended: cmp.Or(orDefault(row.FinishedAt), row.LastUpdatedAt), Whole: row.span(),
 		DataStart: orDefault(row.AdjustedStartAt), IsOver: row.Status.IsTerminal(), Mark: row.mark(),
 	}
 }
@@ -312,9 +324,12 @@ func (f *follower) state(done bool) *BackfillState {
 		}
 	}
 	if row != nil {
-		s.Progress = max(s.Progress, orDefault(orDefault(row.Progress).Progress))
-		if row.Status == RunStatusCompleted {
-			s.Progress = 1
+		s.open = f.engine.Open
+		if shown := orDefault(orDefault(row.Progress).Progress); s.open.Size == 0 {
+			s.Progress = max(s.Progress, shown)
+			if row.Status == RunStatusCompleted {
+				s.Progress = 1
+			}
 		}
 	}
 	return s

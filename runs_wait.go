@@ -41,8 +41,9 @@ type WatchOptions struct {
 	// a run is not over.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries: if no record of it is found and nothing has changed for
-	// this long, nothing more is expected. It must be longer than the service needs to begin a run.
+	// Settle is for backfills and retries: if no record of it is found, or if the record is over and
+	// counts more runs than are listed, and nothing has changed for this long, nothing more is
+	// expected. It must be longer than the service needs to begin a run.
 	// The default is 2 minutes.
 	Settle time.Duration
 }

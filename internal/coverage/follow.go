@@ -30,7 +30,9 @@ type RecordFacts struct {
 	Whole          Span
 	DataStart      time.Time // where the data begins; zero: not known
 	IsOver         bool
-	Mark           any // changes when the record does; comparable
+	Runs           int  // how many runs there are, if it is known and they all have ended
+	IsEmpty        bool // as far as is known, there was nothing to export, so nothing ran
+	Mark           any  // changes when the record does; comparable
 }
 
 // Fault is what the error of a read means.
@@ -47,7 +49,8 @@ var ErrFull = errors.New("more intervals than can be followed")
 // Follower follows a backfill or a retry, look after look. It is for one goroutine.
 type Follower[B, R any] struct {
 	Runs   *Runs[R]
-	Record *B // the service's, once it is there
+	Record *B  // the service's, once it is there
+	Open   Gap // of a record that is over and counts more runs than are listed: the part without a run
 
 	service   Service[B, R]
 	settle    time.Duration
@@ -202,20 +205,38 @@ func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 	case !f.service.RecordFacts(f.Record).IsOver:
 		return false, nil
 	}
-	if err := f.joinGaps(ctx); err != nil {
+	if err := f.joinGaps(ctx); err != nil || f.Runs.AnyUnderWay() {
 		return false, err
 	}
-	return !f.Runs.AnyUnderWay(), nil
+	if f.Open = f.open(); f.Open.Size == 0 {
+		return true, nil
+	}
+	f.Runs.ReadAll() // they may be listed late
+	return time.Since(f.changedAt) >= f.settle, nil
+}
+
+// open is the part of the range whose runs the record counts, although they are not listed. The count alone
+// proves nothing: it has a run for a rest that is shorter than an interval.
+func (f *Follower[B, R]) open() Gap {
+	facts, listed := f.service.RecordFacts(f.Record), len(f.Runs.newest)
+	if facts.Runs <= listed || facts.IsEmpty && listed == 0 {
+		return Gap{}
+	}
+	return gapOf(Span{f.dataStart(), f.Runs.Whole.End}, f.Runs.intervals(func(R) bool { return true }))
+}
+
+// dataStart is where the runs of a record begin.
+func (f *Follower[B, R]) dataStart() time.Time {
+	if adjusted := f.service.RecordFacts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
+		return adjusted.UTC()
+	}
+	return f.Runs.Whole.Start
 }
 
 // joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
 // no run of its own, and that were under way while it was.
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
-	start := f.Runs.Whole.Start
-	if adjusted := f.service.RecordFacts(f.Record).DataStart; adjusted.After(start) {
-		start = adjusted.UTC()
-	}
-	gap := f.Runs.Gap(start)
+	gap := f.Runs.Gap(f.dataStart())
 	if gap.Size == 0 {
 		return nil
 	}

@@ -46,6 +46,7 @@ type shown struct {
 	records   []aRecord
 	runs      []aRun
 	noRecords bool
+	counts    int   // of runs, by a record that is over
 	byTime    error // of a list in the order of intervals
 }
 
@@ -74,7 +75,7 @@ func (s *shown) Records(context.Context) iter.Seq2[aRecord, error] {
 }
 
 func (s *shown) RecordFacts(r *aRecord) RecordFacts {
-	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over}
+	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over, Runs: s.counts}
 }
 
 func (s *shown) Run(_ context.Context, id uuid.UUID) (*aRun, error) {
@@ -207,6 +208,33 @@ func TestFollowJoinsTheRunsOfOthers(t *testing.T) {
 	s := &shown{requested: time.Now(), byTime: errGone, records: []aRecord{{created: time.Now(), over: true}}}
 	_, err := s.follow(recordID).Look(t.Context())
 	require.ErrorIs(t, err, errGone)
+}
+
+// The record counts runs that are not listed: they are looked for until nothing changes. A count that is too great for the range
+// proves nothing.
+func TestFollowARecordThatCountsMore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		counts, listed int
+		done           bool
+	}{"all": {3, 3, true}, "a rest": {4, 3, true}, "unknown": {0, 2, true}, "one more": {3, 2, false}, "all more": {3, 0, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &shown{requested: time.Now(), counts: tt.counts, records: []aRecord{{created: time.Now(), over: true}}}
+			for i := range tt.listed {
+				s.add(i, &recordID, true)
+			}
+			f := s.follow(recordID)
+			assert.Equal(t, tt.done, look(t, f), name)
+			f.Runs.Changed = false
+			time.Sleep(time.Minute)
+			assert.True(t, look(t, f), name)
+			assert.Equal(t, tt.done, f.Open.Size == 0, name)
+			s.add(2, &recordID, true)
+			s.runs[len(s.runs)-1].created = s.requested
+			look(t, f)
+			assert.Equal(t, tt.listed >= 2 || tt.done, f.Open.Size == 0, "%s: one that was created before the others", name)
+		})
+	}
 }
 
 func TestFollowIsFull(t *testing.T) {

@@ -64,6 +64,9 @@ func (s *Runs[R]) Found(id uuid.UUID, created time.Time, whole Span) {
 // readFrom sets the time since which the runs in question were created.
 func (s *Runs[R]) readFrom(t time.Time) { s.from, s.since = t, t }
 
+// ReadAll makes the next look read all of its own runs again.
+func (s *Runs[R]) ReadAll() { s.since = s.from }
+
 // IsFull reports whether there are more intervals than can be followed.
 func (s *Runs[R]) IsFull() bool { return len(s.newest) > s.Most }
 
