@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Here the service keeps no record of a backfill, and only the runs tell of it.
@@ -188,5 +190,35 @@ func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
 				require.Less(t, state.Progress, 1.0)
 			})
 		})
+	}
+}
+
+// A day without a midnight begins at its first instant. A backfill whose answer was lost is found again there.
+func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
+	for zone, day := range map[string]time.Time{
+		"America/Santiago": time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC), "America/Havana": time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
+	} {
+		for shift := range 2 { // the day is the first, or the end
+			t.Run(fmt.Sprint(zone, shift), func(t *testing.T) {
+				now := func() time.Time { return day.AddDate(0, 0, 3) }
+				s := hogapitest.New(hogapitest.WithClock(now), hogapitest.WithPolls(1))
+				s.Script(ops.BackfillsCreate, hogapitest.CutAfter())
+				client := s.Client(t)
+				export, err := client.BatchExports.Get(t.Context(), defaultProject(s).AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: zone}))
+				require.NoError(t, err)
+				first := day.AddDate(0, 0, -shift)
+				covers := hogapi.BackfillRange{
+					Start: hogapi.Date(first.Year(), first.Month(), first.Day()), End: hogapi.Date(first.Year(), first.Month(), first.Day()+1),
+				}
+				ticket, err := client.Backfills.Create(t.Context(), export.ID, covers, nil)
+				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+				state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond})
+				require.NoError(t, err)
+				require.Len(t, state.Runs, 1)
+				again, err := export.BackfillRange(*state.Runs[0].DataIntervalStart, state.Runs[0].DataIntervalEnd)
+				require.NoError(t, err)
+				require.Equal(t, covers, again)
+			})
+		}
 	}
 }

@@ -295,7 +295,7 @@ func (e *export) day(text string) (*time.Time, string) {
 	if err != nil {
 		zone = time.UTC
 	}
-	day, err := time.ParseInLocation(time.DateOnly, text, zone)
+	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
 		return nil, fmt.Sprintf("Input %s is not a valid date: daily and weekly batch exports take dates as YYYY-MM-DD.", text)
 	}
@@ -308,11 +308,35 @@ func (e *export) day(text string) (*time.Time, string) {
 			return nil, fmt.Sprintf("Input %s is not a %s, the day on which this batch export's weeks begin.", text, weekday)
 		}
 	}
-	if e.offsetHour != nil {
-		day = time.Date(day.Year(), day.Month(), day.Day(), *e.offsetHour, 0, 0, 0, zone)
+	begin := firstAt(day.Add(e.hour()), zone)
+	return &begin, ""
+}
+
+// hour is when its days begin.
+func (e *export) hour() time.Duration {
+	if e.offsetHour == nil {
+		return 0
 	}
-	day = day.UTC()
-	return &day, ""
+	return time.Duration(*e.offsetHour) * time.Hour
+}
+
+// firstAt is when clocks of a zone show a time first. Where they skip it, it is of the offset before, as in Python.
+func firstAt(shown time.Time, zone *time.Location) time.Time {
+	const day = 24 * time.Hour
+	for _, near := range []time.Duration{-day, day} {
+		_, offset := shown.Add(near).In(zone).Zone()
+		if at := shown.Add(-time.Duration(offset) * time.Second); shownBy(at, zone).Equal(shown) {
+			return at
+		}
+	}
+	_, offset := shown.Add(-day).In(zone).Zone()
+	return shown.Add(-time.Duration(offset) * time.Second)
+}
+
+// shownBy is what clocks of a zone show, as if it were UTC.
+func shownBy(at time.Time, zone *time.Location) time.Time {
+	_, offset := at.In(zone).Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
 // intervalAfter is the end of an interval that starts at t. Days and weeks keep their hour in the export's zone.
@@ -321,11 +345,15 @@ func (e *export) intervalAfter(t time.Time) time.Time {
 	if err != nil {
 		zone = time.UTC
 	}
+	shown := shownBy(t, zone)
+	if begin := shown.Truncate(24 * time.Hour).Add(e.hour()); firstAt(begin, zone).Equal(t) {
+		shown = begin // which the clocks may have skipped
+	}
 	switch e.interval {
 	case "day":
-		return t.In(zone).AddDate(0, 0, 1).UTC()
+		return firstAt(shown.AddDate(0, 0, 1), zone)
 	case "week":
-		return t.In(zone).AddDate(0, 0, 7).UTC()
+		return firstAt(shown.AddDate(0, 0, 7), zone)
 	case "every 5 minutes":
 		return t.Add(5 * time.Minute)
 	case "every 15 minutes":

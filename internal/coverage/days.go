@@ -22,10 +22,28 @@ func (d Days) String() string {
 	return fmt.Sprintf("%02d:00 in %s, where a day of this export begins", d.Hour, d.Zone)
 }
 
-// Begin is where a day begins. The date is a midnight in UTC.
+// Begin is where a day begins. The date is a midnight in UTC. Where clocks repeat the hour, it is the first;
+// where they skip it, it has the offset of before, as Python has it, in which the service computes. A time of
+// [time.Date] would be in either zone there, and so perhaps in the day before.
 func (d Days) Begin(date time.Time) time.Time {
-	year, month, day := date.Date()
-	return time.Date(year, month, day, d.Hour, 0, 0, 0, d.Zone).UTC()
+	shown := date.Add(time.Duration(d.Hour) * time.Hour)
+	before, after := d.at(shown, -day), d.at(shown, day)
+	if d.shows(after, shown) && !d.shows(before, shown) {
+		return after
+	}
+	return before
+}
+
+// at is when clocks would show a time if they had the offset of a little before or after.
+func (d Days) at(shown time.Time, near time.Duration) time.Time {
+	_, offset := shown.Add(near).In(d.Zone).Zone()
+	return shown.Add(-time.Duration(offset) * time.Second)
+}
+
+// shows reports whether clocks show a time, which is given as if it were UTC.
+func (d Days) shows(t, shown time.Time) bool {
+	_, offset := t.In(d.Zone).Zone()
+	return t.Add(time.Duration(offset) * time.Second).Equal(shown)
 }
 
 // Span is what a range of dates covers.
@@ -37,16 +55,25 @@ func (d Days) Span(r Range) Span {
 	return whole
 }
 
-// DateOf is the date of the day or the week that begins at a time, as a midnight in UTC.
+// DateOf is the date of the day or the week that begins at a time, as a midnight in UTC. It may be the time
+// that [time.Date] gives where clocks skip or repeat the hour, since programs write it so.
 func (d Days) DateOf(t time.Time) (date time.Time, ok bool) {
 	year, month, day := t.In(d.Zone).Date()
-	for i := range 2 { // where clocks skip the hour, Begin may give one of the day before
-		date := time.Date(year, month, day+i, 0, 0, 0, 0, time.UTC)
-		if d.Begin(date).Equal(t) && (!d.Weekly || date.Weekday() == d.Weekday) {
-			return date, true
+	for _, begin := range []func(time.Time) time.Time{d.Begin, d.written} {
+		for i := -1; i <= 1; i++ {
+			date := time.Date(year, month, day+i, 0, 0, 0, 0, time.UTC)
+			if begin(date).Equal(t) && (!d.Weekly || date.Weekday() == d.Weekday) {
+				return date, true
+			}
 		}
 	}
 	return time.Time{}, false
+}
+
+// written is where a day begins for [time.Date].
+func (d Days) written(date time.Time) time.Time {
+	year, month, day := date.Date()
+	return time.Date(year, month, day, d.Hour, 0, 0, 0, d.Zone)
 }
 
 // Step is the length of an interval, by its name, on servers that do not know time zones.

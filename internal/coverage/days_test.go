@@ -26,6 +26,38 @@ func TestDaysAreFoundAgain(t *testing.T) {
 	}
 }
 
+// Where clocks skip an hour or repeat it, a day begins as in Python, whose datetime is of the offset before, unless fold is set.
+func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
+	for _, tt := range []struct {
+		zone, date string
+		hour       int
+		want       string
+	}{
+		{"America/Santiago", "2026-09-06", 0, "2026-09-06T04:00:00Z"}, // no midnight
+		{"America/Havana", "2026-03-08", 0, "2026-03-08T05:00:00Z"},
+		{"Asia/Beirut", "2026-03-29", 0, "2026-03-28T22:00:00Z"},
+		{"America/Scoresbysund", "2026-03-28", 23, "2026-03-29T01:00:00Z"}, // the hour before midnight is skipped
+		{"Europe/Berlin", "2026-03-29", 2, "2026-03-29T01:00:00Z"},
+		{"America/Havana", "2026-11-01", 0, "2026-11-01T04:00:00Z"}, // two midnights
+		{"Europe/Berlin", "2026-10-25", 2, "2026-10-25T00:00:00Z"},
+		{"America/New_York", "2026-11-01", 1, "2026-11-01T05:00:00Z"},
+		{"Europe/Berlin", "2026-10-25", 3, "2026-10-25T02:00:00Z"},
+		{"Pacific/Apia", "2011-12-30", 0, "2011-12-30T10:00:00Z"}, // no such day
+		{"Asia/Kathmandu", "2026-11-24", 0, "2026-11-23T18:15:00Z"},
+	} {
+		zone, err := time.LoadLocation(tt.zone)
+		require.NoError(t, err)
+		date, err := time.Parse(time.DateOnly, tt.date)
+		require.NoError(t, err)
+		days := Days{Zone: zone, Hour: tt.hour}
+		begin := days.Begin(date)
+		assert.Equal(t, tt.want, begin.Format(time.RFC3339), "%s %s", tt.zone, tt.date)
+		found, ok := days.DateOf(begin)
+		assert.True(t, ok)
+		assert.Equal(t, begin, days.Begin(found))
+	}
+}
+
 func TestWeeksBeginOnTheirDay(t *testing.T) {
 	weeks := Days{Zone: time.UTC, Hour: 5, Weekday: time.Monday, Weekly: true}
 	monday := time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC)

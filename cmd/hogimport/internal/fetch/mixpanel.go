@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/coverage"
 )
 
 // Mixpanel is the raw event export of a Mixpanel project: GET /api/2.0/export. It needs a service account
@@ -84,7 +86,7 @@ func (m Mixpanel) over(day int) time.Time {
 	if m.Zone == nil {
 		return next.Add(12 * time.Hour)
 	}
-	return time.Date(next.Year(), next.Month(), next.Day(), 0, 0, 0, 0, m.Zone)
+	return coverage.Days{Zone: m.Zone}.Begin(next) // also of a day without a midnight
 }
 
 func (m Mixpanel) query(first, last string) string {

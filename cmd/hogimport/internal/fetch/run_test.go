@@ -385,3 +385,11 @@ func TestKeysAreNotInTheFolder(t *testing.T) {
 		}))
 	})
 }
+
+// A day without a midnight ends the day before it at its first instant, which time.Date does not find.
+func TestADayEndsAtTheFirstInstantOfTheNext(t *testing.T) {
+	zone, err := time.LoadLocation("America/Santiago")
+	require.NoError(t, err)
+	last := time.Date(2026, 9, 5, 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60)
+	require.Equal(t, time.Date(2026, 9, 6, 4, 0, 0, 0, time.UTC), Mixpanel{Zone: zone}.over(int(last)))
+}
