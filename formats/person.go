@@ -3,19 +3,20 @@ package formats
 import "errors"
 
 // PersonProperties says how a vendor's format sends what a record shows about its person. The import's
-// GateOptions.PersonPolicy acts after it.
+// GateOptions.PersonPolicy acts after it. Empty is the default of the format: PersonSet for PostHog's own
+// events, which stay as they are, and PersonSetOnce for all others.
 type PersonProperties string
 
 // Person properties.
 const (
-	PersonSetOnce PersonProperties = ""     // as $set_once: a person keeps what it has
-	PersonSet     PersonProperties = "set"  // as $set, so that the newest arrival wins; first touch as $set_once
-	PersonNone    PersonProperties = "none" // not at all
+	PersonSetOnce PersonProperties = "set_once" // as $set_once: a person keeps what it has
+	PersonSet     PersonProperties = "set"      // as $set, so that the newest arrival wins; first touch as $set_once
+	PersonNone    PersonProperties = "none"     // not at all
 )
 
 // Check returns an error for other values.
 func (p PersonProperties) Check() error {
-	if p == PersonSetOnce || p == PersonSet || p == PersonNone {
+	if p == "" || p == PersonSetOnce || p == PersonSet || p == PersonNone {
 		return nil
 	}
 	return errors.New("PersonProperties: want PersonSetOnce, PersonSet or PersonNone")

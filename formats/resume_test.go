@@ -59,7 +59,7 @@ var around = map[string]func(name string, inner plan) plan{
 	"Sorted": func(name string, inner plan) plan {
 		return func(dir string, step func()) hogapi.Source {
 			s := formats.Sorted(inner(dir, step), filepath.Join(dir, name))
-			s.SetMemory(4 << 10)
+			s.SetMemory(2 << 10)
 			s.OnProgress = func(formats.SortProgress) { step() }
 			return s
 		}
@@ -93,7 +93,7 @@ func (c *stoppable) Save(_ context.Context, state []byte) error {
 // two sources, among the events. Each event arrives with the uuid and the content that it has without a stop.
 func TestEveryCombinationResumes(t *testing.T) {
 	t.Parallel()
-	a, b := ordersOfDevices(0, 25), ordersOfDevices(100, 25)
+	a, b := ordersOfDevices(0, 12), ordersOfDevices(100, 12)
 	pathA, pathB := write(t, "a.jsonl", a), write(t, "b.jsonl", b)
 	plans, firsts, seconds := map[string]plan{}, map[string]plan{}, map[string]plan{}
 	for outer, with := range around {

@@ -125,7 +125,7 @@ func (t *transfer) run(ctx context.Context) error {
 
 // send imports the files, oldest event first, so that persons end as they are.
 func (t *transfer) send(ctx context.Context, paths []string) error {
-	rows := hogapi.FileSource(posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), paths...)
+	rows := hogapi.FileSource(posthogexport.Format(nil), paths...)
 	printed := time.Now()
 	receipt, err := t.to.Import(ctx, formats.Sorted(rows, filepath.Join(t.folder, "sorted")), &hogapi.ImportOptions{
 		ID: t.id, Rate: t.rate,

@@ -1,6 +1,7 @@
 package amplitude
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ func Format(options *Options) hogapi.Format {
 	if options != nil {
 		o = *options
 	}
+	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	c := &converter{}
 	if err := o.PersonProperties.Check(); err != nil {
 		c.fault = fmt.Errorf("amplitude: options: %w", err)

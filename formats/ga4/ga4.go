@@ -1,6 +1,7 @@
 package ga4
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,6 +40,7 @@ func Format(options *Options) hogapi.Format {
 		o = *options
 		o.Skip = slices.Clone(o.Skip)
 	}
+	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	pool := sync.Pool{New: func() any { return newConverter(o) }}
 	return hogapi.Format{
 		Name:    "ga4",

@@ -2,6 +2,7 @@ package mixpanel
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,6 +54,7 @@ func Format(options *Options) hogapi.Format {
 	if options != nil {
 		o = *options
 	}
+	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	c := &converter{options: o, fault: o.fault()}
 	c.scratch.New = func() any { return newScratch(o) }
 	return hogapi.Format{Name: "mixpanel", Options: o.text(), Layout: hogapi.LayoutJSON, Convert: c.convert, ID: c.id}

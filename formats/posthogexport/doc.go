@@ -10,7 +10,7 @@
 //
 // Rows of the events model, as JSON lines or, with the module formats/parquet, as Parquet. Leave out
 // manifest.json. Brotli is not read: unpack such files. Rows are in the order in which they were stored, not
-// of the time of the events: see formats.Sorted. Tables of other destinations (BigQuery, Snowflake …) are
+// of the time of the events. Sort them with formats.Sorted: a person ends with the $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are
 // read from their exports to JSON too.
 //
 // # Mapping
@@ -21,7 +21,7 @@
 //	distinct_id                   distinct_id
 //	timestamp                     timestamp               without a zone, or with "UTC", it is UTC
 //	properties                    properties              an object, or a text that holds one
-//	properties.$set               $set_once               or $set, by Options.PersonProperties; its values go before those of $set_once
+//	properties.$set               $set                    or $set_once by Options.PersonProperties: its values then go before the others
 //	properties.distinct_id        posthog_distinct_id     only where it is another than the row's
 //	elements_chain                $elements_chain         where it is not empty
 //	ip                            $ip

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -16,7 +15,7 @@ func ExampleFormat() {
 		panic(err)
 	}
 
-	source := hogapi.FileSource(posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "testdata/export.jsonl")
+	source := hogapi.FileSource(posthogexport.Format(nil), "testdata/export.jsonl")
 	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "posthogexport-2024"})
 	if err != nil {
 		panic(err)

@@ -1,6 +1,7 @@
 package posthogexport
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -14,8 +15,9 @@ import (
 
 // Options say how rows become events. Nil means the defaults.
 type Options struct {
-	// PersonProperties says what becomes of $set. Keep it with PersonSet for a project that has no events yet, if
-	// they are imported oldest first (see formats.Sorted): persons then end as they are.
+	// PersonProperties says what becomes of $set. By default it stays $set: in a project without events of its own
+	// persons end as they are, if the events are imported oldest first (see formats.Sorted). For a project that is
+	// in use take PersonSetOnce: old values then do not replace newer ones.
 	PersonProperties formats.PersonProperties
 }
 
@@ -30,6 +32,7 @@ func Format(options *Options) hogapi.Format {
 	if options != nil {
 		o = *options
 	}
+	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSet)
 	pool := sync.Pool{New: func() any { return newConverter(o) }}
 	text := ""
 	if o.PersonProperties != formats.PersonSetOnce {

@@ -13,13 +13,15 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, posthogexport.Format(nil), "rows.jsonl", "rows.golden.json")
-	formattest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}), "rows.jsonl", "rows-set.golden.json")
+	formattest.Golden(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSetOnce}), "rows.jsonl", "rows-once.golden.json")
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, posthogexport.Format(nil).Options)
+	// Imports of earlier releases, whose default was another, do not resume with this one.
+	assert.Equal(t, "person=set", posthogexport.Format(nil).Options)
 	assert.Equal(t, "person=set", posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}).Options)
+	assert.Empty(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSetOnce}).Options)
 }
 
 func FuzzConvert(f *testing.F) {

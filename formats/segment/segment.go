@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
@@ -39,6 +40,7 @@ func Format(options *Options) hogapi.Format {
 	if options != nil {
 		o = *options
 	}
+	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	pool := sync.Pool{New: func() any { return newConverter(o) }}
 	return hogapi.Format{
 		Name:    "segment",

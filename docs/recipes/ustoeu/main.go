@@ -50,7 +50,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	rejects := filepath.Join(folder, "rejects.jsonl")
 
 	// Rows of an export are in the order in which they were stored. Sorted, persons end as they are.
-	format := posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet})
+	format := posthogexport.Format(nil)
 	rows := hogapi.MapSource(hogapi.FileSource(format, files...), renameJob)
 	source := formats.Sorted(rows, filepath.Join(folder, "sorted"))
 	printed := time.Now()

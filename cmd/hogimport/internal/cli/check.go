@@ -136,6 +136,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		return err
 	}
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
+	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
 	meter, records := c.meter(), int64(0)
 	defer meter.End()
 	if format.Convert == nil { // lines that are events

@@ -25,7 +25,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool) 
 		return c.nextOf(found, "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"))
 	}
 	run, why := "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"), ""
-	if p.Report.LargestJump > page.Disorder {
+	if p.NeedsSort() {
 		in.Sort = true
 		why += " --sort is there because the files are not in order of time."
 	}

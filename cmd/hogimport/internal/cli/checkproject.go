@@ -54,6 +54,9 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if err == nil && len(p.Report.Held) > 0 {
 		p.Own, err = ownDays(ctx, client, begun)
 	}
+	if err == nil && p.KeepsSet {
+		p.Later, err = eventsAfter(ctx, client, p.Report.CheckReport)
+	}
 	if err != nil {
 		p.Report.Held, p.Own = nil, nil
 		p.Unasked = faultOf(err).text
@@ -70,6 +73,20 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if cut := others.Cut(); cut > p.Report.Oldest.UTC().Format(time.DateOnly) {
 		p.Report.CutFrom = cut
 	}
+}
+
+// eventsAfter is how many events a project has after the days of a report.
+func eventsAfter(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) (n int64, err error) {
+	const day = 24 * time.Hour
+	r.Oldest, r.Newest, r.Days = r.Newest.UTC().Truncate(day).Add(day), time.Now(), nil
+	if r.Oldest.After(r.Newest) {
+		return 0, nil
+	}
+	held, err := formats.Held(ctx, client, r)
+	for _, d := range held {
+		n += d.Project
+	}
+	return n, err
 }
 
 // ownDays are how many events of some imports, and of their fixes, the project has by day.

@@ -120,6 +120,53 @@ func TestPersonPropertiesByPolicy(t *testing.T) {
 	}
 }
 
+// Events of a PostHog export stay as they are. check says what that does to persons where the files are not in order, and where the
+// project is in use.
+func TestPostHogEventsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	row := func(plan, at string) string {
+		return fmt.Sprintf(`{"uuid":"0188d3f2-1111-7aaa-8bbb-0000000000%s","event":"e","distinct_id":"p","timestamp":"2024-01-%sT00:00:00Z","created_at":"2024-01-09T00:00:00Z","properties":{"$set":{"plan":"%s"},"$set_once":{"first":"x"}}}`+"\n", at, at, plan)
+	}
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export.jsonl"), []byte(row("pro", "02")+row("free", "01")), 0o600))
+	check := func(flags ...string) string {
+		r := p.Run(t, append([]string{"check", "export.jsonl", "--format", "posthog"}, flags...)...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		return strings.Join(strings.Fields(r.Stdout), " ")
+	}
+	const live, unsorted = "Warning: The project has events of its own", "Warning: The files are not in order of time"
+	said := check()
+	assert.Contains(t, said, unsorted)
+	assert.Contains(t, said, "$set stays $set: a person ends with what arrives last, so the import below sorts all events first (--sort)")
+	assert.NotContains(t, said, live)
+	assert.NotContains(t, check("--set-policy", "set-once"), unsorted)
+	assert.NotContains(t, check("--sort"), unsorted)
+
+	p.Events(t, "live.jsonl", 3, nil)
+	require.Equal(t, 0, p.Run(t, "run", "live.jsonl", "--yes").Code)
+	said = check()
+	assert.Contains(t, said, live)
+	assert.Contains(t, said, "--set-policy set-once")
+	assert.NotContains(t, check("--set-policy", "set-once"), live)
+
+	r := p.Run(t, "run", "export.jsonl", "--format", "posthog", "--sort", "--yes")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.NotContains(t, r.Stderr, "without --sort")
+	var sets []string
+	for e := range server.Ledger().Events() {
+		if e.DistinctID == "p" && e.Event == "e" {
+			assert.Contains(t, string(e.Properties), `"$set_once":{"first":"x"}`)
+			sets = append(sets, regexp.MustCompile(`"\$set":{[^}]*}`).FindString(string(e.Properties)))
+		}
+	}
+	assert.Equal(t, []string{`"$set":{"plan":"free"}`, `"$set":{"plan":"pro"}`}, sets, "oldest first")
+
+	r = p.Run(t, "run", "export.jsonl", "--format", "posthog", "--yes", "--state", "unsorted")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "without --sort persons can end with old values")
+}
+
 func TestTheProtocolIsChosen(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"v1", "batch"} {

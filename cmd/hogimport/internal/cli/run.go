@@ -241,6 +241,9 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	}
 	found, err := takeSample(ctx, &in, options)
 	a.show(found)
+	if in.keepsSet() && !in.Sort {
+		a.warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
+	}
 	switch {
 	case isTooMuch(err):
 		return found.tooMuch(&in, err) //nolint:contextcheck // advice reads one record

@@ -46,7 +46,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
-	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as $set_once for other vendors, else as they are")
+	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -80,7 +80,7 @@ type vendor struct {
 // vendors are all formats by name; that of JSON lines, which has no Format, is nil.
 var vendors = map[string]vendor{
 	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
-	"posthog": {what: "files of PostHog's batch exports and file downloads", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"posthog": {what: "files of PostHog's batch exports and file downloads, whose events stay as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
@@ -146,7 +146,7 @@ var personPolicies = map[string]struct {
 	gate   hogapi.PersonPolicy
 	vendor formats.PersonProperties
 }{
-	"":         {hogapi.PersonPolicyKeep, formats.PersonSetOnce},
+	"":         {hogapi.PersonPolicyKeep, ""},
 	"keep":     {hogapi.PersonPolicyKeep, formats.PersonSet},
 	"set-once": {hogapi.PersonPolicySetOnce, formats.PersonSetOnce},
 	"strip":    {hogapi.PersonPolicyStrip, formats.PersonNone},
@@ -208,6 +208,11 @@ func (in *input) checkFormat() error {
 	}
 	_, err := in.format()
 	return err
+}
+
+// keepsSet reports whether old events, which should come oldest first, replace what persons have.
+func (in *input) keepsSet() bool {
+	return in.Format == "posthog" && (in.SetPolicy == "" || in.SetPolicy == "keep")
 }
 
 // gate is what the import refuses or changes.

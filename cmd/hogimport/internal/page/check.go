@@ -37,6 +37,10 @@ type Check struct {
 	Version string
 	Next    []Step
 
+	KeepsSet bool  // old events replace what persons have
+	Sorts    bool  // the import is to sort them
+	Later    int64 // events that the project has after these days, where KeepsSet
+
 	List        string // the file that lists what is left out; empty: none
 	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
 }

@@ -15,6 +15,11 @@ import (
 // Disorder is how far time may run backwards in files that are as good as sorted.
 const Disorder = time.Hour
 
+// NeedsSort reports whether the files are not in the order in which they should be sent.
+func (c Check) NeedsSort() bool {
+	return c.Report.LargestJump > Disorder || c.KeepsSet && c.Report.Backwards.Count > 0
+}
+
 // findings are what a reader should know before the import, the worst first.
 func (c Check) findings(v checkView) (list []Finding) {
 	r := c.Report
@@ -71,12 +76,23 @@ func (c Check) findings(v checkView) (list []Finding) {
 		}
 		add(Warn, "warnings", "PostHog handles some events differently", strings.Join(texts, " "))
 	}
-	if n := r.Backwards.Count; r.LargestJump > Disorder {
-		text := plural(n, "event is", "events are") + " older than the one before. Person properties follow the order of arrival"
+	if n := r.Backwards.Count; c.NeedsSort() {
+		level, why := Info, "Person properties follow the order of arrival"
+		if c.KeepsSet {
+			why = "$set stays $set: a person ends with what arrives last"
+			if !c.Sorts {
+				level = Warn
+			}
+		}
+		text := plural(n, "event is", "events are") + " older than the one before. " + why
 		if len(c.Begun) == 0 {
 			text += ", so the import below sorts all events first (--sort)"
 		}
-		add(Info, "time", "The files are not in order of time", text+".")
+		add(level, "time", "The files are not in order of time", text+".")
+	}
+	if o := v.Overlap; c.KeepsSet && o.Project+c.Later > 0 {
+		add(Warn, "overlap", "The project has events of its own",
+			"$set of the files stays $set, so old values replace what persons have now. With --set-policy set-once they keep what they have.")
 	}
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty
