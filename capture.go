@@ -24,6 +24,14 @@ import (
 // not happen, use [Client.Import], which resumes from a checkpoint, or commit the positions that
 // OnSettled reports.
 //
+// In a service that runs for months, set DeliveryOptions.NoProgress to -1: an outage, at the start too,
+// is waited out however long it lasts. Meanwhile the Capture holds at most MaxInFlight events and
+// MaxBytes, Enqueue waits, TryEnqueue refuses, and Stats.FailingSince and LastError say why. By
+// default, a Capture stops for good after 15 minutes of failures, or 30 s without a host at the start.
+// What no repetition fixes ends every Capture, such as a wrong key or the plan's limit: then Enqueue
+// returns the *StopError, and the service logs it, calls Close and makes another Capture once the
+// cause is gone.
+//
 // Capture sends past events: every request says historical_migration, and there is no way to send
 // without it. No event that Enqueue has taken is dropped: it is acknowledged, given to the reject
 // handler, or listed by Close as unsettled. It is safe for concurrent use. End it with Close: a
@@ -75,7 +83,8 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 }
 
 // TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken, since there
-// is no room, or since the server has not yet answered how it takes events.
+// is no room; [ErrNotReady], since the server has not yet answered how it takes events. The first
+// call has it asked, so it is the answer to that call, unless DeliveryOptions.Protocol is set.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	return c.enqueue(context.Background(), events, false)
 }
@@ -164,7 +173,7 @@ func (c *Client) pipeline(o CaptureOptions) (config pipeline.Config, err error) 
 }
 
 var pipelineErrors = pipeline.Errors{
-	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, Closed: ErrClosed,
+	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
 	Rejected: func(r *pipeline.Reject) error { return rejectError(r) },
 	IsFinal: func(err error) bool {
 		_, isStop := errors.AsType[*StopError](err)

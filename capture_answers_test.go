@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"math/bits"
 	"net/http"
 	"strings"
@@ -164,6 +165,41 @@ func TestNoProgressStopsResumable(t *testing.T) {
 		assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
 		assert.InDelta(t, 15*time.Minute, time.Since(begin), float64(10*time.Second))
 		assert.EqualValues(t, 100, receipt.Pending)
+	})
+}
+
+// A service runs for months: with NoProgress -1 its Capture outlives a host that is hours late, an outage of days and a
+// foolish Retry-After. Meanwhile it holds no more than it may.
+func TestCaptureThatNeverGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		log := &lockedBuffer{}
+		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+		server.SetDown(true)
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{NoProgress: -1, MaxInFlight: 100}})
+		require.NoError(t, err)
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
+		time.Sleep(5 * time.Hour) // virtual
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
+		assert.Contains(t, log.String(), "level=WARN", "an outage before the first event shows")
+		server.SetDown(false)
+		require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(1)))
+		require.NoError(t, capture.Flush(t.Context()))
+
+		server.SetDown(true)
+		for n := 2; n <= 101; n++ {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(n)))
+		}
+		time.Sleep(72 * time.Hour) // virtual
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(102)), hogapi.ErrFull)
+		server.Script(ops.Capture, hogapitest.RateLimit("9999999999"))
+		server.SetDown(false)
+		require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(102)))
+		receipt, err := capture.Close(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 102, receipt.Acknowledged)
+		requireWhole(t, server, 102)
 	})
 }
 

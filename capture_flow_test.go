@@ -329,6 +329,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"Rate":                    {Rate: -2},
 		"Gate.PersonPolicy":       {Gate: hogapi.GateOptions{PersonPolicy: 9}},
 		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},
+		"Delivery.NoProgress":     {Delivery: hogapi.DeliveryOptions{NoProgress: -2}},
 		"Delivery.FirstAnswer":    {Delivery: hogapi.DeliveryOptions{FirstAnswer: -2}},
 		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
 		"Delivery.MaxBatchBytes":  {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 19 << 20}},

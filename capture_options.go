@@ -53,8 +53,8 @@ type DeliveryOptions struct {
 	Linger         time.Duration // how long an event waits for company; default 250 ms
 	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
 	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 10 MiB, at least 900,000
-	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min
-	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, -1 for as long as NoProgress
+	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min, -1 to never give up
+	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, or -1 for as long as NoProgress, which is the default where that is -1
 	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
 	NoCompression  bool          // send plain JSON
 	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(); /batch/ gets gzip always
@@ -82,7 +82,10 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 		Linger: cmp.Or(d.Linger, 250*time.Millisecond), NoProgress: cmp.Or(d.NoProgress, 15*time.Minute),
 		FirstAnswer: cmp.Or(d.FirstAnswer, 30*time.Second), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
 	}
-	if l.FirstAnswer < 0 {
+	if d.NoProgress < 0 {
+		l.NoProgress = delivery.Never
+	}
+	if d.FirstAnswer < 0 || d.NoProgress < 0 && d.FirstAnswer == 0 {
 		l.FirstAnswer = l.NoProgress
 	}
 	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
@@ -125,14 +128,16 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
 	case d.Encoder != nil && d.NoCompression:
 		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
-	case d.FirstAnswer < 0 && d.FirstAnswer != -1:
+	case d.NoProgress < -1:
+		return bad("Delivery.NoProgress", d.NoProgress.String(), "a duration, 0 for the default of 15 min, or -1 to never give up")
+	case d.FirstAnswer < -1:
 		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
 	}
 	return errors.Join(
 		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
 		refused(ops.Import, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
 		refused(ops.Import, outgoing.Negative(map[string]time.Duration{
-			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger, "Delivery.NoProgress": d.NoProgress,
+			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
 		})),
 		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
 		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits

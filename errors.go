@@ -50,6 +50,8 @@ var (
 	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
 	// ErrFull comes from Capture.TryEnqueue.
 	ErrFull = errors.New("hogapi: the buffer is full")
+	// ErrNotReady comes from Capture.TryEnqueue.
+	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
 	// ErrClosed comes from a Capture after Close.
 	ErrClosed = errors.New("hogapi: closed")
 	// ErrHeld is a checkpoint or a reject file that is in use.

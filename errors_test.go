@@ -23,7 +23,7 @@ import (
 
 var sentinels = []error{
 	ErrUnauthorized, ErrForbidden, ErrNotFound, ErrInvalid, ErrConflict, ErrRateLimited, ErrQuota, ErrTooManyBackfills, ErrServer,
-	ErrOutcomeUnknown, ErrFull, ErrClosed, ErrNoRuns, ErrUnsupported, ErrNoDestinationTest,
+	ErrOutcomeUnknown, ErrFull, ErrNotReady, ErrClosed, ErrNoRuns, ErrUnsupported, ErrNoDestinationTest,
 }
 
 // The service's real error bodies, those of proxies before it, and none at all.

@@ -179,7 +179,7 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
 		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 		require.NoError(t, err)
-		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrFull)
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
 		time.Sleep(2 * time.Second) // virtual
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
 		receipt, err := capture.Close(t.Context())

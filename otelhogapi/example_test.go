@@ -2,7 +2,13 @@ package otelhogapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -55,4 +61,83 @@ func ExampleTelemetry_Progress() {
 
 	// Output:
 	// true
+}
+
+// A service takes past events from a queue, for months. It waits out every outage, logs, and counts what it does. At a
+// signal it takes no more events, sends what it holds, and lists what it could not send: the queue gives these again.
+func Example_service() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	telemetry, err := otelhogapi.New(nil) // the global providers
+	if err != nil {
+		panic(err)
+	}
+	background := context.WithoutCancel(ctx)                                     // what is measured after the signal counts too
+	options := append(hogapitest.New().ClientOptions(hogapitest.DefaultProject), // yours: hogapi.FromEnv()
+		hogapi.WithLogger(logger), hogapi.WithHooks(telemetry.Hooks(background)))
+	client, err := hogapi.NewClient(options...)
+	if err != nil {
+		panic(err)
+	}
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{
+		ID: "orders",
+		Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
+			logger.WarnContext(ctx, "rejected", "position", r.Position, "reason", r.Err.Reason) // yours: keep r too
+			return nil
+		}),
+		OnSettled: func(p hogapi.Position) { // yours: commit the offset
+			if p.Offset == 3 {
+				stop() // as the signal does
+			}
+		},
+		Delivery: hogapi.DeliveryOptions{NoProgress: -1},
+	})
+	if err != nil {
+		panic(err)
+	}
+	measure := time.NewTicker(10 * time.Second)
+	defer measure.Stop()
+	progress, queue := telemetry.Progress(background, "orders"), orders()
+	for err == nil && ctx.Err() == nil {
+		select {
+		case event := <-queue:
+			err = capture.Enqueue(ctx, event) // waits while there is an outage and no room
+		case <-measure.C:
+			progress(capture.Stats())
+		case <-ctx.Done():
+		}
+	}
+	if err != nil && ctx.Err() == nil { // a *StopError, which no waiting fixes
+		logger.Error("nothing is taken any more", "error", err)
+	}
+	closing, cancel := context.WithTimeout(background, 20*time.Second) // less than the platform waits before it kills
+	defer cancel()
+	receipt, err := capture.Close(closing)
+	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
+		logger.Error("not settled", "events", unsettled.Count, "from", unsettled.First, "error", unsettled)
+	}
+	telemetry.Receipt(background, receipt)
+	logger.Info("closed", "acknowledged", receipt.Acknowledged, "pending", receipt.Pending)
+	// Output:
+	// level=INFO msg=closed acknowledged=3 pending=0
+}
+
+// orders is a queue of three events.
+func orders() <-chan hogapi.Event {
+	queue := make(chan hogapi.Event, 3)
+	for n := range int64(3) {
+		queue <- hogapi.Event{
+			Name: "ordered", DistinctID: "customer-7", Timestamp: time.Date(2024, 5, 1, 12, int(n), 0, 0, time.UTC),
+			Position: hogapi.Position{Key: "partition-0", Offset: n + 1},
+		}
+	}
+	return queue
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
 }

@@ -7,6 +7,7 @@ package delivery
 
 import (
 	"io"
+	"math"
 	"time"
 )
 
@@ -29,11 +30,14 @@ type Limits struct {
 	BatchSpan       time.Duration // of the items' own time in a batch; 0: any
 	Linger          time.Duration // how long an item waits for company
 	Rate            int           // items a second; 0: as fast as the answers come
-	NoProgress      time.Duration // how long failures may last
+	NoProgress      time.Duration // how long failures may last, or Never
 	FirstAnswer     time.Duration // how long the host may be out of reach before its first answer
 	MaxTries        int           // tries of one request; 0: any number
 	NoCompression   bool
 }
+
+// Never is the NoProgress of a sender that never gives up.
+const Never = math.MaxInt64
 
 // Config is what a Sender needs. All functions must be safe for concurrent use.
 type Config struct {

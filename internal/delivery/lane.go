@@ -229,6 +229,9 @@ func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
+	if s.cfg.NoProgress == Never {
+		a.RetryAfter = min(a.RetryAfter, mostWish)
+	}
 	if wait, err = s.throttle.after(a, try); a.Verdict == Each {
 		wait = max(jitter(try), min(a.RetryAfter, s.cfg.NoProgress))
 	}

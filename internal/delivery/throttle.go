@@ -50,6 +50,7 @@ const (
 	minWait       = 100 * time.Millisecond // the floor of every wait
 	baseWait      = 250 * time.Millisecond
 	mostWait      = 5 * time.Second // between two probes of an outage
+	mostWish      = time.Hour       // of a Retry-After that is kept by who never gives up
 	outageAfter   = 3               // failures in a row
 	slowAnswer    = 0.010           // seconds: below, more than two senders gain nothing
 	paceHolds     = time.Second     // how long a lane that has kept the pace may wait for its permit

@@ -63,6 +63,7 @@ type Errors struct {
 	Rejected  func(*Reject) error
 	IsFinal   func(error) bool // a source's error that is passed on as it is
 	Full      error            // there is no room
+	NotReady  error            // it is not known how events are sent
 	Closed    error
 }
 

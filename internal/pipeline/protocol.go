@@ -62,7 +62,7 @@ func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error
 		if err := p.whyClosed(); err != nil {
 			return nil, err
 		}
-		return nil, p.Errors.Full
+		return nil, p.Errors.NotReady
 	}
 	select {
 	case <-p.decided:
@@ -82,7 +82,10 @@ func (p *Pipeline) negotiate() {
 	var how ingest.Protocol
 	err := p.sender.Ask(func(try int) (a delivery.Answer) {
 		request.Try = try
-		a, how = p.ask(request)
+		if a, how = p.ask(request); a.Verdict == delivery.Wait {
+			const text = "hogapi: the server has not said how it takes events, will be asked again"
+			p.Logger.WarnContext(p.sending, text, "try", try, "status", a.Status, "error", a.Err)
+		}
 		return a
 	})
 	if err == nil && p.Files != nil {
