@@ -155,13 +155,15 @@ func (s *Files) begin(name string, offset int64) (first int, member string, err 
 	if len(s.paths) == 0 {
 		return 0, "", unfit("", "at least one file")
 	}
-	for i, name := range s.names {
+	seen := make(map[string]bool, len(s.names))
+	for _, name := range s.names {
 		if !utf8.ValidString(name) {
 			return 0, "", unfit(name, "files whose base names are UTF-8, since they are a part of positions")
 		}
-		if slices.Contains(s.names[:i], name) {
+		if seen[name] {
 			return 0, "", unfit(name, "files with different base names, which tell positions apart")
 		}
+		seen[name] = true
 	}
 	if name != "" || offset != 0 {
 		if first, member = s.index(name); first < 0 || offset < 0 {

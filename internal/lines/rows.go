@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -42,11 +43,18 @@ func newRows(divide divide, number func() int64, columns []string) (*rows, error
 		}
 		r.columns = slices.Clone(fields)
 	}
+	if err := checkHeader(r.columns); err != nil {
+		return nil, err
+	}
+	taken := make(map[string]int, len(r.columns)) // for each name, the number after the last one that made it another
 	for i, name := range r.columns {
 		name = strings.TrimSpace(name)
-		for n := 2; slices.Contains(r.columns[:i], name); n++ {
-			name = fmt.Sprintf("%s_%d", strings.TrimSpace(r.columns[i]), n)
+		first := name
+		for n := max(taken[first], 2); taken[name] > 0; n++ {
+			name = first + "_" + strconv.Itoa(n)
+			taken[first] = n + 1
 		}
+		taken[name]++
 		r.columns[i] = name
 		key := []byte{','}
 		if i == 0 {
@@ -59,6 +67,26 @@ func newRows(divide divide, number func() int64, columns []string) (*rows, error
 		r.keys = append(r.keys, append(key, ':'))
 	}
 	return r, nil
+}
+
+// Limits of a header, since each row is an object with all names.
+const (
+	mostColumns = 10_000
+	mostNames   = 1 << 20 // bytes
+)
+
+func checkHeader(columns []string) error {
+	if len(columns) > mostColumns {
+		return fmt.Errorf("the header: it has %d columns, and at most %d are read: is it the header of a table?", len(columns), mostColumns)
+	}
+	bytes := 0
+	for _, name := range columns {
+		bytes += len(name)
+	}
+	if bytes > mostNames {
+		return fmt.Errorf("the header: the names of its columns have over %d bytes: is it the header of a table?", mostNames)
+	}
+	return nil
 }
 
 // Number is the line of the last row.

@@ -71,7 +71,7 @@ cannot be read.`,
 }
 
 func (c *check) run(ctx context.Context) error {
-	if err := c.in.check(); err != nil { //nolint:contextcheck // advice reads one record
+	if err := c.in.check(ctx); err != nil {
 		return err
 	}
 	paths, err := c.in.paths()
@@ -113,11 +113,11 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	if checked != nil {
-		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(&p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked} //nolint:contextcheck // advice reads one record
+		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(ctx, &p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
 		return &fault{code: codeRejects, text: "no event would be sent: the files have " + counted(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
-			todo: c.advice(&p) + "Are they the right files, and is --format right?"} //nolint:contextcheck // advice reads one record
+			todo: c.advice(ctx, &p) + "Are they the right files, and is --format right?"}
 	}
 	if said.Level == page.Bad { // the worst finding comes first
 		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}
@@ -254,11 +254,11 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 }
 
 // advice is what the files look like, where nothing in them is good.
-func (c *check) advice(p *page.Check) string {
+func (c *check) advice(ctx context.Context, p *page.Check) string {
 	if p.Report.Good > 0 {
 		return ""
 	}
-	return c.in.looksLike()
+	return c.in.looksLike(ctx)
 }
 
 // tooMany says why the import would stop.

@@ -1,10 +1,13 @@
 package cli
 
-import "path/filepath"
+import (
+	"context"
+	"path/filepath"
+)
 
 // findState is the state folder of an import that has begun: the one given, that of some files, or the only one there is.
 // With an error about its files it is there too: they can be gone.
-func findState(dir string, files []string) (*state, error) {
+func findState(ctx context.Context, dir string, files []string) (*state, error) {
 	if dir == "" && len(files) > 0 {
 		in := input{Files: files}
 		paths, err := in.paths()
@@ -19,5 +22,5 @@ func findState(dir string, files []string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openState(dir)
+	return openState(ctx, dir)
 }

@@ -69,14 +69,14 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	of, err := openState(dir)
+	of, err := openState(ctx, dir)
 	if err != nil {
 		return err
 	}
 	corrected := of.kept.Input
 	corrected.correct(&r.input, cmd.Flags())
 	corrected.Sort, corrected.Links = false, false
-	if err := corrected.checkFormat(); err != nil {
+	if err := corrected.checkFormat(ctx); err != nil {
 		return err
 	}
 	r.input = corrected

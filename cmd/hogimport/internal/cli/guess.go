@@ -60,12 +60,12 @@ func guess(ctx context.Context, path string) string {
 }
 
 // looksLike is advice about the format of a file, or empty.
-func (in *input) looksLike() string {
+func (in *input) looksLike(ctx context.Context) string {
 	paths, err := in.paths()
 	if err != nil || len(paths) == 0 {
 		return ""
 	}
-	if found := guess(context.Background(), paths[0]); found != "" && found != in.Format {
+	if found := guess(ctx, paths[0]); found != "" && found != in.Format {
 		return "The files look like --format " + found + ". "
 	}
 	return ""

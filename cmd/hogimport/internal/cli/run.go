@@ -125,7 +125,7 @@ func rejectLimit(text string) (share float64, number int64, err error) {
 
 // run is the command.
 func (a *app) run(ctx context.Context, r *runFlags) error {
-	s, isNew, err := a.openRun(r) //nolint:contextcheck // advice reads one record
+	s, isNew, err := a.openRun(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -178,15 +178,15 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 }
 
 // openRun finds the state folder of a run, and whether its import is a new one.
-func (a *app) openRun(r *runFlags) (s *state, isNew bool, err error) {
+func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, err error) {
 	if len(r.input.Files) == 0 && r.state != "" && isStarted(r.state) {
-		s, err := openState(r.state)
+		s, err := openState(ctx, r.state)
 		if err == nil {
 			r.input = s.kept.Input
 		}
 		return s, false, err
 	}
-	if err := r.input.check(); err != nil {
+	if err := r.input.check(ctx); err != nil {
 		return nil, false, err
 	}
 	asked := r.input
@@ -246,7 +246,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	}
 	switch {
 	case isTooMuch(err):
-		return found.tooMuch(&in, err) //nolint:contextcheck // advice reads one record
+		return found.tooMuch(ctx, &in, err)
 	case err != nil:
 		return filesFault(err)
 	}

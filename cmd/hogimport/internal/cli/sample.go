@@ -58,7 +58,7 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 	s.report, err = hogapi.Check(ctx, first, &options)
 	s.isAll = !first.isCut
 	s.paths, _ = in.paths()
-	packed, plain := sizes(s.paths)
+	packed, plain := sizes(ctx, s.paths)
 	s.bytes = packed
 	switch {
 	case s.isAll:
@@ -225,9 +225,9 @@ func short(name string) string {
 }
 
 // tooMuch is the error where too much of a sample would be rejected.
-func (s sample) tooMuch(in *input, err error) error {
+func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-		todo: in.looksLike() + "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples."}
+		todo: in.looksLike(ctx) + "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples."}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
 		const margin = 1.5 // the rest of the files may have more

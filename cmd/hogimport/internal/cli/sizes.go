@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"os"
 
@@ -13,9 +14,12 @@ import (
 
 // sizes are the bytes of files as they are, and about how much text they hold unpacked: an estimate from the beginning
 // of each packed file, for a bar. The second is 0 where nothing can be said.
-func sizes(paths []string) (packed, plain int64) {
+func sizes(ctx context.Context, paths []string) (packed, plain int64) {
 	isKnown := true
 	for _, path := range paths {
+		if ctx.Err() != nil {
+			return packed, 0
+		}
 		size, text := sizeOf(path)
 		packed += size
 		plain += text

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -153,7 +154,7 @@ var personPolicies = map[string]struct {
 }
 
 // check finds the files and settles the format. Call it once, before the other methods.
-func (in *input) check() error {
+func (in *input) check(ctx context.Context) error {
 	if len(in.Files) == 0 {
 		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
 	}
@@ -173,11 +174,11 @@ func (in *input) check() error {
 			}
 		}
 	}
-	return in.checkFormat()
+	return in.checkFormat(ctx)
 }
 
 // checkFormat settles the format and checks all that depends on it.
-func (in *input) checkFormat() error {
+func (in *input) checkFormat(ctx context.Context) error {
 	if in.Format == "" && len(in.Files) > 0 {
 		byName := formatByName(in.Files[0])
 		if !slices.ContainsFunc(in.Files, func(path string) bool { return formatByName(path) != byName }) {
@@ -189,7 +190,7 @@ func (in *input) checkFormat() error {
 		if in.Format != "" {
 			text = fmt.Sprintf("--format %q is not known", in.Format)
 		}
-		return usageError(text, in.looksLike()+"Give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+		return usageError(text, in.looksLike(ctx)+"Give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func (s *state) rejects() string     { return s.file("rejects.jsonl") }
 func (s *state) receiptFile() string { return s.file("receipt.json") }
 
 // openState reads a state folder. Its input is checked.
-func openState(dir string) (*state, error) {
+func openState(ctx context.Context, dir string) (*state, error) {
 	s := &state{dir: dir}
 	found, err := s.read("import.json", &s.kept)
 	switch {
@@ -96,7 +97,7 @@ func openState(dir string) (*state, error) {
 	case !found:
 		return nil, notAState(dir)
 	}
-	return s, s.kept.Input.check()
+	return s, s.kept.Input.check(ctx)
 }
 
 // isStarted reports whether a folder has the state of an import.
@@ -263,7 +264,7 @@ func importID(paths []string) string {
 // importIDOf is the name for the import of files that are read in some way: another way makes other events.
 func importIDOf(paths []string, in *input) string {
 	id := importID(paths)
-	reading := input{Format: in.Format, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Devices: in.Devices, SetPolicy: in.SetPolicy}
+	reading := input{Format: in.Format, Header: in.Header, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Devices: in.Devices, SetPolicy: in.SetPolicy}
 	if reading.differences(&input{Format: "jsonl"}) == "" {
 		return id
 	}
@@ -274,7 +275,7 @@ func importIDOf(paths []string, in *input) string {
 
 // otherID is what an import with other flags of these names has to do with one whose events were sent.
 func otherID(names string) string {
-	for _, name := range []string{"--format", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
+	for _, name := range []string{"--format", "--header", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
 		if strings.Contains(names, name) {
 			return "it is another import, and its events are added to those that were sent. hogimport undo removes those"
 		}

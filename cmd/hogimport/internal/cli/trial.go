@@ -75,7 +75,7 @@ func (t *trial) run(ctx context.Context) error {
 		return usageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
 	}
 	t.in.Sort, t.in.Links = false, false // it is the same trial with them
-	if err := t.in.check(); err != nil { //nolint:contextcheck // advice reads one record
+	if err := t.in.check(ctx); err != nil {
 		return err
 	}
 	if err := t.otherProject(ctx); err != nil {

@@ -73,7 +73,7 @@ func (u *undo) run(ctx context.Context) error {
 	request := hogapi.DataDeletionRequest{ImportID: u.importID}
 	of := &state{}
 	if u.importID == "" {
-		s, err := findState(u.state, nil) //nolint:contextcheck // advice reads one record
+		s, err := findState(ctx, u.state, nil)
 		if s == nil {
 			return err
 		}

@@ -70,7 +70,7 @@ the key or the project is wrong.`,
 }
 
 func (v *verify) run(ctx context.Context, files []string) error {
-	s, err := v.openState(files) //nolint:contextcheck // advice reads one record
+	s, err := v.openState(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err := s.checkProject(ctx, client, here); err != nil {
 		return err
 	}
-	source, err := v.source(s) //nolint:contextcheck // advice reads one record
+	source, err := v.source(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 }
 
 // openState opens the state of the import. Its files may be gone; those that are named are where they are now.
-func (v *verify) openState(files []string) (*state, error) {
-	s, err := findState(v.state, files)
+func (v *verify) openState(ctx context.Context, files []string) (*state, error) {
+	s, err := findState(ctx, v.state, files)
 	if s == nil {
 		return nil, err
 	}
@@ -130,12 +130,12 @@ func (v *verify) openState(files []string) (*state, error) {
 		return s, nil
 	}
 	s.kept.Input.Files = files
-	return s, s.kept.Input.check()
+	return s, s.kept.Input.check(ctx)
 }
 
 // source is the source of the import, or nil if its files are gone.
-func (v *verify) source(s *state) (hogapi.Source, error) {
-	if err := s.kept.Input.check(); err != nil {
+func (v *verify) source(ctx context.Context, s *state) (hogapi.Source, error) {
+	if err := s.kept.Input.check(ctx); err != nil {
 		v.warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).text)
 		return nil, nil
 	}
