@@ -26,13 +26,34 @@ func formatByName(path string) string {
 // guess is the format that the first record of a file looks like, for advice; empty where it looks like none.
 func guess(ctx context.Context, path string) string {
 	var record []byte
-	probe := hogapi.Format{Name: "probe", Convert: func(raw []byte) ([]hogapi.Event, error) {
-		if record == nil {
-			record = slices.Clone(raw)
-		}
-		return nil, errors.New("a probe")
-	}}
-	hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false }) // the first one
+	var columns []string // of a table
+	probe := hogapi.Format{
+		Name: "probe",
+		Convert: func(raw []byte) ([]hogapi.Event, error) {
+			if record == nil {
+				record = slices.Clone(raw)
+			}
+			return nil, errors.New("a probe")
+		},
+		CheckColumns: func(names []string) error {
+			columns = names
+			return errors.New("a probe")
+		},
+	}
+	first := func(layout hogapi.Layout) {
+		probe.Layout = layout
+		hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false })
+	}
+	first(hogapi.LayoutJSON)
+	if record == nil {
+		first(hogapi.LayoutCSV)
+	}
+	switch {
+	case len(columns) > 1:
+		return "csv"
+	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
+		return "tsv"
+	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(record, &members) != nil {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,11 +57,11 @@ func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 	}{"plain": {plain, 1}, "gz": {gz, 1}, "zst": {encoder.EncodeAll(plain, nil), 1}, "zip": {archive(plain), 2}, "gz in zip": {archive(gz), 2}} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, c.content, 0o600))
-		packed, estimate := sizes([]string{path})
+		packed, estimate := sizes(t.Context(), []string{path})
 		assert.EqualValues(t, len(c.content), packed, name)
 		assert.InEpsilon(t, c.copies*len(plain), estimate, 0.1, name)
 	}
-	_, estimate := sizes([]string{filepath.Join(t.TempDir(), "missing")})
+	_, estimate := sizes(t.Context(), []string{filepath.Join(t.TempDir(), "missing")})
 	assert.Zero(t, estimate)
 }
 
@@ -175,13 +176,19 @@ func TestTheFormatIsGuessedForAdvice(t *testing.T) {
 		`{"uuid":"u","event":"e","distinct_id":"u","timestamp":"t","created_at":"t"}`:                "posthog",
 		`{"event":"e","distinct_id":"u","timestamp":"2024-05-01T00:00:00Z"}`:                         "jsonl",
 		`{"event":"e","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"u","time":1}}`: "jsonl",
-		`{"a":1}`: "", "text": "", "": "",
+		"event,distinct_id,timestamp\ne,u,2024-05-01T00:00:00Z":                                      "csv", "a;b\n1;2": "csv", "a\tb\n1\t2": "tsv",
+		`{"a":1}`: "", "text": "", "": "", "<html>a, b</html>": "",
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, []byte(record+"\n"), 0o600))
 		assert.Equal(t, want, guess(t.Context(), path), record)
 	}
 	assert.Empty(t, guess(t.Context(), "nothing"))
+	path := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(path, []byte("a,b\n"), 0o600))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Empty(t, guess(ended, path), "Ctrl-C ends it")
 }
 
 // A setting that nobody compares would be changed on the way of an import.
