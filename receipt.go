@@ -106,6 +106,11 @@ type DayCount struct {
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
 	Unsure       int64  `json:"unsure,omitempty"` // the unconfirmed ones: they may have arrived
+
+	// Digest is of the uuids of the acknowledged and the unsure events, in any order: how many they are, and
+	// the sums of two numbers, the 17th to the 24th hexadecimal digit of each and the last eight. It is of
+	// fewer uuids, or empty, where an older release has counted.
+	Digest string `json:"digest,omitempty"`
 }
 
 func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
@@ -122,7 +127,7 @@ func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 		r.Warnings[Warning(w)] = n
 	}
 	for _, row := range s.Rows() {
-		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed})
+		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed, row.Sent.String()})
 	}
 	return r
 }

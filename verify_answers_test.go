@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -24,10 +25,13 @@ func receiptOfMarch() Receipt {
 	at := time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := Receipt{ID: "hogapi-march", Finished: true, Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
 	for i := range 31 {
-		r.Days = append(r.Days, DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1})
+		r.Days = append(r.Days, DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1, Digest: marchDigest(i)})
 	}
 	return r
 }
+
+// marchDigest is the digest of one of them.
+func marchDigest(i int) string { return uuidsum.Of(marchID(i)).String() }
 
 // asked is a query as it was sent.
 type asked struct {
@@ -71,10 +75,11 @@ func answerOf(q asked) string {
 	var rows []string
 	for at := q.from; at.Before(q.until); at = at.AddDate(0, 0, 1) {
 		if at.Year() == 1999 && at.Month() == 3 {
-			rows = append(rows, fmt.Sprintf(`["%s","e",2,1]`, at.Format(time.DateOnly)))
+			sum := uuidsum.Of(marchID(at.Day() - 1))
+			rows = append(rows, fmt.Sprintf(`["%s","e",2,1,%d,%d]`, at.Format(time.DateOnly), sum.High, sum.Low))
 		}
 	}
-	return `{"results":[` + strings.Join(rows, ",") + `],"columns":["utc_day","event_name","copies","uuids"],"is_cached":false,"error":null,"new":{"x":[1]}}`
+	return `{"results":[` + strings.Join(rows, ",") + `],"columns":["utc_day","event_name","copies","uuids","high_sum","low_sum"],"is_cached":false,"error":null,"new":{"x":[1]}}`
 }
 
 // The request is as the service's documentation has it: values, and no text that was put together.
@@ -91,7 +96,7 @@ func TestVerifyRequest(t *testing.T) {
 	assert.Equal(t, "force_blocking", q.Refresh)
 	assert.Equal(t, "hogapi verify hogapi-march", q.Name)
 	assert.Equal(t, map[string]string{"job_id": "hogapi-march", "start_at": "1999-03-01T00:00:00Z", "end_at": "1999-04-01T00:00:00Z"}, q.Query.Values)
-	assert.Equal(t, hogql.CountDays("", arrival.Window{}).HogQL, q.Query.Query)
+	assert.Equal(t, hogql.SumDays("", arrival.Window{}).HogQL, q.Query.Query)
 	assert.Contains(t, q.Query.Query, "LIMIT 50000")
 	assert.NotContains(t, q.Query.Query, "march")
 }
@@ -178,6 +183,7 @@ func TestVerifyWrongAnswers(t *testing.T) {
 		"results twice":        {200, `{` + ok + `,` + ok + `}`, "a key twice"},
 		"cut":                  {200, `{` + ok, "no end"},
 		"more after it":        {200, `{` + ok + `}{}`, "more after its end"},
+		"more, it says":        {200, `{` + ok + `,"hasMore":true}`, "may lack rows"},
 		"other columns":        {200, `{"results":[["1999-03-01","e",1]]}`, "row 0"},
 		"no day":               {200, `{"results":[["soon","e",1,1]]}`, "row 0"},
 		"null count":           {200, `{"results":[["1999-03-01","e",null,1]]}`, "row 0"},

@@ -69,7 +69,7 @@ func TestVerifyWrongLists(t *testing.T) {
 					case q.Query.Values["one_event"] != "" && q.Query.Values["after_id"] == "":
 						return 200, `{"results":[` + tt.list + `]}`
 					case q.Query.Values["one_event"] == "":
-						return 200, strings.ReplaceAll(answerOf(q), ",2,1]", ",1,1]") // no copies that equal uuids could explain
+						return 200, strings.ReplaceAll(answerOf(q), ",2,1,", ",1,1,") // no copies that equal uuids could explain
 					}
 					return 0, ""
 				})

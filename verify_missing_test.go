@@ -167,6 +167,7 @@ func TestVerifyWaitsForUnconfirmed(t *testing.T) {
 						return nil
 					}))
 					receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
+					receipt.Days[0].Digest = digestOfNumbered(n)
 					o := hogapi.VerifyOptions{Wait: true}
 					if given != "nothing" {
 						o.Source = numbered(n)

@@ -1,6 +1,9 @@
 package hogapi_test
 
 import (
+	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // rolledUp is a receipt with the rows of its days as months, as a table of too many rows has them.
@@ -27,6 +31,12 @@ func rolledUp(r hogapi.Receipt) hogapi.Receipt {
 		row.Acknowledged += d.Acknowledged
 		row.Rejected += d.Rejected
 		row.Unsure += d.Unsure
+		var sum, more uuidsum.Sum
+		if err := errors.Join(sum.UnmarshalText([]byte(row.Digest)), more.UnmarshalText([]byte(d.Digest))); err != nil {
+			panic(err)
+		}
+		sum.Add(more)
+		row.Digest = sum.String()
 	}
 	return r
 }
@@ -71,4 +81,26 @@ func TestVerifyByMonths(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, v.Complete(), "%v", v)
 	assert.EqualValues(t, n, v.Seen)
+}
+
+// A file without uuids has others under another name. Where only the events of its first name are there, the receipt of the second is not complete, though the counts are right.
+func TestVerifyTellsEventsOfEqualCountsApart(t *testing.T) {
+	t.Parallel()
+	first := writeFile(t, "a.jsonl", strings.Repeat(`{"event":"e","distinct_id":"d","timestamp":"2024-03-01T10:00:00Z"}`+"\n", 500))
+	second := first + ".renamed"
+	server := hogapitest.New()
+	importInto(t, server.Client(t), hogapi.JSONLinesFile(first))
+	require.NoError(t, os.Rename(first, second))
+	source := hogapi.JSONLinesFile(second)
+	receipt := receiptOf(t, source)
+
+	v, err := server.Client(t, later(30*time.Hour)).Verify(t.Context(), receipt, nil)
+	require.NoError(t, err)
+	assert.False(t, v.Complete(), "%v", v)
+	assert.Equal(t, hogapi.ArrivalUnknown, v.State)
+	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.False(t, v.Complete(), "%v", v)
+	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Len(t, v.MissingIDs, 500)
+	assert.EqualValues(t, 500, v.ForeignEvents)
 }

@@ -3,9 +3,9 @@ package hogapi_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -130,6 +131,15 @@ func TestVerifyWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// digestOfNumbered is the digest of a row of the first n numbered events.
+func digestOfNumbered(n int) string {
+	var sum uuidsum.Sum
+	for i := range n {
+		sum.Add(uuidsum.Of(numberedUUID(i + 1)))
+	}
+	return sum.String()
 }
 
 func sortedIDs(ids ...uuid.UUID) []uuid.UUID {
@@ -401,9 +411,13 @@ func TestVerifyRefuses(t *testing.T) {
 	good := importInto(t, client, spread(5))
 	calls := len(server.Calls())
 	for want, change := range map[string]func(*hogapi.Receipt, *hogapi.VerifyOptions){
-		"receipt.ID":              func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.ID = "" },
-		"receipt.Days":            func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Days = nil },
-		"receipt.Oldest":          func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Oldest = time.Time{} },
+		"receipt.ID":     func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.ID = "" },
+		"receipt.Days":   func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Days = nil },
+		"receipt.Oldest": func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Oldest = time.Time{} },
+		"receipt.Days ": func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) {
+			r.Days = slices.Clone(r.Days)
+			r.Days[0].Digest = "x"
+		},
 		"VerifyOptions.EveryUUID": func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.EveryUUID = true },
 		"VerifyOptions.Patience":  func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Patience = -1 },
 		"VerifyOptions.Source":    func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Source = hogapi.SourceFunc("none", nil) },
@@ -413,11 +427,23 @@ func TestVerifyRefuses(t *testing.T) {
 		_, err := client.Verify(t.Context(), r, &o)
 		input := new(hogapi.InputError)
 		require.ErrorAs(t, err, &input)
-		assert.Equal(t, want, input.Field)
+		assert.Equal(t, strings.TrimSpace(want), input.Field)
 	}
 	assert.Len(t, server.Calls(), calls)
-	v, err := client.Verify(t.Context(), hogapi.Receipt{ID: "hogapi-none", Finished: true}, nil)
+}
+
+// An import of which nothing was taken is complete if the project has none of its ID, and not without asking.
+func TestVerifyOfNothing(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	client := server.Client(t)
+	nothing := hogapi.Receipt{ID: verifiedID, Finished: true}
+	v, err := client.Verify(t.Context(), nothing, nil)
 	require.NoError(t, err)
-	assert.True(t, v.Complete(), "nothing was sent, and nothing is asked")
-	assert.Contains(t, fmt.Sprint(v), "complete")
+	assert.True(t, v.Complete(), "%v", v)
+	importInto(t, client, spread(90))
+	v, err = client.Verify(t.Context(), nothing, nil)
+	require.NoError(t, err)
+	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "%v", v)
+	assert.EqualValues(t, 90, v.ForeignEvents)
 }

@@ -37,7 +37,9 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	v, err := client.Verify(t.Context(), receipt, nil)
 	require.NoError(t, err)
 	assert.False(t, v.Complete(), "%s", v)
+	assert.Equal(t, hogapi.ArrivalUnfinished, v.State)
 	assert.Contains(t, v.String(), "not finished")
+	assert.NotContains(t, v.String(), "complete")
 
 	receipt, err = client.Import(t.Context(), numbered(100), options)
 	require.NoError(t, err)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// This is as much of HogQL as counting events takes: one SELECT over events, with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.
+// This is as much of HogQL as counting events takes: a SELECT over events, or over another one, with WHERE, GROUP BY, HAVING, ORDER BY
+// and LIMIT.
 // Names of functions and their numbers of arguments are held to the service's own table.
 
 // hogFunction is how many arguments a function takes; most of 0 is any number.
@@ -21,6 +22,8 @@ type hogFunction struct {
 
 var hogFunctions = map[string]hogFunction{
 	"count": {0, 1, true}, "uniqExact": {1, 0, true}, "countDistinct": {1, 1, true}, "min": {1, 1, true}, "max": {1, 1, true},
+	"sum": {1, 1, true}, "unhex": {1, 1, false}, "reverse": {1, 1, false}, "reinterpretAsUInt64": {1, 1, false},
+	"substring": {3, 3, false}, "replaceAll": {3, 3, false},
 	"toDate": {1, 1, false}, "toTimeZone": {2, 2, false}, "toDateTime": {1, 2, false}, "toString": {1, 2, false},
 	"toUUID": {1, 1, false}, "toYYYYMM": {1, 1, false}, "toStartOfDay": {1, 2, false},
 }
@@ -54,22 +57,30 @@ type hogParser struct {
 	aliases map[string]hogNode
 	table   string         // the name that events has in the query
 	zone    *time.Location // the project's
+	from    *hogQuery      // what it selects from, or nil for events
 }
 
 // parseHogQL reads a query.
 func parseHogQL(text string, values map[string]any, era Era, zone *time.Location) *hogQuery {
-	p := &hogParser{tokens: hogTokens(text), era: era, values: values, aliases: map[string]hogNode{}, zone: zone}
-	p.table = tableName(p.tokens)
-	q := &hogQuery{}
+	p := &hogParser{tokens: hogTokens(text), era: era, values: values, zone: zone}
+	return p.query()
+}
+
+// query reads all tokens.
+func (p *hogParser) query() *hogQuery {
+	p.aliases, p.table = map[string]hogNode{}, tableName(p.tokens)
+	p.from = p.subquery()
+	q := &hogQuery{from: p.from}
 	p.expect("SELECT")
 	for more := true; more; more = p.accept(",") {
 		node, name := p.column()
 		q.columns, q.names = append(q.columns, node), append(q.names, name)
 	}
 	p.expect("FROM")
-	if table := p.next().text; table != "events" {
-		hogFail("hogql_query_error", "Unknown table %q.", table)
+	if q.from == nil && !p.is("events") {
+		hogFail("hogql_query_error", "Unknown table %q.", p.next().text)
 	}
+	p.next()
 	p.alias()
 	if p.accept("WHERE") {
 		q.where = conjuncts(p.condition())
@@ -107,6 +118,29 @@ func parseHogQL(text string, values map[string]any, era Era, zone *time.Location
 	}
 	q.check()
 	return q
+}
+
+// subquery reads the query in parentheses after FROM, and leaves one token in its place.
+func (p *hogParser) subquery() *hogQuery {
+	depth, from := 0, -1
+	for i, t := range p.tokens {
+		switch {
+		case t == hogToken{hogSign, "("}:
+			depth++
+			if depth == 1 && i > 0 && p.tokens[i-1].kind == hogWord && strings.EqualFold(p.tokens[i-1].text, "FROM") {
+				from = i
+			}
+		case t == hogToken{hogSign, ")"}:
+			depth--
+			if depth == 0 && from >= 0 {
+				inner := *p
+				inner.tokens = p.tokens[from+1 : i]
+				p.tokens = slices.Concat(p.tokens[:from], p.tokens[i:])
+				return inner.query()
+			}
+		}
+	}
+	return nil
 }
 
 // reserved are the words that end an expression, and so are no alias.
@@ -248,8 +282,11 @@ func (p *hogParser) field(name string) hogNode {
 	} else if aliased, ok := p.aliases[name]; ok && !p.is(".") { // which hides a column of its name, as in ClickHouse
 		return aliased
 	}
+	if p.from != nil && slices.Contains(p.from.names, name) {
+		return hogNode{text: name}
+	}
 	name = p.path(name)
-	if !slices.Contains(hogColumns, name) && !strings.HasPrefix(name, "properties.") {
+	if p.from != nil || !slices.Contains(hogColumns, name) && !strings.HasPrefix(name, "properties.") {
 		hogFail("hogql_query_error", "Unable to resolve field: %s", name)
 	}
 	return hogNode{text: name}

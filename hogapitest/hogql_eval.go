@@ -3,6 +3,8 @@ package hogapitest
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -22,6 +24,13 @@ type hogGroup struct {
 	table *eventTable
 	rows  []int32
 	zone  *time.Location // the project's
+	sub   *hogSub        // of which the rows are, in place of the table
+}
+
+// hogSub is the result of a query that another one selects from.
+type hogSub struct {
+	query *hogQuery
+	rows  []hogGroup
 }
 
 func (g hogGroup) one(i int32) hogGroup {
@@ -57,6 +66,8 @@ func (n hogNode) eval(group hogGroup) any {
 		return n.different(group)
 	case "min", "max":
 		return n.extreme(group)
+	case "sum":
+		return n.sum(group)
 	}
 	args := make([]any, len(n.args))
 	for i, arg := range n.args {
@@ -111,7 +122,7 @@ func (n hogNode) operate(group hogGroup) any {
 // outOfBounds is the service's rule for look-ups by a uuid of version 7: it searches 3 days around the time in the uuid only.
 func outOfBounds(n hogNode, group hogGroup, left any) bool {
 	id, ok := left.(uuid.UUID)
-	if !ok || id.Version() != 7 || n.args[0].kind != hogColumn || n.args[1].kind != hogConstant {
+	if !ok || group.sub != nil || id.Version() != 7 || n.args[0].kind != hogColumn || n.args[1].kind != hogConstant {
 		return false
 	}
 	made := time.UnixMilli(int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]))
@@ -123,7 +134,7 @@ func (n hogNode) different(group hogGroup) any {
 	ids := map[uuid.UUID]struct{}{}
 	var key []byte
 	for _, i := range group.rows {
-		if len(n.args) == 1 && n.args[0].kind == hogColumn && n.args[0].text == "uuid" {
+		if group.sub == nil && len(n.args) == 1 && n.args[0].kind == hogColumn && n.args[0].text == "uuid" {
 			ids[group.table.rows[i].id] = struct{}{}
 			continue
 		}
@@ -131,6 +142,28 @@ func (n hogNode) different(group hogGroup) any {
 		seen[string(key)] = struct{}{}
 	}
 	return float64(len(seen) + len(ids))
+}
+
+// sum adds up numbers: whole ones of 64 bits wrap.
+func (n hogNode) sum(group hogGroup) any {
+	var whole uint64
+	var float float64
+	isWhole := false
+	for _, i := range group.rows {
+		switch v := n.args[0].eval(group.one(i)).(type) {
+		case nil:
+		case uint64:
+			whole, isWhole = whole+v, true
+		case float64:
+			float += v
+		default:
+			hogFail("illegal_type_of_argument", "Illegal type %T of argument for aggregate function sum", v)
+		}
+	}
+	if isWhole {
+		return whole
+	}
+	return float
 }
 
 // extreme is the least or greatest value; of no rows it is the beginning of time.
@@ -181,6 +214,9 @@ func hogKey(key []byte, nodes []hogNode, group hogGroup) []byte {
 func (g hogGroup) column(name string) any {
 	if len(g.rows) == 0 {
 		return nil
+	}
+	if g.sub != nil {
+		return g.sub.query.columns[slices.Index(g.sub.query.names, name)].eval(g.sub.rows[g.rows[0]])
 	}
 	r := &g.table.rows[g.rows[0]]
 	switch name {
@@ -242,6 +278,27 @@ func hogApply(name string, args []any, zone *time.Location) any {
 		}
 	case name == "toString":
 		return fmt.Sprint(shownHog(args[0]))
+	case name == "replaceAll" && isText:
+		return strings.ReplaceAll(text, fmt.Sprint(args[1]), fmt.Sprint(args[2]))
+	case name == "substring" && isText:
+		from, length := wholeHog(args[1]), wholeHog(args[2])
+		if from < 1 || length < 0 {
+			break // which the fake does not know
+		}
+		from = min(from-1, len(text))
+		return text[from:min(from+length, len(text))]
+	case name == "unhex" && isText:
+		if b, err := hex.DecodeString(text); err == nil {
+			return string(b)
+		}
+	case name == "reverse" && isText:
+		b := []byte(text)
+		slices.Reverse(b)
+		return string(b)
+	case name == "reinterpretAsUInt64" && isText:
+		var b [8]byte
+		copy(b[:], text)
+		return binary.LittleEndian.Uint64(b[:])
 	case name == "toUUID" && isText:
 		if id, err := uuid.Parse(text); err == nil {
 			return id
@@ -249,6 +306,14 @@ func hogApply(name string, args []any, zone *time.Location) any {
 	}
 	hogFail("illegal_type_of_argument", "Illegal type of argument of function %s", name)
 	return nil
+}
+
+func wholeHog(v any) int {
+	n, ok := v.(float64)
+	if !ok {
+		hogFail("illegal_type_of_argument", "Illegal type %T, a number is needed", v)
+	}
+	return int(n)
 }
 
 func hogZone(name string) *time.Location {

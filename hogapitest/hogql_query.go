@@ -54,6 +54,7 @@ func (n hogNode) columns() []string {
 
 // hogQuery is a query that has been read.
 type hogQuery struct {
+	from    *hogQuery // nil: events
 	columns []hogNode
 	names   []string
 	where   []hogNode // all of them hold
@@ -117,6 +118,9 @@ func (q *hogQuery) checkGrouped(n hogNode) {
 
 // reads are the columns that the query reads anywhere.
 func (q *hogQuery) reads() (list []string) {
+	if q.from != nil {
+		return q.from.reads()
+	}
 	for _, n := range slices.Concat(q.columns, q.where, q.groups, q.having) {
 		list = append(list, n.columns()...)
 	}

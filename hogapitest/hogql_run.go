@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,7 @@ const (
 // run answers the query over the events of a project. The rows are in the columns' order.
 func (q *hogQuery) run(project string, scope hogGroup) (rows [][]any, hasMore bool) {
 	limit := min(cmp.Or(q.limit, hogDefaultRows), hogRows)
-	groups := q.group(q.kept(project, scope, limit), scope)
-	groups = slices.DeleteFunc(groups, func(g hogGroup) bool { return !holds(q.having, g) })
-	if len(q.order) > 0 {
-		groups = q.sorted(groups)
-	}
+	groups := q.result(project, scope, limit)
 	rows = [][]any{}
 	for _, g := range groups[:min(limit, len(groups))] {
 		row := make([]any, len(q.columns))
@@ -30,6 +27,28 @@ func (q *hogQuery) run(project string, scope hogGroup) (rows [][]any, hasMore bo
 		rows = append(rows, row)
 	}
 	return rows, len(groups) > limit
+}
+
+// result is all rows of the result, and where they are in the order of the uuids more than the limit.
+func (q *hogQuery) result(project string, scope hogGroup, limit int) []hogGroup {
+	var kept []int32
+	if q.from == nil {
+		kept = q.kept(project, scope, limit)
+	} else {
+		inner := cmp.Or(q.from.limit, math.MaxInt32)
+		rows := q.from.result(project, scope, inner)
+		scope.sub = &hogSub{q.from, rows[:min(inner, len(rows))]}
+		for i := range scope.sub.rows {
+			if holds(q.where, scope.one(int32(i))) {
+				kept = append(kept, int32(i))
+			}
+		}
+	}
+	groups := slices.DeleteFunc(q.group(kept, scope), func(g hogGroup) bool { return !holds(q.having, g) })
+	if len(q.order) > 0 {
+		groups = q.sorted(groups)
+	}
+	return groups
 }
 
 // kept are the rows that WHERE leaves. Where the result is in the order of the uuids, only as many are looked at as it may hold.
@@ -164,7 +183,8 @@ func (q *hogQuery) group(kept []int32, scope hogGroup) (groups []hogGroup) {
 		if !ok {
 			n = len(groups)
 			at[string(key)] = n
-			groups = append(groups, hogGroup{table: scope.table, zone: scope.zone})
+			groups = append(groups, scope)
+			continue
 		}
 		groups[n].rows = append(groups[n].rows, kept[i])
 	}

@@ -48,6 +48,10 @@ func TestQueriesInOtherForms(t *testing.T) {
 		"SELECT count() AS n" + where + " AND distinct_id NOT IN ('user-0', 'user-2') HAVING count() > 1":                                                       `[[2]]`,
 		"SELECT count() AS n FROM events WHERE timestamp >= toDateTime('2025-01-02T23:30:00Z')":                                                                 `[[3]]`,
 		"SELECT count() AS copies, uniqExact(uuid) AS uuids, min(toTimeZone(timestamp, 'UTC')) AS a, max(toTimeZone(timestamp, 'UTC')) AS b" + where:            `[[4,3,"2025-01-02T22:30:00Z","2025-01-03T00:00:00Z"]]`,
+		"SELECT utc_day, sum(of_one) AS copies, count() AS uuids, sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid), '-', ''), 17, 8))))) AS high" +
+			", sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid),'-',''),25,8))))) AS low FROM (SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day" +
+			", uuid AS one_uuid, count() AS of_one" + where + " GROUP BY utc_day, one_uuid) GROUP BY utc_day ORDER BY utc_day": `[["2025-01-02",3,2,4294967296,3],["2025-01-03",1,1,2147483648,3]]`,
+		"SELECT n, count() FROM (SELECT event, count() AS n FROM events GROUP BY event ORDER BY n LIMIT 1) AS x WHERE n > 1 GROUP BY n": `[[5,1]]`,
 	} {
 		assert.JSONEq(t, want, w.rows(query, values), query)
 	}
@@ -72,6 +76,11 @@ func TestMoreRefusedQueries(t *testing.T) {
 		"SELECT event FROM events WHERE event = 'a' AND":                               "mismatched input",
 		"SELECT event FROM events /* endless":                                          "unterminated comment",
 		"SELECT historical_migration FROM events":                                      "Unable to resolve field",
+		"SELECT uuid FROM (SELECT event FROM events)":                                  "Unable to resolve field",
+		"SELECT x FROM (SELECT x FROM (SELECT event FROM events))":                     "Unable to resolve field",
+		"SELECT event FROM (SELECT event FROM persons)":                                "Unknown table",
+		"SELECT sum(event) FROM events":                                                "Illegal type",
+		"SELECT reinterpretAsUInt64(unhex('x')) FROM events":                           "Illegal type",
 		"SELECT other.event FROM events AS e":                                          "Unable to resolve field",
 		"SELECT event FROM events WHERE uuid = 'seven'":                                "Cannot parse UUID",
 		"SELECT event FROM events WHERE timestamp > toDateTime('soon')":                "Illegal type",

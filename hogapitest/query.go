@@ -124,7 +124,7 @@ func (q *hogQuery) types() [][2]string {
 	for i, column := range q.columns {
 		kind := "String"
 		switch column.text {
-		case "count", "uniqExact", "countDistinct":
+		case "count", "uniqExact", "countDistinct", "sum", "reinterpretAsUInt64":
 			kind = "UInt64"
 		case "toDate":
 			kind = "Date"

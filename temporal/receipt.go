@@ -6,6 +6,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // mostRows are the rows of Days that an import keeps in Temporal. A longer table is rolled up to months,
@@ -72,6 +73,17 @@ func addDigests(a, b string) string {
 	return sum.String()
 }
 
+// addRowDigests adds the digests of two rows.
+func addRowDigests(a, b string) string {
+	var sum uuidsum.Sum
+	for _, text := range []string{a, b} {
+		var d uuidsum.Sum
+		_ = d.UnmarshalText([]byte(text)) // a digest of another form is of no uuids, which a count shows
+		sum.Add(d)
+	}
+	return sum.String()
+}
+
 // addDays adds two tables. Their periods become those of the coarser one, as [hogapi.DayCount] has them.
 func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 	length := min(periodOf(a), periodOf(b))
@@ -97,6 +109,7 @@ func others(rows []hogapi.DayCount) []hogapi.DayCount {
 		rest.Acknowledged += r.Acknowledged
 		rest.Rejected += r.Rejected
 		rest.Unsure += r.Unsure
+		rest.Digest = addRowDigests(rest.Digest, r.Digest)
 	}
 	return append(kept, rest)
 }
@@ -128,6 +141,7 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 		s := sums[c]
 		sums[c] = hogapi.DayCount{
 			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unsure: s.Unsure + r.Unsure,
+			Digest: addRowDigests(s.Digest, r.Digest),
 		}
 	}
 	list := make([]hogapi.DayCount, 0, len(sums))

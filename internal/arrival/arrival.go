@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // Key names a cell: the events of one name in one period.
@@ -40,12 +42,21 @@ type Row struct {
 	Key
 
 	Acknowledged, Unsure int64
+
+	Sum uuidsum.Sum // of both; of fewer uuids where it is not known of all
 }
 
 // Counts are what the service shows of a cell.
 type Counts struct {
-	Seen   int64 `json:"seen"`   // different uuids
-	Copies int64 `json:"copies"` // rows
+	Seen   int64       `json:"seen"`         // different uuids
+	Copies int64       `json:"copies"`       // rows
+	Sum    uuidsum.Sum `json:"sum,omitzero"` // of the different uuids; of fewer where it is not known of all
+}
+
+func (c *Counts) add(more Counts) {
+	c.Seen += more.Seen
+	c.Copies += more.Copies
+	c.Sum.Add(more.Sum)
 }
 
 // grain is how fine the periods of a table are.
@@ -97,6 +108,7 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 		if at, ok := t.index[r.Key]; ok {
 			t.Cells[at].Acknowledged += r.Acknowledged
 			t.Cells[at].Unsure += r.Unsure
+			t.Cells[at].Sum.Add(r.Sum)
 			continue
 		}
 		t.index[r.Key] = len(t.Cells)
@@ -164,19 +176,15 @@ func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
 	} else if w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout) {
 		key, i = t.place(w.From, name)
 	}
-	at := t.Outside[key]
-	if i >= 0 {
-		at = t.Seen[i]
-	}
-	at = Counts{at.Seen + n.Seen, at.Copies + n.Copies}
-	_, known := t.Outside[key]
+	at, known := t.Outside[key]
 	switch {
 	case i >= 0:
-		t.Seen[i] = at
+		t.Seen[i].add(n)
 	case known || len(t.Outside) < mostOutside:
+		at.add(n)
 		t.Outside[key] = at
 	default:
-		t.Left = Counts{t.Left.Seen + n.Seen, t.Left.Copies + n.Copies}
+		t.Left.add(n)
 	}
 }
 
@@ -199,10 +207,10 @@ func (t *Table) Within(w Window) (cells []int) {
 }
 
 // Windows are the times to ask for: each month that has events, the time between such months, and a day
-// more on both sides, where events that have moved show.
-func (t *Table) Windows() (list []Window) {
+// more on both sides, where events that have moved show. Without cells they are all times until a time.
+func (t *Table) Windows(now time.Time) (list []Window) {
 	if len(t.Cells) == 0 {
-		return nil
+		return []Window{{beginning, epoch}, {epoch, afterTomorrow(now)}}
 	}
 	months, all := map[string]bool{}, t.grain == byName
 	for _, r := range t.Cells {
@@ -225,7 +233,7 @@ func (t *Table) Windows() (list []Window) {
 func (t *Table) Beyond(now time.Time) []Window {
 	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
 	var list []Window
-	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, dayOf(now).AddDate(0, 0, 2)}} {
+	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, afterTomorrow(now)}} {
 		if w.From.Before(w.Until) {
 			list = append(list, w)
 		}
@@ -235,7 +243,7 @@ func (t *Table) Beyond(now time.Time) []Window {
 
 // Wide is all days on which an event of the table can be, if it was moved to a later time.
 func (t *Table) Wide(now time.Time) Window {
-	return Window{t.from.AddDate(0, 0, -31), dayOf(now).AddDate(0, 0, 2)}
+	return Window{t.from.AddDate(0, 0, -31), afterTomorrow(now)}
 }
 
 // Index returns the number of a cell, or -1 for one that no row of the receipt has.

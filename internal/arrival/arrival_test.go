@@ -26,20 +26,22 @@ func windows(list []Window) (texts []string) {
 	return texts
 }
 
+var now = date("2024-09-01")
+
 // A month with events is a window, the months between two such ones are one, and there is a day more on both sides.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	table := NewTable([]Row{row("2024-03-01", "a", 1), row("2024-03-09", "a", 1), row("2024-07-31", "b", 2), row("2024-05-01", "gone", 0)},
 		date("2024-03-01"), date("2024-07-31"))
-	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01 to 2024-06-30", "2024-07-01 to 2024-07-31", "2024-08-01"}, windows(table.Windows()))
+	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01 to 2024-06-30", "2024-07-01 to 2024-07-31", "2024-08-01"}, windows(table.Windows(now)))
 	assert.Equal(t, []string{"1900-01-01 to 1969-12-31", "1970-01-01 to 2024-02-28", "2024-08-02 to 2026-01-02"}, windows(table.Beyond(date("2026-01-01"))))
-	assert.Empty(t, NewTable(nil, time.Time{}, time.Time{}).Windows())
+	assert.Equal(t, []string{"1900-01-01 to 1969-12-31", "1970-01-01 to 2024-09-02"}, windows(NewTable(nil, time.Time{}, time.Time{}).Windows(now)), "all times")
 
 	byName := NewTable([]Row{row("", "a", 3)}, date("2024-03-05"), date("2024-04-05"))
-	assert.Equal(t, []string{"2024-03-04 to 2024-03-31", "2024-04-01 to 2024-04-06"}, windows(byName.Windows()))
+	assert.Equal(t, []string{"2024-03-04 to 2024-03-31", "2024-04-01 to 2024-04-06"}, windows(byName.Windows(now)))
 
 	unsure := NewTable([]Row{row("2024-03-02", "a", 1), {Key: Key{"2024-03-04", "a"}, Unsure: 1}}, date("2024-03-02"), date("2024-03-02"))
-	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unsure.Windows()), "an event that may not have been taken has its day too")
+	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unsure.Windows(now)), "an event that may not have been taken has its day too")
 }
 
 // Without an acknowledged event there are only the rows to go by.
@@ -47,9 +49,9 @@ func TestWindowsOfUnsureEvents(t *testing.T) {
 	t.Parallel()
 	unsure := func(period string) Row { return Row{Key: Key{period, "a"}, Unsure: 1} }
 	days := NewTable([]Row{unsure("2024-03-04"), unsure("2024-03-02")}, time.Time{}, time.Time{})
-	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(days.Windows()))
+	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(days.Windows(now)))
 	months := NewTable([]Row{unsure("2024-03")}, time.Time{}, time.Time{})
-	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01"}, windows(months.Windows()))
+	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01"}, windows(months.Windows(now)))
 }
 
 func TestHalves(t *testing.T) {
@@ -64,42 +66,42 @@ func TestCellsOfEachGrain(t *testing.T) {
 	t.Parallel()
 	march := Window{date("2024-03-01"), date("2024-04-01")}
 	add := func(table *Table) {
-		table.Add(march, date("2024-03-01"), "a", Counts{2, 3})
-		table.Add(march, date("2024-03-02"), "a", Counts{1, 1})
-		table.Add(march, date("2024-03-02"), "b", Counts{5, 5})
+		table.Add(march, date("2024-03-01"), "a", Counts{Seen: 2, Copies: 3})
+		table.Add(march, date("2024-03-02"), "a", Counts{Seen: 1, Copies: 1})
+		table.Add(march, date("2024-03-02"), "b", Counts{Seen: 5, Copies: 5})
 	}
 	days := NewTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	add(days)
-	assert.Equal(t, []Counts{{2, 3}}, days.Seen)
-	assert.Equal(t, map[Key]Counts{{"2024-03-02", "a"}: {1, 1}, {"2024-03-02", "b"}: {5, 5}}, days.Outside)
+	assert.Equal(t, []Counts{{Seen: 2, Copies: 3}}, days.Seen)
+	assert.Equal(t, map[Key]Counts{{"2024-03-02", "a"}: {Seen: 1, Copies: 1}, {"2024-03-02", "b"}: {Seen: 5, Copies: 5}}, days.Outside)
 	assert.Equal(t, []Key{{"2024-03-02", "a"}, {"2024-03-02", "b"}}, days.SortedOutside())
 
 	months := NewTable([]Row{row("2024-03", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
 	add(months)
-	assert.Equal(t, []Counts{{3, 4}}, months.Seen)
-	assert.Equal(t, map[Key]Counts{{"2024-03", "b"}: {5, 5}}, months.Outside)
+	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}}, months.Seen)
+	assert.Equal(t, map[Key]Counts{{"2024-03", "b"}: {Seen: 5, Copies: 5}}, months.Outside)
 
 	names := NewTable([]Row{row("", "a", 3), row(Other, Other, 5)}, date("2024-03-01"), date("2024-03-02"))
 	add(names)
-	names.Add(march, date("2024-03-03"), "a", Counts{9, 9})
-	assert.Equal(t, []Counts{{3, 4}, {5, 5}}, names.Seen)
-	assert.Equal(t, map[Key]Counts{{"2024-03-03", "a"}: {9, 9}}, names.Outside, "after the last day")
+	names.Add(march, date("2024-03-03"), "a", Counts{Seen: 9, Copies: 9})
+	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}, {Seen: 5, Copies: 5}}, names.Seen)
+	assert.Equal(t, map[Key]Counts{{"2024-03-03", "a"}: {Seen: 9, Copies: 9}}, names.Outside, "after the last day")
 	assert.Equal(t, []int{0, 1}, names.Within(march))
 
 	old := NewTable([]Row{row("1965-03-01", "a", 1), row("1965-03-02", "a", 1)}, date("1965-03-01"), date("1965-03-02"))
 	assert.Equal(t, []Row{row("1965-03", "a", 2)}, old.Cells)
-	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{2, 2})
-	assert.Equal(t, []Counts{{2, 2}}, old.Seen, "the service names no day before 1970")
-	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{1, 1})
-	assert.Equal(t, []Counts{{3, 3}}, old.Seen, "a whole month")
+	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{Seen: 2, Copies: 2})
+	assert.Equal(t, []Counts{{Seen: 2, Copies: 2}}, old.Seen, "the service names no day before 1970")
+	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{Seen: 1, Copies: 1})
+	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "a whole month")
 	assert.Equal(t, 0, old.Find(date("1965-03-07"), "a"))
 	assert.Equal(t, -1, old.Find(date("1965-04-07"), "a"))
-	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{4, 4})
-	assert.Equal(t, []Counts{{3, 3}}, old.Seen, "of which month is not known")
-	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {4, 4}}, old.Outside)
+	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{Seen: 4, Copies: 4})
+	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "of which month is not known")
+	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {Seen: 4, Copies: 4}}, old.Outside)
 
-	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key{"1970-01-02", "a"}, 2, 2}}, date("1970-01-01"), date("1970-01-02"))
-	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key{"1970-01-02", "a"}, 2, 2}}, first.Cells, "half of a cell may be unsure")
+	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, date("1970-01-01"), date("1970-01-02"))
+	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, first.Cells, "half of a cell may be unsure")
 }
 
 // What lies outside is counted, however much it is.
@@ -107,10 +109,10 @@ func TestOutsideIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	for i := range mostOutside + 7 {
-		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{1, 2})
+		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{Seen: 1, Copies: 2})
 	}
 	assert.Len(t, table.Outside, mostOutside)
-	assert.Equal(t, Counts{7, 14}, table.Left)
+	assert.Equal(t, Counts{Seen: 7, Copies: 14}, table.Left)
 }
 
 func TestPeriod(t *testing.T) {

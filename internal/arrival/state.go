@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // State is what the counts of a cell mean, the better the smaller.
@@ -12,7 +14,9 @@ type State uint8
 // The states.
 const (
 	Complete State = iota
+	ByCounts
 	CompleteUnsure
+	Unfinished // of a whole import only
 	Arriving
 	Unknown
 	Moved
@@ -30,7 +34,8 @@ const (
 type Sight struct {
 	Acknowledged, Unsure int64
 	Seen, Copies         int64
-	Hidden               int64 // of all cells: events that counting cannot find, of which some may be in this one
+	Sent, There          uuidsum.Sum // of the uuids that were sent, and of those seen, as far as they are known
+	Hidden               int64       // of all cells: events that counting cannot find, of which some may be in this one
 
 	Failed      bool          // the look did not count it
 	Uncountable bool          // the service does not keep events of this name as they were
@@ -42,11 +47,14 @@ type Sight struct {
 	Patience    time.Duration // how much of that it takes
 }
 
-// Judge says what a cell's counts mean. It never calls missing what may still arrive.
+// Judge says what a cell's counts mean. It never calls missing what may still arrive, and complete only
+// what the sums of uuids prove.
 func Judge(s Sight) State {
 	switch {
-	case s.Failed:
+	case s.Failed, s.AreOthers():
 		return Unknown
+	case s.Seen == s.Acknowledged+s.Unsure && !s.hasSums():
+		return ByCounts
 	case s.Seen == s.Acknowledged+s.Unsure:
 		return Complete
 	case s.Seen > s.Acknowledged+s.Unsure && s.Unfinished:
@@ -63,6 +71,14 @@ func Judge(s Sight) State {
 		return Unknown
 	}
 	return Missing
+}
+
+// hasSums reports whether the sums are of all uuids that were sent, and of all that were seen.
+func (s Sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unsure && s.There.N == s.Seen }
+
+// AreOthers reports whether as many uuids were seen as were sent, but not the same ones.
+func (s Sight) AreOthers() bool {
+	return s.Seen == s.Acknowledged+s.Unsure && s.hasSums() && s.Sent != s.There
 }
 
 // MayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.

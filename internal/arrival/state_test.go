@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // Each state has its conditions, and nothing that can still arrive is missing.
@@ -17,13 +19,20 @@ func TestJudge(t *testing.T) {
 		change(&s)
 		return s
 	}
+	sum := func(n int64, low uint64) uuidsum.Sum { return uuidsum.Sum{N: n, Low: low} }
 	for name, tt := range map[string]struct {
 		sight Sight
 		want  State
 	}{
-		"all":                        {with(func(s *Sight) { s.Seen = 10 }), Complete},
-		"all, at the first look":     {Sight{Acknowledged: 10, Seen: 10}, Complete},
-		"all, the unsure too":        {with(func(s *Sight) { s.Seen, s.Unsure = 12, 2 }), Complete},
+		"all":                        {with(func(s *Sight) { s.Seen, s.Sent, s.There = 10, sum(10, 7), sum(10, 7) }), Complete},
+		"all, at the first look":     {Sight{Acknowledged: 10, Seen: 10, Sent: sum(10, 7), There: sum(10, 7)}, Complete},
+		"all, the unsure too":        {with(func(s *Sight) { s.Seen, s.Unsure, s.Sent, s.There = 12, 2, sum(12, 7), sum(12, 7) }), Complete},
+		"as many others":             {with(func(s *Sight) { s.Seen, s.Sent, s.There = 10, sum(10, 7), sum(10, 8) }), Unknown},
+		"as many":                    {with(func(s *Sight) { s.Seen = 10 }), ByCounts},
+		"as many, an older receipt":  {with(func(s *Sight) { s.Seen, s.There = 10, sum(10, 7) }), ByCounts},
+		"as many, half of it older":  {with(func(s *Sight) { s.Seen, s.Sent, s.There = 10, sum(5, 4), sum(10, 7) }), ByCounts},
+		"as many, no sums there":     {with(func(s *Sight) { s.Seen, s.Sent = 10, sum(10, 7) }), ByCounts},
+		"as many, of some days":      {with(func(s *Sight) { s.Seen, s.Sent, s.There = 10, sum(10, 7), sum(9, 6) }), ByCounts},
 		"some of the unsure":         {with(func(s *Sight) { s.Seen, s.Unsure = 11, 2 }), CompleteUnsure},
 		"none of the unsure, or one": {with(func(s *Sight) { s.Seen, s.Unsure = 10, 2 }), CompleteUnsure},
 		"one too many":               {with(func(s *Sight) { s.Seen, s.Unsure = 13, 2 }), TooMany},
@@ -35,7 +44,7 @@ func TestJudge(t *testing.T) {
 		"short, within the hour":     {with(func(s *Sight) { s.Seen, s.Stood = 9, hours-1 }), Arriving},
 		"short, within the day":      {with(func(s *Sight) { s.Seen, s.Quiet = 9, 24*hours-1 }), Arriving},
 		"short, a name apart":        {with(func(s *Sight) { s.Seen, s.Uncountable = 9, true }), Unknown},
-		"all, a name apart":          {with(func(s *Sight) { s.Seen, s.Uncountable = 10, true }), Complete},
+		"all, a name apart":          {with(func(s *Sight) { s.Seen, s.Sent, s.There, s.Uncountable = 10, sum(10, 7), sum(10, 7), true }), Complete},
 		"short by what is hidden":    {with(func(s *Sight) { s.Seen, s.Hidden = 8, 2 }), Unknown},
 		"short, as many copies":      {with(func(s *Sight) { s.Seen, s.Copies = 5, 10 }), Unknown},
 		"short, fewer copies":        {with(func(s *Sight) { s.Seen, s.Copies = 5, 9 }), Missing},

@@ -81,6 +81,8 @@ const day = 24 * time.Hour
 
 func dayOf(at time.Time) time.Time { return at.UTC().Truncate(day) }
 
+func afterTomorrow(now time.Time) time.Time { return dayOf(now).AddDate(0, 0, 2) }
+
 func earliest(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b

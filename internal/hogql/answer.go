@@ -22,7 +22,7 @@ const (
 )
 
 // ErrFull is the error of an answer that may lack rows.
-var ErrFull = errors.New("the answer has as many rows as it may have, so there can be more")
+var ErrFull = errors.New("the answer may lack rows: it has as many as it may have, or says that there are more")
 
 var errCached = errors.New("the answer is from a cache, and not of now")
 
@@ -30,6 +30,7 @@ var errCached = errors.New("the answer is from a cache, and not of now")
 type Answer[T any] struct {
 	Rows     []T
 	IsCached bool
+	HasMore  bool // rows than these
 }
 
 // Decode refuses what is not one whole answer.
@@ -56,6 +57,10 @@ func (a *Answer[T]) Decode(ctx context.Context, body []byte) error {
 			var cached *bool
 			err = d.Decode(&cached)
 			a.IsCached = cached != nil && *cached
+		case "hasMore":
+			var more *bool
+			err = d.Decode(&more)
+			a.HasMore = more != nil && *more
 		case "error":
 			var failed any
 			if err = d.Decode(&failed); err == nil && failed != nil {
@@ -126,7 +131,7 @@ func (a *Answer[T]) Whole(most int) ([]T, error) {
 	switch {
 	case a.IsCached:
 		return nil, errCached
-	case len(a.Rows) >= most:
+	case len(a.Rows) >= most, a.HasMore && len(a.Rows) < most-1: // a full list of uuids has a next one
 		return nil, ErrFull
 	}
 	return a.Rows, nil
@@ -142,7 +147,11 @@ type CountRow struct {
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *CountRow) UnmarshalJSON(b []byte) error {
 	var day string
-	if err := columns(b, &day, &r.Event, &r.Copies, &r.Seen); err != nil {
+	places := []any{&day, &r.Event, &r.Copies, &r.Seen, &r.Sum.High, &r.Sum.Low}
+	err := columns(b, places...)
+	if err == nil {
+		r.Sum.N = r.Seen
+	} else if err = columns(b, places[:4]...); err != nil { // it was asked for without sums
 		return err
 	}
 	at, err := time.Parse(time.DateOnly, day[:min(len(day), len(time.DateOnly))])

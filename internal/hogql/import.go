@@ -64,6 +64,7 @@ type Import struct {
 	Service Service
 	ID      string
 	older   bool // the server refuses toDate of another zone
+	noSums  bool // it refuses the sums of uuids, or its functions
 }
 
 func (j *Import) name() string { return "hogapi verify " + j.ID }
@@ -75,9 +76,22 @@ func (j *Import) Fault(err error) Fault {
 	return fault
 }
 
-// Count counts by day and name.
+// Count counts by day and name, with the sums of the uuids where the service can add them up.
 func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error) {
-	return j.countBy(ctx, CountDays(j.ID, w), w)
+	if j.noSums {
+		return j.countBy(ctx, CountDays(j.ID, w), w)
+	}
+	rows, err := j.countBy(ctx, SumDays(j.ID, w), w)
+	isRefused := err != nil && j.Fault(err).IsRefused
+	if !isRefused && (err == nil || !j.Fault(err).IsTooMuch || w.Halves() != nil) {
+		return rows, err
+	}
+	counts, failed := j.countBy(ctx, CountDays(j.ID, w), w) // which costs less
+	if failed != nil {
+		return nil, err
+	}
+	j.noSums = isRefused
+	return counts, nil
 }
 
 // Find looks for an event by its uuid, among those of the import or among all.

@@ -18,6 +18,7 @@ import (
 var (
 	errBusy    = errors.New("busy")
 	errRefused = errors.New("refused")
+	errTooMuch = errors.New("too much")
 	march      = arrival.Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
@@ -35,7 +36,7 @@ func (s service) UUIDs(_ context.Context, q Query, _ string) ([]UUIDRow, error) 
 }
 
 func (s service) Fault(err error) Fault {
-	return Fault{IsBusy: errors.Is(err, errBusy), IsRefused: errors.Is(err, errRefused), RetryAfter: s.wait}
+	return Fault{IsBusy: errors.Is(err, errBusy), IsRefused: errors.Is(err, errRefused), IsTooMuch: errors.Is(err, errTooMuch), RetryAfter: s.wait}
 }
 
 func TestABusyServiceIsWaitedFor(t *testing.T) {
@@ -86,6 +87,40 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	}
 	require.Len(t, texts, 3, "it is remembered")
 	assert.Contains(t, texts[2], startOfDay)
+}
+
+// A server that refuses the sums of uuids is asked for counts from then on. One that they cost too much is asked for smaller windows
+// first, and for counts of a day alone.
+func TestSumsAreNotNeeded(t *testing.T) {
+	t.Parallel()
+	firstDay := arrival.Window{From: march.From, Until: march.From.AddDate(0, 0, 1)}
+	for name, tt := range map[string]struct {
+		fail  error
+		w     arrival.Window
+		want  error
+		asked int // of two counts
+	}{
+		"refused":            {errRefused, march, nil, 4},
+		"too much":           {errTooMuch, march, errTooMuch, 2},
+		"too much for a day": {errTooMuch, firstDay, nil, 4},
+	} {
+		asked := 0
+		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+			if asked++; strings.Contains(q.HogQL, "reinterpretAsUInt64") {
+				return nil, tt.fail
+			}
+			return []CountRow{{Day: march.From, Event: "e"}}, nil
+		}}}
+		for range 2 {
+			rows, err := j.Count(t.Context(), tt.w)
+			require.ErrorIs(t, err, tt.want, name)
+			assert.Equal(t, tt.want == nil, len(rows) == 1, name)
+		}
+		assert.Equal(t, tt.asked, asked, name)
+	}
+	broken := Import{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return nil, errRefused }}}
+	_, err := broken.Count(t.Context(), march)
+	require.ErrorIs(t, err, errRefused)
 }
 
 // Rows that were not asked for, or come twice, are no answer.

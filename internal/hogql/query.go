@@ -46,6 +46,13 @@ const (
 
 	countDays = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
 		events + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	// Copies of an event that are not merged yet count once in the sums, so these are over groups by uuid.
+	sumDays = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHigh + " AS high_sum, " + sumLow + " AS low_sum" +
+		"\nFROM (SELECT " + dayOfEvent + " AS utc_day, event AS event_name, uuid AS one_uuid, count() AS of_one" +
+		events + "\n  GROUP BY utc_day, event_name, one_uuid)\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	sumHigh = "sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid), '-', ''), 17, 8)))))"
+	sumLow  = "sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid), '-', ''), 25, 8)))))"
+
 	countTotal = "SELECT count() AS copies, uniqExact(uuid) AS uuids,\n" +
 		"  min(toTimeZone(timestamp, 'UTC')) AS first_time, max(toTimeZone(timestamp, 'UTC')) AS last_time" + events
 	listUUIDs = "SELECT toString(uuid) AS uuid_text" + events +
@@ -75,6 +82,9 @@ func CountTotal(id string, w arrival.Window) Query { return ofImport(countTotal,
 
 // CountDays counts the events of an import by day and name.
 func CountDays(id string, w arrival.Window) Query { return ofImport(countDays, id, w) }
+
+// SumDays counts the events of an import by day and name, and adds up their uuids as [uuidsum.Sum] does.
+func SumDays(id string, w arrival.Window) Query { return ofImport(sumDays, id, w) }
 
 // ListUUIDs lists the uuids of the events of one name, in the order of their texts, after one of them.
 func ListUUIDs(id, event, after string, w arrival.Window) Query {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math/bits"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // Totals are what a ledger has counted, over all runs: Read = Acknowledged + Rejected + Unconfirmed
@@ -124,7 +126,9 @@ func (k *books[P]) count(e *event[P], reason string) {
 		e.row.current().Rejected++
 	case unconfirmed:
 		t.Unconfirmed++
-		e.row.current().Unconfirmed++
+		row := e.row.current()
+		row.Unconfirmed++
+		row.Sent.Add(uuidsum.Of(e.id))
 	case skipped:
 		t.Skipped++
 		AddTo(t.Skips, reason, 1)
@@ -134,7 +138,9 @@ func (k *books[P]) count(e *event[P], reason string) {
 			AddTo(t.Warnings, reason, 1)
 		}
 		t.Digest.add(e.id)
-		e.row.current().Acknowledged++
+		row := e.row.current()
+		row.Acknowledged++
+		row.Sent.Add(uuidsum.Of(e.id))
 		if t.Oldest.IsZero() || e.time.Before(t.Oldest) {
 			t.Oldest = e.time
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 var noon = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
@@ -235,6 +237,7 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 		case acknowledged:
 			want.Acknowledged++
 			r.Acknowledged++
+			r.Sent.Add(uuidsum.Of(e.ID))
 			want.Digest.add(e.ID)
 			if want.Oldest.IsZero() || e.Time.Before(want.Oldest) {
 				want.Oldest = e.Time
@@ -284,6 +287,7 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 		"a row twice":     func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, 1, 0}, {0, 1, 1, 0}} },
 		"a day too late":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 3_652_059, 1, 0}} },
 		"a negative row":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, -1, 0}} },
+		"a sum of more":   func(_, table map[string]any) { table["rows"] = [][6]int{{0, 1, 1, 0, 0, 2}} },
 		"a negative rest": func(_, table map[string]any) { table["other"] = [2]int{-1, 0} },
 	} {
 		var state map[string]any

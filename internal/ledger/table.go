@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // Row counts the settled events of one name in one period.
@@ -17,7 +19,13 @@ type Row struct {
 }
 
 // Tally counts what became of events.
-type Tally struct{ Acknowledged, Rejected, Unconfirmed int64 }
+type Tally struct {
+	Acknowledged, Rejected, Unconfirmed int64
+
+	// Sent is of the uuids of the acknowledged and the unconfirmed events. It is of fewer where a part was
+	// counted by a release that did not add them up.
+	Sent uuidsum.Sum
+}
 
 // Sum is the number of the events.
 func (t Tally) Sum() int64 { return t.Acknowledged + t.Rejected + t.Unconfirmed }
@@ -26,9 +34,21 @@ func (t *Tally) add(more Tally) {
 	t.Acknowledged += more.Acknowledged
 	t.Rejected += more.Rejected
 	t.Unconfirmed += more.Unconfirmed
+	t.Sent.Add(more.Sent)
 }
 
-func (t Tally) isCount() bool { return min(t.Acknowledged, t.Rejected, t.Unconfirmed) >= 0 }
+func (t Tally) isCount() bool {
+	return min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N) >= 0 && t.Sent.N <= t.Acknowledged+t.Unconfirmed
+}
+
+// numbers are the tally in a checkpoint.
+func (t Tally) numbers() [6]int64 {
+	return [6]int64{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N, int64(t.Sent.High), int64(t.Sent.Low)}
+}
+
+func tallyOf(n [6]int64) Tally {
+	return Tally{n[0], n[1], n[2], uuidsum.Sum{N: n[3], High: uint64(n[4]), Low: uint64(n[5])}}
+}
 
 // table counts events by day and name. A table that is full rolls up: days become months, then
 // months become one row a name. Beyond that, further names share one row.
@@ -60,7 +80,7 @@ const (
 	byName
 )
 
-// mostRows bounds the table, and with it the cost of a save: about 300 KB of state.
+// mostRows bounds the table, and with it the cost of a save: about 500 KB of state.
 const mostRows = 10_000
 
 // Other is the period and the name of the row for what does not fit even a table by name.
@@ -269,14 +289,16 @@ func (s savedTable) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendNumbers(b, number, r.period, r.Acknowledged, r.Rejected, r.Unconfirmed)
+		n := r.numbers()
+		b = appendNumbers(b, number, r.period, n[0], n[1], n[2], n[3], n[4], n[5])
 	}
 	b = append(b, `],"names":`...)
 	list, err := json.Marshal(names)
 	b = append(b, list...)
 	if s.other != nil {
+		n := s.other.numbers()
 		b = append(b, `,"other":`...)
-		b = appendNumbers(b, s.other.Acknowledged, s.other.Rejected, s.other.Unconfirmed)
+		b = appendNumbers(b, n[:]...)
 	}
 	return append(b, '}'), err
 }
@@ -294,13 +316,13 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 
 var errBadTable = errors.New("the table is not one that this package has saved")
 
-// UnmarshalJSON reads what MarshalJSON writes, and older rows, which end before the last count.
+// UnmarshalJSON reads what MarshalJSON writes, and older rows, which end before the last numbers.
 func (s *savedTable) UnmarshalJSON(text []byte) error {
 	var saved struct {
 		Grain grain      `json:"grain"`
 		Names []string   `json:"names"`
-		Rows  [][5]int64 `json:"rows"`
-		Other *[3]int64  `json:"other"`
+		Rows  [][8]int64 `json:"rows"`
+		Other *[6]int64  `json:"other"`
 	}
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return err
@@ -310,10 +332,10 @@ func (s *savedTable) UnmarshalJSON(text []byte) error {
 		if r[0] < 0 || r[0] >= int64(len(saved.Names)) {
 			return errBadTable
 		}
-		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], Tally{r[2], r[3], r[4]}})
+		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], tallyOf([6]int64(r[2:]))})
 	}
 	if saved.Other != nil {
-		s.other = &savedRow{Other, noPeriod, Tally{saved.Other[0], saved.Other[1], saved.Other[2]}}
+		s.other = &savedRow{Other, noPeriod, tallyOf(*saved.Other)}
 	}
 	return nil
 }

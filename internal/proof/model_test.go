@@ -157,6 +157,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}, Rejects: map[hogapi.Reason]int64{}, Skips: map[string]int64{}}
 	var ids []uuid.UUID
 	days := map[hogapitest.EventDay]*hogapi.DayCount{}
+	sent := map[hogapitest.EventDay][]uuid.UUID{}
 	for i, e := range m.events[:n] {
 		if i == 0 {
 			r.First = e.place
@@ -175,6 +176,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 			r.Acknowledged++
 			ids = append(ids, e.id)
 			days[line].Acknowledged++
+			sent[line] = append(sent[line], e.id)
 			if r.Oldest.IsZero() || at.Before(r.Oldest) {
 				r.Oldest = at
 			}
@@ -187,12 +189,28 @@ func (m *model) receipt(n int) hogapi.Receipt {
 			r.Rejects[e.reason]++
 		}
 	}
-	for _, d := range days {
+	for line, d := range days {
+		d.Digest = rowDigest(sent[line])
 		r.Days = append(r.Days, *d)
 	}
 	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
 	r.Digest = digestOf(ids)
 	return r
+}
+
+// rowDigest is the digest of a row, made anew from the texts of its uuids.
+func rowDigest(ids []uuid.UUID) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	var high, low uint64
+	for _, id := range ids {
+		digits := strings.ReplaceAll(id.String(), "-", "")
+		h, _ := strconv.ParseUint(digits[16:24], 16, 64)
+		l, _ := strconv.ParseUint(digits[24:], 16, 64)
+		high, low = high+h, low+l
+	}
+	return fmt.Sprintf("%d-%d-%d", len(ids), high, low)
 }
 
 // digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.

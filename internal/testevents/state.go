@@ -34,6 +34,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	for _, row := range s.State.Rows() {
 		r.Days = append(r.Days, hogapi.DayCount{
 			Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected, Unsure: row.Unconfirmed,
+			Digest: row.Sent.String(),
 		})
 	}
 	return r, s.State.Place, err

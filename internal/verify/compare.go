@@ -34,6 +34,8 @@ type cellFinds struct {
 	again  int64  // rejects that were imported since
 	unsure int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
 	why    string // not all of it was compared
+
+	isShort bool // the service listed fewer uuids than it had counted
 }
 
 // isSuspect reports whether a cell's uuids are to be compared.
@@ -42,14 +44,14 @@ func (v *verifier) isSuspect(i int) bool {
 		return false
 	}
 	switch v.state[i] {
-	case arrival.Missing, arrival.TooMany, arrival.CompleteUnsure:
+	case arrival.Missing, arrival.TooMany, arrival.CompleteUnsure, arrival.ByCounts:
 		return true
 	case arrival.Unknown:
 		return !arrival.IsUncountable(v.table.Cells[i].Name)
 	case arrival.Arriving:
 		return v.EveryUUID || v.every || v.mayBeShared(i)
-	default:
-		return v.EveryUUID || v.every
+	default: // complete by its sums
+		return v.EveryUUID
 	}
 }
 
@@ -183,8 +185,12 @@ func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i in
 		finds.why = "it stands for many names, whose uuids cannot be listed"
 		return nil
 	}
+	seen := v.table.Seen[i].Seen
 	f, err := v.compareWindows(ctx, sorted, i, []arrival.Window{v.table.Span(row.Key)})
 	switch {
+	case err == nil && f.Listed+f.Doubled < seen: // a month counts a uuid on each of its days
+		finds.why, finds.isShort = shorter(f.Listed, seen), true
+		return nil
 	case err == nil:
 		v.found[i] = f
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
@@ -195,6 +201,10 @@ func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i in
 	}
 	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.Bare(err).Error())
 	return nil
+}
+
+func shorter(listed, counted int64) string {
+	return fmt.Sprintf("the service lists %d uuids of the %d that it has counted: look again", listed, counted)
 }
 
 // compareWindows lists the uuids of a cell in windows of time, smaller ones where the service needs too
@@ -288,7 +298,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) e
 
 // listOutside notes the uuids of a cell that the receipt does not have.
 func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
-	find := cellFinds{}
+	find, listed := cellFinds{}, int64(0)
 	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
 		if err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless) {
 			return err
@@ -297,12 +307,16 @@ func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
 			find.why = "not all of its uuids could be listed"
 			break
 		}
+		listed++
 		if v.rejected.has(id) {
 			find.again++
 			continue
 		}
 		find.foreign++
 		v.finds.strange[id] = key
+	}
+	if counted := v.table.Outside[key].Seen; find.why == "" && listed < counted {
+		find.why = shorter(listed, counted)
 	}
 	v.finds.outside[key] = find
 	return nil

@@ -42,6 +42,9 @@ type outsideCount struct {
 	arrival.Counts
 }
 
+// noCell stands in failed for an import that has no cells.
+const noCell = -1
+
 const (
 	freshLook       = time.Hour      // one that was ended before is not continued
 	freshComparison = 24 * time.Hour // neither is the comparison after an older look
@@ -60,7 +63,7 @@ func (v *verifier) look(ctx context.Context) error {
 		v.table.Begin()
 		v.failed, v.notes = map[int]string{}, nil
 		v.memory.Comparing = false
-		v.memory.Look = lookState{Began: v.Now(), Todo: v.table.Windows()}
+		v.memory.Look = lookState{Began: v.Now(), Todo: v.table.Windows(v.Now())}
 	}
 	for len(look.Todo) > 0 {
 		if err := v.countNext(ctx, look); err != nil {
@@ -136,6 +139,9 @@ func (v *verifier) fault(err error) hogql.Fault {
 // notCounted notes that the count of a window has failed.
 func (v *verifier) notCounted(w arrival.Window, err error) {
 	cells := v.table.Within(w)
+	if len(v.table.Cells) == 0 {
+		cells = []int{noCell}
+	}
 	for _, i := range cells {
 		v.failed[i] = "the count failed: " + mask.Clean(errtext.Bare(err).Error())
 	}
@@ -179,7 +185,8 @@ func (v *verifier) sight(i int) arrival.Sight {
 	row, standing := v.table.Cells[i], v.memory.Cells[i]
 	_, failed := v.failed[i]
 	return arrival.Sight{
-		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies, Hidden: v.Hidden,
+		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies,
+		Sent: row.Sum, There: v.table.Seen[i].Sum, Hidden: v.Hidden,
 		Failed: failed, Uncountable: arrival.IsUncountable(row.Name), Unfinished: v.IsOpen,
 		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),
 		Quiet: now.Sub(since), Patience: v.Patience,

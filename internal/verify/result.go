@@ -55,6 +55,13 @@ func (v *verifier) result() *Result {
 	for _, key := range v.table.SortedOutside() {
 		r.add(&r.Outside, v.outsideCell(key))
 	}
+	if v.IsOpen {
+		r.State = max(r.State, arrival.Unfinished)
+	}
+	if why := v.failed[noCell]; why != "" {
+		r.State = max(r.State, arrival.Unknown)
+		r.Notes = append(r.Notes, why)
+	}
 	if v.table.Left.Seen > 0 {
 		r.State = max(r.State, arrival.Moved)
 		v.finds.unnamed += v.table.Left.Seen
@@ -85,7 +92,7 @@ func (v *verifier) cell(i int) Cell {
 	switch {
 	case compared:
 		state = v.comparedCell(i, f, &c)
-	case state == arrival.Complete && v.finds.why(i) != "": // its uuids were to be compared too
+	case v.finds.isShort(i), state == arrival.Complete && v.finds.why(i) != "": // its uuids were to be compared too
 		state, c.Reason = arrival.Unknown, v.finds.why(i)
 	case state == arrival.Missing:
 		c.Missing = row.Acknowledged - seen.Seen
@@ -95,7 +102,7 @@ func (v *verifier) cell(i int) Cell {
 		}
 	case state == arrival.TooMany:
 		c.Foreign = seen.Seen - row.Acknowledged - row.Unsure
-		c.Reason = cmp.Or(v.finds.cells[i].why, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint")
+		c.Reason = cmp.Or(v.finds.cells[i].why, tooMany)
 	default:
 		c.Reason = v.reason(i)
 	}
@@ -147,12 +154,17 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 }
 
 const (
+	others      = "as many are there as were sent, and they are not the same: another import used the ID. A Source shows which events are not there"
+	tooMany     = "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint"
 	uncountable = "the service drops, changes or keeps elsewhere events of this name"
 	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
 )
 
-// unfinished says what to do about an import that has not come to its end.
-const unfinished = "the import is not finished: import the rest, and verify its last receipt"
+// What to do about an import that has not come to its end.
+const (
+	unfinished = "the import is not finished: " + finishIt
+	finishIt   = "import the rest, and verify its last receipt"
+)
 
 func hiddenReason(n int64) string {
 	return fmt.Sprintf("%d events of the import have an $import_job_id of their own, by which they are not found", n)
@@ -167,10 +179,16 @@ func (v *verifier) reason(i int) string {
 		return unfinished
 	case state == arrival.Unknown && arrival.IsUncountable(v.table.Cells[i].Name):
 		return uncountable
+	case state == arrival.Unknown && v.sight(i).AreOthers():
+		return cmp.Or(v.finds.why(i), others)
 	case state == arrival.Unknown && v.Hidden > 0:
 		return hiddenReason(v.Hidden)
 	case state == arrival.Unknown:
 		return cmp.Or(v.finds.why(i), shared)
+	case state == arrival.ByCounts && v.sight(i).There.N == v.table.Seen[i].Seen:
+		return "the receipt is of an older release, which did not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
+	case state == arrival.ByCounts:
+		return "the service does not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
 	case state == arrival.CompleteUnsure:
 		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
 	case state == arrival.Arriving:
@@ -178,6 +196,8 @@ func (v *verifier) reason(i int) string {
 	}
 	return ""
 }
+
+func (f *findings) isShort(i int) bool { return i < len(f.cells) && f.cells[i].isShort }
 
 func (f *findings) why(i int) string {
 	if i < len(f.cells) {
@@ -225,6 +245,8 @@ func (v *verifier) outsideCell(key arrival.Key) Cell {
 		case c.Moved == 0:
 			state, c.Reason = arrival.Complete, "rejected events that were imported again"
 		}
+	case len(v.table.Cells) == 0:
+		state, c.Foreign, c.Reason = arrival.TooMany, n.Seen, cmp.Or(find.why, tooMany)
 	default:
 		c.Moved = n.Seen
 		v.finds.unnamed += n.Seen

@@ -46,6 +46,9 @@ type SummaryWarning struct {
 	LastSeen time.Time
 }
 
+// NotFinished is the state of an import that is not finished, and of which nothing else is wrong.
+const NotFinished = "not finished"
+
 const (
 	mostShownIDs  = 5
 	mostShownRows = 50
@@ -55,7 +58,10 @@ const (
 func (s *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: %s", s.Import, s.State)
-	if s.IsUnfinished {
+	switch {
+	case s.State == NotFinished:
+		b.WriteString("; " + finishIt)
+	case s.IsUnfinished:
 		b.WriteString("; but " + unfinished)
 	}
 	fmt.Fprintf(&b, "\nacknowledged %d", s.Acknowledged)

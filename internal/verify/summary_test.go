@@ -34,6 +34,8 @@ note: one note`, s.String())
 func TestSummaryIsShort(t *testing.T) {
 	t.Parallel()
 	s := Summary{State: "missing", Rows: make([]SummaryRow, 52), Found: []SummaryIDs{{Kind: "missing", Events: 9, IDs: make([]uuid.UUID, 9)}}}
+	unfinished := Summary{Import: "i", State: NotFinished, IsUnfinished: true}
+	assert.True(t, strings.HasPrefix(unfinished.String(), `import "i": not finished; import the rest, and verify its last receipt`))
 	lines := strings.Split(s.String(), "\n")
 	require.Len(t, lines, 2+1+5+1+50+1)
 	assert.Equal(t, "  and 2 more", lines[len(lines)-1])

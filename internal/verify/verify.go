@@ -127,7 +127,7 @@ type verifier struct {
 	found    map[int]arrival.Found // by cell, where uuids were compared
 	finds    findings
 	rejected rejectedIDs
-	every    bool // some events are foreign or have moved, so counts can be right by chance
+	every    bool // some events are foreign or have moved, so they can be in cells that are still short too
 	notes    []string
 }
 
@@ -234,6 +234,9 @@ func (v *verifier) ended(ctx context.Context, err error) error {
 
 // isSettled reports whether a further look would show nothing else, or comparing uuids can.
 func (v *verifier) isSettled() bool {
+	if v.failed[noCell] != "" {
+		return false
+	}
 	for i, state := range v.state {
 		_, failed := v.failed[i]
 		isUnsure := state == arrival.CompleteUnsure && v.sight(i).CanArrive()

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/hogql"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 var march = time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -26,6 +27,8 @@ func day(n int) time.Time { return march.AddDate(0, 0, n) }
 // project has events in memory.
 type project struct {
 	events []Event
+	noSums bool
+	short  int                        // lists end before so many of their last uuids
 	errs   func(arrival.Window) error // may be nil
 	asked  []arrival.Window           // counts
 	listed int
@@ -44,10 +47,17 @@ func (p *project) Count(_ context.Context, w arrival.Window) (rows []hogql.Count
 	}
 	for _, ev := range p.events {
 		if err == nil && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name, Counts: arrival.Counts{Seen: 1, Copies: 1}})
+			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name, Counts: arrival.Counts{Seen: 1, Copies: 1, Sum: p.sum(ev.ID)}})
 		}
 	}
 	return rows, err
+}
+
+func (p *project) sum(id uuid.UUID) uuidsum.Sum {
+	if p.noSums {
+		return uuidsum.Sum{}
+	}
+	return uuidsum.Of(id)
 }
 
 func (p *project) Find(_ context.Context, id uuid.UUID, _ bool, w arrival.Window) (rows []hogql.CountRow, err error) {
@@ -68,6 +78,7 @@ func (p *project) List(_ context.Context, name string, w arrival.Window) iter.Se
 		}
 	}
 	slices.SortFunc(ids, arrival.CompareIDs)
+	ids = ids[:max(0, len(ids)-p.short)]
 	return func(yield func(uuid.UUID, error) bool) {
 		for _, id := range ids {
 			if !yield(id, nil) {
@@ -105,7 +116,7 @@ func importOf(events []Event) (Config, *project) {
 		},
 	}
 	for _, ev := range events {
-		c.Rows = append(c.Rows, arrival.Row{Key: arrival.Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1})
+		c.Rows = append(c.Rows, arrival.Row{Key: arrival.Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: uuidsum.Of(ev.ID)})
 	}
 	return c, p
 }

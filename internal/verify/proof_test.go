@@ -1,0 +1,191 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/uuidsum"
+)
+
+// Equal counts are no proof: other events in the place of those that were sent are seen at the first look, and no further query.
+func TestOthersInTheirPlace(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	for i := range p.events {
+		p.events[i].ID = id(byte(100 + i))
+	}
+	source := c.Source
+	c.Source = nil
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Contains(t, r.Cells[0].Reason, "they are not the same")
+	assert.Len(t, p.asked, 2, "the day before, and the month")
+
+	c.Source = source
+	r = standsStill(t, c)
+	assert.Equal(t, arrival.Missing, r.State)
+	assert.Len(t, r.MissingIDs, 20)
+	assert.Len(t, r.ForeignIDs, 20)
+}
+
+// Without the sums of one side, all uuids are the proof. Without a source there is none.
+func TestCompleteByCounts(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config, *project){
+		"an older receipt":                 func(c *Config, _ *project) { c.Rows[3].Sum = uuidsum.Sum{} },
+		"a server that does not add uuids": func(_ *Config, p *project) { p.noSums = true },
+	} {
+		c, p := importOf(sent(20))
+		change(&c, p)
+		source := c.Source
+		c.Source = nil
+		r, err := Verify(t.Context(), c)
+		require.NoError(t, err)
+		assert.Equal(t, arrival.ByCounts, r.State, name)
+		assert.Contains(t, r.Cells[3].Reason, "a Source settles it")
+
+		c.Source = source
+		r, err = Verify(t.Context(), c)
+		require.NoError(t, err)
+		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.NotZero(t, p.listed, "all uuids were compared")
+		p.events[3].ID = id(99)
+		r = standsStill(t, c)
+		assert.Equal(t, []uuid.UUID{id(4)}, r.MissingIDs, name)
+	}
+}
+
+// A list that is shorter than the count of its events says nothing of any of them.
+func TestShortListsNameNothing(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.short, c.EveryUUID = 1, true
+	r := standsStill(t, c)
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Empty(t, r.MissingIDs)
+	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[0].Reason)
+
+	c, p = importOf(sent(20))
+	p.short = 1
+	p.events[5].Name = "another"
+	r = standsStill(t, c)
+	require.Len(t, r.Outside, 1)
+	assert.Contains(t, r.Outside[0].Reason, "the service lists 0 uuids of the 1 that it has counted")
+	assert.Equal(t, arrival.Moved, r.Outside[0].State, "and not rejects that were imported again")
+}
+
+// An import of which nothing was taken is asked for too: another one may have its ID.
+func TestNothingWasSent(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	c.Rows, c.Acknowledged, c.Oldest, c.Newest, c.Source = nil, 0, time.Time{}, time.Time{}, nil
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.TooMany, r.State)
+	assert.EqualValues(t, 20, r.Foreign)
+
+	p.errs = func(arrival.Window) error { return errors.New("no room") }
+	r, err = Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Contains(t, r.Notes, "the count failed: no room")
+
+	p.errs, p.events = nil, nil
+	r, err = Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Complete, r.State)
+	c.IsOpen = true
+	r, err = Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.Unfinished, r.State)
+}
+
+// A look that was killed after a window had failed knows of it when it continues: its cells are neither complete nor missing.
+func TestAKilledLookKnowsWhatFailed(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(60)) // March and April
+	c.Dir, c.Source = t.TempDir(), nil
+	ctx, cancel := context.WithCancel(t.Context())
+	p.errs = func(w arrival.Window) error {
+		switch {
+		case w.From == march:
+			return errors.New("no room")
+		case w.From.After(march):
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	}
+	_, err := Verify(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+	p.errs, p.asked = nil, nil
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	require.Len(t, p.asked, 1, "April; it continues")
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, arrival.Unknown, r.Cells[0].State)
+	assert.Equal(t, "the count failed: no room", r.Cells[0].Reason)
+	assert.Equal(t, arrival.Complete, r.Cells[59].State)
+}
+
+// The looks of an older receipt of the same import say nothing of a newer one.
+func TestLooksOfAnOlderReceipt(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events, c.Dir, c.Source = p.events[:19], t.TempDir(), nil
+	look := func(at time.Duration) *Result {
+		c.Now = func() time.Time { return day(50).Add(at) }
+		r, err := Verify(t.Context(), c)
+		require.NoError(t, err)
+		return r
+	}
+	look(0)
+	look(time.Hour)
+	c.Digest = "of a later run"
+	r := look(2 * time.Hour)
+	assert.Equal(t, 1, r.Looks)
+	assert.Equal(t, arrival.Arriving, r.State, "these are not three looks")
+	look(3 * time.Hour)
+	assert.Equal(t, arrival.Missing, look(4*time.Hour).State)
+}
+
+// Of more missing events than can be named, all are counted.
+func TestMoreAreMissingThanNamed(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events = nil
+	c.Dir = t.TempDir()
+	v, err := newVerifier(c)
+	require.NoError(t, err)
+	v.Patience = defaultPatience
+	for range arrival.EnoughLooks {
+		v.memory.Look = lookState{}
+		require.NoError(t, v.look(t.Context()))
+	}
+	for i := range v.memory.Cells {
+		v.memory.Cells[i].Since = day(40)
+	}
+	v.judge()
+	v.finds = findings{cells: make([]cellFinds, 20), outside: map[arrival.Key]cellFinds{}, strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{}}
+	v.found[0] = arrival.Found{Lacking: 3, Absent: []uuid.UUID{id(1)}}
+	v.finds.missing = make([]uuid.UUID, mostMissingIDs-1, mostMissingIDs)
+	v.found[1] = arrival.Found{Lacking: 2, Absent: []uuid.UUID{id(2), id(3)}}
+	require.NoError(t, v.settleAbsent(t.Context()))
+	r := v.result()
+	assert.EqualValues(t, []int64{3, 2}, []int64{r.Cells[0].Missing, r.Cells[1].Missing})
+	assert.Len(t, r.MissingIDs, mostMissingIDs)
+	require.NoError(t, v.files.close())
+	all := NewMissing([]uuid.UUID{id(1), id(2)}, 5)
+	search := NewSearch(all, 0)
+	assert.True(t, search.Takes(1, id(1), true))
+	assert.True(t, search.Takes(2, id(2), true))
+	require.ErrorContains(t, search.End(), "3 more are not named")
+}
