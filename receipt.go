@@ -203,7 +203,8 @@ func (r Receipt) TotalQuery() Query {
 
 // CountQueries count the events of this import by day and name, a query for each month of UTC that has
 // some, in order. A row is utc_day, event_name, copies and uuids; uuids should equal the Acknowledged
-// of the row in Days, added up where Days was rolled up. The service's days begin with 1970. 50,000
+// of the row in Days, added up where Days was rolled up. Equal counts do not prove that they are the same
+// events; [Client.Verify] compares digests too. The service's days begin with 1970. 50,000
 // rows in one answer mean that there can be more. See [Receipt.TotalQuery] for what is not found.
 func (r Receipt) CountQueries() []Query {
 	if r.Acknowledged == 0 {

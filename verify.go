@@ -21,16 +21,16 @@ import (
 // VerifyOptions set up a comparison of a receipt with the project.
 type VerifyOptions struct {
 	// Source is the source that was imported, the same as for [Client.Import]. With it the events that
-	// are missing are named; it is read only if the counts differ. It must give the same events.
+	// are missing are named; it is read only if counts or digests differ, or there are no digests. It must
+	// give the same events.
 	Source Source
 	// Gate is the gate of the import.
 	Gate GateOptions
 	// Rejects are the paths of the import's reject files. They say which events of the source were not
 	// taken, and which are unconfirmed.
 	Rejects []string
-	// EveryUUID compares the uuids of all cells, 10,000 a call, also where all counts are right: one event
-	// too many can hide one too few. Without it that is done once an event is found that is foreign or has
-	// moved. It needs the Source.
+	// EveryUUID compares the uuids of all cells, 10,000 a call, also where counts and digests are equal. It
+	// needs the Source.
 	EveryUUID bool
 	// Dir is a folder for what has been found, so that a Verify that was ended continues, and later ones
 	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time
@@ -62,7 +62,8 @@ type VerifyProgress struct {
 func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 
 // Verify counts the events of an import in the project and compares them with the receipt, by day of UTC
-// and name. An acknowledgement says that the service has queued an event; only this says that it is
+// and name. Equal counts are no proof: the same query adds up the uuids, and complete is what has the
+// digest of the receipt ([DayCount.Digest]). An acknowledgement says that the service has queued an event; only this says that it is
 // there. Historical events show after minutes to hours. It asks one query at a time: one for each month,
 // and smaller ones where the service needs too long. While the service is busy it waits.
 //

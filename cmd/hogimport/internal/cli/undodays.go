@@ -45,11 +45,18 @@ func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days [
 
 // rowsOf are the rows that answer a query. None is empty.
 func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name string) ([][]any, error) {
-	var answer struct{ Results [][]any }
+	var answer struct {
+		Results  [][]any
+		HasMore  bool `json:"hasMore"`
+		IsCached bool `json:"is_cached"`
+	}
 	err := client.Do(ctx, hogapi.Request{
 		Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,
 		Body: map[string]any{"query": query, "refresh": "force_blocking", "name": name},
 	}, &answer)
+	if answer.HasMore || answer.IsCached {
+		return nil, errors.New("the answer to a query lacks rows, or is an older one")
+	}
 	for _, row := range answer.Results {
 		if len(row) == 0 {
 			return nil, errors.New("the answer to a query has a row without columns")

@@ -38,9 +38,9 @@ func newVerifyCommand(a *app) *cobra.Command {
 	v := &verify{app: a}
 	cmd := &cobra.Command{
 		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
-		Long: `verify counts the events of an import in the project, by day and name, and
-compares them with what was sent. If the counts differ it reads the files again
-and names the events that are missing. Historical events can take minutes to
+		Long: `verify counts the events of an import in the project, by day and name, adds up
+their uuids, and compares both with what was sent. If they differ it reads the
+files again and names the events that are missing. Historical events can take minutes to
 hours to appear: run it again in a few hours if it says that events are still
 arriving. Nothing that can still arrive is called missing: that takes three checks over an hour or more, a day
 after the end of the import. Each run counts as one check; --wait makes them all.
@@ -48,8 +48,8 @@ after the end of the import. Each run counts as one check; --wait makes them all
 The personal API key needs the scope query:read. Files need to be named only if
 they were moved.
 
-Exit codes: 0 complete, 6 events are missing, 7 not yet complete or unknown, 5
-the key or the project is wrong.`,
+Exit codes: 0 complete, 6 events are missing, 7 not yet complete, not proved or
+unknown, 5 the key or the project is wrong.`,
 		Example: `  hogimport verify --report verify.html
   hogimport verify --wait
   hogimport verify --resend-missing`,
@@ -64,7 +64,7 @@ the key or the project is wrong.`,
 	f.StringVar(&v.report, "report", "", "write an HTML page to a `FILE`")
 	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
 	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
-	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, not only where counts differ")
+	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, also where their sums agree")
 	f.DurationVar(&v.patience, "patience", 24*time.Hour, "how much `TIME` after the end of the import events may take to arrive")
 	return cmd
 }
@@ -218,6 +218,8 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 		}
 	case result.State == hogapi.ArrivalMissing:
 		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
+	case result.State == hogapi.ArrivalByCounts:
+		return []page.Step{{Text: "Verify with the source files, whose uuids are compared.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.ArrivalMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.ArrivalTooMany:
@@ -236,6 +238,9 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		return s.saveVerified(receipt)
 	}
 	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
+	if result.State == hogapi.ArrivalByCounts {
+		f.text = "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
+	}
 	var todo []string
 	for _, step := range v.next(s, result) {
 		todo = append(todo, step.Text)
@@ -256,10 +261,10 @@ func stateWords(v *hogapi.Verification) string {
 	switch {
 	case v.State == hogapi.ArrivalMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
-	case v.State == hogapi.ArrivalUnknown:
-		text = "it is not known whether all events are there"
 	case v.Unfinished:
 		text = "the import is not finished"
+	case v.State == hogapi.ArrivalUnknown:
+		text = "it is not known whether all events are there"
 	}
 	return text
 }

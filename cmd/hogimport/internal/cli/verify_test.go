@@ -102,6 +102,29 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	assert.Equal(t, 0, p.Run(t, "verify").Code)
 }
 
+// A receipt of an older release has no digests. Its counts are no proof; the uuids of its files are.
+func TestVerifyOfAnOlderReceipt(t *testing.T) {
+	t.Parallel()
+	p, folder, _ := imported(t, hogapitest.New())
+	path, events := filepath.Join(folder, "receipt.json"), filepath.Join(p.Dir, "events.jsonl")
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	older := regexp.MustCompile(`,\s*"digest": *"[0-9]+-[0-9]+-[0-9]+"`).ReplaceAll(raw, nil)
+	require.NotEqual(t, raw, older)
+	require.NoError(t, os.WriteFile(path, older, 0o600))
+	require.NoError(t, os.Rename(events, events+".away"))
+	r := p.Run(t, "verify", "--report", "verify.html")
+	require.Equal(t, 7, r.Code, r.Stderr)
+	requireNarrow(t, r.Stdout+r.Stderr)
+	says(t, r.Stdout, "It is not proved that they are the same ones")
+	says(t, r.Stderr, "not proved: as many events are there as were sent")
+
+	require.NoError(t, os.Rename(events+".away", events))
+	r = p.Run(t, "verify")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "Complete: all 299 events are in the project")
+}
+
 func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

@@ -150,7 +150,7 @@ func (v *verifyView) tabulate() {
 
 // states are the states of cells, the worst last.
 var states = []hogapi.ArrivalState{
-	hogapi.ArrivalComplete, hogapi.ArrivalCompleteUnsure, hogapi.ArrivalInProgress, hogapi.ArrivalUnknown, hogapi.ArrivalMoved,
+	hogapi.ArrivalComplete, hogapi.ArrivalByCounts, hogapi.ArrivalCompleteUnsure, hogapi.ArrivalUnfinished, hogapi.ArrivalInProgress, hogapi.ArrivalUnknown, hogapi.ArrivalMoved,
 	hogapi.ArrivalTooMany, hogapi.ArrivalMissing,
 }
 
@@ -205,9 +205,9 @@ func (verifyView) LevelOf(s hogapi.ArrivalState) Level {
 		return Good
 	case hogapi.ArrivalMissing, hogapi.ArrivalTooMany:
 		return Bad
-	case hogapi.ArrivalMoved, hogapi.ArrivalCompleteUnsure:
+	case hogapi.ArrivalMoved, hogapi.ArrivalByCounts, hogapi.ArrivalCompleteUnsure:
 		return Warn
-	case hogapi.ArrivalInProgress, hogapi.ArrivalUnknown:
+	case hogapi.ArrivalInProgress, hogapi.ArrivalUnknown, hogapi.ArrivalUnfinished: // the last is of a whole import
 	}
 	return Info
 }
@@ -218,16 +218,20 @@ func (p Verify) verdict() Verdict {
 	lacking := max(0, v.Acknowledged-v.Seen-once)
 	switch v.State {
 	case hogapi.ArrivalComplete:
-		if v.Unfinished {
-			return Verdict{Warn, "All that was sent has arrived, but the import is not finished", "Run the import to its end, then verify again."}
-		}
 		if once > 0 {
 			return Verdict{
 				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events") + p.split(v.Acknowledged-once),
 				fmt.Sprintf("%s of the %s sent %s the uuid of another one and %s stored once.", Count(once), Count(v.Acknowledged), verb(once, "has", "have"), verb(once, "is", "are")),
 			}
 		}
-		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project" + p.split(v.Acknowledged), "Every day and every name has the number of events that was sent."}
+		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project" + p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent."}
+	case hogapi.ArrivalByCounts:
+		return Verdict{
+			Warn, "As many events are there as were sent: " + Count(v.Seen) + ". It is not proved that they are the same ones",
+			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, whose uuids are compared.",
+		}
+	case hogapi.ArrivalUnfinished:
+		return Verdict{Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again."}
 	case hogapi.ArrivalCompleteUnsure:
 		return Verdict{
 			Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
