@@ -163,7 +163,7 @@ func TestRejectFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
 	folder := filepath.Join(above, "a", "b", "c")
-	fresh, old := filepath.Join(folder, "rejects"), writeFile(t, "rejects", "{}\n")
+	fresh, old := filepath.Join(folder, "rejects"), writeFile(t, "rejects", `{"$reject":{}}`)
 	require.NoError(t, os.Chmod(old, 0o644))
 	for _, path := range []string{fresh, old} {
 		require.NoError(t, importWithin(t, hogapitest.New(), hogapi.ImportOptions{Rejects: hogapi.RejectFile(path), Checkpoint: hogapi.FileCheckpoint(path + ".ckpt")}))

@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -81,4 +82,53 @@ func TestRejectFileIsAppendedToByOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, notes, strings.Count(string(content), `{"note":"of somebody"}`+"\n"))
 	assert.Equal(t, 10, strings.Count(string(content), `"raw":"bad"`))
+}
+
+// A line that was corrected by hand, with a mistake and no newline, is there still when the import runs again.
+func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
+	t.Parallel()
+	path, checkpoint := filepath.Join(t.TempDir(), "rejects.jsonl"), checkpointOnly(t)
+	source := eventsOf(hogapi.Event{DistinctID: "a"}, hogapi.Event{DistinctID: "b"}, hogapi.Event{DistinctID: "c"})
+	run := func() {
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source,
+			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, receipt.Rejected)
+	}
+	run()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	content = append(content[:len(content)-len("}}\n")], `},"event":"c"`...) // a brace too few
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	run()
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(content)+"\n", string(after))
+
+	// It is rejected as a source, unless a later line has all of it: a crash has torn it then.
+	for more, want := range map[string][2]int64{"": {3, 0}, string(content[bytes.LastIndexByte(content, '\n')+1:]) + "}\n": {3, 1}} {
+		require.NoError(t, os.WriteFile(path, append(after, more...), 0o600))
+		receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.RejectedRecords(path, nil),
+			&hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path + ".new")})
+		require.NoError(t, err)
+		assert.Equal(t, want, [2]int64{receipt.Rejected, receipt.Skips["torn by a crash"]}, more)
+	}
+}
+
+func TestRejectFileRefusesAnotherFile(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"text": "my notes", "binary": "\x7fELF\x02\n\x00\x00\x00", "events": `{"event":"a","distinct_id":"b","timestamp":"2024-05-01T10:30:00Z"}` + "\n",
+	} {
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o640))
+		_, err := hogapitest.New().Client(t).Import(t.Context(), eventsOf(hogapi.Event{DistinctID: "a"}),
+			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+		require.ErrorAs(t, err, new(*hogapi.InputError), name)
+		require.ErrorContains(t, err, "a reject file", name)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, content, string(after), name)
+		assert.NoFileExists(t, path+".lock", name)
+	}
 }

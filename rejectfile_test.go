@@ -399,7 +399,8 @@ func checkpointOnly(t *testing.T) hogapi.Checkpointer {
 func TestRejectFileThatComesLater(t *testing.T) {
 	t.Parallel()
 	checkpoint := checkpointOnly(t)
-	path := writeFile(t, "rejects.jsonl", "of another import\n")
+	const line = `{"$reject":{"import":"another"}}` + "\n"
+	path := writeFile(t, "rejects.jsonl", line)
 	client := hogapitest.New().Client(t)
 	for _, handler := range []hogapi.RejectHandler{nil, hogapi.RejectFile(path)} {
 		_, err := client.Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "later", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: handler})
@@ -407,7 +408,7 @@ func TestRejectFileThatComesLater(t *testing.T) {
 	}
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, "of another import\n", string(content))
+	assert.Equal(t, line, string(content))
 }
 
 func TestRejectFileHasOneOwner(t *testing.T) {

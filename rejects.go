@@ -65,9 +65,13 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 // were corrected by hand.
 //
 // Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
-// last ones may be there twice, with the same uuid and place, and RejectedRecords skips the second. The next run
-// removes a last line that a crash has torn. One import at a time owns the file, by a lock on path.lock;
-// another gets [ErrHeld]. A handler that wraps this one, or a Capture, has each line synced for itself.
+// last ones may be there twice, with the same uuid and place, and RejectedRecords skips the second. The next
+// run ends a last line that has no newline, which a crash has torn or somebody has edited, and writes a torn
+// reject again: RejectedRecords skips a line that a later one repeats and completes. A file of another
+// kind is refused with an *InputError.
+//
+// One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld]. A handler that
+// wraps this one, or a Capture, has each line synced for itself.
 func RejectFile(path string) RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
@@ -128,7 +132,7 @@ type rejectedRecords struct {
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.walk(ctx, after, lines.Options{Holes: true}, func() lineFunc {
 		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
-		return func(_ *lines.File, l lines.Line) ([]Event, error) { return w.events(l), nil }
+		return func(f *lines.File, l lines.Line) ([]Event, error) { return w.events(f, l), nil }
 	})
 }
 
@@ -140,11 +144,13 @@ type rejectsWalk struct {
 }
 
 // events are those of a line.
-func (w *rejectsWalk) events(l lines.Line) []Event {
+func (w *rejectsWalk) events(f *lines.File, l lines.Line) []Event {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
 	case entry.Skip != "":
 		return []Event{SkippedEvent(Position{}, entry.Skip)}
+	case entry.Note == nil && f.IsTorn(l):
+		return []Event{SkippedEvent(Position{}, "torn by a crash")}
 	case entry.Note == nil:
 		ev := w.lines.event(l)
 		ev.isFinal = entry.IsFinal

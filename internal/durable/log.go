@@ -1,9 +1,7 @@
 package durable
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -19,8 +17,8 @@ type Log struct {
 }
 
 // OpenLog opens a log to append to it, or makes one, for this user only. A last line without a newline
-// gets one if it is JSON; otherwise it is what a crash has torn and is cut, since whoever wrote it
-// writes it again.
+// gets one: a line that a crash has torn looks like one that somebody has edited. Zeros at the end are
+// cut. They are blocks that a loss of power has left unwritten: no JSON text has a zero.
 func OpenLog(fsys FS, path string) (*Log, error) {
 	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
 	if err != nil {
@@ -48,42 +46,32 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	last, from, err := l.lastLine(size)
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(last) == 0:
-		return nil
-	case json.Valid(last):
-		return l.append([]byte{'\n'})
-	}
-	return l.file.Truncate(from)
-}
-
-// lastLine returns the text after the last newline, and where it begins.
-func (l *Log) lastLine(size int64) (text []byte, from int64, err error) {
 	const step = 64 << 10
-	for from = size; from > 0; {
-		begin := max(from-step, 0)
-		block := make([]byte, from-begin)
-		if _, err := l.file.Seek(begin, io.SeekStart); err != nil {
-			return nil, 0, err
+	end, last := size, byte('\n')
+	for end > 0 {
+		block := make([]byte, min(step, end))
+		if _, err := l.file.Seek(end-int64(len(block)), io.SeekStart); err != nil {
+			return err
 		}
 		if _, err := io.ReadFull(l.file, block); err != nil {
-			return nil, 0, err
+			return err
 		}
-		if i := bytes.LastIndexByte(block, '\n'); i >= 0 {
-			from = begin + int64(i) + 1
+		text := bytes.TrimRight(block, "\x00")
+		end -= int64(len(block) - len(text))
+		if len(text) > 0 {
+			last = text[len(text)-1]
 			break
 		}
-		from = begin
 	}
-	if _, err := l.file.Seek(from, io.SeekStart); err != nil {
-		return nil, 0, err
+	if end < size {
+		if err := l.file.Truncate(end); err != nil {
+			return err
+		}
 	}
-	text, err = io.ReadAll(bufio.NewReader(l.file))
-	return text, from, err
+	if last == '\n' {
+		return nil
+	}
+	return l.append([]byte{'\n'})
 }
 
 // Append adds a line, which has no newline of its own. It is durable after the next Sync.

@@ -269,6 +269,17 @@ func isBlank(text []byte) bool {
 	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
 }
 
+// IsTorn reports a line that a crash has torn: one of the next lines begins with all of it.
+func (f *File) IsTorn(l Line) bool {
+	const far = 8 << 20 // more than what a crash repeats before it
+	if l.Long || !f.canSeek() || !isUnfinished(l.Text) {
+		return false
+	}
+	next := make([]byte, far+len(l.Text))
+	n, _ := f.disk.at.ReadAt(next, l.End-1) // with the newline before
+	return bytes.Contains(next[:n], append([]byte{'\n'}, l.Text...))
+}
+
 // isUnfinished reports the beginning of a JSON text.
 func isUnfinished(text []byte) bool {
 	var value json.RawMessage

@@ -33,7 +33,7 @@ func (c *Checkpoint) Files() []string { return Files(c.fs, c.path) }
 func (c *Checkpoint) Open() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	file, lock, err := own(c.fs, c.path)
+	file, lock, err := own(c.fs, c.path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,18 @@
 package statefile
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Rejects is a reject file. Its lines are durable after the next Sync.
@@ -36,7 +43,7 @@ func (f *Rejects) open() error {
 	if f.log != nil {
 		return held(f.path)
 	}
-	file, lock, err := own(f.fs, f.path)
+	file, lock, err := own(f.fs, f.path, isRejects)
 	if err != nil {
 		return err
 	}
@@ -46,6 +53,40 @@ func (f *Rejects) open() error {
 	}
 	f.lock, f.log = lock, log
 	return nil
+}
+
+// isRejects refuses the file of somebody else. A reject file begins with an object or with the zeros that a
+// loss of power leaves. It has a lock file, or a reject at its beginning, or no more than a torn line.
+func isRejects(fsys durable.FS, file string) error {
+	f, err := fsys.OpenFile(file, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const enough = 2 << 20 // for a line with the longest event
+	head, err := io.ReadAll(io.LimitReader(f, enough))
+	if err != nil {
+		return err
+	}
+	text := bytes.Trim(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\x00 \t\r\n")
+	if len(text) == 0 {
+		return nil
+	}
+	if text[0] == '{' || head[0] == 0 {
+		isTorn := bytes.IndexByte(text, '\n') < 0 && !json.Valid(text)
+		lock, err := fsys.OpenFile(file+".lock", os.O_RDONLY, 0)
+		if err == nil {
+			_ = lock.Close()
+		}
+		if err == nil || isTorn || bytes.Contains(text, []byte(`"`+wire.RejectKey+`":`)) {
+			return nil
+		}
+	}
+	return &UnfitError{Field: "rejects: file", Value: filepath.Base(file),
+		Want: "a reject file or a new one: this file is neither, and stays as it is. Name another file"}
 }
 
 // Add appends a line.

@@ -18,8 +18,9 @@ type UnfitError = errtext.UnfitError
 
 // own takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to the
 // file is owned as the file is: it must neither be replaced by another one nor give the file a second
-// owner. The error wraps durable.ErrLocked where somebody else is the owner.
-func own(fsys durable.FS, path string) (file string, lock durable.Lock, err error) {
+// owner. A file that does not fit gets no lock file. The error wraps durable.ErrLocked where
+// somebody else is the owner.
+func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) error) (file string, lock durable.Lock, err error) {
 	if path == "" {
 		return "", nil, &UnfitError{Field: "path", Want: "the name of a file"}
 	}
@@ -33,6 +34,11 @@ func own(fsys durable.FS, path string) (file string, lock durable.Lock, err erro
 		return "", nil, &UnfitError{Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
 	} else if err != nil {
 		return "", nil, err
+	}
+	if fits != nil {
+		if err := fits(fsys, file); err != nil {
+			return "", nil, err
+		}
 	}
 	lock, err = fsys.Lock(file + ".lock")
 	if errors.Is(err, durable.ErrLocked) {

@@ -96,6 +96,7 @@ func (f *folder) begin() error {
 	if err != nil {
 		return f.problem("be read", err)
 	}
+	text = withoutTorn(text)
 	want := f.export.identity
 	want.Version = logVersion
 	strays, err := f.strays()
@@ -111,6 +112,17 @@ func (f *folder) begin() error {
 		return optionsProblem(fmt.Sprintf("%s has %s already, and no record of where it is from", f.path, strays[0]), "use another folder")
 	}
 	return f.append(want)
+}
+
+// withoutTorn leaves out the beginnings of lines, which a crash has torn: the part of such a line is taken in again.
+func withoutTorn(text []byte) (whole []byte) {
+	for line := range bytes.Lines(text) {
+		var value json.RawMessage
+		if err := json.NewDecoder(bytes.NewReader(bytes.TrimSpace(line))).Decode(&value); !errors.Is(err, io.ErrUnexpectedEOF) {
+			whole = append(whole, line...)
+		}
+	}
+	return whole
 }
 
 func (f *folder) append(line any) error {

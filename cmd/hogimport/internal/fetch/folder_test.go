@@ -114,6 +114,16 @@ func TestPartThatIsNotInTheLog(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
 	require.EqualValues(t, 3, sum.Events)
+
+	j.Folder = t.TempDir() // begun, and torn in the first line
+	require.NoError(t, os.Mkdir(filepath.Join(j.Folder, ownFolder), 0o700))
+	log = filepath.Join(j.Folder, ownFolder, logName)
+	require.NoError(t, os.WriteFile(log, text[:30], 0o600))
+	for range 2 {
+		_, err = j.Run(t.Context())
+		require.NoError(t, err)
+	}
+	require.Equal(t, 6, *requests)
 }
 
 func TestDamagedLog(t *testing.T) {
