@@ -87,7 +87,7 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	defer c.limitMemory()()
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version()}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
@@ -108,16 +108,22 @@ func (c *check) run(ctx context.Context) error {
 	c.askProject(ctx, &p, found.begun)
 	c.explain(ctx, &p, options)
 	said, findings := p.Summary()
-	p.Next = c.next(&p, paths, found, said.Level == page.Bad)
+	other, advice := "", ""
+	if p.Report.Good == 0 {
+		if other = c.in.otherFormat(ctx); other != "" {
+			advice = "The files look like --format " + other + ". "
+		}
+	}
+	p.Next = c.next(&p, paths, found, said.Level == page.Bad, other)
 	if err := c.writeReport(c.report, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
 	if checked != nil {
-		return &fault{code: codeRejects, text: p.Problem, todo: c.advice(ctx, &p) + "Correct --format, --zone or --map, or the files; or allow it with --max-rejects", err: checked}
+		return &fault{code: codeRejects, text: p.Problem, todo: advice + "Correct " + c.in.readBy() + ", or the files; or allow it with --max-rejects", err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
 		return &fault{code: codeRejects, text: "no event would be sent: the files have " + counted(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
-			todo: c.advice(ctx, &p) + "Are they the right files, and is --format right?"}
+			todo: advice + "Are they the right files, and is --format right?"}
 	}
 	if said.Level == page.Bad { // the worst finding comes first
 		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}
@@ -251,14 +257,6 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 		}
 		return kept, nil
 	}
-}
-
-// advice is what the files look like, where nothing in them is good.
-func (c *check) advice(ctx context.Context, p *page.Check) string {
-	if p.Report.Good > 0 {
-		return ""
-	}
-	return c.in.looksLike(ctx)
 }
 
 // tooMany says why the import would stop.

@@ -1,23 +1,38 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // next are the commands that come after a check.
-func (c *check) next(p *page.Check, paths []string, found settled, failed bool) []page.Step {
+func (c *check) next(p *page.Check, paths []string, found settled, failed bool, other string) []page.Step {
 	in := c.in
 	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
 	if isLocal {
-		in.Zone = page.BestZone(p.Zone)
+		in.Zone = cmp.Or(page.BestZone(p.Zone), in.Zone)
 	}
 	in.Devices = in.Devices || p.People.NeedsPrefix()
+	if other != "" {
+		in.Format = other
+		if !isMapped(in.Format) {
+			in.Map, in.Header = nil, nil
+		}
+	}
 	args := commandLine(in)
 	if failed {
+		text := "Correct the files, or the options that say how they are read. Then check again."
+		if isWithoutZone(p) {
+			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
+		}
 		return []page.Step{{
-			Text:    "Correct the files, or the options that say how they are read. Then check again.",
+			Text:    text,
 			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + " --report report.html",
 		}}
 	}
@@ -59,6 +74,13 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool) 
 			Command: c.verifyCommand(filepath.Join(stateRoot, stateName(paths))),
 		},
 	}
+}
+
+// isWithoutZone reports whether the first records that make no event have times without an offset.
+func isWithoutZone(p *page.Check) bool {
+	return slices.ContainsFunc(p.Report.Reasons[reasons.BadRecord].Examples, func(e hogapi.CheckExample) bool {
+		return strings.Contains(e.Text, "has no offset: give --zone")
+	})
 }
 
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +

@@ -106,7 +106,7 @@ func examples(w io.Writer, p *page.Check) {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if list := reasons[reason].Examples; len(list) > 0 {
 			text := page.Example(reason, list[0])
-			fmt.Fprintf(w, "\n%s\n", wrapped(page.Advice(reason)+" For example "+text))
+			fmt.Fprintf(w, "\n%s\n", wrapped(p.Advice(reason)+" For example "+text))
 		}
 	}
 }

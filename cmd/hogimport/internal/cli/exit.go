@@ -173,7 +173,7 @@ func (e *importError) soFar() string {
 // afterRejects is what to do when too much was rejected.
 func (e *importError) afterRejects(begun bool) string {
 	if !begun {
-		return "Nothing was sent: correct --format, --zone or --map and run again"
+		return "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
 	}
 	return fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
 		"hogimport fix --state %s. If what was sent is wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))

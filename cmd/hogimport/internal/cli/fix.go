@@ -125,14 +125,14 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 // agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.
 func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
 	report, err := hogapi.Check(ctx, source, &options)
-	found := sample{report: report, isAll: true, total: report.Read, in: &s.kept.Input}
+	found := sample{report: report, isAll: true, isFix: true, total: report.Read, in: &s.kept.Input}
 	a.show(found)
 	switch {
 	case err != nil && !isTooMuch(err):
 		return err
 	case report.Good == 0 && report.Rejected > 0, isTooMuch(err):
 		return &fault{code: codeRejects, text: "with these flags too much would be rejected again; nothing was sent", err: err,
-			todo: "The reasons are above. Correct --map, --zone or --format, or the lines of " + s.kept.Rejects + ` by hand (and remove "$reject" from them)`}
+			todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + ` by hand (and remove "$reject" from them)`}
 	}
 	return a.confirm(ctx, r, s, client, found)
 }

@@ -80,13 +80,23 @@ func guess(ctx context.Context, path string) string {
 	return ""
 }
 
-// looksLike is advice about the format of a file, or empty.
-func (in *input) looksLike(ctx context.Context) string {
+// otherFormat is the format that the files look like, where it is not the one that was given.
+func (in *input) otherFormat(ctx context.Context) string {
 	paths, err := in.paths()
 	if err != nil || len(paths) == 0 {
 		return ""
 	}
-	if found := guess(ctx, paths[0]); found != "" && found != in.Format {
+	found := guess(ctx, paths[0])
+	isSame := found == in.Format || in.Format == "generic" && isMapped(found) || in.Format == "rudderstack" && found == "segment"
+	if isSame || isMapped(in.Format) && len(in.Map) > 0 && !isMapped(found) { // a map says what the records are
+		return ""
+	}
+	return found
+}
+
+// looksLike is advice about the format of a file, or empty.
+func (in *input) looksLike(ctx context.Context) string {
+	if found := in.otherFormat(ctx); found != "" {
 		return "The files look like --format " + found + ". "
 	}
 	return ""

@@ -145,18 +145,6 @@ func hostOptions(host, capture string) ([]hogapi.Option, error) {
 	return append(options, hogapi.WithBaseURL(host)), nil
 }
 
-// flagNames are the flags for what the library calls otherwise.
-var flagNames = strings.NewReplacer(
-	"WithProjectAPIKey", "POSTHOG_PROJECT_API_KEY", "WithPersonalAPIKey", "POSTHOG_PERSONAL_API_KEY",
-	"WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own", "--host us, eu or a URL",
-	"WithCaptureURL", "--capture-host", "WithBaseURL", "--host", "WithProject", "--project-id",
-	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
-	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
-	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
-	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Header", "--header",
-	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
-)
-
 // shareOfRejects is a share as the library writes it.
 var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
 
@@ -166,5 +154,5 @@ func inFlags(err error) string {
 		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
 		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
 	})
-	return page.Plain(flagNames.Replace(text))
+	return page.Plain(page.InFlags(text))
 }

@@ -30,7 +30,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		if !s.kept.Input.Sort || !isOfOrder(warning) {
+		if !isOfOrder(warning) || !s.kept.Input.Sort && s.kept.Rejects == "" { // a fix sorts nothing
 			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
 		}
 	}

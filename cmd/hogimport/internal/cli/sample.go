@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
@@ -27,6 +28,7 @@ const sampleRecords = 5000
 type sample struct {
 	report hogapi.CheckReport
 	isAll  bool  // there are no more
+	isFix  bool  // they are rejects, for which there is no --sort
 	total  int64 // about how many records there are in all; 0: not known
 	bytes  int64 // of the files as they are
 
@@ -154,7 +156,7 @@ func (s sample) show(w io.Writer) {
 		fmt.Fprintln(w, wrapped("  "+skipText(s.in.Format, reason, r.Skips[reason], places[reason])))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
-		if !s.in.Sort || !isOfOrder(warning) {
+		if !isOfOrder(warning) || !s.in.Sort && !s.isFix {
 			fmt.Fprintln(w, wrapped("  "+warningText(warning, r.Warnings[warning].Count)))
 		}
 	}
@@ -203,7 +205,7 @@ func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said st
 	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
 	if len(f.Examples) > 0 {
 		e := f.Examples[0]
-		text := strings.TrimPrefix(strings.TrimPrefix(e.Text, "hogapi: "), said)
+		text := strings.TrimPrefix(page.Plain(page.InFlags(e.Text)), said)
 		line += ", such as " + cmp.Or(withPlaces(text, s.paths, e.Position), placeText(s.paths, e.Position))
 	}
 	fmt.Fprintln(w, wrapped(line))
@@ -227,7 +229,7 @@ func short(name string) string {
 // tooMuch is the error where too much of a sample would be rejected.
 func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-		todo: in.looksLike(ctx) + "Is it the right --format, --zone or --map? hogimport check shows all reasons with examples."}
+		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "? hogimport check shows all reasons with examples."}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
 		const margin = 1.5 // the rest of the files may have more

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -96,9 +97,9 @@ var vendors = map[string]vendor{
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
-	"csv":     {what: "any table with a header, with --map", make: mappedFormat(hogapi.LayoutCSV)},
+	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(hogapi.LayoutCSV)},
 	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
-	"tsv":     {what: "a table with a header, divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
+	"tsv":     {what: "a table divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
@@ -109,7 +110,7 @@ func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *
 	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		format, err := generic.Format(&generic.Options{Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
-			return format, usageError(flagNames.Replace(err.Error()), "see hogimport formats --help")
+			return format, usageError(page.InFlags(err.Error()), "see hogimport formats --help")
 		}
 		convert, check := format.Convert, format.CheckColumns
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
@@ -135,6 +136,17 @@ func inOurWords(err error) error {
 		return nil
 	}
 	return wordedError{err}
+}
+
+// readBy are the flags that say how files of the format are read, for advice.
+func (in *input) readBy() string {
+	switch {
+	case isMapped(in.Format):
+		return "--format, --zone or --map"
+	case in.Format == "mixpanel":
+		return "--format or --zone"
+	}
+	return "--format"
 }
 
 // isMapped reports whether a format is one for which --map says what its columns are.

@@ -104,7 +104,7 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	if receipt.Acknowledged == 0 {
 		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was accepted: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
-			todo: "hogimport check shows the reasons with examples: correct --format, --zone or --map"}
+			todo: "hogimport check shows the reasons with examples: correct " + t.in.readBy()}
 	}
 	return t.compare(ctx, client, s, sample, receipt)
 }

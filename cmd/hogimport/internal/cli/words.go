@@ -112,8 +112,9 @@ func skipText(format, reason string, n int64, places []string) string {
 
 // meanings are what the codes of warnings mean, after the number of events.
 var meanings = map[hogapi.Warning]string{
-	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: all of them become one person",
-	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	warnings.SuspectID:           "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
+	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it",
+	warnings.GroupIdentify:       "are named $group_identify, which changes no group: the name that does is $groupidentify",
 	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
 		"For files that are not in order of time, add --sort",
 	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",

@@ -16,26 +16,27 @@ import (
 
 // Check is what the page of a check shows.
 type Check struct {
-	Report  formats.CheckReport
-	Problem string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
-	Files   []string           // as they were given
-	Rate    int                // events a second; 0: unpaced
-	Limit   string             // of rejects, as the user has written it: such as 1%, or none
-	Zone    *mixpanel.ZoneTest // nil: the format has no such test
-	Clock   *time.Location     // by which times were read; nil: UTC
-	People  Identity
-	Said    Sentences
-	Place   func(hogapi.Position) string // where a record is, for people; nil: as its position says
-	Project string                       // that was asked for its events of these days; empty: none was
-	Begun   []Begun                      // imports of these files
-	Fresh   []string                     // where there are such imports: files that none of them has
-	Changed []string                     // files that are not as they were when they were imported
-	Grown   []string                     // files that have become longer, in which an import continues
-	Own     map[string]int64             // of the events that the project has, those of these imports, by day
-	Unasked string                       // why it could not be asked, if it should have been
-	At      time.Time
-	Version string
-	Next    []Step
+	Report   formats.CheckReport
+	Problem  string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
+	Files    []string           // as they were given
+	Rate     int                // events a second; 0: unpaced
+	Limit    string             // of rejects, as the user has written it: such as 1%, or none
+	Zone     *mixpanel.ZoneTest // nil: the format has no such test
+	Clock    *time.Location     // by which times were read; nil: UTC
+	People   Identity
+	IsMapped bool // --map says what the columns are
+	Said     Sentences
+	Place    func(hogapi.Position) string // where a record is, for people; nil: as its position says
+	Project  string                       // that was asked for its events of these days; empty: none was
+	Begun    []Begun                      // imports of these files
+	Fresh    []string                     // where there are such imports: files that none of them has
+	Changed  []string                     // files that are not as they were when they were imported
+	Grown    []string                     // files that have become longer, in which an import continues
+	Own      map[string]int64             // of the events that the project has, those of these imports, by day
+	Unasked  string                       // why it could not be asked, if it should have been
+	At       time.Time
+	Version  string
+	Next     []Step
 
 	KeepsSet bool  // old events replace what persons have
 	Sorts    bool  // the import is to sort them
@@ -85,6 +86,7 @@ type checkView struct {
 	frame
 
 	Report     formats.CheckReport
+	IsMapped   bool
 	Limit      string
 	Chart      *chart
 	Names      []*series
@@ -139,7 +141,7 @@ func (c Check) view() checkView {
 		converted += n
 	}
 	v := checkView{
-		Report: r, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
+		Report: r, IsMapped: c.IsMapped, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{CheckFinding: r.DoubleUUIDs, IDs: r.DoubleIDs, Partial: r.UUIDsPartial || r.DoublesPart},
 		Zones:      newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
 	}
@@ -160,7 +162,7 @@ func (c Check) view() checkView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
 		f := r.Reasons[name]
-		v.Reasons = append(v.Reasons, reason{string(name), f.Count, Advice(name), f.Examples, nil})
+		v.Reasons = append(v.Reasons, reason{string(name), f.Count, c.Advice(name), f.Examples, nil})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]

@@ -200,19 +200,31 @@ func someNames(paths []string) string {
 }
 
 // Advice says what a reason means, and what to do.
-func Advice(r hogapi.Reason) string {
+func (c Check) Advice(r hogapi.Reason) string {
+	if text, known := mappedTexts[r]; known && c.IsMapped {
+		return text
+	}
 	if text, known := reasonTexts[r]; known {
 		return text
 	}
 	return "See the examples."
 }
 
+// mappedTexts are those of formats whose columns --map names.
+var mappedTexts = map[hogapi.Reason]string{
+	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
+	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +
+		"or leave it out with --map drop=distinct_id; within an object by its path.",
+	reasons.NoDistinctID: "The event has no person. Name the column that has one: --map person=COLUMN.",
+	reasons.NoTimestamp:  "No time: PostHog would take the time of the import. Name the column that has it: --map time=COLUMN.",
+}
+
 var reasonTexts = map[hogapi.Reason]string{
-	reasons.BadRecord:      "The record makes no event. Look at its text: is the file cut off, or of another format?",
-	reasons.NoName:         "The event has no name. Map the column that has it to event.",
+	reasons.BadRecord:      "The record makes no event.",
+	reasons.NoName:         "The event has no name.",
 	reasons.Dropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
 	reasons.NoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
-	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Decide which one is right.",
+	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Leave the wrong one out of the files.",
 	reasons.NUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
 	reasons.TooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
 	reasons.NoTimestamp:    "No time: PostHog would take the time of the import.",
@@ -228,6 +240,6 @@ var reasonTexts = map[hogapi.Reason]string{
 	reasons.BadProperties:  "The properties are not a JSON object, or are nested too deep.",
 	reasons.BadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
 	reasons.BadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
-	reasons.DangerousMerge: "$merge_dangerously merges persons for good. Allow it only if that is what you want.",
+	reasons.DangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
 	reasons.Cookieless:     "The id of cookieless events, which cannot be imported.",
 }

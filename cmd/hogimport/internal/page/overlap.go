@@ -45,7 +45,8 @@ func (c Check) overlap() *overlap {
 	if o.Project+o.Own == 0 {
 		return o
 	}
-	both := o.rows(r, c.Own)
+	common := o.rows(r, c.Own)
+	both := plural(common, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
 	if o.Project == 0 {
 		o.Level, o.Title = Info, "The project has "+plural(o.Own, "event", "events")+" in these days, all of this import"
 		o.Text = "They are of " + c.ownText() + "."
@@ -54,6 +55,11 @@ func (c Check) overlap() *overlap {
 	other := ""
 	if o.Own > 0 {
 		other = "other "
+	}
+	if common == 0 {
+		o.Level, o.Title = Info, "The project has "+plural(o.Project, "event", "events")+" of others between these days"
+		o.Text = "None is of a " + cmp.Or(o.Unit, "period") + " of which the files have events, so nothing can be there twice."
+		return o
 	}
 	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, other+"event", other+"events")+" in these days"
 	o.Text = "In " + both + " both the project and the files have events: of a live SDK that ran in parallel, or of an earlier import. " +
@@ -101,7 +107,7 @@ func (c Check) ownText() string {
 
 // rows adds up by days, or by months where there are many days, or where the report has counted by months. It returns
 // in how many of them both the files and others in the project have events.
-func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both string) {
+func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both int64) {
 	const mostDays = 31
 	cut := len(time.DateOnly)
 	if len(r.Held) > mostDays {
@@ -128,13 +134,11 @@ func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both string
 			rows[period].Files += d.Events
 		}
 	}
-	var n int64
 	for _, row := range rows {
 		if row.Project > row.Own && row.Files > 0 {
-			n++
+			both++
 		}
 	}
-	both = plural(n, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
 	highest := int64(1)
 	for _, row := range rows {
 		highest = max(highest, row.Project, row.Files)

@@ -132,6 +132,9 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"overlap": {func(c *page.Check) {
 			c.Project, c.Report.Held, c.Report.CutFrom = "1", []formats.HeldDay{{Day: "2024-03-01", Project: 3, Files: 7}}, "2024-03-01"
 		}, page.Warn, "Ready, with 1 warning", "--until 2024-03-01"},
+		"no common day": {func(c *page.Check) {
+			c.Project, c.Report.Held = "1", []formats.HeldDay{{Day: "2024-02-20", Project: 3}}
+		}, page.Good, "Ready to import", "The project has 3 events of others between these days"},
 		"no overlap": {func(c *page.Check) { c.Project = "1" }, page.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}

@@ -61,6 +61,26 @@ var libraryWords = strings.NewReplacer(
 	"verify with Source, Gate and all Rejects of the import", "verify with the source files",
 )
 
+// flagNames are the flags for what the library calls otherwise.
+var flagNames = strings.NewReplacer(
+	"WithProjectAPIKey", "POSTHOG_PROJECT_API_KEY", "WithPersonalAPIKey", "POSTHOG_PERSONAL_API_KEY",
+	"WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own", "--host us, eu or a URL",
+	"WithCaptureURL", "--capture-host", "WithBaseURL", "--host", "WithProject", "--project-id",
+	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
+	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
+	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
+	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Header", "--header",
+	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
+	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
+	", or set VerifyOptions.Dir, and verify again", ", and verify again", "VerifyOptions.Dir", "the state folder",
+	"; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", "; a proxy may take smaller requests only",
+	"give its Convert to RejectedRecords", "use hogimport fix", "give RejectedRecords to MapSource, or ", "",
+	"read the file with RejectedRecords", "use hogimport fix",
+)
+
+// InFlags is a text of the library in the words of this program.
+func InFlags(text string) string { return flagNames.Replace(text) }
+
 var (
 	goDuration   = regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b`)
 	doubledStops = regexp.MustCompile(`\.([;:,])( |$)`)
@@ -190,7 +210,7 @@ func span(oldest, newest time.Time) string {
 
 // Example is where a reject is, and what is wrong with it.
 func Example[T ~string](reason T, e hogapi.CheckExample) string {
-	text := strings.TrimPrefix(e.Text, "event refused: "+string(reason)+": ")
+	text := strings.TrimPrefix(Plain(InFlags(e.Text)), "event refused: "+string(reason)+": ")
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
 		text = place + " " + text
 	}

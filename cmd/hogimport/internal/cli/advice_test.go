@@ -1,0 +1,104 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// What a check advises can be done as it is written: with flags that the command has for this format, and with what is
+// known of the files by then.
+func TestAdviceCanBeFollowed(t *testing.T) {
+	t.Parallel()
+	const event = `{"event":"e","distinct_id":"p","timestamp":"2024-05-01T12:00:00Z"`
+	young := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	for name, c := range map[string]struct {
+		file, content string
+		args          []string
+		says, never   []string
+	}{
+		"a table that needs a zone": {
+			"a.csv", "event,distinct_id,timestamp\ne,p,2024-05-01 12:00:00\n", nil,
+			[]string{`the time "2024-05-01 12:00:00" has no offset: give --zone, such as UTC`, "hogimport check a.csv --format csv --zone ZONE"},
+			[]string{"look like --format", "Options."},
+		},
+		"a time of a zone that is not named": {
+			"a.csv", "event,distinct_id,at\ne,p,2024-05-01 12:00 PST\n", []string{"--map", "time=at|layout:2006-01-02 15:04 MST"},
+			[]string{`PST of the time "2024-05-01 12:00 PST" is not known in UTC: give --zone, a time zone whose clocks have it`}, nil,
+		},
+		"another format": {
+			"a.jsonl", `{"event":"e","properties":{"time":1714564800,"distinct_id":"p"}}` + "\n", nil,
+			[]string{"The files look like --format mixpanel.", "hogimport check a.jsonl --format mixpanel --report"}, []string{"--map", "--zone"},
+		},
+		"lines of PostHog": {
+			"a.jsonl", event + `,"what":1}` + "\n", nil, []string{"Correct --format, or the files"}, []string{"--map", "--zone"},
+		},
+		"two ids in a table": {
+			"a.csv", "event,user,distinct_id,timestamp\ne,p,q,2024-05-01T12:00:00Z\n", []string{"--map", "person=user"},
+			[]string{"Take the property with --map person=distinct_id, or leave it out with --map drop=distinct_id"}, nil,
+		},
+		"two ids in lines": {
+			"a.jsonl", event + `,"properties":{"distinct_id":"q"}}` + "\n", nil, []string{"Leave the wrong one out of the files"}, []string{"--map"},
+		},
+		"a young event": {
+			"a.jsonl", strings.ReplaceAll(event, "2024-05-01T12:00:00Z", young) + "}\n", nil,
+			[]string{"an age of at least 2 days: the service bills younger events (a.jsonl:1"}, []string{"GateOptions"},
+		},
+		"a merge for good": {
+			"a.jsonl", strings.ReplaceAll(event, `"e"`, `"$merge_dangerously"`) + `,"properties":{"alias":"a"}}` + "\n", nil,
+			[]string{"so hogimport does not send it", "want another name, since hogimport does not send this: it merges persons"}, []string{"GateOptions", "Allow it"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := clitest.New(t, nil)
+			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, c.file), []byte(c.content), 0o600))
+			r := p.Run(t, append([]string{"check", c.file}, c.args...)...)
+			assert.Equal(t, 3, r.Code, r.Stderr)
+			for _, text := range c.says {
+				says(t, strings.ReplaceAll(r.Stdout+r.Stderr, "\\\n", ""), text)
+			}
+			for _, text := range c.never {
+				assert.NotContains(t, r.Stdout+r.Stderr, text)
+			}
+		})
+	}
+}
+
+// The zone that was given stays in the next command where the test of it finds no better one.
+func TestTheNextCommandKeepsTheZone(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	export(t, p.Dir, "e.json", 300, 0, time.FixedZone("", 20*3600+900))
+	r := p.Run(t, "check", "e.json", "--format", "mixpanel", "--zone", "Asia/Tokyo")
+	require.Equal(t, 3, r.Code, r.Stderr)
+	says(t, r.Stdout, "hogimport check e.json --format mixpanel --zone Asia/Tokyo --report")
+}
+
+// A fix sorts nothing, so nothing is said of --sort.
+func TestAFixDoesNotAdviseToSort(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	var lines strings.Builder
+	lines.WriteString("event,distinct_id,timestamp,at\n")
+	for i := range 60 {
+		at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, (i*7)%60)
+		lines.WriteString("e,p," + map[bool]string{true: "never", false: at.Format(time.RFC3339)}[i < 40] + "," + at.Format(time.RFC3339) + "\n")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.csv"), []byte(lines.String()), 0o600))
+	r := p.Run(t, "run", "e.csv", "--yes", "--rate", "none", "--max-rejects", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "--sort")
+	r = p.Run(t, "fix", "--yes", "--rate", "none", "--map", "time=at")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "40 events acknowledged")
+	assert.NotContains(t, r.Stdout+r.Stderr, "--sort")
+}
