@@ -173,6 +173,19 @@ func (o RunListOptions) query() url.Values {
 	return q
 }
 
+// inAnyZone asks for a day more on each side, since old servers read times in the project's zone. What
+// comes is filtered again.
+func (o RunListOptions) inAnyZone() RunListOptions {
+	for t, d := range map[*time.Time]time.Duration{
+		&o.After: -coverage.ZonesApart, &o.Before: coverage.ZonesApart, &o.Start: -coverage.ZonesApart, &o.End: coverage.ZonesApart,
+	} {
+		if !t.IsZero() {
+			*t = t.Add(d)
+		}
+	}
+	return o
+}
+
 // boundOr writes a time as the service does: UTC, microseconds.
 func boundOr(t time.Time, none string) string {
 	if t.IsZero() {
@@ -221,7 +234,7 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 	if refusal := selected.checkFailed(); refusal != nil {
 		return failedSeq[Run](refused(ops.RunsList, refusal))
 	}
-	list := RunListOptions{CursorOptions: selected.CursorOptions, After: selected.After}
+	list := RunListOptions{CursorOptions: selected.CursorOptions, After: selected.After}.inAnyZone()
 	return func(yield func(Run, error) bool) {
 		seen := coverage.Seen{}
 		for run, err := range s.All(ctx, exportID, &list, options...) {
@@ -249,7 +262,7 @@ func (o RunListOptions) checkFailed() *outgoing.Refusal {
 }
 
 func (o RunListOptions) wantsFailed(r Run) bool {
-	return r.Status.IsFailure() && (o.Before.IsZero() || !r.CreatedAt.After(o.Before)) &&
+	return r.Status.IsFailure() && (r.CreatedAt.IsZero() || !r.CreatedAt.Before(o.After)) && (o.Before.IsZero() || !r.CreatedAt.After(o.Before)) &&
 		(len(o.Statuses) == 0 || slices.Contains(o.Statuses, r.Status))
 }
 

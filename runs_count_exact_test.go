@@ -3,6 +3,8 @@ package hogapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +74,54 @@ func TestRunCountsAreExact(t *testing.T) {
 		require.ErrorAs(t, err, &undecoded, bad)
 		require.Equal(t, ops.RunsList, undecoded.Op)
 		require.Zero(t, total)
+	}
+}
+
+// A server that reads times in the project's zone is asked for a day more on each side, and the rows outside are left out.
+func TestRunsAtTheEdgeOfAZone(t *testing.T) {
+	run := func(n int, status string, created, start time.Time) string {
+		return fmt.Sprintf(`{"id":"0190e0a2-0000-7000-8000-%012d","status":%q,"created_at":%q,"data_interval_start":%q,"data_interval_end":%q}`,
+			n, status, created.Format(time.RFC3339), start.Format(time.RFC3339), start.Add(time.Hour).Format(time.RFC3339))
+	}
+	begin := time.Date(2024, 5, 10, 0, 0, 0, 0, time.UTC)
+	for _, offset := range []time.Duration{-11 * time.Hour, 0, 14 * time.Hour} {
+		client, mock := newTestClient(t)
+		mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
+			bound := func(name string) time.Time { // the zone is dropped
+				at, _ := time.Parse(time.RFC3339, r.URL.Query().Get(name))
+				return at.Add(-offset)
+			}
+			after, before, byInterval := bound("after"), bound("before"), r.URL.Query().Has("start")
+			if byInterval {
+				after, before = bound("start"), bound("end")
+			} else if !r.URL.Query().Has("before") {
+				before = begin.AddDate(1, 0, 0)
+			}
+			var rows []string
+			for i := range 3 * 24 {
+				start := begin.Add(time.Duration(i-24) * time.Hour)
+				if end := start.Add(time.Hour); !start.Before(after) && (!end.After(before) || !byInterval && !start.After(before)) {
+					rows = append(rows, run(i, "Failed", start, start))
+				}
+			}
+			slices.Reverse(rows)
+			return httpmock.NewStringResponse(200, `{"next":null,"previous":null,"results":[`+strings.Join(rows, ",")+`]}`), nil
+		})
+		end := begin.Add(24 * time.Hour)
+		for total, o := range map[int]*RunListOptions{25: {After: begin, Before: end}, 24: {Start: begin, End: end}} {
+			counts, err := client.Runs.Counts(t.Context(), exportA, o)
+			require.NoError(t, err)
+			counted := 0
+			for _, day := range counts {
+				counted += day.Total()
+			}
+			require.Equal(t, total, counted, "%v, %v", offset, o)
+		}
+		failed := 0
+		for _, err := range client.Runs.LatestFailed(t.Context(), exportA, &RunListOptions{After: begin, Before: end}) {
+			require.NoError(t, err)
+			failed++
+		}
+		require.Equal(t, 25, failed, offset)
 	}
 }

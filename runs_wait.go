@@ -223,8 +223,9 @@ func (o RunListOptions) includes(r Run) bool {
 // Days without runs are left out. It takes the place of [AppMetricsService.Get], which newer servers
 // do not have, and works on every server. Each run counts once, with the status that it had when it
 // was first read: a retried run stays Failed, and its retry counts as a run of its own. A run outside
-// of After, Before, Start and End does not count, even if the service lists it. A run without a status
-// or a created_at is a [*DecodeError].
+// of After, Before, Start and End does not count: a day more on each side is asked for, since old
+// servers read times in the project's zone. A run without a status or a created_at is a
+// [*DecodeError].
 //
 // It reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a
 // long history with After. A Cursor is refused: it would leave out what comes before it. With an error
@@ -239,7 +240,7 @@ func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunList
 	if selected.Cursor != "" {
 		return nil, refused(ops.RunsList, outgoing.Refuse("Cursor", "", "an empty cursor: counts cover the whole list"))
 	}
-	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())
+	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.inAnyZone().query())
 	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
 	for run, err := range walkByCursor[countedRun](s.client, r, selected.CursorOptions, options).All(ctx) {
 		if err != nil {

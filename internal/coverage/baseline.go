@@ -11,6 +11,9 @@ import (
 // is read: what is there before a request is known by its ids.
 const ClocksApart = time.Minute
 
+// ZonesApart is how far a time can be off on old servers, which read it in the project's zone.
+const ZonesApart = 24 * time.Hour
+
 // Baseline is what was there before a request.
 type Baseline struct {
 	Since  time.Time   // what was created earlier was there before

@@ -243,8 +243,8 @@ func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
 	if gap.Hull.Start.IsZero() || gap.Hull.End.IsZero() {
 		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // the order by interval does not list runs without a start
 	}
-	const zones = 24 * time.Hour // some servers read times in the project's zone
-	err := f.joinAmong(f.service.RunsWithin(ctx, Span{gap.Hull.Start.Add(-zones), gap.Hull.End.Add(zones)}), gap.Hull)
+	within := Span{gap.Hull.Start.Add(-ZonesApart), gap.Hull.End.Add(ZonesApart)}
+	err := f.joinAmong(f.service.RunsWithin(ctx, within), gap.Hull)
 	if err != nil && f.service.Fault(err).IsServer {
 		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // some servers fail in that order at a run without a start
 	}
