@@ -25,8 +25,8 @@ func TestAnswerOfAnotherID(t *testing.T) {
 			_, err := c.BatchExports.Update(ctx, asked, BatchExportUpdateRequest{Name: Set("n")})
 			return err
 		}, `{"id":"ID"}`, ""},
-		"run":      {func(c *Client) error { _, err := c.Runs.Get(ctx, exportA, asked); return err }, `{"id":"ID"}`, ""},
-		"backfill": {func(c *Client) error { _, err := c.Backfills.Get(ctx, exportA, asked); return err }, `{"id":"ID"}`, ""},
+		"run":      {func(c *Client) error { _, err := c.Runs.Get(ctx, exportA, asked); return err }, `{"id":"ID","status":"Running"}`, ""},
+		"backfill": {func(c *Client) error { _, err := c.Backfills.Get(ctx, exportA, asked); return err }, `{"id":"ID","status":"Running"}`, ""},
 		"file download": {
 			func(c *Client) error { _, err := c.FileDownloads.Get(ctx, asked); return err }, `{"status":"Running"}`, `{"id":"ID","status":"Running"}`,
 		},

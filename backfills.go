@@ -37,7 +37,7 @@ type Backfill struct {
 	Progress          *BackfillProgress `json:"progress"`
 }
 
-func (b *Backfill) complete() error { return hasID(b.ID) }
+func (b *Backfill) complete() error { return cmp.Or(hasID(b.ID), hasText(string(b.Status), "status")) }
 
 func (b *Backfill) span() coverage.Span {
 	return coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))

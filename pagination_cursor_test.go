@@ -24,7 +24,7 @@ func TestCursorOfAPage(t *testing.T) {
 			return answer(r, 404, `{"type":"invalid_request","code":"not_found","detail":"Invalid cursor"}`), nil
 		}
 		next := []string{`"http://internal:8000/api/projects/9/x/?ordering=x&cursor=cD0yMDI0%2B%2F%3D%3D"`, `"https://us.posthog.com/?cursor=cD0yMDI1"`, "null"}[n]
-		return answer(r, 200, fmt.Sprintf(`{"next":%s,"results":[{"id":%q}]}`, next, id(n))), nil
+		return answer(r, 200, fmt.Sprintf(`{"next":%s,"results":[{"id":%q,"status":"Running"}]}`, next, id(n))), nil
 	}))
 	for name, next := range map[string]func(*CursorPage[Run]) string{
 		"link": func(p *CursorPage[Run]) string { return *p.Next },

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -41,7 +42,7 @@ type Run struct {
 	BatchExportOnDemand *uuid.UUID `json:"batch_export_on_demand"`
 }
 
-func (r *Run) complete() error { return hasID(r.ID) }
+func (r *Run) complete() error { return cmp.Or(hasID(r.ID), hasText(string(r.Status), "status")) }
 
 func (r *Run) span() coverage.Span {
 	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)

@@ -196,6 +196,27 @@ func TestWatchRefusesBadInput(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 }
 
+// What has no status could be watched for ever.
+func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
+	for _, status := range []string{"", `, "status": null`, `, "status": ""`} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			answer := fmt.Sprintf(`{"id": "%s", "files": []%s}`, runA, status)
+			client, _ := play(t, answers(200, answer))
+			_, err := client.Runs.Wait(ctx, exportA, runA, nil)
+			require.ErrorContains(t, err, "it has no status")
+			_, err = client.Runs.List(ctx, exportA, nil)
+			require.Error(t, err)
+			_, err = client.Backfills.Get(ctx, exportA, runA)
+			require.ErrorContains(t, err, "it has no status")
+			_, err = client.FileDownloads.Wait(ctx, runA, nil)
+			require.ErrorContains(t, err, "it has no status")
+			require.ErrorAs(t, err, new(*DecodeError))
+		})
+	}
+}
+
 // What went wrong can be asked for: a run that somebody cancelled needs another answer than one that failed.
 func TestRunErrorTellsFailedFromCancelled(t *testing.T) {
 	for _, status := range append(slices.Clone(runStatuses), "Abandoned") {
