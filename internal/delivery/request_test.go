@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -86,6 +88,56 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 				l.settled[seq]++
 			}
 		},
+	}
+}
+
+// A transport may read the body of a try when the next one has ended, also where that has fewer items, and when other
+// requests were made: it reads the bytes of its own try.
+func TestBodyOfATryIsReadLate(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLedger()
+			var bodies []io.ReadCloser // of the first tries
+			var wants []string
+			s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4, NoCompression: plain}, func(r *Request) Answer {
+				body := r.Body.Open()
+				if r.Try == 1 {
+					var items []string
+					for _, item := range r.Items {
+						items = append(items, string(item))
+					}
+					bodies, wants = append(bodies, body), append(wants, "["+strings.Join(items, ",")+"]")
+					return Answer{Verdict: Wait, Status: 503}
+				}
+				_, err := io.ReadAll(body)
+				assert.NoError(t, err)
+				assert.NoError(t, body.Close())
+				if r.Len() == 4 {
+					return Answer{Verdict: Each, Fates: []Fate{{Outcome: Again}, {Outcome: Accepted}, {Outcome: Again}, {Outcome: Accepted}}}
+				}
+				return Answer{Verdict: Settled, Status: 200}
+			}))
+			for i := range uint64(40) {
+				s.Add(Item{Seq: i, Wire: fmt.Appendf(nil, `"item %d"`, i), Time: testTime})
+				if i%4 == 3 {
+					time.Sleep(time.Hour) // virtual: the batch is settled
+				}
+			}
+			s.Close()
+			require.Len(t, bodies, 10)
+			for i, body := range bodies {
+				var r io.Reader = body
+				if !plain {
+					var err error
+					r, err = gzip.NewReader(body)
+					require.NoError(t, err)
+				}
+				text, err := io.ReadAll(r)
+				require.NoError(t, err)
+				assert.Equal(t, wants[i], string(text))
+				require.NoError(t, body.Close())
+			}
+		})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +190,36 @@ func TestFirstAnswer(t *testing.T) {
 			assert.Equal(t, want, time.Since(begin))
 		})
 	}
+}
+
+// After an outage the lanes do not send at once what they were allowed to send before it: the pace is kept from its end.
+func TestPaceAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testThrottle(Limits{Rate: 1000})
+		over := time.Now().Add(10 * time.Minute)
+		var sent atomic.Int64
+		ctx, cancel := context.WithDeadline(t.Context(), over.Add(15*time.Second))
+		defer cancel()
+		var lanes sync.WaitGroup
+		for lane := range uint64(8) {
+			lanes.Go(func() {
+				for f.enter(ctx, lane, 1000) == nil {
+					a := Answer{Verdict: Wait, Status: 503}
+					if time.Now().After(over) {
+						a.Verdict = Settled
+						sent.Add(1000)
+					}
+					time.Sleep(time.Millisecond)
+					wait, err := f.after(a, 1)
+					assert.NoError(t, err)
+					time.Sleep(wait)
+				}
+			})
+		}
+		lanes.Wait()
+		assert.LessOrEqual(t, sent.Load(), int64(16_000), "15 seconds, and a batch at once")
+		assert.Greater(t, sent.Load(), int64(9_000))
+	})
 }
 
 // One lane alone keeps the pace, however long the answers take: its batches grow.

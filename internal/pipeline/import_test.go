@@ -98,6 +98,27 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
+// As long as the answer is not durable, nothing is sent.
+func TestNothingIsSentWhileTheProtocolIsSaved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld().keeps()
+		w.Protocol, w.Files.Protocol = "", ""
+		w.answer = func(r Request) httptry.Answer {
+			return answered(map[Kind]int{Events: 200, Question: 404}[r.Kind], `{"status":1}`)
+		}
+		w.saves = func(n int) {
+			if n == 2 { // the first is that of the start
+				time.Sleep(time.Hour)
+				w.note("saved the protocol")
+			}
+		}
+		_, err := w.run(t.Context(), t, source(nil, past("a", 1)))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"save", "question", "save", "saved the protocol", "preflight", "events"}, w.log[:6])
+	})
+}
+
 func TestStops(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("hogapi: disk full")
@@ -160,11 +181,14 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// What refuses everything is not the service.
+// What refuses everything is not the service, also where it has taken events in an earlier run.
 func TestEverythingIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
+		require.NoError(t, err)
 		w := newWorld()
+		w.Resumed = &resume.Saved[wire.Origin]{State: first.State}
 		w.answer = func(r Request) httptry.Answer {
 			return answered(map[Kind]int{Events: 400, Preflight: 200}[r.Kind], "no")
 		}
@@ -172,10 +196,11 @@ func TestEverythingIsRefused(t *testing.T) {
 		for i := range 150 {
 			events = append(events, past("a", int64(i+1)))
 		}
-		_, err := w.run(t.Context(), t, source(nil, events...))
+		r, err := w.run(t.Context(), t, source(nil, events...))
 		assert.Equal(t, ingest.Refused, reasonOf(err))
 		require.ErrorContains(t, err, "100 different events in a row")
 		assert.Empty(t, w.rejects)
+		assert.Equal(t, at(2), r.State.Place)
 	})
 }
 

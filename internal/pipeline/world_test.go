@@ -55,6 +55,8 @@ type world struct {
 	Config
 
 	answer   func(Request) httptry.Answer // nil: the service takes everything
+	saves    func(n int)                  // the n-th save, while it lasts
+	saved    int
 	saveErr  error
 	closeErr error
 
@@ -123,6 +125,9 @@ func (w *world) Close() error                         { return w.closeErr }
 
 func (w *world) Save(context.Context, []byte) error {
 	w.note("save")
+	if w.saved++; w.saves != nil {
+		w.saves(w.saved)
+	}
 	return w.saveErr
 }
 

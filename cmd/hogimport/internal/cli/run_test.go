@@ -181,6 +181,31 @@ func TestAnOutageCanBeResumed(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 }
 
+// Requests without an answer may have been taken. So other flags are refused, also after later runs that sent nothing.
+func TestOtherFlagsAfterRequestsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "events.jsonl", 100, nil)
+	server.Script(ops.Capture, hogapitest.Always(hogapitest.CutAfter()))
+	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	server.ClearScript(ops.Capture)
+	requireSame := func() {
+		r := p.Run(t, "run", "events.jsonl", "--yes", "--sort")
+		assert.Equal(t, 2, r.Code, r.Stderr)
+		assert.Contains(t, r.Stderr, "began with another --sort")
+	}
+	requireSame()
+	server.Script(ops.Preflight, hogapitest.Status(401))
+	r = p.Run(t, "run", "events.jsonl", "--yes")
+	require.Equal(t, 5, r.Code, r.Stderr)
+	requireSame()
+	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.RequireWhole(t, server, ids)
+}
+
 func TestTooManyRejectsOnTheWay(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

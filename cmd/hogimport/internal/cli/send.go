@@ -28,6 +28,9 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		meter.Say("Metrics are at " + server.address + ".")
 	}
 	before, found, err := s.progress()
+	if found && !s.hasSentNothing() { // of this run nothing need be doubtful, and still the service may have events
+		w.doubtful = max(before.Doubtful, 1)
+	}
 	if _, missing := os.Stat(s.checkpoint()); err != nil || missing != nil {
 		before, found = snapshot{}, false // it begins
 	}
@@ -57,6 +60,8 @@ type watcher struct {
 	state   *state
 	meter   *progress.Meter
 	metrics *metrics // nil: not asked for
+
+	doubtful int64 // events of earlier runs
 
 	mu    sync.Mutex // of what follows, and of state.kept
 	saved time.Time
@@ -91,12 +96,12 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Ended: isComplete}
+	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Doubtful: w.doubtful, Ended: isComplete}
 	if err != nil {
 		p.Ended = endedBy(err)
 	}
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
-		p.Doubtful = int64(unsettled.Count - unsettled.NeverSent)
+		p.Doubtful = max(p.Doubtful, int64(unsettled.Count-unsettled.NeverSent))
 	}
 	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
 	if err == nil && kept != nil {
@@ -117,7 +122,8 @@ func endedBy(err error) string {
 	return isStopped
 }
 
-// hasSentNothing reports whether the last run ended by itself and the service can have none of the import's events.
+// hasSentNothing reports whether the last run ended by itself, and the service can have none of the import's events,
+// after all of its runs.
 func (s *state) hasSentNothing() bool {
 	p, found, err := s.progress()
 	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
