@@ -116,6 +116,7 @@ type checker struct {
 	refused error // the first refusal
 	events  *rehearsal
 	good    *survey.Survey
+	seed    maphash.Seed
 }
 
 func newChecker(source Source, o ImportOptions) *checker {
@@ -124,6 +125,7 @@ func newChecker(source Source, o ImportOptions) *checker {
 		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
 		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, source, seed),
 		good:   survey.New(seed),
+		seed:   seed,
 	}
 }
 
@@ -163,12 +165,15 @@ func (c *checker) add(ev *Event) {
 	for name := range out.Warnings.All {
 		note(c.report.Warnings, Warning(name), ev.Position, "")
 	}
-	found := c.good.Add(survey.Event{ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Size: len(out.Wire)})
+	found := c.good.Add(survey.Event{ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(c.seed), Size: len(out.Wire)})
 	if found.IsDouble {
 		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
 	}
 	if found.IsConflict {
 		note(c.report.Warnings, warnings.UUIDConflict, ev.Position, out.UUID.String())
+	}
+	if found.IsReuse {
+		note(c.report.Warnings, warnings.UUIDReuse, ev.Position, out.UUID.String())
 	}
 	if found.Jump > 0 {
 		c.report.Backwards.add(ev.Position, found.Jump.String())

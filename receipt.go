@@ -95,6 +95,12 @@ type Receipt struct {
 	// Of the settled events; of warnings.WideBatch it is the batches, those of all runs.
 	// Words of the service about events that it has taken are among them, as it writes them.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
+
+	// SharedUUIDs are the first five events whose uuid a different event has that was read shortly before:
+	// [warnings.UUIDConflict] and [warnings.UUIDReuse] count them. An event is compared with the last
+	// 100,000 to 200,000 of the run that brought a uuid of their own. What is further apart, or was read by an
+	// earlier run, is not seen here; [Check] compares with the first million of the source.
+	SharedUUIDs []CheckExample `json:"shared_uuids,omitempty"`
 }
 
 // DayCount counts the events of one name on one day of UTC. Where there are over 10,000 rows, days are
@@ -125,6 +131,9 @@ func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 	}
 	for w, n := range t.Warnings {
 		r.Warnings[Warning(w)] = n
+	}
+	for _, shared := range t.Shared {
+		r.SharedUUIDs = append(r.SharedUUIDs, CheckExample{Position(shared.Place), shared.UUID})
 	}
 	for _, row := range s.Rows() {
 		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed, row.Sent.String()})
@@ -168,6 +177,9 @@ func (r Receipt) String() string {
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
 		fmt.Fprintf(&b, "\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], inBrackets(w))
+	}
+	for _, shared := range r.SharedUUIDs {
+		fmt.Fprintf(&b, "\n  a uuid of two events: %s at %s", shared.Text, shared.Position)
 	}
 	return b.String()
 }

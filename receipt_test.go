@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/reasons"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
@@ -168,5 +170,30 @@ func TestPrintedFileNamesAreTame(t *testing.T) {
 		raw, err := json.Marshal(receipt)
 		require.NoError(t, err)
 		assert.NotContains(t, string(raw), "\x1b")
+	}
+}
+
+// The receipt names events whose uuid another event has, over all runs, and says nothing of one that is given again.
+func TestReceiptNamesSharedUUIDs(t *testing.T) {
+	t.Parallel()
+	line := func(uuid int, name, props string) string {
+		return fmt.Sprintf(`{"uuid":"00000000-0000-4000-8000-%012d","event":%q,"distinct_id":"ann","timestamp":"1998-01-01T00:00:00Z","properties":{%s}}`+"\n", uuid, name, props)
+	}
+	content := line(1, "a", "") + line(1, "a", "") + line(2, "a", "") + line(2, "b", "") + line(3, "a", `"n":1`) + line(3, "a", `"n":2`) + line(4, "a", "")
+	path := writeFile(t, "e.jsonl", content)
+	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolBatch, hogapi.ProtocolV1} {
+		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
+		options := hogapi.ImportOptions{ID: "shared", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
+		for range 2 {
+			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &options)
+			require.NoError(t, err)
+			assert.EqualValues(t, 7, receipt.Acknowledged)
+			assert.Equal(t, map[hogapi.Warning]int64{warnings.UUIDConflict: 1, warnings.UUIDReuse: 1}, receipt.Warnings)
+			assert.Equal(t, []hogapi.CheckExample{
+				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(3, "a", `"n":1`)))}, Text: "00000000-0000-4000-8000-000000000002"},
+				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(4, "a", "")))}, Text: "00000000-0000-4000-8000-000000000003"},
+			}, receipt.SharedUUIDs)
+			assert.Contains(t, receipt.String(), "\n  a uuid of two events: 00000000-0000-4000-8000-000000000002 at e.jsonl@")
+		}
 	}
 }

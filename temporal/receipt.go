@@ -13,6 +13,8 @@ import (
 // and then to names.
 const mostRows = 1000
 
+const mostShared = 5
+
 // add adds the receipt of a shard to that of the import.
 func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	if total.Digest == "" {
@@ -48,6 +50,8 @@ func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	total.Rejects = addCounts(total.Rejects, shard.Rejects)
 	total.Skips = addCounts(total.Skips, shard.Skips)
 	total.Warnings = addCounts(total.Warnings, shard.Warnings)
+	total.SharedUUIDs = append(slices.Clip(total.SharedUUIDs), shard.SharedUUIDs...)
+	total.SharedUUIDs = total.SharedUUIDs[:min(mostShared, len(total.SharedUUIDs))]
 	total.Days = addDays(total.Days, shard.Days)
 	return total
 }

@@ -32,6 +32,15 @@ func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	return word, false, true
 }
 
+// Word is the word that a mark came with first.
+func (m *Marks) Word(mark uint64) (word uint32, known bool) {
+	i, known := m.find(max(mark, 1))
+	if known {
+		word = m.words[i]
+	}
+	return word, known
+}
+
 // find returns the place of a mark, or the one that it would have.
 func (m *Marks) find(mark uint64) (place int, found bool) {
 	if len(m.marks) == 0 {

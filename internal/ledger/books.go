@@ -5,7 +5,10 @@ import (
 	"errors"
 	"maps"
 	"math/bits"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
@@ -29,7 +32,16 @@ type Totals[P comparable] struct {
 	Rejects          map[string]int64 `json:"rejects"`
 	Skips            map[string]int64 `json:"skips"`
 	Warnings         map[string]int64 `json:"warnings"`
+	Shared           []Shared[P]      `json:"shared,omitempty"` // the first events with a uuid of another one
 }
+
+// Shared is an event with a uuid that another event has.
+type Shared[P comparable] struct {
+	Place P      `json:"place"`
+	UUID  string `json:"uuid"`
+}
+
+const mostShared = 5
 
 // Counts are the totals that limits are about.
 func (t *Totals[P]) Counts() Counts {
@@ -118,6 +130,9 @@ func (k *books[P]) count(e *event[P], reason string) {
 		if e.warnings&(1<<i) != 0 {
 			AddTo(t.Warnings, name, 1)
 		}
+	}
+	if e.shares && len(t.Shared) < mostShared {
+		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.place, uuid.UUID(e.id).String()})
 	}
 	switch e.state {
 	case rejected, doubtful:

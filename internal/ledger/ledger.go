@@ -35,6 +35,7 @@ type event[P comparable] struct {
 	held     int
 	warnings uint32
 	state    state
+	shares   bool // its uuid is that of another event too
 	ends     bool // the record ends here
 	sent     bool // the service may have it
 }
@@ -68,6 +69,7 @@ type Event[P comparable] struct {
 	Name     string    // may be empty, for one that is rejected
 	Time     time.Time // may be zero, for one that is rejected
 	Warnings uint32    // bits, in the order of the names that New was given
+	Shares   bool      // its uuid is that of another event too
 	Held     int       // bytes that are held for it until it is committed
 	Begins   bool      // a record begins here: the one before is complete
 	Ends     bool      // the record is known to end here
@@ -119,7 +121,7 @@ func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
 		l.end()
 	}
 	return l.window.push(event[P]{
-		place: e.Place, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, ends: e.Ends,
+		place: e.Place, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, shares: e.Shares, ends: e.Ends,
 	})
 }
 

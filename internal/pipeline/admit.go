@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -167,8 +168,12 @@ func (p *Pipeline) identify(o *offered) *Reject {
 		}
 		return nil
 	}
+	isOwn := o.out.UUID != uuid.Nil // one that is derived is of the event's own place
 	refusal := p.identity.Assign(&o.out, o.origin, n)
 	if refusal == nil {
+		if isOwn {
+			p.compare(o)
+		}
 		return nil
 	}
 	line := statefile.Line{Event: p.line(o.out.Wire), Note: statefile.Note{Position: o.place}}
@@ -179,6 +184,20 @@ func (p *Pipeline) identify(o *offered) *Reject {
 	}
 	p.budget.Hold(o.size - encoded)
 	return nil
+}
+
+// compare marks an event whose uuid another one has brought before.
+func (p *Pipeline) compare(o *offered) {
+	out := &o.out
+	isConflict, isReuse := p.recent.Add(survey.Event{
+		ID: out.UUID, Name: o.name, Person: out.Person, Time: out.Time, Content: out.Content(p.recent.Seed),
+	})
+	if isConflict {
+		out.Warnings |= wire.UUIDConflict
+	}
+	if isReuse {
+		out.Warnings |= wire.UUIDReuse
+	}
 }
 
 // admit enters an event into the ledger and gives it to its lane. The caller holds the admission
@@ -195,6 +214,7 @@ func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
 	default:
 		out := &o.out
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		e.Shares = out.Warnings&(wire.UUIDConflict|wire.UUIDReuse) != 0
 		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
 		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}

@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
@@ -87,6 +88,7 @@ type Pipeline struct {
 	admission   sync.Mutex // makes the order of the ledger and that of the lanes the same
 	identity    *wire.Identity
 	numbers     wire.Numbering
+	recent      survey.Recent // of the events that bring a uuid
 	ledger      *ledger.Ledger[wire.Origin, *Reject]
 	budget      *delivery.Budget
 	sender      *delivery.Sender
@@ -120,7 +122,7 @@ func New(c Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{
-		Config: c, ledger: books, identity: wire.NewIdentity(c.ID, c.ContentIDs), budget: delivery.NewBudget(c.Room),
+		Config: c, ledger: books, recent: survey.Recent{Seed: c.Seed}, identity: wire.NewIdentity(c.ID, c.ContentIDs), budget: delivery.NewBudget(c.Room),
 		decided: make(chan struct{}), ready: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.posting, p.abort = context.WithCancel(context.Background())

@@ -19,13 +19,39 @@ type Event struct {
 	Name   string
 	Person uint64
 	Time   time.Time
-	Size   int // bytes
+
+	Content uint64 // a hash of all that is sent of it
+	Size    int    // bytes
+}
+
+// word is a hash of what the first event of a uuid was: its upper half of what the service tells events of
+// one uuid apart by, its lower half of the content.
+func (ev *Event) word(seed maphash.Seed) uint32 {
+	merged := maphash.Comparable(seed, struct {
+		name   string
+		person uint64
+		day    int64
+	}{ev.Name, ev.Person, ev.Time.Truncate(24 * time.Hour).Unix()})
+	const half = 16
+	return uint32(merged)<<half | uint32(ev.Content>>(64-half))
+}
+
+// compare says how two events of one uuid differ.
+func compare(was, is uint32) (isConflict, isReuse bool) {
+	const half = 16
+	isConflict = was>>half != is>>half
+	return isConflict, !isConflict && was != is
+}
+
+func markOf(id uuid.UUID) uint64 {
+	return binary.BigEndian.Uint64(id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(id[8:])
 }
 
 // Found is what is special about an event, compared with those before it.
 type Found struct {
 	IsDouble   bool          // an earlier event has its uuid
 	IsConflict bool          // and another name, person or day
+	IsReuse    bool          // and another content, of the same name, person and day
 	Jump       time.Duration // how much older it is than the one before; 0: it is not
 }
 
@@ -82,21 +108,13 @@ func (s *Survey) Add(ev Event) (found Found) {
 	s.totals.Largest = max(s.totals.Largest, ev.Size)
 	s.days.Count(ev.Name, ev.Time)
 	s.persons.Add(ev.Person)
-	found.IsDouble, found.IsConflict = s.addID(ev)
+	was, known, kept := s.ids.Add(markOf(ev.ID), ev.word(s.seed))
+	s.totals.IsPartial = s.totals.IsPartial || !kept
+	if found.IsDouble = known; known {
+		found.IsConflict, found.IsReuse = compare(was, ev.word(s.seed))
+	}
 	found.Jump = s.addTime(ev.Time)
 	return found
-}
-
-func (s *Survey) addID(ev Event) (isDouble, isConflict bool) {
-	mark := binary.BigEndian.Uint64(ev.ID[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(ev.ID[8:])
-	is := uint32(maphash.Comparable(s.seed, struct {
-		name   string
-		person uint64
-		day    int64
-	}{ev.Name, ev.Person, ev.Time.Truncate(24 * time.Hour).Unix()}))
-	was, known, kept := s.ids.Add(mark, is)
-	s.totals.IsPartial = s.totals.IsPartial || !kept
-	return known, known && was != is
 }
 
 func (s *Survey) addTime(at time.Time) (back time.Duration) {
@@ -120,6 +138,34 @@ func (s *Survey) endSpan() {
 		s.totals.WideSpans++
 	}
 	s.span, s.inSpan = span{}, 0
+}
+
+// Recent compares events with those of the same uuid among the last ones: as many as it remembers, up to
+// twice that. It is for one goroutine. Its zero value with a seed is ready to use.
+type Recent struct {
+	Seed maphash.Seed
+
+	now, before estimate.Marks
+}
+
+const mostRecent = 100_000
+
+// Add says how an event differs from the first one of its uuid.
+func (r *Recent) Add(ev Event) (isConflict, isReuse bool) {
+	mark, word := markOf(ev.ID), ev.word(r.Seed)
+	if was, known := r.before.Word(mark); known {
+		return compare(was, word)
+	}
+	r.now.Most = mostRecent
+	was, known, kept := r.now.Add(mark, word)
+	if !kept {
+		r.before, r.now = r.now, estimate.Marks{Most: mostRecent}
+		r.now.Add(mark, word)
+	}
+	if !known {
+		return false, false
+	}
+	return compare(was, word)
 }
 
 // Totals are those of all events so far. An open span counts too, so it is to be called once.

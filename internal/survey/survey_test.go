@@ -51,6 +51,29 @@ func TestWideSpans(t *testing.T) {
 	assert.Zero(t, New(maphash.MakeSeed()).Totals())
 }
 
+// Two events of one uuid are compared by what the service merges by, and then by their contents, as long as one is remembered.
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	r := Recent{Seed: maphash.MakeSeed()}
+	add := func(n int, name string, content uint64) (found [2]bool) {
+		found[0], found[1] = r.Add(Event{ID: id(n), Name: name, Time: noon, Content: content << 48})
+		return found
+	}
+	for range 2 {
+		assert.Equal(t, [2]bool{}, add(1, "a", 1), "the same event again")
+	}
+	assert.Equal(t, [2]bool{true, false}, add(1, "b", 1))
+	assert.Equal(t, [2]bool{false, true}, add(1, "a", 2))
+	for i := range mostRecent {
+		r.Add(Event{ID: uuid.UUID{0: 1, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}})
+	}
+	assert.Equal(t, [2]bool{true, false}, add(1, "b", 1), "of the generation before")
+	for i := range 2 * mostRecent {
+		r.Add(Event{ID: uuid.UUID{0: 2, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}})
+	}
+	assert.Equal(t, [2]bool{}, add(1, "b", 1), "forgotten")
+}
+
 // Once there are too many uuids, further ones are compared with those that are remembered.
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,7 @@ var advice = map[string]string{
 	"name_over_200_bytes":  "/batch/ stores names over 200 bytes and does not list them, capture v1 drops the event; shorten the name",
 	"uuid_time":            "the uuid is of version 7 and was made at another time: looking the event up by its uuid misses it; use another version",
 	"uuid_conflict":        "the service never merges two events that differ in name, person or day; capture v1 refuses them in one batch",
+	"uuid_reuse":           "the service merges events of one uuid, name, person and day, so one of the two contents is lost: give each event a uuid of its own",
 	"session_id_type":      "/batch/ keeps $session_id and $window_id as they are, capture v1 takes texts only",
 	"session_id_not_uuid":  "the service makes no sessions of ids that are not UUIDs",
 	"own_import_job_id":    "the event keeps its own $import_job_id: queries for this import do not find it",

@@ -17,8 +17,8 @@ import (
 // event in flight.
 type Warnings uint32
 
-// The warnings. Backwards alone is not found here, but when an event joins its batch; OwnJobID marks an
-// event that is not found by its import.
+// The warnings. Three are not found here: Backwards when an event joins its batch, and UUIDConflict and
+// UUIDReuse by whoever remembers the uuids. OwnJobID marks an event that is not found by its import.
 const (
 	suspectID Warnings = 1 << iota
 	groupIdentify
@@ -43,6 +43,8 @@ const (
 	longID
 	ownLib
 	before1980
+	UUIDConflict
+	UUIDReuse
 )
 
 // names are those of the warnings, in the order of their bits.
@@ -51,7 +53,7 @@ var names = [...]string{
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
 	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid",
 	"own_import_job_id",
-	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980",
+	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980", "uuid_conflict", "uuid_reuse",
 }
 
 // WarningNames are the names of all warnings, in the order of their bits.

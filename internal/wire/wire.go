@@ -8,6 +8,7 @@ package wire
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +40,11 @@ type Encoded struct {
 	Warnings Warnings
 
 	stamps stretch // of Wire: what this package adds
+}
+
+// Content is a hash of the event without what this package adds.
+func (e *Encoded) Content(seed maphash.Seed) uint64 {
+	return maphash.Bytes(seed, e.Wire[:e.stamps.from]) ^ 3*maphash.Bytes(seed, e.Wire[e.stamps.to:])
 }
 
 // stretch is where something stands in an event's bytes.

@@ -167,6 +167,19 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "without --sort persons can end with old values")
 }
 
+func TestResultNamesSharedUUIDs(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	const line = `{"uuid":"00000000-0000-4000-8000-000000000001","event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d}}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), fmt.Appendf(nil, line+line, 1, 2), 0o600))
+	r := p.Run(t, "check", "e.jsonl")
+	says(t, r.Stdout, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
+	r = p.Run(t, "run", "e.jsonl", "--yes")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	says(t, r.Stdout, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
+	requireNarrow(t, r.Stdout)
+}
+
 func TestTheProtocolIsChosen(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"v1", "batch"} {

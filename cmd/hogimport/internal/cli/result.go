@@ -34,6 +34,13 @@ func resultText(s *state, r hogapi.Receipt) string {
 			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
 		}
 	}
+	for _, shared := range r.SharedUUIDs {
+		text := "  the uuid of two events: " + shared.Text
+		if fileOf(s.kept.Input.Files, shared.Position.Key) != "" {
+			text += ", the second at " + placeText(s.kept.Input.Files, shared.Position)
+		}
+		fmt.Fprintln(&b, wrapped(text))
+	}
 	if _, err := os.Stat(s.file("sorted")); err == nil {
 		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
 	}

@@ -134,6 +134,7 @@ var meanings = map[hogapi.Warning]string{
 	warnings.LongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
 	warnings.UUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
 	warnings.UUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
+	warnings.UUIDReuse:      "have the uuid of an event with another content: PostHog keeps one of the two, the other is lost",
 	warnings.SessionType:    "have a $session_id or $window_id that is not a text",
 	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
 	warnings.OwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",

@@ -48,6 +48,10 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
 			"Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them.")
 	}
+	if f, has := r.Warnings[warnings.UUIDReuse]; has {
+		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of an event with another content",
+			"Name, person and day are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it.")
+	}
 	if f, has := r.Warnings[warnings.Before1980]; has {
 		add(Warn, "warnings", plural(f.Count, "event has", "events have")+" a time before 1980",
 			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time.")
@@ -62,7 +66,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 				most+plural(c.Different(), "different event", "different events")+" of these files.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
-		named := []hogapi.Warning{warnings.UUIDConflict, warnings.Before1980, warnings.Lib} // the last changes nothing
+		named := []hogapi.Warning{warnings.UUIDConflict, warnings.UUIDReuse, warnings.Before1980, warnings.Lib} // the last changes nothing
 		return slices.Contains(named, hogapi.Warning(w.Name))
 	})
 	if n := len(warned); n > 0 {
