@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,7 @@ func TestSizesOfCaptureV1(t *testing.T) {
 				largest = max(largest, b.WireBytes)
 			}}))
 			test.delivery.Lanes, test.delivery.MaxBytes, test.delivery.MaxBatchBytes = 1, 64<<20, 18<<20
+			test.delivery.Linger = time.Hour // a batch is full, however slow the machine
 			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
 			require.NoError(t, err)
 			assert.EqualValues(t, n, receipt.Acknowledged)

@@ -1,6 +1,7 @@
 package hogtemporal
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 )
 
 func TestLeaseEndsInTime(t *testing.T) {
@@ -115,4 +119,60 @@ func TestFenceCutsWhatIsUnderWay(t *testing.T) {
 	}()
 	_, err := (&http.Client{Transport: &fence{l, http.DefaultTransport}}).Get(server.URL) //nolint:bodyclose // there is no answer
 	require.ErrorIs(t, err, errGone)
+}
+
+// slowTemporal answers a heartbeat late, or with an error.
+type slowTemporal struct {
+	client.Client
+
+	late   time.Duration
+	err    error
+	beaten atomic.Int64
+}
+
+func (c *slowTemporal) RecordActivityHeartbeat(context.Context, []byte, ...any) error {
+	c.beaten.Add(1)
+	time.Sleep(c.late)
+	return c.err
+}
+
+// Temporal counts from when it took a heartbeat. Of the worker's times only its beginning is surely not later.
+func TestLeaseCountsFromTheBeginningOfAHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLease(10*time.Second, clocks)
+		defer l.stop(errGone)
+		b := &beats{client: &slowTemporal{late: 4 * time.Second}, now: clocks, lease: l}
+		require.NoError(t, b.send(t.Context()))
+		assert.Equal(t, 5*time.Second, l.left())
+	})
+}
+
+// Without an answer to its first heartbeat, a worker sends nothing: the task may be another's by now.
+func TestFirstHeartbeatThatFails(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	for _, err := range []error{nil, io.ErrUnexpectedEOF} {
+		temporal, fenced, cause := &slowTemporal{err: err}, error(nil), error(nil)
+		work := func(ctx context.Context) error {
+			b, alive, end := keepAlive(ctx, temporal, clocks, Beat{})
+			defer end()
+			if fenced = b.lease.check(); fenced != nil {
+				<-alive.Done()
+				cause = context.Cause(alive)
+			}
+			return nil
+		}
+		env := suite.NewTestWorkflowEnvironment()
+		env.RegisterActivity(work)
+		env.ExecuteWorkflow(func(ctx workflow.Context) error {
+			o := workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute}
+			return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), work).Get(ctx, nil)
+		})
+		require.NoError(t, env.GetWorkflowError())
+		assert.EqualValues(t, 1, temporal.beaten.Load())
+		assert.ErrorIs(t, fenced, err)
+		if err != nil {
+			require.ErrorIs(t, fenced, errLease)
+			require.ErrorIs(t, cause, errLease)
+		}
+	}
 }

@@ -50,6 +50,17 @@ func TestReceiptsAddUp(t *testing.T) {
 	assert.Equal(t, whole, sum)
 }
 
+// An import is finished when all of its shards are, in whatever order they ended.
+func TestReceiptOfUnfinishedShards(t *testing.T) {
+	for _, shards := range [][]bool{{true, true}, {false, true}, {true, false}, {false, true, true}, {true, false, true}} {
+		total, want := hogapi.Receipt{ID: "sum"}, true
+		for _, finished := range shards {
+			total, want = add(total, hogapi.Receipt{ID: "sum", Finished: finished}), want && finished
+		}
+		assert.Equal(t, want, total.Finished, "%v", shards)
+	}
+}
+
 func TestDaysAreRolledUp(t *testing.T) {
 	table := func(days, names int) (rows []hogapi.DayCount) {
 		for d := range days {
