@@ -66,7 +66,7 @@ func TestCompleteByCounts(t *testing.T) {
 // A list that is shorter than the count of its events says nothing of any of them.
 func TestShortListsNameNothing(t *testing.T) {
 	t.Parallel()
-	c, p := importOf(sent(20))
+	c, p := importOf(sent(60)) // more than are looked for one by one
 	p.short, c.EveryUUID = 1, true
 	r := standsStill(t, c)
 	assert.Equal(t, arrival.Unknown, r.State)
