@@ -30,6 +30,10 @@ func TestOthersInTheirPlace(t *testing.T) {
 	assert.Len(t, p.asked, 2, "the day before, and the month")
 
 	c.Source = source
+	r, err = Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, arrival.TooMany, r.State)
+	assert.Contains(t, r.Cells[0].Reason, "; and 1 of the source are not there yet")
 	r = standsStill(t, c)
 	assert.Equal(t, arrival.Missing, r.State)
 	assert.Len(t, r.MissingIDs, 20)

@@ -124,6 +124,9 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 		return arrival.Unknown
 	case c.Foreign > 0:
 		c.Reason = "events with the import's ID that the source does not have"
+		if finds.arriving > 0 {
+			c.Reason += fmt.Sprintf("; and %d of the source are not there yet", finds.arriving)
+		}
 		return arrival.TooMany
 	case c.Moved > 0:
 		c.Reason = "events of the source are under another day or name"
@@ -154,7 +157,7 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 }
 
 const (
-	others      = "as many are there as were sent, and they are not the same: another import used the ID. A Source shows which events are not there"
+	others      = "as many are there as were sent, and they are not the same: the ID was used for other data too, or events have moved. A Source shows which events are not there"
 	tooMany     = "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint"
 	uncountable = "the service drops, changes or keeps elsewhere events of this name"
 	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"

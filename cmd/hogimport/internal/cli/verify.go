@@ -261,6 +261,10 @@ func stateWords(v *hogapi.Verification) string {
 	switch {
 	case v.State == hogapi.ArrivalMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
+	case v.State == hogapi.ArrivalTooMany:
+		text = page.Count(v.ForeignEvents) + " events are there that were not sent"
+	case v.State == hogapi.ArrivalMoved:
+		text = page.Count(v.MovedEvents) + " events are under another day or name"
 	case v.Unfinished:
 		text = "the import is not finished"
 	case v.State == hogapi.ArrivalUnknown:

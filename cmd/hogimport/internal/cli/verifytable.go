@@ -31,6 +31,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		}
 	}
 	openDays(w, v)
+	reasons(w, v)
 	for i, id := range v.MissingIDs {
 		const most = 5
 		if i == 0 {
@@ -52,6 +53,23 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		for _, step := range p.Next {
 			fmt.Fprintf(w, "\n%s\n", wrapped(step.Text))
 		}
+	}
+}
+
+// reasons writes why days are not complete, each reason once.
+func reasons(w io.Writer, v *hogapi.Verification) {
+	var said []string
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		why := page.Why(c.Reason)
+		if c.State == hogapi.ArrivalComplete || why == "" || slices.Contains(said, why) {
+			continue
+		}
+		const most = 5
+		if said = append(said, why); len(said) > most {
+			fmt.Fprintln(w, "\nThe JSON and the page have further reasons.")
+			break
+		}
+		fmt.Fprintf(w, "\n%s\n", wrapped(string(c.State)+": "+why))
 	}
 }
 

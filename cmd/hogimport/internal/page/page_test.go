@@ -169,7 +169,7 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 		hogapi.ArrivalInProgress:     {page.Info, "Still arriving: 10 events are not there yet"},
 		hogapi.ArrivalUnknown:        {page.Info, "It is not known yet whether all events have arrived"},
 		hogapi.ArrivalMoved:          {page.Warn, "3 events are under another day or name"},
-		hogapi.ArrivalTooMany:        {page.Bad, "4 events more than were sent"},
+		hogapi.ArrivalTooMany:        {page.Bad, "4 events are there that were not sent"},
 		hogapi.ArrivalMissing:        {page.Bad, "1 event is missing"},
 		"a state of tomorrow":        {page.Info, "It is not known yet whether all events have arrived"},
 	} {

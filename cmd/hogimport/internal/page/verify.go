@@ -172,7 +172,7 @@ func (v *verifyView) cells() {
 	}
 	groups := map[key]*openGroup{}
 	for i, c := range open {
-		k := key{c.State, why(c.Reason)}
+		k := key{c.State, Why(c.Reason)}
 		g := groups[k]
 		if g == nil {
 			g = &openGroup{State: k.state, Why: k.why}
@@ -190,8 +190,8 @@ func (v *verifyView) cells() {
 
 var ownNumber = regexp.MustCompile(`^[0-9]+ events? `)
 
-// why is a reason without the number of events that it is about, which the cell has.
-func why(reason string) string {
+// Why is a reason without the number of events that it is about, which the cell has.
+func Why(reason string) string {
 	if reason == "" {
 		return ""
 	}
@@ -249,7 +249,7 @@ func (p Verify) verdict() Verdict {
 		}
 	case hogapi.ArrivalTooMany:
 		return Verdict{
-			Bad, plural(v.ForeignEvents, "event", "events") + " more than were sent",
+			Bad, plural(v.ForeignEvents, "event is", "events are") + " there that were not sent",
 			"Was the import's ID used for other data too, or is the receipt of an earlier run?",
 		}
 	case hogapi.ArrivalMissing:

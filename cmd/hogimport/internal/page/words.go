@@ -57,7 +57,7 @@ func Sentence(text string) string {
 var libraryWords = strings.NewReplacer(
 	", with Wait or the same Dir", "", "VerifyOptions.Source", "the source files", "give Source and Rejects", "verify with the source files",
 	" looks", " checks", "the last look", "the last check", "have seen so many: it takes", "have found the same number: it takes",
-	"a Source settles it", "verifying with the source files settles it", "A Source settles it", "Verifying with the source files settles it",
+	"a Source settles it", "verifying with the source files settles it", "A Source shows", "The source files show", "A Source settles it", "Verifying with the source files settles it",
 	"verify with Source, Gate and all Rejects of the import", "verify with the source files",
 )
 
