@@ -31,7 +31,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		}
 	}
 	openDays(w, v)
-	reasons(w, v)
+	whyOpen(w, v)
 	for i, id := range v.MissingIDs {
 		const most = 5
 		if i == 0 {
@@ -56,8 +56,8 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	}
 }
 
-// reasons writes why days are not complete, each reason once.
-func reasons(w io.Writer, v *hogapi.Verification) {
+// whyOpen writes why days are not complete, each reason once.
+func whyOpen(w io.Writer, v *hogapi.Verification) {
 	var said []string
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		why := page.Why(c.Reason)
