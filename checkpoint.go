@@ -163,6 +163,9 @@ func (o ImportOptions) checkFiles(source Source) error {
 	if statefile.Overlap(state, rejects) {
 		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
 	}
+	if len(state)+len(rejects) == 0 {
+		return nil
+	}
 	for _, path := range filesOf(source) {
 		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]

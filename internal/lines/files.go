@@ -128,7 +128,7 @@ func unfit(value, want string) error {
 // name is the start. Blank lines are left out. An error names its file, except for an ended context,
 // ErrOtherFile and ErrReplaced.
 func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) error {
-	first, member, err := s.begin(name, offset)
+	first, member, err := s.begin(ctx, name, offset)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 }
 
 // begin finds the file to continue with, and checks that all remaining files exist and differ.
-func (s *Files) begin(name string, offset int64) (first int, member string, err error) {
+func (s *Files) begin(ctx context.Context, name string, offset int64) (first int, member string, err error) {
 	if len(s.paths) == 0 {
 		return 0, "", unfit("", "at least one file")
 	}
@@ -171,9 +171,13 @@ func (s *Files) begin(name string, offset int64) (first int, member string, err 
 		}
 	}
 	var missing []error
-	found := map[int64][]int{} // files by their size
+	type twin struct{ size, modified int64 } // which a file has by any of its names
+	found := map[twin][]int{}
 	infos := make([]fs.FileInfo, len(s.paths))
 	for i, path := range s.paths {
+		if ctx.Err() != nil {
+			return 0, "", context.Cause(ctx)
+		}
 		info, err := fs.Stat(s.fsys, path)
 		if err != nil {
 			if i >= first {
@@ -182,12 +186,13 @@ func (s *Files) begin(name string, offset int64) (first int, member string, err 
 			continue
 		}
 		infos[i] = info
-		for _, other := range found[info.Size()] {
+		is := twin{info.Size(), info.ModTime().UnixNano()}
+		for _, other := range found[is] {
 			if os.SameFile(info, infos[other]) {
 				return 0, "", unfit(s.names[i], fmt.Sprintf("each file once: this is the same file as %q, and its events would get other uuids", s.names[other]))
 			}
 		}
-		found[info.Size()] = append(found[info.Size()], i)
+		found[is] = append(found[is], i)
 	}
 	return first, member, errors.Join(missing...)
 }

@@ -176,6 +176,9 @@ func (in *input) check(ctx context.Context) error {
 			found = []string{path}
 		}
 		for _, file := range found {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			info, err := os.Stat(file)
 			if err != nil {
 				return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
@@ -295,6 +298,7 @@ func (in *input) source(dir string) (hogapi.Source, error) {
 // paths are the files that the patterns match, in the order given.
 func (in *input) paths() ([]string, error) {
 	var paths []string
+	seen := map[string]bool{}
 	for _, pattern := range in.Files {
 		found, err := filepath.Glob(pattern)
 		found = withoutHidden(pattern, found)
@@ -302,7 +306,8 @@ func (in *input) paths() ([]string, error) {
 			found = []string{pattern} // a name with brackets, or one that is missing: the source says so
 		}
 		for _, path := range found {
-			if !slices.Contains(paths, path) {
+			if !seen[path] {
+				seen[path] = true
 				paths = append(paths, path)
 			}
 		}
