@@ -64,6 +64,9 @@ type settled struct {
 
 // settledOf looks for files in imports.
 func settledOf(paths []string, imports []*state) (found settled) {
+	if len(imports) == 0 {
+		return settled{fresh: paths}
+	}
 	files := known(paths)
 	has := map[*state]bool{}
 	for i, file := range files {
