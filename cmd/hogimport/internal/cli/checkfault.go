@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
@@ -16,7 +17,7 @@ func (a *app) warn(text string) {
 		a.logger().Warn(text)
 		return
 	}
-	fmt.Fprintln(a.stderr, wrapped("hogimport: warning: "+text))
+	fmt.Fprintln(a.stderr, term.Flow("hogimport: "+term.Warning("warning")+": "+paragraph(text)))
 }
 
 // tableTodo is what to do about a table that the flags do not fit.

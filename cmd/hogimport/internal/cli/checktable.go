@@ -6,10 +6,10 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // checkTable writes a report in 80 columns.
@@ -47,24 +47,24 @@ func checkTable(w io.Writer, p *page.Check) {
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
 	examples(w, p)
 	for _, reason := range mostFirst(r.Skips) {
-		fmt.Fprintf(w, "\n%s\n", wrapped("Left out: "+page.Shown(p.Said.Skips[reason])))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.Said.Skips[reason])))
 	}
 	if p.ListCommand != "" {
-		fmt.Fprintf(w, "%s\n%s\n", listHint, broken(p.ListCommand))
+		fmt.Fprintf(w, "%s\n%s\n", listHint, term.Command("    "+p.ListCommand))
 	}
 	if text := p.Listed(); text != "" {
-		fmt.Fprintf(w, "\n%s\n", wrapped(text))
+		fmt.Fprintf(w, "\n%s\n", term.Flow(text))
 	}
 	said, findings := p.Summary()
-	fmt.Fprintf(w, "\n%s\n", wrapped(said.Title+". "+said.Text))
+	fmt.Fprintf(w, "\n%s\n", term.Flow(said.Title+". "+said.Text))
 	for _, f := range findings {
-		fmt.Fprintf(w, "- %s: %s\n%s\n", f.Level.Word(), f.Title, wrapped("  "+f.Text))
+		fmt.Fprintf(w, "%s\n%s\n", term.Flow("- "+colored(f.Level)+": "+f.Title), term.Flow("  "+f.Text))
 	}
 	for i, step := range p.Next {
 		if i == 0 {
 			fmt.Fprintln(w, "\nWhat to do next:")
 		}
-		fmt.Fprintf(w, "%s\n%s\n", wrapped(fmt.Sprintf("%d. %s", i+1, step.Text)), broken(step.Command))
+		fmt.Fprintf(w, "%s\n%s\n", term.Flow(fmt.Sprintf("%d. %s", i+1, step.Text)), term.Command("    "+step.Command))
 	}
 }
 
@@ -90,7 +90,7 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	var rest int64
 	for i, name := range names {
 		if i < mostRows {
-			fmt.Fprintf(w, "%s  %15s  %9s\n", padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
+			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
 			continue
 		}
 		rest += list[name]
@@ -106,16 +106,19 @@ func examples(w io.Writer, p *page.Check) {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if list := reasons[reason].Examples; len(list) > 0 {
 			text := page.Example(reason, list[0])
-			fmt.Fprintf(w, "\n%s\n", wrapped(p.Advice(reason)+" For example "+text))
+			fmt.Fprintf(w, "\n%s\n", term.Flow(p.Advice(reason)+" For example "+text))
 		}
 	}
 }
 
-// padded is a text of a width: cut, or filled with blanks.
-func padded(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) > width {
-		return string(runes[:width-1]) + "…"
+// colored is the word of a level.
+func colored(l page.Level) string {
+	switch l {
+	case page.Bad:
+		return term.Problem(l.Word())
+	case page.Warn:
+		return term.Warning(l.Word())
+	case page.Good, page.Info:
 	}
-	return text + strings.Repeat(" ", width-len(runes))
+	return l.Word()
 }

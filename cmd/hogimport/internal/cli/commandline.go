@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/csv"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // commandLine are the files and the options of an input as they can be typed.
@@ -93,29 +96,19 @@ func quoted(word string) string {
 	isPlain := func(r rune) bool {
 		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }) {
+	switch {
+	case term.Line(word) != word: // it cannot be shown as it is
+		var b strings.Builder
+		for _, c := range []byte(word) {
+			if c < utf8.RuneSelf && (isPlain(rune(c)) || c == ' ') {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		}
+		return "$'" + b.String() + "'"
+	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }):
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// broken is a command on lines of at most 80 columns that a shell reads as one. Words in quotes stay whole.
-func broken(command string) string {
-	const begin, next, end = "    ", "      ", " \\"
-	var done []string
-	line, isQuoted := begin, false
-	for word := range strings.SplitSeq(command, " ") {
-		switch {
-		case isQuoted || line == begin || utf8.RuneCountInString(line+" "+word+end) <= helpWidth:
-			if line != begin {
-				line += " "
-			}
-			line += word
-		default:
-			done = append(done, line+end)
-			line = next + word
-		}
-		isQuoted = isQuoted != (strings.Count(word, "'")%2 == 1)
-	}
-	return strings.Join(append(done, line), "\n")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // code is an exit code.
@@ -31,16 +32,27 @@ const (
 type fault struct {
 	code code
 	text string // what is wrong, and where
-	todo string // what to do next; empty: the text says it
-	err  error  // that it was made of; may be nil
+	more []string
+	todo string      // what to do next; empty: the text says it
+	next []page.Step // the same in steps
+	err  error       // that it was made of; may be nil
 }
+
+// paragraph is a text without the ends of lines: those of several errors, or of a name.
+func paragraph(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
 
 // Error implements error.
 func (f *fault) Error() string {
-	if f.todo == "" {
-		return f.text
+	return strings.TrimSpace(strings.Join(append([]string{f.text}, f.more...), "; ") + "\n  " + f.todo)
+}
+
+// advice is what to do next, in one text.
+func (f *fault) advice() string {
+	text := f.todo
+	for _, step := range f.next {
+		text = strings.TrimSpace(text + " " + step.Text + " " + step.Command)
 	}
-	return f.text + "\n  " + f.todo
+	return text
 }
 
 // Unwrap returns the error that the fault was made of.
@@ -56,12 +68,22 @@ func (a *app) exit(err error) int {
 	}
 	f := faultOf(err)
 	if a.log == "json" {
-		a.logger().Error(f.text, "todo", f.todo, "exit", int(f.code))
+		a.logger().Error(strings.Join(append([]string{f.text}, f.more...), "; "), "todo", f.advice(), "exit", int(f.code))
 		return int(f.code)
 	}
-	fmt.Fprintln(a.stderr, wrapped("hogimport: "+f.text))
+	name := term.Problem("hogimport")
+	for _, text := range append([]string{f.text}, f.more...) {
+		fmt.Fprintln(a.stderr, term.Flow(name+": "+paragraph(text)))
+		name = "hogimport"
+	}
 	if f.todo != "" {
-		fmt.Fprintln(a.stderr, wrapped("  "+f.todo))
+		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(f.todo)))
+	}
+	for _, step := range f.next {
+		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(step.Text)))
+		if step.Command != "" {
+			fmt.Fprintln(a.stderr, term.Command("    "+step.Command))
+		}
 	}
 	return int(f.code)
 }
@@ -121,7 +143,7 @@ func (e *importError) fault() *fault {
 			f.todo += e.afterRejects(begun)
 		}
 		if f.code == codeStopped || begun {
-			f.text += "\n" + e.soFar()
+			f.more = append(f.more, e.soFar())
 		}
 		return f
 	case errors.Is(e.err, hogapi.ErrHeld):

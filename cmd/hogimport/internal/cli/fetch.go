@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/fetch"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // fetchFlags are the flags that both services have.
@@ -190,27 +191,19 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 	if sum.Empty > 0 {
 		text += fmt.Sprintf(" Files without an event: %s.", progress.Number(int64(sum.Empty)))
 	}
-	fmt.Fprintln(a.stdout, wrapped(text))
+	fmt.Fprintln(a.stdout, term.Flow(text))
 	if isAll && sum.Events == 0 {
-		fmt.Fprintln(a.stdout, wrapped("There is no event in all of the range: check the dates, the project and "+fetch.HostFlag(f.host)+"."))
+		fmt.Fprintln(a.stdout, term.Flow("There is no event in all of the range: check the dates, the project and "+fetch.HostFlag(f.host)+"."))
 		return nil
 	}
 	if n := len(sum.Early); n > 0 {
-		fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
+		fmt.Fprintln(a.stdout, term.Flow(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintln(a.stdout, "Next:\n"+nextOfFetch("hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))))
+		fmt.Fprintln(a.stdout, "Next:\n"+term.Command("    hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+" --report check.html --left-out "+leftOutName))
 	}
 	return nil
-}
-
-// nextOfFetch is a check that keeps what it finds, unless that makes the command longer than two lines.
-func nextOfFetch(check string) string {
-	if whole := broken(check + " --report check.html --left-out " + leftOutName); strings.Count(whole, "\n") < 2 {
-		return whole
-	}
-	return "  " + check
 }
 
 // fetchFault is an error of a download, with its exit code.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/fetch"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // fetchMeter shows a download: on a terminal in one line, otherwise a line a minute, and each wait at once.
@@ -67,7 +68,7 @@ func (m *fetchMeter) Notice(text string) { m.say(text + ".") }
 
 func (m *fetchMeter) say(text string) {
 	if !m.forPrograms {
-		text = wrapped(text)
+		text = term.Flow(text)
 	}
 	m.meter.Say(text)
 }

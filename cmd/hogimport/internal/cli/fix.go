@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 const fixHelp = `Import what an import has rejected, with a corrected mapping or after the reject
@@ -219,5 +220,5 @@ func sizeOfFile(path string) int64 {
 
 // fixText is what to do with the rejects of an import, for the last line of its result.
 func (s *state) fixText(rejected int64) string {
-	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", s.rejects(), progress.Number(rejected), quoted(s.folder()))
+	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", term.Line(s.rejects()), progress.Number(rejected), quoted(s.folder()))
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-// helpWidth is how wide help texts and messages are, in columns.
-const helpWidth = 80
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+)
 
 // setHelp gives all commands a list of flags that is narrow and names their variables.
 func setHelp(root *cobra.Command) {
@@ -27,7 +25,7 @@ func setHelp(root *cobra.Command) {
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		fmt.Fprint(out, wrapped(text.String())) // also what cobra says itself
+		fmt.Fprint(out, term.Flow(text.String())) // also what cobra says itself
 	})
 }
 
@@ -51,48 +49,12 @@ func flagList(flags *pflag.FlagSet) string {
 		if isCommon(f) {
 			fmt.Fprintf(&b, "%s\n", name)
 		} else {
-			fmt.Fprintf(&b, "%s%*s\n", name, helpWidth-len([]rune(name)), "$"+variable(f))
+			fmt.Fprintf(&b, "%s%*s\n", name, term.DefaultWidth-len([]rune(name)), "$"+variable(f))
 		}
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
 			what += " (default " + f.DefValue + ")"
 		}
-		fmt.Fprintln(&b, wrapped("      "+strings.ReplaceAll(what, "\n", "\n      ")))
+		fmt.Fprintln(&b, "      "+strings.ReplaceAll(what, "\n", "\n      "))
 	})
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// wrapped breaks lines that are wider than helpWidth at blanks, and indents what follows as the line is.
-func wrapped(text string) string {
-	var out []string
-	for line := range strings.SplitSeq(text, "\n") {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		for utf8.RuneCountInString(line) > helpWidth {
-			at := breakAt(line, len(indent))
-			if at < 0 {
-				break
-			}
-			out = append(out, strings.TrimRight(line[:at], " "))
-			line = indent + strings.TrimLeft(line[at:], " ")
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "\n")
-}
-
-// breakAt is the last blank of a line that leaves what is before it narrow enough, else the first one, or -1.
-func breakAt(line string, indent int) int {
-	last, column := -1, 0
-	for at, r := range line {
-		if r == ' ' && at >= indent {
-			if column > helpWidth && last >= 0 {
-				break
-			}
-			last = at
-			if column > helpWidth {
-				break
-			}
-		}
-		column++
-	}
-	return last
 }

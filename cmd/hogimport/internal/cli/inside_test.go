@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -126,22 +125,6 @@ func TestLimitsOfRejects(t *testing.T) {
 	}
 }
 
-func TestLongLinesAreWrapped(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "short", wrapped("short"))
-	long := "  " + strings.Repeat("word ", 30)
-	for line := range strings.SplitSeq(wrapped(long), "\n") {
-		assert.LessOrEqual(t, len(line), helpWidth)
-		assert.True(t, strings.HasPrefix(line, "  word"))
-	}
-	path := strings.Repeat("x", 100)
-	assert.Equal(t, path, wrapped(path), "what has no blank stays whole")
-	assert.Equal(t, "see\n"+path+"\nmore", wrapped("see "+path+" more"))
-	wide := strings.Repeat("äöüß ", 16)
-	assert.Equal(t, wide[:len(wide)-1], strings.TrimSpace(wrapped(wide)), "columns are characters")
-	assert.Equal(t, "  "+path+"\n  b", wrapped("  "+path+" b"))
-}
-
 // Every reason of a stop has a code, a text and what to do.
 func TestEachReasonOfAStop(t *testing.T) {
 	t.Parallel()
@@ -208,24 +191,4 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 		name := reflect.TypeFor[input]().Field(i).Name
 		assert.Equal(t, name == "Files", (&input{}).differences(&in) == "", name)
 	}
-}
-
-// A command on several lines is the same one for a shell, and words in quotes stay whole.
-func TestALongCommandIsBrokenForAShell(t *testing.T) {
-	t.Parallel()
-	command := "hogimport run 'a file with blanks and a name that is long.jsonl' --format csv --map 'time=when is  it|unix' --zone US/Pacific --sort --links"
-	lines := strings.Split(broken(command), "\n")
-	assert.Greater(t, len(lines), 1)
-	for i, line := range lines {
-		assert.LessOrEqual(t, len(line), 80)
-		assert.Equal(t, i < len(lines)-1, strings.HasSuffix(line, " \\"))
-	}
-	var whole []string
-	for _, line := range lines {
-		whole = append(whole, strings.TrimSpace(strings.TrimSuffix(line, "\\")))
-	}
-	assert.Equal(t, command, strings.Join(whole, " "))
-	assert.Equal(t, "    short", broken("short"))
-	long := "hogimport check /a/folder/whose/path/takes/a/line/of/its/own/mixpanel-*.json.gz --format mixpanel --zone America/Argentina/Catamarca"
-	assert.Equal(t, "  "+long, nextOfFetch(long), "what can be left out does not make it longer still")
 }

@@ -10,28 +10,29 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats"
 )
 
 // resultText is the result of an import that is complete. What was rejected is on the last line.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  as the import %s\n", wrapped("Complete: "+s.account(r)+"."), s.kept.ID)
+	fmt.Fprintf(&b, "%s\n  as the import %s\n", term.Flow("Complete: "+s.account(r)+"."), term.Line(s.kept.ID))
 	if !r.Oldest.IsZero() {
 		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(&b, wrapped("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
+		fmt.Fprintln(&b, term.Flow("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
 	}
 	if r.Skipped > r.Skips[formats.SkipSharedDevice] && s.kept.Rejects == "" {
-		fmt.Fprintf(&b, "  %s\n%s\n", listHint, broken(listCommand(s.kept.Input, "")))
+		fmt.Fprintf(&b, "  %s\n%s\n", listHint, term.Command("    "+listCommand(s.kept.Input, "")))
 	}
 	for _, reason := range mostFirst(r.Rejects) {
 		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
 		if !isOfOrder(warning) || !s.kept.Input.Sort && s.kept.Rejects == "" { // a fix sorts nothing
-			fmt.Fprintln(&b, wrapped("  "+warningText(warning, r.Warnings[warning])))
+			fmt.Fprintln(&b, term.Flow("  "+warningText(warning, r.Warnings[warning])))
 		}
 	}
 	for _, shared := range r.SharedUUIDs {
@@ -42,10 +43,10 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintln(&b, wrapped(text))
 	}
 	if _, err := os.Stat(s.file("sorted")); err == nil {
-		fmt.Fprintln(&b, wrapped("Remove "+s.file("sorted")+" once it is verified: it holds the sorted events."))
+		fmt.Fprintln(&b, term.Flow("Remove "+term.Line(s.file("sorted"))+" once it is verified: it holds the sorted events."))
 	}
 	fmt.Fprintf(&b, "%s\n  hogimport verify --state %s\n",
-		wrapped("Check that all of it is there, now, and again in a few hours if events are still arriving:"), quoted(s.dir))
+		term.Flow("Check that all of it is there, now, and again in a few hours if events are still arriving:"), quoted(s.dir))
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "Left out: %s, which --max-rejects does not count\n", progress.Number(r.Skipped))
 	}

@@ -11,13 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // app is what all commands share.
 type app struct {
 	stdin  io.Reader
-	stdout io.Writer // results: tables, and JSON with --json
-	stderr io.Writer // progress, warnings, questions
+	stdout *term.Screen // results: tables, and JSON with --json
+	stderr *term.Screen // progress, warnings, questions
 	env    func(name string) string
 	stop   *interrupts
 
@@ -48,7 +50,7 @@ const rootExample = `  hogimport check --format mixpanel export/*.jsonl --report
 
 // Run is the whole program: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	a := &app{stdin: stdin, stdout: term.NewScreen(stdout, env), stderr: term.NewScreen(stderr, env), env: env}
 	ctx, a.stop = watchInterrupts(ctx)
 	defer a.stop.end()
 	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
@@ -118,6 +120,12 @@ func (a *app) begin(cmd *cobra.Command) error {
 	if a.log != "text" && a.log != "json" {
 		return usageError(fmt.Sprintf("--log %q is not a form of lines", a.log), "give text or json")
 	}
+	if a.json {
+		a.stdout.ForPrograms()
+	}
+	if a.log == "json" {
+		a.stderr.ForPrograms()
+	}
 	return nil
 }
 
@@ -135,7 +143,7 @@ func (a *app) note(text string) {
 		a.logger().Info(text)
 		return
 	}
-	fmt.Fprintln(a.stderr, wrapped(text))
+	fmt.Fprintln(a.stderr, term.Flow(paragraph(text)))
 }
 
 // variable is the environment variable of a flag.

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
@@ -268,9 +269,9 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	}
 	warning := zoneWarning(found.zone, s.kept.Input.Zone)
 	if !r.isAgreed {
-		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, to.words(), s.kept.ID)
+		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, to.words(), term.Line(s.kept.ID))
 		if warning != "" {
-			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, to.words(), s.kept.ID)
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, to.words(), term.Line(s.kept.ID))
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
@@ -333,7 +334,7 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 		ended := &importError{err: err, state: s, receipt: receipt}
 		if a.json {
 			f := faultOf(ended)
-			result["error"], result["todo"], result["exit"] = f.text, f.todo, f.code
+			result["error"], result["todo"], result["exit"] = f.text, f.advice(), f.code
 			_ = json.NewEncoder(a.stdout).Encode(result) //nolint:errchkjson // the error of the import matters more
 		}
 		return ended

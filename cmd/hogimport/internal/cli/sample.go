@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -153,15 +154,15 @@ func (s sample) show(w io.Writer) {
 	}
 	places := s.places()
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(w, wrapped("  "+skipText(s.in.Format, reason, r.Skips[reason], places[reason])))
+		fmt.Fprintln(w, term.Flow("  "+skipText(s.in.Format, reason, r.Skips[reason], places[reason])))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
 		if !isOfOrder(warning) || !s.in.Sort && !s.isFix {
-			fmt.Fprintln(w, wrapped("  "+warningText(warning, r.Warnings[warning].Count)))
+			fmt.Fprintln(w, term.Flow("  "+warningText(warning, r.Warnings[warning].Count)))
 		}
 	}
 	if advice := identityAdvice(s.zone, s.in); advice != "" {
-		fmt.Fprintln(w, wrapped("  "+advice))
+		fmt.Fprintln(w, term.Flow("  "+advice))
 	}
 }
 
@@ -208,22 +209,13 @@ func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said st
 		text := strings.TrimPrefix(page.Plain(page.InFlags(e.Text)), said)
 		line += ", such as " + cmp.Or(withPlaces(text, s.paths, e.Position), placeText(s.paths, e.Position))
 	}
-	fmt.Fprintln(w, wrapped(line))
+	fmt.Fprintln(w, term.Flow(line))
 }
 
-// short is a name that fits into a table, without what would break it.
+// short is a name that fits into a table.
 func short(name string) string {
 	const most = 50
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, name)
-	if runes := []rune(name); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return name
+	return term.Cut(term.Line(name), most)
 }
 
 // tooMuch is the error where too much of a sample would be rejected.

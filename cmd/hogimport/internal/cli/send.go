@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats"
 )
 
@@ -35,7 +36,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		before, found = snapshot{}, false // it begins
 	}
 	if found && before.Ended == "" {
-		meter.Say(wrapped("The last run was killed: events that were under way are sent again. Each keeps its uuid, so PostHog stores it once."))
+		meter.Say(term.Flow("The last run was killed: events that were under way are sent again. Each keeps its uuid, so PostHog stores it once."))
 	}
 	before.At, before.Ended, before.WaitingFor = time.Now().UTC(), "", ""
 	if err := s.saveProgress(before); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -84,18 +85,18 @@ func (a *app) status(dir string) error {
 			total := max(one.Total, p.Read)
 			toGo, of = one.shown(total-p.Acknowledged-p.Skipped-refused), one.shown(total)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.State, one.Is, progress.Number(p.Acknowledged), progress.Number(p.Skipped), progress.Number(refused), toGo, of)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", term.Line(one.State), one.Is, progress.Number(p.Acknowledged), progress.Number(p.Skipped), progress.Number(refused), toGo, of)
 	}
 	_ = table.Flush()
 	for _, one := range all {
 		if p := one.Progress; p != nil && p.WaitingFor != "" && one.Is == isWaiting {
-			fmt.Fprintln(a.stdout, wrapped(fmt.Sprintf("%s waits since %s: %s", one.State, p.Since.UTC().Format(time.DateTime+" UTC"), p.WaitingFor)))
+			fmt.Fprintln(a.stdout, term.Flow(fmt.Sprintf("%s waits since %s: %s", term.Line(one.State), p.Since.UTC().Format(time.DateTime+" UTC"), p.WaitingFor)))
 		}
 	}
 	for _, one := range all {
 		for i, next := range one.Next {
 			if i == 0 {
-				fmt.Fprintf(a.stdout, "Next for %s:\n", one.State)
+				fmt.Fprintf(a.stdout, "Next for %s:\n", term.Line(one.State))
 			}
 			fmt.Fprintln(a.stdout, "  "+next)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // target is where an import sends its events.
@@ -59,7 +60,7 @@ func (t *target) move(text string) error {
 		return usageError(fmt.Sprintf("--moved-host %q is not OLD=NEW", text), "give the two hosts with their ports, such as localhost:8000=localhost:8010")
 	}
 	if t.Target != from && t.API != from && (t.Target != to || t.API != "" && t.API != to) {
-		return usageError(fmt.Sprintf("the import was not sent to %s but to %s", from, t.Target), "give --moved-host "+t.Target+"=NEW, or leave it out")
+		return usageError(fmt.Sprintf("the import was not sent to %s but to %s", term.Line(from), t.Target), "give --moved-host "+t.Target+"=NEW, or leave it out")
 	}
 	if t.Target == from {
 		t.Target = to

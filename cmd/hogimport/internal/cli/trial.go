@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -228,7 +229,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 			todo: "look for transformations in the settings of the test project"}
 	case result.Complete():
 		if receipt.Rejected > 0 {
-			fmt.Fprintln(t.stdout, wrapped(fmt.Sprintf("Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), s.rejects())))
+			fmt.Fprintln(t.stdout, term.Flow(fmt.Sprintf("Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), term.Line(s.rejects()))))
 		}
 		return nil
 	case result.Seen == 0:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // storedRow is a record of a trial, and the event as the project has stored it.
@@ -124,9 +125,9 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 		"rejected", page.Count(receipt.Rejected))
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t.stdout, "\n%s\n", strings.TrimRight(padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), helpWidth), " "))
+		fmt.Fprintf(t.stdout, "\n%s\n", strings.TrimRight(term.Padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), term.DefaultWidth), " "))
 		line := func(mark, name, text string) {
-			fmt.Fprintln(t.stdout, strings.TrimRight(padded(fmt.Sprintf(" %1s %-8s%s", mark, name, text), helpWidth), " "))
+			fmt.Fprintln(t.stdout, strings.TrimRight(term.Padded(fmt.Sprintf(" %1s %-8s%s", mark, name, text), term.DefaultWidth), " "))
 		}
 		if r.Record != "" {
 			line("", "record", page.Shown(r.Record))
@@ -145,7 +146,7 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(t.stdout, "\n%s\n\n", wrapped("Compare: is the time right in UTC, is it the right person, and does PostHog's page of the event show what you expect?"))
+		fmt.Fprintf(t.stdout, "\n%s\n\n", term.Flow("Compare: is the time right in UTC, is it the right person, and does PostHog's page of the event show what you expect?"))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // undo is the command that asks PostHog to delete the events of an import.
@@ -182,7 +183,7 @@ func (u *undo) done(d deletion) error {
 		hogapi.DataDeletionStatusCompleted:  "The events of the import are deleted.",
 		hogapi.DataDeletionStatusFailed:     "It failed: ask PostHog's support, with the id of the request.",
 	}[d.Request.Status]
-	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), wrapped(text))
+	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), term.Flow(text))
 	if d.Request.Status == hogapi.DataDeletionStatusFailed {
 		return &fault{code: codeOther, text: "the deletion failed", todo: "ask PostHog's support, with the id of the request"}
 	}
@@ -193,7 +194,7 @@ func (u *undo) done(d deletion) error {
 		}
 		return nil
 	}
-	fmt.Fprintln(u.stdout, wrapped("Run the same command again to see its status. Do not import anything else under this id until it is completed."))
+	fmt.Fprintln(u.stdout, term.Flow("Run the same command again to see its status. Do not import anything else under this id until it is completed."))
 	return nil
 }
 

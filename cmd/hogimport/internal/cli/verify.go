@@ -241,14 +241,7 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 	if result.State == hogapi.ArrivalByCounts {
 		f.text = "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
 	}
-	var todo []string
-	for _, step := range v.next(s, result) {
-		todo = append(todo, step.Text)
-		if step.Command != "" {
-			todo = append(todo, step.Command)
-		}
-	}
-	f.todo = strings.Join(todo, "\n  ")
+	f.next = v.next(s, result)
 	if result.State == hogapi.ArrivalMissing {
 		f.code = codeMissing
 	}

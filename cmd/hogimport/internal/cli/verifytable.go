@@ -8,13 +8,14 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // verifyTable writes a verification in 80 columns: the numbers, what is not complete, and what it means.
 func verifyTable(w io.Writer, p *page.Verify) {
 	v := p.Verification
 	said := p.Verdict()
-	fmt.Fprintf(w, "%s\n\n", wrapped(said.Title+". "+said.Text))
+	fmt.Fprintf(w, "%s\n\n", term.Flow(said.Title+". "+said.Text))
 	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
 	row("sent", v.Acknowledged)
 	row("found", v.Seen)
@@ -44,14 +45,14 @@ func verifyTable(w io.Writer, p *page.Verify) {
 		fmt.Fprintf(w, "  %s\n", id)
 	}
 	if note, isNeeded := p.LinkNote(); isNeeded {
-		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+note.Title+". "+note.Text))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+note.Title+". "+note.Text))
 	}
 	for _, note := range v.Notes {
-		fmt.Fprintf(w, "\n%s\n", wrapped("Note: "+page.Explained(note)))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+page.Explained(note)))
 	}
 	if v.Complete() { // else the error says what is next
 		for _, step := range p.Next {
-			fmt.Fprintf(w, "\n%s\n", wrapped(step.Text))
+			fmt.Fprintf(w, "\n%s\n", term.Flow(step.Text))
 		}
 	}
 }

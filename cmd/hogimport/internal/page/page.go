@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 //go:embed page.html check.html verify.html
@@ -101,6 +102,6 @@ func write(w io.Writer, name string, view any) error {
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
-	_, err := io.WriteString(w, visible(b.String(), true)) // whatever part of it a text has come to
+	_, err := io.WriteString(w, term.Clean(b.String())) // whatever part of it a text has come to
 	return err
 }

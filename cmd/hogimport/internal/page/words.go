@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // Count is a number with commas, and with a minus as it is printed.
@@ -149,12 +150,10 @@ func Duration(hours float64) string {
 
 const longest = 300 // runes of a text that is shown in a line
 
-var keys = regexp.MustCompile(`\bph([a-z])_[A-Za-z0-9_-]{8,}`)
-
 // Shown is a text of a customer as a page shows it: in one line, visible, without keys and not too long.
 // Escaping for HTML is the template's task.
 func Shown[T ~string](s T) string {
-	text := visible(string(s), false)
+	text := term.Line(s)
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest]) + "…"
 	}
@@ -162,24 +161,6 @@ func Shown[T ~string](s T) string {
 		return "(empty)"
 	}
 	return text
-}
-
-// Joiners belong to words of some languages, and to emoji.
-const nonJoiner, joiner = '\u200c', '\u200d'
-
-// visible replaces keys, and characters that cannot be seen or that change the order of others.
-func visible(s string, keepLines bool) string {
-	s = keys.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "ph${1}_…")
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case keepLines && (r == '\n' || r == '\t'), r == joiner, r == nonJoiner, unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }
 
 // pretty is JSON with its values on lines of their own, as far as it is JSON.
@@ -192,7 +173,7 @@ func pretty(s string) string {
 	if runes := []rune(s); len(runes) > most {
 		s = string(runes[:most]) + "\n…"
 	}
-	return visible(s, true)
+	return term.Clean(s)
 }
 
 // span is the years, months or days of UTC between two times, in words.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 // Form is how progress is written.
@@ -24,6 +25,7 @@ const (
 // Meter writes how far an import is. Its methods may be called by several goroutines.
 type Meter struct {
 	out   io.Writer
+	raw   io.Writer // the terminal that a bar is drawn on
 	form  Form
 	width func() int // of the terminal, in columns
 	now   func() time.Time
@@ -43,7 +45,11 @@ type Meter struct {
 
 // New makes a meter. The width of a terminal is asked for each time that a bar is drawn.
 func New(out io.Writer, form Form, width func() int, now func() time.Time) *Meter {
-	return &Meter{out: out, form: form, width: width, now: now, began: now(), log: slog.New(slog.NewJSONHandler(out, nil))}
+	raw := out
+	if screen, ok := out.(interface{ Raw() io.Writer }); ok {
+		raw = screen.Raw()
+	}
+	return &Meter{out: out, raw: raw, form: form, width: width, now: now, began: now(), log: slog.New(slog.NewJSONHandler(out, nil))}
 }
 
 const (
@@ -88,7 +94,7 @@ func (m *Meter) Say(text string) {
 		m.log.Info(text)
 		return
 	}
-	fmt.Fprintln(m.out, text)
+	fmt.Fprintln(m.out, term.Flow(text))
 	if m.form == Bar {
 		m.show(true)
 	}
@@ -102,7 +108,7 @@ func (m *Meter) End() {
 		m.show(true)
 	}
 	if m.hasBar {
-		fmt.Fprintln(m.out)
+		fmt.Fprintln(m.raw)
 	}
 	m.hasBar = false
 }
@@ -128,7 +134,8 @@ func (m *Meter) show(must bool) {
 	m.written, m.waits = now, waits
 	switch m.form {
 	case Bar:
-		fmt.Fprintf(m.out, "\r%s\x1b[K", cut(m.Line(max(m.width(), 40)-1), max(m.width(), 40)-1))
+		width := m.width() - 1
+		fmt.Fprintf(m.raw, "\r%s\x1b[K", term.Cut(term.Line(m.Line(width)), width))
 		m.hasBar = true
 	case JSON:
 		if line := m.Line(0); line != m.shown {
@@ -138,7 +145,7 @@ func (m *Meter) show(must bool) {
 	default:
 		if line := m.Line(0); line != m.shown {
 			m.shown = line
-			fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), line)
+			fmt.Fprintf(m.out, "%s  %s\n", now.UTC().Format(time.DateTime), term.Line(line))
 		}
 	}
 }
@@ -146,7 +153,7 @@ func (m *Meter) show(must bool) {
 // clear removes the bar, for a line of text in its place.
 func (m *Meter) clear() {
 	if m.hasBar {
-		fmt.Fprint(m.out, "\r\x1b[K")
+		fmt.Fprint(m.raw, "\r\x1b[K")
 		m.hasBar = false
 	}
 }

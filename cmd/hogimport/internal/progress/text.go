@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Number is a number with its thousands divided, such as 1,234,567.
@@ -60,14 +59,6 @@ func Words(d time.Duration) string {
 	}
 	d = d.Round(time.Hour)
 	return two(d/day, "days", d%day/time.Hour, "h")
-}
-
-// cut is the beginning of a text that is too wide.
-func cut(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	return string([]rune(s)[:max(width-1, 0)]) + "…"
 }
 
 // bar is a bar of some width for a share from 0 to 1.

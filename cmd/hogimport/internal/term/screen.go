@@ -1,0 +1,179 @@
+package term
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
+)
+
+// DefaultWidth is how wide texts are where there is no terminal, in columns.
+const DefaultWidth = 80
+
+// Marks of how a part of a text is shown. A text of somebody else that has them can change how it looks, and no more.
+const (
+	flow    = '\x01' // begins a line that is wrapped at blanks
+	command = '\x02' // begins a line that is a command of a shell
+	problem = '\x03'
+	warning = '\x04'
+	end     = '\x05' // of a color
+	marks   = "\x01\x02\x03\x04\x05"
+)
+
+// Flow is a text whose lines are wrapped at blanks to the width of the screen, each indented as it begins.
+func Flow(text string) string {
+	return string(flow) + strings.ReplaceAll(text, "\n", "\n"+string(flow))
+}
+
+// Command is a command that is broken so that a shell reads it as one.
+func Command(text string) string { return string(command) + text }
+
+// Problem and Warning color a text on a terminal.
+func Problem(text string) string { return string(problem) + text + string(end) }
+
+// Warning colors a text on a terminal.
+func Warning(text string) string { return string(warning) + text + string(end) }
+
+// Screen writes marked texts: see [Clean]. A write holds whole lines, or the end of one.
+type Screen struct {
+	out      io.Writer
+	file     *os.File // nil: no terminal
+	hasColor bool
+	isRaw    bool
+}
+
+// NewScreen writes to a terminal, or else to a file or a pipe, with neither colors nor the width of a terminal.
+func NewScreen(out io.Writer, env func(string) string) *Screen {
+	s := &Screen{out: out}
+	if f, ok := out.(*os.File); ok && IsTerminal(f) {
+		s.file = f
+		s.hasColor = env("NO_COLOR") == "" && env("TERM") != "dumb"
+	}
+	return s
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	if s, ok := stream.(*Screen); ok {
+		return s.file != nil
+	}
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ForPrograms has lines written as they are long, such as those of JSON.
+func (s *Screen) ForPrograms() { s.isRaw = true }
+
+// Raw is the stream itself, for who draws on it.
+func (s *Screen) Raw() io.Writer { return s.out }
+
+// Width is that of the terminal, in columns.
+func (s *Screen) Width() int {
+	const least = 20
+	if s.file != nil {
+		if columns, _, err := term.GetSize(int(s.file.Fd())); err == nil && columns > 0 {
+			return max(columns, least)
+		}
+	}
+	return DefaultWidth
+}
+
+// Write implements io.Writer.
+func (s *Screen) Write(p []byte) (int, error) {
+	lines := strings.Split(clean(string(p), "\n\t"+marks), "\n")
+	for i, line := range lines {
+		lines[i] = s.line(line)
+	}
+	if _, err := io.WriteString(s.out, strings.Join(lines, "\n")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// line is a line as it is shown.
+func (s *Screen) line(text string) string {
+	kind, width := rune(0), s.Width()
+	if text != "" && (text[0] == flow || text[0] == command) {
+		kind, text = rune(text[0]), text[1:]
+	}
+	switch {
+	case kind == command:
+		text = broken(text, width)
+	case s.isRaw, kind != flow && s.file == nil: // such as a table in a file
+	default:
+		text = wrapped(text, width)
+	}
+	color := map[rune]string{problem: "\x1b[31m", warning: "\x1b[33m", end: "\x1b[0m"}
+	if !strings.ContainsAny(text, marks) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !strings.ContainsRune(marks, r):
+			b.WriteRune(r)
+		case s.hasColor:
+			b.WriteString(color[r])
+		}
+	}
+	return b.String()
+}
+
+// Columns is how wide a text is on a terminal.
+func Columns(text string) int { return runewidth.StringWidth(text) }
+
+// Padded is a text of a width: cut, or filled with blanks.
+func Padded(text string, width int) string {
+	return runewidth.FillRight(Cut(text, width), width)
+}
+
+// Cut is the beginning of a text that is too wide.
+func Cut(text string, width int) string { return runewidth.Truncate(text, width, "…") }
+
+// wrapped breaks a line that is too wide at blanks, and indents what follows as the line is. A word that is too long stays
+// whole.
+func wrapped(text string, width int) string {
+	if Columns(text) <= width {
+		return text
+	}
+	rest := strings.TrimLeft(text, " ")
+	indent := text[:len(text)-len(rest)]
+	var done []string
+	line, blanks := indent, ""
+	for rest != "" {
+		word, more, _ := strings.Cut(rest, " ")
+		if line != indent && Columns(line+blanks+word) > width {
+			done, line, blanks = append(done, line), indent, ""
+		}
+		line += blanks + word
+		rest = strings.TrimLeft(more, " ")
+		blanks = strings.Repeat(" ", 1+len(more)-len(rest))
+	}
+	if strings.HasSuffix(text, " ") {
+		line += " " // of a question
+	}
+	return strings.Join(append(done, line), "\n")
+}
+
+// broken is a command on lines that a shell reads as one. Words in quotes stay whole.
+func broken(text string, width int) string {
+	const next, end = "  ", ` \`
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	var done []string
+	line, isQuoted := "", false
+	for word := range strings.SplitSeq(text[len(indent):], " ") {
+		switch {
+		case line == "":
+			line = indent + word
+		case isQuoted, Columns(line+" "+word+end) <= width:
+			line += " " + word
+		default:
+			done = append(done, line+end)
+			line = indent + next + word
+		}
+		isQuoted = isQuoted != (strings.Count(word, "'")%2 == 1)
+	}
+	return strings.Join(append(done, line), "\n")
+}

@@ -1,0 +1,79 @@
+package term
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLongLinesAreWrapped(t *testing.T) {
+	t.Parallel()
+	wrap := func(text string) string { return wrapped(text, DefaultWidth) }
+	assert.Equal(t, "short", wrap("short"))
+	for line := range strings.SplitSeq(wrap("  "+strings.Repeat("word ", 30)), "\n") {
+		assert.LessOrEqual(t, len(line), DefaultWidth)
+		assert.True(t, strings.HasPrefix(line, "  word"))
+	}
+	path := strings.Repeat("x", 100)
+	assert.Equal(t, path, wrap(path), "what has no blank stays whole")
+	assert.Equal(t, "see\n"+path+"\nmore", wrap("see "+path+" more"))
+	assert.Equal(t, "  "+path+"\n  b", wrap("  "+path+" b"))
+	wide := strings.Repeat("äöüß ", 16)
+	assert.Equal(t, strings.TrimSpace(wide), strings.TrimSpace(wrap(wide)), "a column is a character")
+	assert.Equal(t, "東京 東京\n東京", wrapped("東京 東京 東京", 10), "or half of one")
+	assert.Equal(t, "send it?\n[y/N] ", wrapped("send it? [y/N] ", 10), "a question ends with a blank")
+	assert.Equal(t, "a  b\nc", wrapped("a  b  c", 5))
+}
+
+// A command on several lines is the same one for a shell, and words in quotes stay whole.
+func TestALongCommandIsBrokenForAShell(t *testing.T) {
+	t.Parallel()
+	command := "hogimport run 'a file with blanks and a name that is long.jsonl' --format csv --map 'time=when is  it|unix' --zone US/Pacific --sort --links"
+	lines := strings.Split(broken("    "+command, DefaultWidth), "\n")
+	assert.Greater(t, len(lines), 1)
+	var whole []string
+	for i, line := range lines {
+		assert.LessOrEqual(t, len(line), DefaultWidth)
+		assert.Equal(t, i < len(lines)-1, strings.HasSuffix(line, ` \`))
+		whole = append(whole, strings.TrimSpace(strings.TrimSuffix(line, `\`)))
+	}
+	assert.Equal(t, command, strings.Join(whole, " "))
+	assert.Equal(t, "    short", broken("    short", DefaultWidth))
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a\x1b[31mb\a": `a\u001b[31mb\u0007`, "a\u009bb\u0085": `a\u009bb\u0085`, "\u202eevil\u2066": `\u202eevil\u2066`, "a\u2028b": `a\u2028b`,
+		"a\u200bb": `a\u200bb`, "👩\u200d👧": "👩\u200d👧", "\U000e0001": `\udb40\udc01`, "key phx_0123456789ab!": "key phx_…!", "\xff": "\uFFFD", "é 東京": "é 東京",
+		"\x01flow": `\u0001flow`,
+	} {
+		assert.Equal(t, want, Line(text))
+		assert.Equal(t, want, Clean(text))
+	}
+	assert.Equal(t, `a\u000ab`, Line("a\nb"))
+	assert.Equal(t, "a\n\tb", Clean("a\n\tb"))
+
+	// What is cleaned in JSON is the same text.
+	raw, err := json.Marshal("\U000e0001\u009b\u202e")
+	require.NoError(t, err)
+	var again string
+	require.NoError(t, json.Unmarshal([]byte(Clean(string(raw))), &again))
+	assert.Equal(t, "\U000e0001\u009b\u202e", again)
+}
+
+// Without a terminal a table and JSON are as they are, and there are no colors.
+func TestScreenOfAFile(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := NewScreen(&b, func(string) string { return "" })
+	long := strings.Repeat("word ", 30) + "end"
+	_, err := s.Write([]byte(long + "\n" + Flow(long) + "\n" + Problem("Problem") + ": x\n"))
+	require.NoError(t, err)
+	assert.Equal(t, long+"\n"+wrapped(long, DefaultWidth)+"\nProblem: x\n", b.String())
+	assert.False(t, IsTerminal(s))
+}
