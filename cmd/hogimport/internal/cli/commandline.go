@@ -52,7 +52,21 @@ func joinedColumns(columns []string) string {
 func givenFlags(flags *pflag.FlagSet, names ...string) string {
 	var text strings.Builder
 	for _, name := range names {
-		if f := flags.Lookup(name); f.Changed && f.Value.String() != "" {
+		f := flags.Lookup(name)
+		if f == nil || !f.Changed || f.Value.String() == "" {
+			continue
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case isList:
+			for _, value := range list.GetSlice() {
+				text.WriteString(" --" + name + " " + quoted(value))
+			}
+		case f.Value.Type() == "bool" && f.Value.String() == "true":
+			text.WriteString(" --" + name)
+		case f.Value.Type() == "bool":
+			text.WriteString(" --" + name + "=false")
+		default:
 			text.WriteString(" --" + name + " " + quoted(f.Value.String()))
 		}
 	}

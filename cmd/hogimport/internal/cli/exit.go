@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -80,7 +81,9 @@ func (a *app) exit(err error) int {
 		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(f.todo)))
 	}
 	for _, step := range f.next {
-		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(step.Text)))
+		if step.Text != "" {
+			fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(step.Text)))
+		}
 		if step.Command != "" {
 			fmt.Fprintln(a.stderr, term.Command("    "+step.Command))
 		}
@@ -130,8 +133,16 @@ func (e *importError) Error() string { return e.err.Error() }
 // Unwrap returns the error of the import.
 func (e *importError) Unwrap() error { return e.err }
 
-// fault is what it means for the user.
+// fault is what it means for the user, with the command to continue.
 func (e *importError) fault() *fault {
+	f := *e.meaning()
+	if strings.Contains(f.todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
+		f.next = append(slices.Clone(f.next), page.Step{Command: e.state.again()})
+	}
+	return &f
+}
+
+func (e *importError) meaning() *fault {
 	begun := e.receipt.Acknowledged+e.receipt.Unconfirmed > 0
 	stop, ok := errors.AsType[*hogapi.StopError](e.err)
 	switch {

@@ -119,6 +119,10 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
+	s.kept.More = givenFlags(r.flags, "format", "map", "header", "zone", "group-type", "device-prefix", "set-policy") + r.again()
+	if err := s.save(); err != nil {
+		return err
+	}
 	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
 	return a.report(s, receipt, err)
 }
@@ -169,6 +173,25 @@ func (s *state) nextFix(corrected input) (next *state, isNew bool, err error) {
 	next = &state{dir: s.file(name)}
 	next.kept = kept{ID: s.kept.ID + "-" + name, Input: corrected, Rejects: absolute(from), RejectsSize: size}
 	return next, true, nil
+}
+
+// isFixed reports whether a fix has sent all rejects of an import.
+func (s *state) isFixed() bool {
+	last := s.lastFix()
+	if last == nil {
+		return false
+	}
+	p, _, err := last.progress()
+	return err == nil && p.Ended == isComplete && last.kept.RejectsSize == sizeOfFile(s.rejects()) && sizeOfFile(last.rejects()) == 0
+}
+
+// again is the command that continues an import or a fix.
+func (s *state) again() string {
+	command := "run"
+	if s.kept.Rejects != "" {
+		command = "fix"
+	}
+	return "hogimport " + command + " --state " + quoted(s.folder()) + s.kept.More
 }
 
 // lastFix is the newest fix, or nil.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
@@ -31,6 +32,7 @@ type runFlags struct {
 	protocol  string
 	metrics   string
 	isAgreed  bool // --yes
+	flags     *pflag.FlagSet
 	maxOutage time.Duration
 }
 
@@ -70,6 +72,7 @@ func newRunCommand(a *app) *cobra.Command {
 // bind adds the flags that are about the import itself.
 func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
+	r.flags = f
 	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's place and its rejects; default: hogimport-state/NAME, after the files")
 	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: made of the files")
 	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
@@ -78,6 +81,15 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
 	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which is of this machine only")
 	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
+}
+
+// again are the flags to continue with, as they can be typed after those that the state has. A key is not one of them.
+func (r *runFlags) again() string {
+	names := []string{"host", "capture-host", "project-key-file", "max-rejects", "rate", "protocol", "max-outage", "metrics", "yes"}
+	if strings.HasPrefix(r.project.key, "@") {
+		names = append(names, "project-key")
+	}
+	return givenFlags(r.flags, names...)
 }
 
 // options are those of the import.
@@ -147,6 +159,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	}
+	s.kept.More = r.again()
 	read, err := s.keepFiles()
 	if err != nil {
 		return err

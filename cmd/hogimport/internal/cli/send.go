@@ -29,6 +29,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		meter.Say("Metrics are at " + server.address + ".")
 	}
 	before, found, err := s.progress()
+	was, hasRun := before, found
 	if found && !s.hasSentNothing() { // of this run nothing need be doubtful, and still the service may have events
 		w.doubtful = max(before.Doubtful, 1)
 	}
@@ -53,6 +54,12 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.total(), w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
+	if receipt.Source == "" { // it has not begun, so all is as it was
+		if !hasRun {
+			was.Ended = endedBy(err)
+		}
+		return receipt, errors.Join(err, s.saveProgress(was))
+	}
 	return receipt, w.end(receipt, err)
 }
 
@@ -90,11 +97,8 @@ func (w *watcher) update(stats hogapi.Stats) {
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
 }
 
-// end keeps the result, and returns the error of the import. One that has not begun leaves an earlier result as it is.
+// end keeps the result, and returns the error of the import.
 func (w *watcher) end(r hogapi.Receipt, err error) error {
-	if r.Source == "" {
-		return err
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Doubtful: w.doubtful, Ended: isComplete}

@@ -98,7 +98,7 @@ func (a *app) status(dir string) error {
 			if i == 0 {
 				fmt.Fprintf(a.stdout, "Next for %s:\n", term.Line(one.State))
 			}
-			fmt.Fprintln(a.stdout, "  "+next)
+			fmt.Fprintln(a.stdout, term.Command("  "+next))
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (s *state) isRunning(p snapshot, now time.Time) bool {
 
 // standing is how far the import is.
 func (s *state) standing(now time.Time) (standing, error) {
-	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.total(), IsExact: s.kept.isExact(), Rejects: s.rejects(), Is: isNotBegun, Next: []string{"the same command again"}}
+	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.total(), IsExact: s.kept.isExact(), Rejects: s.rejects(), Is: isNotBegun, Next: []string{s.again()}}
 	p, found, err := s.progress()
 	if err != nil || !found {
 		return one, err
@@ -166,13 +166,14 @@ func (s *state) standing(now time.Time) (standing, error) {
 		case !isVerified:
 			one.Next = append(one.Next, "hogimport verify --state "+quoted(s.dir))
 		}
-		if p.Rejected+p.Unconfirmed > 0 {
+		of := &state{dir: s.folder()}
+		if p.Rejected+p.Unconfirmed > 0 && !of.isFixed() {
 			one.Next = append(one.Next, "hogimport fix --state "+quoted(s.folder()))
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
 		if stop := stops[hogapi.StopReason(p.Ended)]; stop.code == codeProject {
-			one.Next = []string{"the same command again, with the right project key"}
+			one.Next = []string{"with the right project key: " + s.again()}
 		}
 	case !s.isRunning(p, now):
 		one.Is = isKilled

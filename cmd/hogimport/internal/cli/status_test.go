@@ -53,7 +53,7 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	assert.Equal(t, "killed", is(), "at once")
-	assert.Contains(t, p.Run(t, "status").Stdout, "Next for hogimport-state/a:\n  the same command again\n")
+	assert.Contains(t, p.Run(t, "status").Stdout, "Next for hogimport-state/a:\n  hogimport run --state hogimport-state/a --rate 500 --yes\n")
 	server.SetDown(false)
 }
 
@@ -89,7 +89,7 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	right := p.Env
 	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
 	require.Equal(t, 5, p.Run(t, "run", "e.jsonl", "--yes").Code)
-	assert.Contains(t, p.Run(t, "status").Stdout, "the same command again, with the right project key\n")
+	assert.Contains(t, p.Run(t, "status").Stdout, "with the right project key: hogimport run --state hogimport-state/e --yes\n")
 	p.Env = right
 	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
 	r := p.Run(t, "status")
@@ -144,4 +144,70 @@ func TestStatusAddsUp(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	assert.True(t, adds(row()), "%v", row())
+}
+
+// A verification is of what a run has sent, as it has said at its end. During a run, and after a kill, it says how far that is.
+func TestVerifyDuringARunAndAfterAKill(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	ids := p.Events(t, "a.jsonl", 20_000, nil)
+	server.SetDown(true)
+	require.Equal(t, 1, p.Run(t, "run", "a.jsonl", "--yes", "--max-outage", "1s").Code, "it has sent nothing")
+	r := p.Run(t, "verify")
+	require.Equal(t, 7, r.Code)
+	says(t, r.Stderr, "has sent nothing, so there is nothing to verify Run it first. hogimport run --state hogimport-state/a --max-outage 1s --yes")
+	server.SetDown(false)
+	cmd := p.Command(t.Context(), t, "run", "a.jsonl", "--yes", "--rate", "1000", "--max-rejects", "7")
+	require.NoError(t, cmd.Start())
+	sends := func() bool { return strings.Contains(p.Run(t, "verify").Stderr, "It has sent at least") }
+	require.Eventually(t, sends, time.Minute, 50*time.Millisecond)
+	r = p.Run(t, "verify")
+	require.Equal(t, 7, r.Code)
+	says(t, r.Stderr, "the import in hogimport-state/a is under way. It has sent at least")
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	r = p.Run(t, "verify")
+	require.Equal(t, 7, r.Code)
+	says(t, r.Stderr, "the import in hogimport-state/a was killed. It has sent at least")
+	says(t, r.Stderr, "Continue it, and verify it then. hogimport run --state hogimport-state/a --max-rejects 7 --rate 1000 --yes")
+	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/a", "--max-rejects", "7", "--rate", "none", "--yes").Code)
+	clitest.RequireWhole(t, server, ids)
+	require.Equal(t, 0, p.Run(t, "verify").Code)
+}
+
+// A run that is refused before it begins leaves the status as it was.
+func TestStatusAfterARefusedRun(t *testing.T) {
+	t.Parallel()
+	p, folder, _ := imported(t, hogapitest.New())
+	row := func() string { return strings.SplitN(p.Run(t, "status").Stdout, "\n", 3)[1] }
+	before := row()
+	require.Contains(t, before, "complete")
+	checkpoint := filepath.Join(folder, "checkpoint.json")
+	whole, err := os.ReadFile(checkpoint)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(checkpoint, whole[:len(whole)/2], 0o600))
+	r := p.Run(t, "run", "events.jsonl", "--yes")
+	require.Equal(t, 1, r.Code, r.Stderr)
+	assert.Equal(t, before, row())
+}
+
+// Once all rejects are fixed there is nothing to fix.
+func TestStatusAfterACompleteFix(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	actions(t, p, 200, func(i int) bool { return i > 100 })
+	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "none", "--map", "time=when"}, mapped...)
+	require.Equal(t, 0, p.Run(t, args...).Code)
+	next := func() string { _, next, _ := strings.Cut(p.Run(t, "status").Stdout, "Next"); return next }
+	assert.Contains(t, next(), "hogimport fix --state hogimport-state/actions")
+	fix := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
+	r := p.Run(t, fix...)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.NotContains(t, next(), "fix --state")
+	for _, state := range []string{"hogimport-state/actions", "hogimport-state/actions/fix-1"} {
+		v := p.Run(t, "verify", "--state", state)
+		require.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+	}
+	assert.Empty(t, next())
 }

@@ -74,15 +74,15 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	receipt, found, err := s.receipt()
+	if err := s.checkEnded(); err != nil {
+		return err
+	}
+	receipt, _, err := s.receipt()
 	switch {
 	case err != nil:
 		return err
-	case !found:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet: it is still running, or was killed",
-			todo: "let hogimport run finish, or stop it; hogimport status shows how far it is"}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", todo: "run it first: hogimport run"}
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{{Text: "Run it first.", Command: s.again()}}}
 	}
 	client, err := v.client(&v.project, v.resend, true, hogapi.WithLogger(v.logger()))
 	if err != nil {
@@ -118,6 +118,25 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return v.sendAgain(ctx, client, s, source, result)
 	}
 	return v.judge(s, result)
+}
+
+// checkEnded refuses an import that is under way, or was killed: what it has sent is not known yet.
+func (s *state) checkEnded() error {
+	one, err := s.standing(time.Now())
+	if err != nil {
+		return err
+	}
+	sent := ""
+	if p := one.Progress; p != nil && p.Acknowledged > 0 {
+		sent = ". It has sent at least " + counted(p.Acknowledged, "event")
+	}
+	switch one.Is {
+	case isRunning, isWaiting:
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " is under way" + sent, todo: "let it end, or end it with Ctrl-C; hogimport status shows how far it is"}
+	case isKilled:
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " was killed" + sent, next: []page.Step{{Text: "Continue it, and verify it then.", Command: s.again()}}}
+	}
+	return nil
 }
 
 // openState opens the state of the import. Its files may be gone; those that are named are where they are now.
