@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -145,13 +145,20 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
 	meter, records := c.meter(), int64(0)
 	defer meter.End()
+	about := c.about(ctx, *options, paths)
+	const often = 10_000
+	seen := func() {
+		if records++; records%often == 0 {
+			meter.Part("checking", records, about)
+		}
+	}
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
 		source, err := c.in.files()
 		if err != nil {
 			return err
 		}
-		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
+		p.Report.CheckReport, err = hogapi.Check(ctx, counting{source, seen}, options)
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
 		if p.Rate > 0 {
@@ -159,12 +166,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		}
 		return err
 	}
-	const often = 10_000
 	convert := c.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
-		if records++; records%often == 0 {
-			meter.Phase("checking: " + progress.Number(records) + " records read")
-		}
+		seen()
 		events, err := convert(record)
 		for i := range events {
 			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
@@ -184,6 +188,36 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	p.Report.Test = p.Tested()
 	return err
+}
+
+// about is how many records large files have; 0 where that is not known, or does not matter.
+func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths []string) int64 {
+	const large = 4 << 20
+	if size, _ := sizes(paths); size < large {
+		return 0
+	}
+	first, _ := takeSample(ctx, &c.in, options) // whose error is one of the whole files
+	return first.total
+}
+
+// counting is a source that says when an event is read.
+type counting struct {
+	hogapi.Source
+	seen func()
+}
+
+// Unwrap returns the source.
+func (c counting) Unwrap() hogapi.Source { return c.Source }
+
+// Events implements hogapi.Source.
+func (c counting) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		for ev, err := range c.Source.Events(ctx, after) {
+			if c.seen(); !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 // limitMemory keeps the program small until the function returned is called.

@@ -31,12 +31,13 @@ const (
 
 // fault is an error as the user sees it: what is wrong, and what to do next.
 type fault struct {
-	code code
-	text string // what is wrong, and where
-	more []string
-	todo string      // what to do next; empty: the text says it
-	next []page.Step // the same in steps
-	err  error       // that it was made of; may be nil
+	code  code
+	text  string      // what is wrong, and where
+	more  []string    // further texts
+	lines []string    // that belong to the text and are shown as they are
+	todo  string      // what to do next; empty: the text says it
+	next  []page.Step // the same in steps
+	err   error       // that it was made of; may be nil
 }
 
 // paragraph is a text without the ends of lines: those of several errors, or of a name.
@@ -77,6 +78,9 @@ func (a *app) exit(err error) int {
 		fmt.Fprintln(a.stderr, term.Flow(name+": "+paragraph(text)))
 		name = "hogimport"
 	}
+	for _, line := range f.lines {
+		fmt.Fprintln(a.stderr, paragraph(line))
+	}
 	if f.todo != "" {
 		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(f.todo)))
 	}
@@ -114,7 +118,13 @@ func faultOf(err error) *fault {
 		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
 		return &fault{code: codeUsage, text: inFlags(err), err: err}
-	case strings.HasPrefix(text, "unknown command"), strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
+	case strings.HasPrefix(text, "unknown command"):
+		text, similar, _ := strings.Cut(text, "\n")
+		if _, names, ok := strings.Cut(similar, "this?"); ok {
+			similar = "did you mean " + strings.Join(strings.Fields(names), " or ") + "? Or "
+		}
+		return &fault{code: codeUsage, text: text, todo: similar + "see hogimport --help", err: err}
+	case strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
 		return &fault{code: codeUsage, text: text, todo: "see hogimport --help", err: err}
 	}
 	return &fault{code: codeOther, text: text, err: err}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
@@ -54,7 +55,7 @@ func newFormatsCommand(a *app) *cobra.Command {
 			if a.json {
 				return json.NewEncoder(a.stdout).Encode(names)
 			}
-			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			table := term.NewTable(a.stdout)
 			for _, name := range names {
 				fmt.Fprintf(table, "%s\t%s\n", name, vendors[name].what)
 			}

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,4 +59,19 @@ func flagList(flags *pflag.FlagSet) string {
 		fmt.Fprintln(&b, "      "+strings.ReplaceAll(what, "\n", "\n      "))
 	})
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// completeValues has a shell complete the values of flags that take one of a few.
+func completeValues(root *cobra.Command) {
+	values := map[string][]string{
+		"format": slices.Sorted(maps.Keys(vendors)), "set-policy": {"keep", "set-once", "strip"}, "protocol": {"auto", "v1", "batch"},
+		"log": {"text", "json"}, "host": {"us", "eu"}, "rate": {"1000", "none"}, "max-rejects": {"1%", "none"},
+	}
+	for _, cmd := range append(root.Commands(), root) {
+		for flag, list := range values {
+			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
+			}
+		}
+	}
 }

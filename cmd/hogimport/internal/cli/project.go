@@ -156,3 +156,26 @@ func inFlags(err error) string {
 	})
 	return page.Plain(page.InFlags(text))
 }
+
+// checkKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.
+func (a *app) checkKeys(args []string) error {
+	isShown := false
+	for _, arg := range args {
+		value := arg
+		if strings.HasPrefix(arg, "--") {
+			_, value, _ = strings.Cut(arg, "=")
+		}
+		if _, err := os.Stat(value); err == nil {
+			continue // the name of a file
+		}
+		if strings.HasPrefix(value, "phx_") {
+			return usageError("a personal API key is among the arguments, where every user of this machine can see it",
+				"put it into POSTHOG_PERSONAL_API_KEY, or into a file and give --personal-key-file FILE. If others use this machine, make a new key in PostHog and delete this one")
+		}
+		isShown = isShown || strings.HasPrefix(value, "phc_")
+	}
+	if isShown {
+		a.warn("the project API key is among the arguments, where every user of this machine can see it: better POSTHOG_PROJECT_API_KEY, --project-key-file FILE, or --project-key @FILE")
+	}
+	return nil
+}

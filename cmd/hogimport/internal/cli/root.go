@@ -55,6 +55,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer a.stop.end()
 	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
 	root.SetArgs(args)
+	if err := a.checkKeys(args); err != nil {
+		return a.exit(err)
+	}
 	return a.exit(root.ExecuteContext(ctx))
 }
 
@@ -70,11 +73,13 @@ func newRoot(a *app) *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetVersionTemplate("hogimport {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Sprintf("%v", err), "see "+cmd.CommandPath()+" --help")
+		return usageError(fmt.Sprintf("%v", err), term.DidYouMean(cmd, err)+"see "+cmd.CommandPath()+" --help")
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVar(&a.log, "log", "text", "how progress is written where there is no terminal: text or json, a `FORM` of lines")
 	root.AddCommand(commands(a)...)
+	root.SuggestionsMinimumDistance = 2
+	completeValues(root)
 	setHelp(root)
 	return root
 }

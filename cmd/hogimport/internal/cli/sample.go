@@ -11,7 +11,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -191,7 +190,7 @@ func (s sample) names(w io.Writer) {
 		counts[day.Event] += day.Events
 	}
 	names := mostFirst(counts)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	table := term.NewTable(w)
 	for _, name := range names[:min(len(names), most)] {
 		fmt.Fprintf(table, "  %s\t%s\n", short(name), progress.Number(counts[name]))
 	}

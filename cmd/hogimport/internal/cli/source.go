@@ -49,9 +49,6 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
-	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return slices.Sorted(maps.Keys(vendors)), cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 // bindRange adds the flags that say which events are imported, and in which order.
@@ -110,7 +107,8 @@ func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *
 	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		format, err := generic.Format(&generic.Options{Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
-			return format, usageError(page.InFlags(err.Error()), "see hogimport formats --help")
+			lines := strings.Split(page.InFlags(err.Error()), "\n") // where in the text of --map a mistake is
+			return format, &fault{code: codeUsage, text: lines[0], lines: lines[1:], todo: "see hogimport formats --help"}
 		}
 		convert, check := format.Convert, format.CheckColumns
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -67,13 +69,28 @@ func newSpread(ctx context.Context, in *input, id string, most int64, seen func(
 	return s, nil
 }
 
+// oddDay stands for all days at which the clock of a device was wrong: those before 1980, and those that an import refuses
+// since they are not over for two days. They have the weight that they have in the files.
+const oddDay = math.MinInt64
+
 func dayOf(at time.Time) int64 {
-	const day = 24 * 60 * 60
+	const day, year1980 = 24 * 60 * 60, 315532800
+	if at.Unix() < year1980 || time.Since(at) < 2*day*time.Second {
+		return oddDay
+	}
 	return at.Unix() / day
 }
 
 // shares divides a sample among days: evenly, as far as they have events.
 func shares(counts map[int64]int64, total, most int64) map[int64]share {
+	result := map[int64]share{}
+	if odd := counts[oddDay]; odd > 0 && odd < total {
+		counts = maps.Clone(counts)
+		delete(counts, oddDay)
+		take := max(1, (most*odd+total/2)/total)
+		result[oddDay] = share{min(take, odd), odd}
+		most, total = most-result[oddDay].take, total-odd
+	}
 	days := make([]int64, 0, len(counts))
 	for day := range counts {
 		days = append(days, day)
@@ -92,7 +109,7 @@ func shares(counts map[int64]int64, total, most int64) map[int64]share {
 	slices.SortFunc(days, func(a, b int64) int {
 		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(anyOrder(a), anyOrder(b)))
 	})
-	result, left := map[int64]share{}, min(most, total)
+	left := min(most, total)
 	for i, day := range days {
 		take := min(counts[day], left/int64(len(days)-i))
 		result[day] = share{take, counts[day]}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,7 @@ func (a *app) status(dir string) error {
 		fmt.Fprintf(a.stdout, "No import has begun below %s; hogimport run begins one.\n", stateRoot)
 		return nil
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := term.NewTable(a.stdout)
 	fmt.Fprintln(table, "STATE FOLDER\tSTATUS\tACKNOWLEDGED\tLEFT OUT\tREJECTED\tTO GO\tTOTAL")
 	for _, one := range all {
 		p := one.Progress

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -191,7 +192,7 @@ func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sa
 		return v.failed(err)
 	}
 	rows, err := t.stored(ctx, client, s.kept.ID, chosen(sample.sample()))
-	if err != nil {
+	if err = errors.Join(err, markRejected(rows, s.rejects())); err != nil {
 		t.warn("the stored events could not be read: " + faultOf(err).text)
 	}
 	if err := t.write(result, receipt, rows); err != nil {
@@ -228,8 +229,12 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 		return &fault{code: codeCannot, text: "the events are there, but some are not as they were sent: see the lines marked with !",
 			todo: "look for transformations in the settings of the test project"}
 	case result.Complete():
+		text := fmt.Sprintf("OK: all %s are there as they were sent.", counted(receipt.Acknowledged, "event"))
 		if receipt.Rejected > 0 {
-			fmt.Fprintln(t.stdout, term.Flow(fmt.Sprintf("Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), term.Line(s.rejects()))))
+			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), term.Line(s.rejects()))
+		}
+		if !t.json {
+			fmt.Fprintln(t.stdout, term.Flow(text))
 		}
 		return nil
 	case result.Seen == 0:

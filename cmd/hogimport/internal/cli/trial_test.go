@@ -1,8 +1,11 @@
 package cli_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,4 +162,34 @@ func TestTrialTakesEventsOfAllHours(t *testing.T) {
 		hours[e.Time.UTC().Format("2006-01-02 15")] = true
 	}
 	assert.Len(t, hours, 48)
+}
+
+// Events that the import refuses for their time have the weight that they have in the files, and are shown as rejected.
+// The last line says what all comes to.
+func TestTrialOfEventsInTheFuture(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := tried(t, server)
+	var b strings.Builder
+	line := func(name string, at time.Time) {
+		fmt.Fprintf(&b, `{"event":%q,"distinct_id":"p","timestamp":%q,"properties":{}}`+"\n", name, at.UTC().Format(time.RFC3339))
+	}
+	for i := range 5000 {
+		line("visit", time.Date(2024, 1, 1+i%10, 0, 0, i/10, 0, time.UTC))
+	}
+	for i := range 100 {
+		line("later", time.Now().AddDate(0, 0, 1+i%10).Add(time.Duration(i)*time.Second))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "events.jsonl"), []byte(b.String()), 0o600))
+	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 98, server.Ledger().Unique(), r.Stdout)
+	says(t, r.Stdout, "rejected 2")
+	assert.NotContains(t, r.Stdout, "not there yet")
+	assert.Contains(t, r.Stdout, " ! rejected future")
+	assert.Regexp(t, `OK: all 98 events are there as they were sent. Rejected: 2 of the sample, with their reasons in hogimport-state/trial-\S+/rejects.jsonl$`,
+		strings.Join(strings.Fields(r.Stdout), " "))
+
+	asJSON := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100", "--json")
+	assert.True(t, json.Valid([]byte(asJSON.Stdout)), asJSON.Stdout)
 }

@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +23,8 @@ type storedRow struct {
 	Place      string          `json:"place"`
 	Record     string          `json:"record"` // its beginning
 	Sent       storedEvent     `json:"sent"`
-	Stored     *storedEvent    `json:"stored,omitempty"` // nil: it is not there
+	Stored     *storedEvent    `json:"stored,omitempty"`   // nil: it is not there
+	Rejected   string          `json:"rejected,omitempty"` // why it was not sent
 	Properties json.RawMessage `json:"properties,omitempty"`
 }
 
@@ -106,6 +110,35 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 	return rows, err
 }
 
+// markRejected notes which events were rejected, and why.
+func markRejected(rows []storedRow, rejects string) error {
+	file, err := os.Open(rejects)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	reasons := map[string]string{}
+	for lines := json.NewDecoder(file); ; {
+		var line struct {
+			UUID   string
+			Reject struct{ Reason string } `json:"$reject"`
+		}
+		switch err := lines.Decode(&line); {
+		case err == io.EOF:
+			for i := range rows {
+				rows[i].Rejected = reasons[rows[i].UUID]
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		reasons[line.UUID] = line.Reject.Reason
+	}
+}
+
 // storedTime reads a time of UTC in an answer.
 func storedTime(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999"} {
@@ -125,15 +158,17 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 		"rejected", page.Count(receipt.Rejected))
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t.stdout, "\n%s\n", strings.TrimRight(term.Padded(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), term.DefaultWidth), " "))
+		fmt.Fprintf(t.stdout, "\n%s\n", term.Cut(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), t.stdout.Width()))
 		line := func(mark, name, text string) {
-			fmt.Fprintln(t.stdout, strings.TrimRight(term.Padded(fmt.Sprintf(" %1s %-8s%s", mark, name, text), term.DefaultWidth), " "))
+			fmt.Fprintln(t.stdout, term.Cut(fmt.Sprintf(" %1s %-8s %s", mark, name, text), t.stdout.Width()))
 		}
 		if r.Record != "" {
 			line("", "record", page.Shown(r.Record))
 		}
 		line("", "sent", r.Sent.String())
 		switch {
+		case r.Rejected != "":
+			line("!", "rejected", page.Shown(r.Rejected))
 		case r.Stored == nil:
 			line("!", "stored", "not there yet")
 		case r.isAsSent():

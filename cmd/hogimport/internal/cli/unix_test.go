@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,10 +43,15 @@ type terminal struct {
 
 func startOnTerminal(t *testing.T, p *clitest.Program, args ...string) *terminal {
 	t.Helper()
+	return startOnTerminalOf(t, 80, p, args...)
+}
+
+func startOnTerminalOf(t *testing.T, columns uint16, p *clitest.Program, args ...string) *terminal {
+	t.Helper()
 	cmd := p.Command(t.Context(), t, args...)
 	cmd.Stdin = nil
 	cmd.Env = append(cmd.Env, "TERM=xterm")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	require.NoError(t, err)
 	s := &terminal{cmd: cmd, tty: tty, done: make(chan struct{})}
 	go func() {
@@ -169,4 +175,35 @@ func TestAPipeIsRefused(t *testing.T) {
 		assert.Contains(t, r.Stderr, "p.jsonl: this is not a file but a pipe")
 		assert.Contains(t, r.Stderr, "write its content to a file first")
 	}
+}
+
+// On a terminal no line is wider than it, and no word is broken. Problems and warnings have a color, unless NO_COLOR is set.
+func TestNarrowTerminals(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p := clitest.New(t, server)
+	p.Events(t, "an export with a long name.jsonl", 500, func(i int) bool { return i%100 == 3 })
+	require.Equal(t, 0, p.Run(t, "run", "an export with a long name.jsonl", "--yes", "--max-rejects", "none").Code)
+	color := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for _, columns := range []uint16{120, 60, 40} {
+		for _, args := range [][]string{
+			{"check", "an export with a long name.jsonl"}, {"status"}, {"verify"}, {"formats"}, {"run", "--help"}, {"run", "--zoen", "x"}, {"verify", "--host", "nowhere at all, which is a long text"},
+		} {
+			s := startOnTerminalOf(t, columns, p, args...)
+			code := s.exit()
+			said := s.shown()
+			assert.Equal(t, args[0] == "check" || code != 0, color.MatchString(said), "%v", args)
+			_, said, _ = strings.Cut("\n"+strings.NewReplacer("\r\n", "\n", "\x1b[K", "").Replace(color.ReplaceAllString(said, "")), "\n")
+			for line := range strings.SplitSeq(said, "\n") {
+				line = line[strings.LastIndex(line, "\r")+1:]
+				isOneWord := !strings.Contains(strings.TrimSuffix(strings.TrimSpace(line), " \\"), " ") || strings.Contains(line, "'")
+				assert.True(t, isOneWord || len([]rune(line)) <= int(columns), "%d: %q", columns, line)
+			}
+		}
+	}
+	p.Env = append(p.Env, "NO_COLOR=1")
+	s := startOnTerminal(t, p, "check", "an export with a long name.jsonl")
+	s.exit()
+	assert.Contains(t, s.shown(), "Warning")
+	assert.NotRegexp(t, color, s.shown())
 }

@@ -75,6 +75,23 @@ func (m *Meter) Update(s hogapi.Stats) {
 // Phase shows what is done before events are sent, such as sorting.
 func (m *Meter) Phase(text string) { m.setPhase(text, false) }
 
+// Part is Phase for records that are read, of about so many; 0: that is not known.
+func (m *Meter) Part(what string, done, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pace.add(m.now(), done)
+	m.phase = what + ": "
+	if total > 0 {
+		const most = 99 // it is not over yet
+		m.phase += fmt.Sprintf("%d%%, ", min(100*done/total, most))
+	}
+	m.phase += Number(done) + " records read"
+	if left := m.pace.remaining(done, total); left >= time.Second {
+		m.phase += ", about " + Span(left) + " left"
+	}
+	m.show(false)
+}
+
 // Step is Phase for what must be seen: how a step begins and how it ends.
 func (m *Meter) Step(text string) { m.setPhase(text, true) }
 

@@ -103,6 +103,9 @@ func (s *Screen) line(text string) string {
 		text = broken(text, width)
 	case s.isRaw, kind != flow && s.file == nil: // such as a table in a file
 	default:
+		if kind != flow {
+			text = squeezed(text, width)
+		}
 		text = wrapped(text, width)
 	}
 	color := map[rune]string{problem: "\x1b[31m", warning: "\x1b[33m", end: "\x1b[0m"}
@@ -155,6 +158,19 @@ func wrapped(text string, width int) string {
 		line += " " // of a question
 	}
 	return strings.Join(append(done, line), "\n")
+}
+
+// squeezed is a row of a table that is too wide, with less room between its columns.
+func squeezed(text string, width int) string {
+	const least = 2
+	for Columns(text) > width {
+		at := strings.LastIndex(text, strings.Repeat(" ", least+1))
+		if indent := len(text) - len(strings.TrimLeft(text, " ")); at < indent {
+			break
+		}
+		text = text[:at] + text[at+1:]
+	}
+	return text
 }
 
 // broken is a command on lines that a shell reads as one. Words in quotes stay whole.

@@ -1,0 +1,26 @@
+package term
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// DidYouMean is a question about a flag that a command does not have, where it has a similar one.
+func DidYouMean(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // which knows what is similar
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	found := names.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(found) == 0 {
+		return ""
+	}
+	return "did you mean --" + strings.Join(found, " or --") + "? Or "
+}

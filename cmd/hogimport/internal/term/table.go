@@ -1,0 +1,24 @@
+package term
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"text/tabwriter"
+)
+
+// Table aligns the columns of rows, whose cells end with tabs. Flush writes them.
+type Table struct {
+	*tabwriter.Writer
+	whole *bufio.Writer
+}
+
+// NewTable makes a table that is written in one piece, as a [Screen] needs it.
+func NewTable(w io.Writer) *Table {
+	const most = 256 << 10
+	whole := bufio.NewWriterSize(w, most)
+	return &Table{tabwriter.NewWriter(whole, 0, 0, 2, ' ', 0), whole}
+}
+
+// Flush writes the rows.
+func (t *Table) Flush() error { return errors.Join(t.Writer.Flush(), t.whole.Flush()) }
