@@ -193,7 +193,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 // about is how many records large files have; 0 where that is not known, or does not matter.
 func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths []string) int64 {
 	const large = 4 << 20
-	if size, _ := sizes(paths); size < large {
+	if size, _ := sizes(ctx, paths); size < large {
 		return 0
 	}
 	first, _ := takeSample(ctx, &c.in, options) // whose error is one of the whole files

@@ -77,10 +77,12 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err := s.checkEnded(); err != nil {
 		return err
 	}
-	receipt, _, err := s.receipt()
+	receipt, found, err := s.receipt()
 	switch {
 	case err != nil:
 		return err
+	case !found:
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet", next: []page.Step{{Text: "Run it to its end.", Command: s.again()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{{Text: "Run it first.", Command: s.again()}}}
 	}
