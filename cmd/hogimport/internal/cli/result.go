@@ -40,7 +40,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 		if fileOf(s.kept.Input.Files, shared.Position.Key) != "" {
 			text += ", the second at " + placeText(s.kept.Input.Files, shared.Position)
 		}
-		fmt.Fprintln(&b, wrapped(text))
+		fmt.Fprintln(&b, term.Flow(text))
 	}
 	if _, err := os.Stat(s.file("sorted")); err == nil {
 		fmt.Fprintln(&b, term.Flow("Remove "+term.Line(s.file("sorted"))+" once it is verified: it holds the sorted events."))
