@@ -70,7 +70,7 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 			fmt.Fprintln(w, "\nThe JSON and the page have further reasons.")
 			break
 		}
-		fmt.Fprintf(w, "\n%s\n", wrapped(string(c.State)+": "+why))
+		fmt.Fprintf(w, "\n%s\n", term.Flow(string(c.State)+": "+why))
 	}
 }
 
