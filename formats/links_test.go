@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,37 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/hogapitest"
 )
+
+// A device with two users is never linked, in whatever order its pairs are read, also where an older pair comes again: a link would make
+// them one person for good. A pair of a device with one user is linked at its oldest time.
+func TestLinksOfSharedDevices(t *testing.T) {
+	t.Parallel()
+	row := func(device, user string, second int) string {
+		return fmt.Sprintf(`{"who":%q,"device":%q,"at":"2024-05-01T12:00:%02dZ"}`+"\n", user, device, second)
+	}
+	rows := []string{row("d", "ann", 1), row("d", "bob", 2), row("d", "ann", 3), row("d", "bob", 4)}
+	var orders24 func(before, rest []string)
+	orders24 = func(before, rest []string) {
+		for i := range rest {
+			others := append(slices.Clone(rest[:i]), rest[i+1:]...)
+			orders24(append(slices.Clone(before), rest[i]), others)
+		}
+		if len(rest) > 0 {
+			return
+		}
+		text := strings.Join(before, "") + row("e", "eve", 9) + row("e", "eve", 7) + row("e", "eve", 8)
+		var links []string
+		for ev, err := range formats.Links(hogapi.FileSource(orders, write(t, "o.jsonl", text))).Events(t.Context(), hogapi.Position{}) {
+			require.NoError(t, err)
+			links = append(links, fmt.Sprint(ev.Name, " ", ev.DistinctID, " ", ev.Timestamp.Second()))
+		}
+		require.Len(t, links, 2, text)
+		require.Contains(t, links, "$identify eve 7", text)
+		require.NotContains(t, strings.Join(links, ","), "ann", text)
+		require.NotContains(t, strings.Join(links, ","), "bob", text)
+	}
+	orders24(nil, rows)
+}
 
 // Each pair of ids is linked once, at the time of its oldest event and oldest first, but for devices with two users, which are counted.
 func TestLinks(t *testing.T) {

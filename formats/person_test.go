@@ -2,6 +2,7 @@ package formats_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,48 @@ import (
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
 )
+
+// vendorFormats are the formats of all vendors, by their folders.
+var vendorFormats = map[string]func() hogapi.Format{
+	"amplitude":     func() hogapi.Format { return amplitude.Format(nil) },
+	"ga4":           func() hogapi.Format { return ga4.Format(nil) },
+	"mixpanel":      func() hogapi.Format { return mixpanel.Format(&mixpanel.Options{DevicePrefix: true}) },
+	"posthogexport": func() hogapi.Format { return posthogexport.Format(nil) },
+	"segment":       func() hogapi.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
+}
+
+// A record makes the same events whatever record came before it.
+func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
+	t.Parallel()
+	for name, format := range vendorFormats {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			paths, err := filepath.Glob(filepath.Join(name, "testdata", "*.jsonl"))
+			require.NoError(t, err)
+			var records [][]byte
+			for _, path := range paths {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				for line := range bytes.Lines(text) {
+					records = append(records, bytes.TrimSpace(line))
+				}
+			}
+			records = append(records, []byte(`{}`), []byte(`{"event":"$identify","distinct_id":"b","timestamp":"2024-01-01T00:00:00Z","properties":{}}`))
+			said := func(f hogapi.Format, record []byte) string {
+				events, err := f.Convert(record)
+				return fmt.Sprintf("%+v %v %v", events, err, f.ID(record))
+			}
+			for _, record := range records {
+				want := said(format(), record)
+				for _, before := range records {
+					f := format()
+					said(f, before)
+					require.Equal(t, want, said(f, record), "%s\nafter %s", record, before)
+				}
+			}
+		})
+	}
+}
 
 // Every vendor's format takes the same three values, and no other.
 func TestPersonProperties(t *testing.T) {

@@ -59,7 +59,7 @@ var around = map[string]func(name string, inner plan) plan{
 	"Sorted": func(name string, inner plan) plan {
 		return func(dir string, step func()) hogapi.Source {
 			s := formats.Sorted(inner(dir, step), filepath.Join(dir, name))
-			s.SetMemory(2 << 10)
+			s.SetMemory(4 << 10)
 			s.OnProgress = func(formats.SortProgress) { step() }
 			return s
 		}
@@ -123,7 +123,7 @@ func (p plan) resumes(t *testing.T) {
 	steps := 0
 	want, _ := storedBy(t.Context(), t, hogapitest.New(), p(t.TempDir(), func() { steps++ }), &stoppable{})
 	require.NotEmpty(t, want)
-	const phases = 6
+	const phases = 4
 	for phase := range phases {
 		at, isKill := 1+steps*phase/phases, (phase+steps)%2 == 0
 		server, dir, checkpoint := hogapitest.New(), t.TempDir(), &stoppable{}
@@ -142,6 +142,76 @@ func (p plan) resumes(t *testing.T) {
 		got, err := storedBy(t.Context(), t, server, p(dir, func() {}), checkpoint)
 		require.NoError(t, err, "step %d of %d, killed: %t", at, steps, isKill)
 		require.Equal(t, want, got, "step %d of %d, killed: %t", at, steps, isKill)
+	}
+}
+
+// A reject handler that fails within a record of several events has the whole record again in the next run: no event of it is passed over.
+func TestRejectHandlerFailsWithinARecord(t *testing.T) {
+	t.Parallel()
+	const refused = 3 // events of the second record, which have no person
+	path := write(t, "o.jsonl", order("a", 1)+`{"who":"","at":"2024-05-01T12:30:02Z","items":2}`+"\n"+order("b", 3))
+	for failing := range refused {
+		server, checkpoint := hogapitest.New(), &stoppable{}
+		seen, got := 0, map[uuid.UUID]int{}
+		run := func(fails bool) (hogapi.Receipt, error) {
+			return server.Client(t).Import(t.Context(), hogapi.FileSource(orders, path), &hogapi.ImportOptions{
+				ID: "rejects", Checkpoint: checkpoint, MaxRejectShare: -1,
+				Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+					if seen++; fails && seen == failing+1 {
+						return errors.New("full")
+					}
+					got[r.UUID]++
+					return nil
+				}),
+			})
+		}
+		_, err := run(true)
+		require.ErrorContains(t, err, "full")
+		receipt, err := run(false)
+		require.NoError(t, err)
+		assert.Len(t, got, refused, "failed at reject %d", failing)
+		assert.EqualValues(t, refused, receipt.Rejected)
+		assert.EqualValues(t, 2, receipt.Acknowledged)
+		assert.Equal(t, 2, server.Ledger().Unique())
+	}
+}
+
+// A run that ends within a record of several events would lose or double some of them where the sorting is stopped there.
+func TestSortRunsEndBetweenRecords(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&text, `{"who":"u%d","at":"2024-05-01T12:00:%02dZ","items":2}`+"\n", i, 30-i)
+	}
+	path, stop := write(t, "o.jsonl", text.String()), errors.New("stopped")
+	for at := range 4 * 3 {
+		dir, n := t.TempDir(), 0
+		counting := hogapi.SourceFunc("counted", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+			return func(yield func(hogapi.Event, error) bool) {
+				for ev, err := range hogapi.FileSource(orders, path).Events(t.Context(), after) {
+					if n++; n == at+1 {
+						yield(hogapi.Event{}, stop)
+						return
+					}
+					if !yield(ev, err) {
+						return
+					}
+				}
+			}
+		})
+		sorted := formats.Sorted(counting, dir)
+		sorted.SetMemory(1) // a run for each record
+		_, err := readSorted(t, sorted, hogapi.Position{})
+		require.ErrorIs(t, err, stop)
+		n = -1000
+		events, err := readSorted(t, sorted, hogapi.Position{})
+		require.NoError(t, err)
+		seen := map[string]int{}
+		for _, ev := range events {
+			seen[ev.Name+" "+ev.DistinctID+" "+ev.Origin.Key]++
+		}
+		assert.Len(t, events, 4*3, "stopped at event %d", at)
+		assert.Len(t, seen, 4*3, "stopped at event %d", at)
 	}
 }
 
