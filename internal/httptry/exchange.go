@@ -111,7 +111,7 @@ func (x *Exchange) outcome(ctx context.Context, resp *http.Response, err error) 
 		Try: x.Tries, Once: x.Once, Err: mask.Error(NoURL(err), x.Keys), Unsent: x.Facts.Unsent,
 		Answered: x.Facts.Answered, Canceled: ctx.Err() != nil, TimeLeft: timeLeft(ctx), Random: Random(),
 	}
-	x.Answer = nil
+	x.Answer, x.Problem = nil, ErrorBody{}
 	if resp == nil || err != nil {
 		return o
 	}

@@ -28,15 +28,15 @@ type Plan struct {
 	Mark func(context.Context) context.Context
 
 	spent time.Duration // of the timeout, by the requests before a redirect
-	facts *Facts        // of the newest try
+	facts *Facts        // of the newest try so far; nil before its first answer or failure
 }
 
 // Facts is what a try has shown in addition to its answer.
 type Facts struct {
-	Unsent   bool // provably nothing of the request was written
-	Stale    bool // a connection that had been kept ended under the request
-	Answered int  // status of a success whose body could not be read; 0 for none
-	Duration time.Duration
+	Unsent   bool          // provably nothing of the request was written
+	Stale    bool          // a connection that had been kept ended under the request
+	Answered int           // status of a success whose body could not be read; 0 for none
+	Duration time.Duration // with the redirects that were followed
 }
 
 type planKey struct{}
@@ -78,7 +78,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if req.Response == nil { // not a redirect
-		plan.spent = 0
+		plan.spent, plan.facts = 0, nil
 	}
 	if plan.spent >= plan.Timeout {
 		closeBody(req)
@@ -103,11 +103,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		dropBadLocation(resp, req.URL)
 		answered, err = readAnswer(cancel, resp, plan.MostBytes)
 	}
-	took := time.Since(start)
-	plan.spent += took
+	plan.spent += time.Since(start)
 	plan.facts = &Facts{
-		Unsent: err != nil && watch.unsent(err), Stale: err != nil && ctx.Err() == nil && watch.reused.Load(),
-		Answered: answered, Duration: took,
+		Unsent: err != nil && plan.facts == nil && watch.unsent(err), // a redirect was an answer to a request that was read
+		Stale:  err != nil && ctx.Err() == nil && watch.reused.Load(), Answered: answered, Duration: plan.spent,
 	}
 	if err == nil {
 		return resp, nil

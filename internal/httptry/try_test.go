@@ -107,6 +107,34 @@ func TestFactsAreTakenOnce(t *testing.T) {
 	require.True(t, plan.TakeFacts().Unsent)
 }
 
+// A request that was answered with a redirect was sent, also where the redirect leads to a host that cannot be reached.
+func TestFactsOfARedirectAreKept(t *testing.T) {
+	for name, second := range map[string]roundTrip{
+		"refused": func(r *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(r.Context()).GetConn("home.test:443")
+			return nil, errors.New("connection refused")
+		},
+		"hangs": hangs,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var plan Plan
+				_, err := do(t, func(r *http.Request) (*http.Response, error) {
+					time.Sleep(100 * time.Millisecond) // virtual
+					if r.Response != nil {
+						return second(r)
+					}
+					return answers(http.StatusTemporaryRedirect, "", "Location", home+"new/")(r)
+				}, &plan)
+				require.Error(t, err)
+				facts := plan.TakeFacts()
+				require.False(t, facts.Unsent)
+				require.GreaterOrEqual(t, facts.Duration, 200*time.Millisecond)
+			})
+		})
+	}
+}
+
 func TestMark(t *testing.T) {
 	type key struct{}
 	plan := Plan{Mark: func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, "marked") }}
