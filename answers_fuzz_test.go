@@ -351,7 +351,7 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := newFakeClient(t, newScript(answers(200, string(body))), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		offset := walkByOffset[json.RawMessage](client, endpoint(ops.DashboardsList), ListOptions{MaxPages: 3}, nil).All(t.Context())
+		offset := walkByOffset[json.RawMessage](client, endpoint(ops.DashboardsList), ListOptions{MaxPages: 3}, nil, nil).All(t.Context())
 		cursor := walkByCursor[json.RawMessage](client, endpoint(ops.RunsList, "x"), CursorOptions{MaxPages: 3}, nil).All(t.Context())
 		for _, walk := range []func(func(json.RawMessage, error) bool){offset, cursor} {
 			var got []string

@@ -239,7 +239,7 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 
 // walk is what List, Pages and All share.
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
-	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
+	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), func(row *BatchExport) any { return row.ID }, options)
 }
 
 // Get returns one export.

@@ -320,7 +320,8 @@ func TestCreateOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 func TestBatchExportListsPageByOffset(t *testing.T) {
 	client, mock := newTestClient(t)
 	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1", httpmock.NewStringResponder(200, `{"count":2,"next":"http://elsewhere/?limit=1&offset=1","previous":null,"results":[`+oldExportJSON+`]}`))
-	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1&offset=1", httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[`+newExportJSON+`]}`))
+	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1&offset=1", httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[`+
+		`{"id":"0190e0a2-0000-7000-8000-00000000000f"`+newExportJSON[len(`{"id":"0190e0a2-0000-7000-8000-00000000000e"`):]+`]}`))
 	page, err := client.BatchExports.List(t.Context(), &ListOptions{Limit: 1})
 	require.NoError(t, err)
 	assert.Equal(t, 2, page.Count)

@@ -155,7 +155,7 @@ func (s *DashboardsService) All(
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
 	r := endpoint(ops.DashboardsList).refuse(selected.check()).with(selected.query())
-	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, options)
+	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, func(row *Dashboard) any { return row.ID }, options)
 }
 
 // DashboardDetail is one dashboard with its tiles. Fields marked "newer" stay empty on servers that

@@ -127,7 +127,7 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
 	selected := orDefault(o)
 	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
-	return walkByOffset[DataDeletion](s.client, r, selected, options)
+	return walkByOffset[DataDeletion](s.client, r, selected, func(row *DataDeletion) any { return row.ID }, options)
 }
 
 // Get returns one deletion.

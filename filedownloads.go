@@ -238,7 +238,7 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 
 // walk is what List, Pages and All share.
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
-	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
+	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), func(row *FileDownload) any { return row.ID }, options)
 }
 
 // Get returns one file download, with its files once it has completed.

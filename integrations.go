@@ -72,7 +72,7 @@ func (s *IntegrationsService) walk(
 	query := url.Values{}
 	outgoing.SetText(query, "kind", string(selected.Kind))
 	r := endpoint(ops.IntegrationsList).refuse(outgoing.MisspeltIfSet("Kind", selected.Kind, integration.Kinds())).with(query)
-	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
+	return walkByOffset[Integration](s.client, r, selected.ListOptions, func(row *Integration) any { return row.ID }, options)
 }
 
 // Get returns one integration.

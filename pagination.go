@@ -44,13 +44,14 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 // ListOptions select a part of a list that is paged by offset.
 //
 // Offsets count rows, so rows that are created or deleted during a walk shift the others: items can
-// repeat, or be passed over. A walk that saw fewer items than the list counted ends with a
-// [*PageError].
+// repeat, or be passed over. A walk that may have passed over an item ends with a [*PageError]: it saw
+// fewer items than the list counted, or one twice, or the count fell. With Prefetch, any change of the
+// count ends it, since pages come in any order.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
 	MaxPages int // a walk over more pages is an error; 0 means 10,000
-	Prefetch int // pages fetched at the same time ahead of the reader; 0 fetches each when it is asked for
+	Prefetch int // pages fetched at the same time ahead of the reader, at most 32; 0 fetches each when it is asked for
 }
 
 // CursorOptions select a part of a list that is paged by cursor.
@@ -60,9 +61,15 @@ type CursorOptions struct {
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
 
+// mostPrefetch bounds the calls that a walk has under way, and the pages that it holds.
+const mostPrefetch = 32
+
 func (o ListOptions) check() *outgoing.Refusal {
 	if o.Limit > httptry.MaxRows {
 		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "at most 10,000, or 0 for the service's default")
+	}
+	if o.Prefetch > mostPrefetch {
+		return outgoing.Refuse("Prefetch", strconv.Itoa(o.Prefetch), "at most 32 pages")
 	}
 	return outgoing.Negative(map[string]int{
 		"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch,
@@ -72,6 +79,9 @@ func (o ListOptions) check() *outgoing.Refusal {
 func (o CursorOptions) check() *outgoing.Refusal {
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
+	}
+	if o.Prefetch > mostPrefetch {
+		return outgoing.Refuse("Prefetch", strconv.Itoa(o.Prefetch), "at most 32 pages")
 	}
 	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
 }
@@ -93,15 +103,15 @@ type (
 	cursorWalk[T any] = pages.Walk[T, *CursorPage[T]]
 )
 
-// walkByOffset walks a list that is paged by offset.
-func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
+// walkByOffset walks a list that is paged by offset. The rows' ids show whether rows have moved.
+func walkByOffset[T any](c *Client, r request, o ListOptions, id func(*T) any, options []CallOption) offsetWalk[T] {
 	r = r.refuse(o.check())
 	return offsetWalk[T]{
 		Fetch: fetchPage[OffsetPage[T]](c, r, options), Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *OffsetPage[T]) pages.View[T] {
 			return pages.View[T]{Items: p.Results, Count: p.Count, Link: orDefault(p.Next)}
 		},
-		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
+		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch, ID: id,
 	}
 }
 

@@ -102,7 +102,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
-		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, options).All(ctx)
+		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, nil, options).All(ctx)
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}

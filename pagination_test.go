@@ -254,7 +254,7 @@ func TestServerShrinksTheLimit(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		l := &list{items: 9}
 		o := ListOptions{Limit: 1000, Prefetch: prefetch}
-		items, err := collect(walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil).All(t.Context()))
+		items, err := collect(walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), o, nil, nil).All(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, upTo(9), items)
 		require.Len(t, l.asked, 5)
@@ -324,14 +324,14 @@ func TestWalkWithBadInput(t *testing.T) {
 // One page is one call, and its error is that of the call.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).One(t.Context())
+	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil, nil).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).One(t.Context())
+	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil, nil).One(t.Context())
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	require.Contains(t, err.Error(), "dashboard:read")

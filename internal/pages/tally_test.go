@@ -74,7 +74,34 @@ func TestDeletedRows(t *testing.T) {
 	require.Equal(t, pages.Place{Offset: 1}, failed.at, "what was passed over can be anywhere")
 }
 
-// Rows that are created meanwhile can repeat others. That is no reason to fail.
+// A row that is deleted before the place of a walk moves another past it, also where a row that is created makes up for it in the
+// counts; and one that is created there shows a row again. With prefetch, pages come in any order of time.
+func TestRowsThatMove(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prefetch int
+		pages    [][]int // the count, then the ids
+		text     string
+	}{
+		"a row is deleted and another created": {0, [][]int{{6, 0, 1}, {5, 3, 4}, {6, 5, 6}}, "counted from 5 to 6"},
+		"a row is created first":               {0, [][]int{{5, 0, 1}, {6, 1, 2}, {6, 3, 4}}, "counted from 5 to 6"},
+		"equal counts, one row twice":          {0, [][]int{{6, 0, 1}, {6, 1, 2}, {6, 4, 5}}, "counted from 6 to 6"},
+		"pages fetched ahead":                  {3, [][]int{{5, 0, 1}, {6, 2, 3}, {6, 4, 5}}, "counted from 5 to 6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &list{items: 6, serve: func(at int, p *page) { p.Count, p.Items = tt.pages[at/pageSize][0], tt.pages[at/pageSize][1:] }}
+			w := l.walk()
+			w.Prefetch, w.ID = tt.prefetch, func(n *int) any { return *n }
+			items, err := collect(w.All(t.Context()))
+			require.Len(t, items, 6)
+			require.ErrorContains(t, err, tt.text)
+			var failed *failure
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, pages.Place{}, failed.at)
+		})
+	}
+}
+
+// Rows that are created after the others move none.
 func TestRowsCreatedDuringAWalk(t *testing.T) {
 	l := &list{items: 6}
 	l.serve = func(at int, _ *page) {

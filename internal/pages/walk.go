@@ -26,6 +26,7 @@ type Walk[T, P any] struct {
 	Next     func(from Place, link string) (Place, error) // ByOffset or ByCursor
 	Refuse   func(context.Context) error                  // bad input, before anything is fetched
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
+	ID       func(*T) any                                 // of a row, comparable; nil where rows have none
 	Start    Place
 	MaxPages int // a walk over more pages is an error; 0 means 10,000
 	Prefetch int // pages fetched at the same time ahead of the reader
@@ -69,7 +70,8 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 		ahead := newLookahead(ctx, w)
 		defer ahead.stop() // waits for what is under way, after
 		defer cancel()     // ending it
-		at, seen, sum := w.Start, map[digest]bool{}, tally{start: w.Start.Offset}
+		at, seen := w.Start, map[digest]bool{}
+		sum := tally{start: w.Start.Offset, anyOrder: w.Prefetch > 0, ids: map[any]bool{}}
 		for n := 1; ; n++ {
 			p, next, err := w.page(ctx, ahead, n, at, seen)
 			if err != nil {
@@ -80,7 +82,7 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 			if next != nil {
 				ahead.plan(view.Count, at, *next)
 			}
-			sum.add(len(view.Items), view.Count)
+			sum.add(len(view.Items), view.Count, w.ids(view.Items))
 			if !yield(p, nil) {
 				return
 			}
@@ -93,6 +95,16 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 			at = *next
 		}
 	}
+}
+
+func (w Walk[T, P]) ids(rows []T) (ids []any) {
+	if w.ID == nil {
+		return nil
+	}
+	for i := range rows {
+		ids = append(ids, w.ID(&rows[i]))
+	}
+	return ids
 }
 
 // digest is a SHA-256, and stands for what a server can make long.
