@@ -134,5 +134,5 @@ func (s *BatchExportsService) TestDestination(
 // an empty body.
 func hasNoTest(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode == http.StatusNotFound && len(api.body) == 0
+	return ok && api.StatusCode == http.StatusNotFound && len(api.body) == 0 && !api.isForeign
 }

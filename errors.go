@@ -58,6 +58,8 @@ var (
 	ErrHeld = errors.New("hogapi: another import is using it")
 	// ErrNoDestinationTest comes from BatchExports.TestDestination.
 	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
+	// ErrListCut comes with the list of a call that has no pages, where there may be more than it holds.
+	ErrListCut = errors.New("hogapi: the list may be cut")
 	// ErrNoRuns comes from Backfills.Wait.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )

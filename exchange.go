@@ -83,6 +83,9 @@ func (x *exchange) failure() error {
 
 func (x *exchange) apiError() *APIError {
 	a, text := x.Answer, x.Problem
+	if x.op.Name == ops.BatchExportsTest && a.StatusCode == http.StatusNotFound && len(a.Body) == 0 {
+		text.IsForeign = a.Header.Get("Allow") == "" // which the service sends with an empty body too
+	}
 	err := &APIError{
 		CallInfo: x.op.info(x.Tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
@@ -199,6 +202,9 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 		err = list.decodeRows(ctx, body)
 	} else {
 		err = httptry.Unmarshal(body, out)
+	}
+	if err == nil {
+		err = httptry.NoNulls(body, out)
 	}
 	if err == nil {
 		err = completeness(out)

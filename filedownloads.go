@@ -193,6 +193,9 @@ func (c *rowCount) complete() error {
 	if c.Count == nil {
 		return errors.New("it has no count")
 	}
+	if *c.Count < 0 {
+		return errors.New("it has a negative count")
+	}
 	return nil
 }
 

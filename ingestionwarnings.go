@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -148,7 +149,8 @@ func (w *ingestionWarnings) complete() error {
 }
 
 // List returns the warnings of a time. It asks for 500, the most that the service gives; there are no
-// further pages. There are no warnings for events that were dropped over the plan's limit or by an
+// further pages. Where it gives 500, there may be more, and the error is [ErrListCut], with the list: ask
+// for a shorter time, or for one type or category. There are no warnings for events that were dropped over the plan's limit or by an
 // event filter, and for unknown keys: an empty list is no proof that all events are there.
 //
 // GET /ingestion_warnings_v2/, scope ingestion_warning:read.
@@ -160,6 +162,10 @@ func (s *IngestionWarningsService) List(
 	list, err := fetch[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
 	if err != nil {
 		return nil, err
+	}
+	if len(*list) >= mostWarnings {
+		return *list, errtext.Errorf("%s: %v: it has %d warnings, the most that the service gives: narrow Since and Until, Type or Category",
+			ops.IngestionWarningsList, ErrListCut, len(*list))
 	}
 	return *list, nil
 }

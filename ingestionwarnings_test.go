@@ -2,8 +2,10 @@ package hogapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,4 +62,16 @@ func TestIngestionWarnings(t *testing.T) {
 		requireInputError(t, err, field)
 	}
 	assert.Equal(t, before, mock.GetTotalCallCount())
+}
+
+// A list of the most warnings that the service gives may lack some.
+func TestIngestionWarningsThatMayBeCut(t *testing.T) {
+	client, mock := newTestClient(t)
+	for _, n := range []int{mostWarnings - 1, mostWarnings} {
+		rows := strings.TrimSuffix(strings.Repeat(`{"type":"t","category":"c","severity":"info","count":1},`, n), ",")
+		mock.RegisterResponder("GET", `=~/ingestion_warnings_v2/`, httpmock.NewStringResponder(200, "["+rows+"]"))
+		list, err := client.IngestionWarnings.List(t.Context(), nil)
+		assert.Len(t, list, n)
+		assert.Equal(t, n == mostWarnings, errors.Is(err, ErrListCut))
+	}
 }

@@ -135,8 +135,7 @@ func cellsOf(found []verify.Cell) (cells []ArrivalCell) {
 func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 	list, err := c.IngestionWarnings.List(ctx, nil)
 	if err != nil {
-		r.Notes = append(r.Notes, "the service's ingestion warnings could not be read: "+mask.Clean(bare(err).Error()))
-		return
+		r.Notes = append(r.Notes, "the service's ingestion warnings could not all be read: "+mask.Clean(bare(err).Error()))
 	}
 	for _, w := range list {
 		isLoss := w.Severity == WarningSeverityError || w.Type == "event_dropped_too_old" || w.Type == "event_dropped_by_transformation"

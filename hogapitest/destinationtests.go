@@ -2,7 +2,10 @@ package hogapitest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // testStep is one step of a destination's test. Skip says when it is not needed.
@@ -53,8 +56,14 @@ func (t testStep) json(result any) object {
 }
 
 // FailTestStep makes a step of the tests of destinations end as Failed with a message, by its name such as "Bucket exists". An empty
-// message lets it pass again.
+// message lets it pass again. It panics if no destination has a step of this name.
 func (p *Project) FailTestStep(name, message string) {
+	isKnown := func(steps []testStep) bool {
+		return slices.ContainsFunc(steps, func(s testStep) bool { return s.name == name })
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(testSteps)), isKnown) {
+		panic(fmt.Sprintf("hogapitest: FailTestStep: no destination has a test step %q", name))
+	}
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
 	if p.failing == nil {
@@ -71,7 +80,7 @@ func (s *Server) listTestSteps(r *request) answer {
 	}
 	steps := s.stepsOf(kind)
 	if steps == nil {
-		return answer{status: http.StatusNotFound, header: http.Header{}}
+		return answer{status: http.StatusNotFound, header: http.Header{"Allow": {"GET, HEAD, OPTIONS"}}}
 	}
 	list := []any{}
 	for _, step := range steps {

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -65,6 +66,9 @@ func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, p
 		n, err := body.Read(buffer)
 		idle.Stop()
 		data := buffer[:min(int64(n), end-place)]
+		if place == 0 && bytes.HasPrefix(data, []byte("<?xml")) {
+			return passing{errors.New("the storage answered with a message in XML where the file should be")}
+		}
 		fresh := data[min(max(t.At-place, 0), int64(len(data))):] // what the writer has not
 		place += int64(len(data))
 		if err := t.write(fresh); err != nil {
@@ -133,6 +137,8 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 			"the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
+	case strings.Contains(resp.Header.Get("Content-Type"), "xml"): // no file of an export is XML
+		return 0, 0, passing{errors.New("the storage answered with a message in XML where the file should be")}
 	case size < 0:
 		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
 	}
