@@ -63,6 +63,14 @@ func (t *BackfillTicket) check() *outgoing.Refusal {
 	return BackfillRange{t.StartAt, t.EndAt}.check()
 }
 
+// name is what the ticket is for.
+func (t *BackfillTicket) name() string {
+	if t.RetriedRun != uuid.Nil {
+		return fmt.Sprintf("the retry of run %s of export %s", t.RetriedRun, t.ExportID)
+	}
+	return fmt.Sprintf("the backfill of export %s from %s to %s", t.ExportID, t.StartAt, t.EndAt)
+}
+
 // BackfillState is how far a backfill or a retry has come.
 type BackfillState struct {
 	Backfill  *Backfill // the service's own record; nil if it keeps no records, or has not written it yet
@@ -131,8 +139,6 @@ func (e *BackfillError) Unwrap() []error {
 // An interval that was running at the time of the request gets no run of its own, so that run
 // counts. On servers without records it is only found among the 100 newest runs. A rest of the
 // range that is shorter than one interval is not exported by the service.
-//
-// Watch has no time limit of its own: it ends with the backfill or with ctx.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
@@ -142,7 +148,7 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 		return failedSeq[*BackfillState](err)
 	}
 	t := *ticket
-	return watch.Follow(ctx, w.Pace, "a backfill of export "+t.ExportID.String(), func() watch.Look[BackfillState] {
+	return watch.Follow(ctx, w.Pace, t.name(), func() watch.Look[BackfillState] {
 		return newFollower(s.client, t, w, options).look
 	})
 }
@@ -162,6 +168,34 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 		err = state.judge(ticket)
 	}
 	return state, err
+}
+
+// WaitAll waits for several backfills or retries, one after another, and returns the last state of each,
+// in the order of the tickets. WatchOptions.Limit is for all of them together. It waits for all of
+// them, also after an error; the errors are joined, and each names its export.
+func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
+	if ctx == nil {
+		return nil, nilContext(ops.BackfillsGet)
+	}
+	each := orDefault(o)
+	w, err := each.withDefaults(ops.BackfillsGet)
+	for i, t := range tickets {
+		if refusal := t.check(); refusal != nil && err == nil {
+			refusal.Field = fmt.Sprintf("tickets[%d]: %s", i, refusal.Field)
+			err = refused(ops.BackfillsGet, refusal)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := w.Bound(ctx)
+	defer end()
+	each.Limit = 0
+	states, errs := make([]*BackfillState, len(tickets)), make([]error, len(tickets))
+	for i, t := range tickets {
+		states[i], errs[i] = s.Wait(ctx, t, &each, options...)
+	}
+	return states, errors.Join(errs...)
 }
 
 // judge makes the error of a state that is done.
@@ -228,7 +262,8 @@ func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], e
 	if err != nil {
 		return seen, err
 	}
-	seen = watch.Sight[BackfillState]{State: f.state(done), Changed: runs.Changed, Done: done}
+	state := f.state(done)
+	seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: runs.Changed, Done: done}
 	runs.Changed = false
 	return seen, nil
 }

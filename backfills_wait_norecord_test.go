@@ -1,12 +1,6 @@
 package hogapi_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +10,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/ops"
 )
 
 // Here the service keeps no record of a backfill, and only the runs tell of it.
@@ -129,96 +122,4 @@ func TestUnknownEndIsNoSuccess(t *testing.T) {
 		_, err = client.Runs.Wait(t.Context(), export, id, over)
 		require.ErrorAs(t, err, new(*hogapi.RunError))
 	})
-}
-
-// hiding is a transport to the fake whose lists of runs lack those of the named intervals, while it is told to.
-func hiding(s *hogapitest.Server, hides func(start string) bool) roundTrip {
-	return func(r *http.Request) (*http.Response, error) {
-		resp, err := s.Transport().RoundTrip(r)
-		if err != nil || !strings.HasSuffix(r.URL.Path, "/runs/") {
-			return resp, err
-		}
-		var page struct {
-			Next    *string          `json:"next"`
-			Results []map[string]any `json:"results"`
-		}
-		if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-			return nil, err
-		}
-		shown := []map[string]any{}
-		for _, run := range page.Results {
-			if start, _ := run["data_interval_start"].(string); !hides(start) {
-				shown = append(shown, run)
-			}
-		}
-		page.Results = shown
-		body, err := json.Marshal(page)
-		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		return resp, err
-	}
-}
-
-// A record that is over speaks of more runs than are listed: they may be listed late. If they are not, it is no success.
-func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
-	const third = "1999-12-01T02:00:00Z"
-	for name, tt := range map[string]struct {
-		hidden time.Duration
-		hides  string // the start of an interval; all, where it is empty
-		text   string
-	}{
-		"late":  {time.Minute, third, ""},
-		"never": {time.Hour, third, "its record counts 6 runs, but 5 are listed, and no run is shown from 1999-12-01T02:00:00Z to 1999-12-01T03:00:00Z"},
-		"none":  {time.Hour, "", "its record counts 6 runs, but 0 are listed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, begin := hogapitest.New(hogapitest.WithPolls(1)), time.Now()
-				client := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: hiding(s, func(start string) bool {
-					return strings.HasPrefix(start, tt.hides) && time.Since(begin) < tt.hidden
-				})}))
-				export := defaultProject(s).AddExport(hogapitest.Export{})
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-				require.NoError(t, err)
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-				require.True(t, state.Done)
-				if tt.text == "" {
-					require.NoError(t, err)
-					require.Len(t, state.Runs, 6)
-					return
-				}
-				require.ErrorContains(t, err, tt.text)
-				require.Less(t, state.Progress, 1.0)
-			})
-		})
-	}
-}
-
-// A day without a midnight begins at its first instant. A backfill whose answer was lost is found again there.
-func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
-	for zone, day := range map[string]time.Time{
-		"America/Santiago": time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC), "America/Havana": time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
-	} {
-		for shift := range 2 { // the day is the first, or the end
-			t.Run(fmt.Sprint(zone, shift), func(t *testing.T) {
-				now := func() time.Time { return day.AddDate(0, 0, 3) }
-				s := hogapitest.New(hogapitest.WithClock(now), hogapitest.WithPolls(1))
-				s.Script(ops.BackfillsCreate, hogapitest.CutAfter())
-				client := s.Client(t)
-				export, err := client.BatchExports.Get(t.Context(), defaultProject(s).AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: zone}))
-				require.NoError(t, err)
-				first := day.AddDate(0, 0, -shift)
-				covers := hogapi.BackfillRange{
-					Start: hogapi.Date(first.Year(), first.Month(), first.Day()), End: hogapi.Date(first.Year(), first.Month(), first.Day()+1),
-				}
-				ticket, err := client.Backfills.Create(t.Context(), export.ID, covers, nil)
-				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-				state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond})
-				require.NoError(t, err)
-				require.Len(t, state.Runs, 1)
-				again, err := export.BackfillRange(*state.Runs[0].DataIntervalStart, state.Runs[0].DataIntervalEnd)
-				require.NoError(t, err)
-				require.Equal(t, covers, again)
-			})
-		}
-	}
 }

@@ -376,7 +376,7 @@ var plainTypes = []any{
 	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadOptions{}, FolderOptions{},
 	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
-	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, CheckReport{}, CheckCount{},
+	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{}, NameError{}, CheckReport{}, CheckCount{},
 	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
 	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},

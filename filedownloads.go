@@ -327,8 +327,8 @@ func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *Watch
 		return failedSeq[*FileDownload](err)
 	}
 	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
-	return watch.Changes(ctx, w.Pace, "file download "+id.String(), get, func(d *FileDownload) (watch.Mark, bool) {
+	return watch.Changes(ctx, w.Pace, "file download "+id.String(), get, func(d *FileDownload) (string, watch.Mark, bool) {
 		run := d.run()
-		return run.mark(), w.until(*run)
+		return run.brief(), run.mark(), w.until(*run)
 	})
 }

@@ -27,11 +27,10 @@ var (
 	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // newer servers count them
 )
 
-// WatchOptions say how often to look, and when to stop. Zero fields take the default.
+// WatchOptions say how often to look, when to stop, and who is told. Zero fields take the default.
 //
 // Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it
-// asks for more, they return an error at once that says so. They have no time limit of their own:
-// give ctx a deadline.
+// asks for more, they return an error at once that says so. The errors of both name the last state.
 type WatchOptions struct {
 	Interval    time.Duration // between two looks; default 5 s. It doubles while nothing changes
 	MaxInterval time.Duration // the longest interval; default 30 s
@@ -46,6 +45,23 @@ type WatchOptions struct {
 	// expected. It must be longer than the service needs to begin a run.
 	// The default is 2 minutes.
 	Settle time.Duration
+
+	// Limit ends Watch and Wait after this long with an error that matches
+	// [context.DeadlineExceeded]. The default is no limit but that of ctx: the service repeats some
+	// failures without end, so a run can be running for days.
+	Limit time.Duration
+
+	// OnLook is called after each look, whether it has shown something new, nothing new, or has failed.
+	// The next look comes after it has returned.
+	OnLook func(LookInfo)
+}
+
+// LookInfo is what one look of Watch or Wait has shown.
+type LookInfo struct {
+	Of    string        // what is watched, such as "run 0190f3c0-…"
+	State string        // as it was last seen, in a few words; empty before it was first seen
+	Err   error         // why this look failed; nil if it did not
+	Next  time.Duration // until the next look; 0 after the last
 }
 
 // looks say when to look, and what of a run is its end.
@@ -61,8 +77,11 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 		w.Until = func(r Run) bool { return r.Status.IsTerminal() }
 	}
 	pace, refusal := watch.Pace{
-		Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Judge: judgeLook,
+		Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Judge: judgeLook, Limit: w.Limit,
 	}.WithDefaults()
+	if w.OnLook != nil {
+		pace.OnLook = func(i watch.Info) { w.OnLook(LookInfo(i)) }
+	}
 	return looks{pace, w.Until}, refused(op, refusal)
 }
 
@@ -113,6 +132,18 @@ func (r *Run) endedBadly() bool {
 	return !r.Status.goesOn()
 }
 
+// brief is a run in a few words.
+func (r *Run) brief() string {
+	text := mask.Clean(string(r.Status))
+	if r.RecordsCompleted != nil {
+		text += fmt.Sprintf(", %d records", *r.RecordsCompleted)
+	}
+	if latest := mask.Clean(orDefault(r.LatestError)); latest != "" {
+		text += ": " + latest
+	}
+	return text
+}
+
 // ending is how a run ended.
 func (r *Run) ending() string {
 	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
@@ -152,7 +183,9 @@ func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 		return failedSeq[*Run](err)
 	}
 	get := func(ctx context.Context) (*Run, error) { return s.Get(ctx, exportID, runID, options...) }
-	return watch.Changes(ctx, w.Pace, "run "+runID.String(), get, func(r *Run) (watch.Mark, bool) { return r.mark(), w.until(*r) })
+	return watch.Changes(ctx, w.Pace, "run "+runID.String(), get, func(r *Run) (string, watch.Mark, bool) {
+		return r.brief(), r.mark(), w.until(*r)
+	})
 }
 
 // mark is what of a run counts as a change.

@@ -196,6 +196,24 @@ func TestWatchRefusesBadInput(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 }
 
+// The limit ends a wait, and the error says how the run was last seen.
+func TestWaitHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Running", "records_completed": 7, "latest_error": "SlowDown"}`, runA)))
+		looks, begin := 0, time.Now()
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Limit: time.Minute, OnLook: func(i LookInfo) {
+			looks++
+			require.Equal(t, "run "+runA.String(), i.Of)
+			require.Equal(t, "Running, 7 records: SlowDown", i.State)
+		}})
+		require.Equal(t, time.Minute, time.Since(begin))
+		require.EqualValues(t, 7, *run.RecordsCompleted)
+		require.EqualError(t, err, "hogapi: stopped watching run "+runA.String()+", last seen as Running, 7 records: SlowDown: "+
+			"context deadline exceeded: WatchOptions.Limit of 1m0s is over")
+		require.Equal(t, 4, looks, "after 0, 5, 15 and 35 seconds")
+	})
+}
+
 // What has no status could be watched for ever.
 func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
 	for _, status := range []string{"", `, "status": null`, `, "status": ""`} {

@@ -10,7 +10,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -109,16 +108,13 @@ func (s *setup) work(ctx context.Context) error {
 // integration finds the integration of this name, or stores the credentials in a new one.
 func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 	fmt.Fprintln(s.out, "1. Store the credentials in an integration")
-	kind := &hogapi.IntegrationListOptions{Kind: integration.KindAwsS3}
-	for found, err := range s.client.Integrations.All(ctx, kind) {
-		if err != nil {
-			return nil, err
-		}
-		var config struct{ Name string }
-		if json.Unmarshal(found.Config, &config) == nil && config.Name == s.name {
-			fmt.Fprintf(s.out, "   found %q, id %d\n", s.name, found.ID)
-			return &found, nil
-		}
+	found, err := s.client.Integrations.ByName(ctx, integration.KindAwsS3, s.name)
+	if err == nil {
+		fmt.Fprintf(s.out, "   found %q, id %d\n", s.name, found.ID)
+		return found, nil
+	}
+	if !errors.Is(err, hogapi.ErrNotFound) {
+		return nil, err
 	}
 	request := integration.AwsS3{Name: s.name, AWSRoleARN: s.role}
 	if id, key := s.accessKeyID, s.secretAccessKey; s.role == "" {
@@ -162,13 +158,8 @@ func (s *setup) test(ctx context.Context, create hogapi.BatchExportRequest) erro
 // export finds the export of this name, or creates it.
 func (s *setup) export(ctx context.Context, create hogapi.BatchExportRequest) (*hogapi.BatchExport, error) {
 	fmt.Fprintln(s.out, "3. Create the hourly export")
-	for found, err := range s.client.BatchExports.All(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		if found.Name != s.name {
-			continue
-		}
+	found, err := s.client.BatchExports.ByName(ctx, s.name)
+	if err == nil {
 		config, _ := found.Destination.Config.(destination.S3)
 		bucket, _ := config.BucketName.Get()
 		if bucket != s.bucket || found.Interval != create.Interval || found.Paused {
@@ -176,7 +167,10 @@ func (s *setup) export(ctx context.Context, create hogapi.BatchExportRequest) (*
 				s.name, bucket, found.Interval, found.Paused)
 		}
 		fmt.Fprintf(s.out, "   found %s\n", found.ID)
-		return &found, nil
+		return found, nil
+	}
+	if !errors.Is(err, hogapi.ErrNotFound) {
+		return nil, err
 	}
 	made, err := s.client.BatchExports.Create(ctx, create)
 	if err != nil {

@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -18,6 +19,8 @@ type Pace struct {
 	MaxInterval time.Duration
 	MaxFailures int           // in a row
 	Settle      time.Duration // without a change, after which nothing more is expected where nothing says so
+	Limit       time.Duration // of all looks together; 0: none
+	OnLook      func(Info)    // nil: nobody is told
 	Judge       func(error) Failure
 }
 
@@ -26,7 +29,7 @@ func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"Interval", p.Interval}, {"MaxInterval", p.MaxInterval}, {"Settle", p.Settle}} {
+	}{{"Interval", p.Interval}, {"MaxInterval", p.MaxInterval}, {"Settle", p.Settle}, {"Limit", p.Limit}} {
 		if d.value < 0 {
 			return p, outgoing.Refuse("WatchOptions."+d.field, d.value.String(), "a positive duration, or 0 for the default")
 		}
@@ -37,6 +40,22 @@ func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	refusal := outgoing.Negative(map[string]int{"WatchOptions.MaxFailures": p.MaxFailures})
 	p.MaxFailures = cmp.Or(p.MaxFailures, 5)
 	return p, refusal
+}
+
+// Info is what one look has shown.
+type Info struct {
+	Of    string        // what is looked at
+	State string        // as it was last seen; empty before
+	Err   error         // why the look failed
+	Next  time.Duration // until the next look; 0 after the last
+}
+
+// Bound is a context that ends with the limit.
+func (p Pace) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == nil || p.Limit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, p.Limit, fmt.Errorf("WatchOptions.Limit of %v is over", p.Limit))
 }
 
 // Failure is what the error of a look means.
@@ -77,13 +96,26 @@ func (p *pacer) next(changed bool, err error) time.Duration {
 	return p.interval
 }
 
-// tooLongAWait adds to an error that ends a walk that the service asks for a longer wait than is
-// obeyed, if it does.
-func (p Pace) tooLongAWait(what string, err error) error {
-	if asked := p.Judge(err).Wait; asked > longestWait {
-		return errtext.Errorf("stopped watching %s: the service asks to wait %v, longer than the %v that are waited: watch again later (%v)", what, asked, longestWait, err)
+// gaveUp is the error of a look that ends a walk. It says if the service asks for a longer wait than is
+// obeyed, and the last state.
+func (p Pace) gaveUp(at Info) error {
+	asked := p.Judge(at.Err).Wait
+	switch {
+	case asked > longestWait:
+		return errtext.Errorf("stopped watching %s%s: the service asks to wait %v, longer than the %v that are waited: watch again later (%v)",
+			at.Of, at.lastSeen(), asked, longestWait, at.Err)
+	case at.State != "":
+		return errtext.Errorf("%v (watching %s%s)", at.Err, at.Of, at.lastSeen())
 	}
-	return err
+	return at.Err
+}
+
+// lastSeen is the last state in an error.
+func (i Info) lastSeen() string {
+	if i.State == "" {
+		return ""
+	}
+	return ", last seen as " + i.State
 }
 
 // Sleep waits, or reports false when the context has ended.

@@ -14,6 +14,7 @@ import (
 // Sight is what one look at something has shown.
 type Sight[S any] struct {
 	State   *S
+	Text    string // the state in a few words
 	Changed bool
 	Done    bool
 }
@@ -25,21 +26,34 @@ type Look[S any] func(context.Context) (Sight[S], error)
 // last state. Each walk begins with a look function of its own.
 func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S]) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
+		ctx, end := p.Bound(ctx)
+		defer end()
 		var last *S
+		at := Info{Of: what}
 		look, pace := begin(), pacer{Pace: p}
 		for {
 			seen, err := look(ctx)
-			if err == nil {
-				last = seen.State
-				if (seen.Changed || seen.Done) && !yield(last, nil) || seen.Done {
-					return
-				}
-			} else if ctx == nil || ctx.Err() == nil && !pace.bears(err) { // a look refuses a nil context
-				yield(last, p.tooLongAWait(what, err))
-				return
+			if at.Err, at.Next = err, 0; err == nil {
+				last, at.State = seen.State, seen.Text
 			}
-			if !Sleep(ctx, pace.next(seen.Changed, err)) {
-				yield(last, p.stopped(ctx, what, err))
+			isLast := seen.Done
+			if err != nil {
+				isLast = ctx == nil || ctx.Err() == nil && !pace.bears(err) // a look refuses a nil context
+			}
+			if !isLast {
+				at.Next = pace.next(seen.Changed, err)
+			}
+			if p.OnLook != nil {
+				p.OnLook(at)
+			}
+			switch {
+			case err != nil && isLast:
+				yield(last, p.gaveUp(at))
+				return
+			case err == nil && (seen.Changed || seen.Done) && !yield(last, nil), isLast:
+				return
+			case !Sleep(ctx, at.Next):
+				yield(last, p.stopped(ctx, at))
 				return
 			}
 		}
@@ -47,7 +61,7 @@ func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S
 }
 
 // Changes follows what a look at shows whole: it changes when its mark does.
-func Changes[S any](ctx context.Context, p Pace, what string, get func(context.Context) (*S, error), judge func(*S) (now Mark, done bool)) iter.Seq2[*S, error] {
+func Changes[S any](ctx context.Context, p Pace, what string, get func(context.Context) (*S, error), judge func(*S) (text string, now Mark, done bool)) iter.Seq2[*S, error] {
 	return Follow(ctx, p, what, func() Look[S] {
 		var before *Mark
 		return func(ctx context.Context) (Sight[S], error) {
@@ -55,10 +69,10 @@ func Changes[S any](ctx context.Context, p Pace, what string, get func(context.C
 			if err != nil {
 				return Sight[S]{}, err
 			}
-			now, done := judge(state)
+			text, now, done := judge(state)
 			changed := before == nil || *before != now
 			before = &now
-			return Sight[S]{state, changed, done}, nil
+			return Sight[S]{state, text, changed, done}, nil
 		}
 	})
 }
@@ -87,13 +101,13 @@ func Values[S any](states iter.Seq2[*S, error]) iter.Seq2[S, error] {
 }
 
 // stopped is the error of a context that has ended, joined by why the last look failed.
-func (p Pace) stopped(ctx context.Context, what string, failed error) error {
-	ended := ctx.Err()
+func (p Pace) stopped(ctx context.Context, at Info) error {
+	ended, failed := ctx.Err(), at.Err
 	if cause := context.Cause(ctx); !errors.Is(cause, ended) {
 		ended = fmt.Errorf("%w: %w", ended, cause)
 	}
 	if failed == nil || errors.Is(failed, context.Cause(ctx)) && !p.Judge(failed).Answered {
-		return errtext.Errorf("stopped watching %s: %v", what, ended)
+		return errtext.Errorf("stopped watching %s%s: %v", at.Of, at.lastSeen(), ended)
 	}
-	return errtext.Errorf("stopped watching %s: %v (the last look failed: %v)", what, ended, failed)
+	return errtext.Errorf("stopped watching %s%s: %v (the last look failed: %v)", at.Of, at.lastSeen(), ended, failed)
 }

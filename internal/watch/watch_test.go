@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func walk(ctx context.Context, o Pace, looks ...any) (seen []int, waited []time.
 		return new(look.(int)), nil
 	}
 	const done = 9
-	judge := func(n *int) (Mark, bool) { return NewMark("", new(int64(*n))), *n == done }
+	judge := func(n *int) (string, Mark, bool) { return strconv.Itoa(*n), NewMark("", new(int64(*n))), *n == done }
 	for n, failed := range Changes(ctx, o, "it", get, judge) {
 		if err = failed; n != nil {
 			seen = append(seen, *n)
@@ -71,11 +72,11 @@ func TestAWalkEndsWithItsLastState(t *testing.T) {
 		looks []any
 		text  string
 	}{
-		"cannot pass":   {[]any{1, errStays}, "hogapi: gone"},
-		"too often":     {[]any{1, errPasses}, "hogapi: busy"},
-		"too long":      {[]any{1, waits{2 * time.Hour}}, "hogapi: stopped watching it: the service asks to wait 2h0m0s, longer than the 1h0m0s that are waited: watch again later (wait 2h0m0s)"},
-		"the deadline":  {[]any{1}, "hogapi: stopped watching it: context deadline exceeded"},
-		"and a failure": {[]any{1, 1, waits{50 * time.Minute}}, "hogapi: stopped watching it: context deadline exceeded (the last look failed: wait 50m0s)"},
+		"cannot pass":   {[]any{1, errStays}, "hogapi: gone (watching it, last seen as 1)"},
+		"too often":     {[]any{1, errPasses}, "hogapi: busy (watching it, last seen as 1)"},
+		"too long":      {[]any{1, waits{2 * time.Hour}}, "hogapi: stopped watching it, last seen as 1: the service asks to wait 2h0m0s, longer than the 1h0m0s that are waited: watch again later (wait 2h0m0s)"},
+		"the deadline":  {[]any{1}, "hogapi: stopped watching it, last seen as 1: context deadline exceeded"},
+		"and a failure": {[]any{1, 1, waits{50 * time.Minute}}, "hogapi: stopped watching it, last seen as 1: context deadline exceeded (the last look failed: wait 50m0s)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -87,6 +88,25 @@ func TestAWalkEndsWithItsLastState(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The limit bounds all looks, and each look is told of, whatever it shows.
+func TestTheLimitOfAWalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Info
+		o := Pace{MaxFailures: 2, Limit: 10 * time.Second, OnLook: func(i Info) { told = append(told, i) }}
+		_, _, err := walk(t.Context(), o, 1, errPasses, 1)
+		require.EqualError(t, err, "hogapi: stopped watching it, last seen as 1: context deadline exceeded: WatchOptions.Limit of 10s is over")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, []Info{{"it", "1", nil, time.Second}, {"it", "1", errPasses, 2 * time.Second}, {"it", "1", nil, 3 * time.Second}}, told[:3])
+
+		told = nil
+		_, _, err = walk(t.Context(), o, errStays)
+		require.EqualError(t, err, "hogapi: gone", "it was never seen")
+		_, _, err = walk(t.Context(), o, 9)
+		require.NoError(t, err)
+		assert.Equal(t, []Info{{"it", "", errStays, 0}, {"it", "9", nil, 0}}, told)
+	})
 }
 
 func TestTheCauseOfACancellationIsNamed(t *testing.T) {
@@ -109,7 +129,7 @@ func TestMaxFailures(t *testing.T) {
 		require.ErrorIs(t, err, errPasses)
 		assert.NotContains(t, seen, 9)
 		_, _, err = walk(t.Context(), Pace{MaxFailures: 1}, 1, waits{time.Hour}, 9)
-		require.EqualError(t, err, "hogapi: wait 1h0m0s")
+		require.EqualError(t, err, "hogapi: wait 1h0m0s (watching it, last seen as 1)")
 	})
 }
 
