@@ -94,7 +94,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
 	const most, mostBatch = 8 << 20, 4 << 20
-	const n = 800
+	const n = 400
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -67,11 +67,7 @@ func (g *generator) write(t *testing.T) (path string) {
 // All totals are exactly what the generator noted.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	n := 100_000
-	if testing.Short() {
-		n = 5_000
-	}
-	g := generate(1, n)
+	g := generate(1, formattest.Size())
 	format := amplitude.Format(&amplitude.Options{Groups: true})
 	formattest.Check(t, format, g.write(t), kindOf, notes).RequireEqual(t, g.want)
 }

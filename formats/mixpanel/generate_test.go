@@ -237,17 +237,10 @@ func (g *generator) bookkeeping(p map[string]any) {
 	}
 }
 
-func records() int {
-	if testing.Short() {
-		return 5_000
-	}
-	return 100_000
-}
-
 // All totals are exactly what the generator noted, for a project in UTC and for one in local time.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	for name, n := range map[string]int{"UTC": records() / 5, "America/New_York": records()} {
+	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {
 		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
 		g := generate(1, n, zone)

@@ -283,9 +283,10 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 						continue
 					}
 					require.Equal(t, [2]int{1, 0}, [2]int{settled[i], refused[i]})
-					require.Contains(t, last, item)
-					require.Greater(t, last[item], before, "order")
-					before = last[item]
+					at, stored := last[item]
+					require.True(t, stored, item)
+					require.Greater(t, at, before, "order")
+					before = at
 				}
 			}
 			require.Zero(t, budget.Held())

@@ -188,8 +188,8 @@ func WriteLines(t *testing.T, lines func(write func(line []byte))) (path string)
 
 // Size is how many records a generator makes.
 func Size() int {
-	if testing.Short() {
-		return 5_000
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		return 100_000
 	}
-	return 100_000
+	return 10_000
 }
