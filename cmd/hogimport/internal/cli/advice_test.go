@@ -28,7 +28,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		"a table that needs a zone": {
 			"a.csv", "event,distinct_id,timestamp\ne,p,2024-05-01 12:00:00\n", nil,
 			[]string{`the time "2024-05-01 12:00:00" has no offset: give --zone, such as UTC`, "hogimport check a.csv --format csv --zone ZONE"},
-			[]string{"look like --format", "Options."},
+			[]string{"look like --format", "another format", "Options."},
 		},
 		"a time of a zone that is not named": {
 			"a.csv", "event,distinct_id,at\ne,p,2024-05-01 12:00 PST\n", []string{"--map", "time=at|layout:2006-01-02 15:04 MST"},

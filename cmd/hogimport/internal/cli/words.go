@@ -112,9 +112,8 @@ func skipText(format, reason string, n int64, places []string) string {
 
 // meanings are what the codes of warnings mean, after the number of events.
 var meanings = map[hogapi.Warning]string{
-	warnings.SuspectID:           "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
-	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it",
-	warnings.GroupIdentify:       "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
+	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
 	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
 		"For files that are not in order of time, add --sort",
 	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
@@ -152,6 +151,9 @@ func warningText(w hogapi.Warning, n int64) string {
 	}
 	what, known := meanings[w]
 	if !known {
+		what, known = ofPostHog[w]
+	}
+	if !known {
 		return fmt.Sprintf("PostHog says %q of %s.", short(string(w)), counted(n, "event"))
 	}
 	thing := cmp.Or(warnedThings[w], "event")
@@ -162,6 +164,9 @@ func warningText(w hogapi.Warning, n int64) string {
 var warnedThings = map[hogapi.Warning]string{
 	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
 }
+
+// ofPostHog are warnings that PostHog itself gives.
+var ofPostHog = map[hogapi.Warning]string{"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it"}
 
 // ofTheRun are warnings about a run, as whole sentences.
 var ofTheRun = map[hogapi.Warning]string{

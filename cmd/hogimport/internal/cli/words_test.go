@@ -46,3 +46,11 @@ func TestPlacesHaveTheNumberOfTheLine(t *testing.T) {
 	assert.Equal(t, "e.json (byte 99 of the unpacked text)", at(99))
 	assert.Equal(t, "e.json:2: bad", withPlaces("e.json@7: bad", []string{path}, hogapi.Position{Key: "e.json", Offset: 7}))
 }
+
+// What is said of placeholders at the check and after the import goes together.
+func TestPlaceholdersAreCountedAsOnePersonWithoutAProfile(t *testing.T) {
+	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
+		warningText(warnings.SuspectID, 788))
+	assert.Equal(t, "788 events are stored without a person's profile: their id is a placeholder, or too many events have it.",
+		warningText("person_processing_disabled", 788))
+}

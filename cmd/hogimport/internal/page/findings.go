@@ -130,7 +130,11 @@ func (c Check) verdict(findings []Finding) Verdict {
 	case r.Read == 0:
 		return Verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
 	case r.Good == 0:
-		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. Usually the files are of another format. " + so}
+		why := "Usually the files are of another format. "
+		if c.IsMapped {
+			why = "Are --map and --zone right? "
+		}
+		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. " + why + so}
 	case bad > 0:
 		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. " + so}
 	}
