@@ -161,7 +161,7 @@ func (o ImportOptions) checkFiles(source Source) error {
 		rejects = r.RejectFile().Files()
 	}
 	if statefile.Overlap(state, rejects) {
-		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .tmp and .lock"}
+		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .hogapi-tmp and .lock"}
 	}
 	if len(state)+len(rejects) == 0 {
 		return nil

@@ -460,7 +460,7 @@ func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
 	require.NoError(t, os.Symlink(folder, link))
 	t.Chdir(link)
 	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), &hogapi.ImportOptions{
-		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.tmp")),
+		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.hogapi-tmp")),
 	})
 	var input *hogapi.InputError
 	require.ErrorAs(t, err, &input)
@@ -518,7 +518,7 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	t.Chdir(folder)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	line := `{"event":"e","distinct_id":"p","timestamp":"2023-05-01T12:00:00Z"}` + "\n"
-	for _, name := range []string{"events.jsonl", "c.tmp", "r.lock", "hard"} {
+	for _, name := range []string{"events.jsonl", "c.hogapi-tmp", "r.lock", "hard"} {
 		require.NoError(t, os.WriteFile(in(name), []byte(line), 0o600))
 	}
 	require.NoError(t, os.Symlink(in("c"), in("link")))
@@ -533,12 +533,12 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 		{"events.jsonl", "c", in("c"), "ImportOptions.Rejects"},
 		{"events.jsonl", "c", "./c", "ImportOptions.Rejects"},
 		{"events.jsonl", in("c"), in("link"), "ImportOptions.Rejects"},
-		{"events.jsonl", "c", "c.tmp", "ImportOptions.Rejects"},
+		{"events.jsonl", "c", "c.hogapi-tmp", "ImportOptions.Rejects"},
 		{"events.jsonl", "c", "c.lock", "ImportOptions.Rejects"},
 		{"events.jsonl", "r.lock", "r", "ImportOptions.Rejects"},
 		{"events.jsonl", "hard", "hard-too", "ImportOptions.Rejects"},
 		{"events.jsonl", "events.jsonl", "r", "ImportOptions.Checkpoint"},
-		{"c.tmp", "c", "r", "ImportOptions.Checkpoint"},
+		{"c.hogapi-tmp", "c", "r", "ImportOptions.Checkpoint"},
 		{"r.lock", "c", "r", "ImportOptions.Rejects"},
 		{"hard", "c", "hard-too", "ImportOptions.Rejects"},
 		{"events.jsonl", in("b/folder/link"), in("b/x"), ""}, // the checkpoint is a/x

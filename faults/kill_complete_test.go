@@ -25,7 +25,7 @@ func TestEveryDiskCallIsWatched(t *testing.T) {
 	b := smallImport(t)
 	log := filepath.Join(t.TempDir(), "log")
 	arguments := []string{strace, "-f", "-o", log}
-	for _, name := range []string{"", "state", "state/checkpoint", "state/checkpoint.tmp", "state/checkpoint.lock", "state/rejects.jsonl", "state/rejects.jsonl.lock"} {
+	for _, name := range []string{"", "state", "state/checkpoint", "state/checkpoint.hogapi-tmp", "state/checkpoint.lock", "state/rejects.jsonl", "state/rejects.jsonl.lock"} {
 		arguments = append(arguments, "-P", filepath.Join(b.Folder, name))
 	}
 	url, end := b.serve()

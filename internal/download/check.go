@@ -20,7 +20,7 @@ func (p Progress) Check() *outgoing.Refusal {
 
 var (
 	extensionForm = regexp.MustCompile(`^(\.[A-Za-z0-9]+)*$`)
-	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|lock)$`)
+	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|hogapi-tmp|lock)$`)
 )
 
 // CheckNames refuses a folder without a name, and an extension of its files that is none or is used for

@@ -11,7 +11,7 @@ func TestCheckNames(t *testing.T) {
 	for _, extension := range []string{"", ".parquet", ".jsonl.gz", ".parts"} {
 		assert.Nil(t, CheckNames("folder", extension), extension)
 	}
-	for _, extension := range []string{"parquet", ".", "./a", ".a b", ".part", ".x.PART.size", ".tmp", ".lock"} {
+	for _, extension := range []string{"parquet", ".", "./a", ".a b", ".part", ".x.PART.size", ".tmp", ".hogapi-tmp", ".lock"} {
 		assert.NotNil(t, CheckNames("folder", extension), extension)
 	}
 	assert.NotNil(t, CheckNames("", ""))

@@ -68,10 +68,13 @@ func Read(fsys FS, path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
+// TempEnding is that of the second file of Replace, which nobody else gives to a file.
+const TempEnding = ".hogapi-tmp"
+
 // Replace gives a file a new content: after a crash it has the old or the new one, and once Replace has returned nil the new
-// one. It uses a second file, path.tmp, so one caller at a time may work on a path.
+// one. It uses a second file, whose name has TempEnding, so one caller at a time may work on a path.
 func Replace(fsys FS, path string, content []byte) error {
-	temp := path + ".tmp"
+	temp := path + TempEnding
 	err := create(fsys, temp, content)
 	if err == nil {
 		err = fsys.Rename(temp, path)

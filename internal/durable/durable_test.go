@@ -331,7 +331,7 @@ func TestReplaceOnTheMachine(t *testing.T) {
 	// What a crash has left, even a link to elsewhere, is not written through.
 	victim := filepath.Join(folder, "victim")
 	require.NoError(t, os.WriteFile(victim, []byte("mine"), 0o600))
-	require.NoError(t, os.Symlink(victim, path+".tmp"))
+	require.NoError(t, os.Symlink(victim, path+durable.TempEnding))
 	for i := range 3 {
 		require.NoError(t, durable.Replace(durable.OS{}, path, []byte(strconv.Itoa(i))))
 		content, err := durable.Read(durable.OS{}, path)
@@ -352,7 +352,7 @@ func TestReplaceOnTheMachine(t *testing.T) {
 	require.NoError(t, os.Mkdir(path+"2", 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(path+"2", "x"), nil, 0o600))
 	require.Error(t, durable.Replace(durable.OS{}, path+"2", []byte("new")), "a folder is not replaced")
-	_, err = os.Stat(path + "2.tmp")
+	_, err = os.Stat(path + "2" + durable.TempEnding)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -95,7 +95,7 @@ func Open(dir string, o Options) (*Sorter, error) {
 
 // Remove removes a folder that nobody holds, if nothing else is in it.
 func Remove(dir string) (err error) {
-	names := []string{stateFile, stateFile + ".tmp", stateFile + ".lock"}
+	names := []string{stateFile, stateFile + durable.TempEnding, stateFile + ".lock"}
 	inside, _ := os.ReadDir(dir) // where it cannot be read, the folder remains
 	for _, f := range inside {
 		if strings.HasPrefix(f.Name(), "run-") {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -219,7 +220,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			}
 			report = c.report(t)
 			testevents.RequireBalanced(t, report.Receipt)
-			require.NoFileExists(t, bench.checkpoint()+".tmp")
+			require.NoFileExists(t, bench.checkpoint()+durable.TempEnding)
 			if report.Error == "" {
 				break
 			}

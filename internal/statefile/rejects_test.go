@@ -203,7 +203,7 @@ func TestOverlap(t *testing.T) {
 	require.NoError(t, os.Symlink(in("a"), in("link")))
 	names := func(name string) []string { return statefile.Files(durable.OS{}, name) }
 	assert.Nil(t, names(""))
-	for _, one := range []string{"a", "hard", "link", "a.tmp", "a.lock"} {
+	for _, one := range []string{"a", "hard", "link", "a" + durable.TempEnding, "a.lock"} {
 		assert.True(t, statefile.Overlap(names(in("a")), names(in(one))), one)
 	}
 	assert.False(t, statefile.Overlap(names(in("a")), names(in("b"))))

@@ -61,7 +61,7 @@ func Files(fsys durable.FS, path string) []string {
 	if err != nil || path == "" {
 		return nil
 	}
-	return []string{file, file + ".tmp", file + ".lock"}
+	return []string{file, file + durable.TempEnding, file + ".lock"}
 }
 
 // Overlap reports whether two lists of names have a file in common.

@@ -78,8 +78,10 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkList(c.list); err != nil {
-		return err
+	for _, out := range []output{reportAt(c.report, "check"), listAt(c.list)} {
+		if err := out.check(paths); err != nil {
+			return err
+		}
 	}
 	c.limits.input = c.in
 	options, err := c.limits.options("check")
@@ -115,7 +117,7 @@ func (c *check) run(ctx context.Context) error {
 		}
 	}
 	p.Next = c.next(&p, paths, found, said.Level == page.Bad, other)
-	if err := c.writeReport(c.report, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
+	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
 	if checked != nil {
@@ -305,9 +307,12 @@ func (c *check) tooMany(p *page.Check) string {
 }
 
 // writeReport writes a report as a page, where a path for it is given, and as JSON or as a table.
-func (a *app) writeReport(path string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
-	if path != "" {
-		if err := writePage(path, asPage); err != nil {
+func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
+	if to.path != "" {
+		if err := to.check(inputs); err != nil { // once more: it took a while
+			return err
+		}
+		if err := writePage(to.path, asPage); err != nil {
 			return err
 		}
 	}
@@ -316,8 +321,8 @@ func (a *app) writeReport(path string, asPage func(io.Writer) error, asJSON any,
 	}
 	var b bytes.Buffer
 	asTable(&b)
-	if path != "" {
-		fmt.Fprintf(&b, "\nThe whole report: %s\n", path)
+	if to.path != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.path)
 	}
 	_, err := a.stdout.Write(b.Bytes())
 	return err

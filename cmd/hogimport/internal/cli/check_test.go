@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -176,17 +177,59 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+const anEarlierPage = "<!DOCTYPE html><title>Check: ready – hogimport</title>"
+
 func TestAPageIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 10, 0, time.UTC)
 	path := filepath.Join(p.Dir, "report.html")
-	require.NoError(t, os.WriteFile(path, []byte("an earlier one"), 0o600))
-	require.NoError(t, os.Mkdir(path+".tmp", 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(path+".tmp", "x"), nil, 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(anEarlierPage), 0o600))
+	require.NoError(t, os.Mkdir(path+durable.TempEnding, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(path+durable.TempEnding, "x"), nil, 0o600))
 	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	require.Equal(t, 1, r.Code)
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, "an earlier one", string(kept), "a page that cannot be written leaves the earlier one as it is")
+	assert.Equal(t, anEarlierPage, string(kept), "a page that cannot be written leaves the earlier one as it is")
+}
+
+// A report replaces an earlier one, and no other file: a shell can make FILE an export.
+func TestAReportOverwritesNothingElse(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "e.jsonl", 3, nil)
+	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
+	files := map[string]string{
+		"a.jsonl.gz": "\x1f\x8b", "page.html": "<!DOCTYPE html>\n<title>Mine</title>", "check.html": anEarlierPage, "empty": "",
+		"verify.html": strings.Replace(anEarlierPage, "Check", "Verification", 1),
+	}
+	run := func(args ...string) (clitest.Result, string) {
+		file := args[len(args)-1]
+		if content, isMade := files[file]; isMade {
+			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, file), []byte(content), 0o600))
+		}
+		r := p.Run(t, append(args[:len(args)-1:len(args)-1], "--report", file)...)
+		content, err := os.ReadFile(filepath.Join(p.Dir, file))
+		require.NoError(t, err)
+		return r, string(content)
+	}
+	events, err := os.ReadFile(filepath.Join(p.Dir, "e.jsonl"))
+	require.NoError(t, err)
+	files["e.jsonl"] = string(events)
+	for _, args := range [][]string{
+		{"check", "e.jsonl", "e.jsonl"}, {"check", "e.jsonl", "a.jsonl.gz"}, {"check", "e.jsonl", "page.html"}, {"check", "e.jsonl", "verify.html"},
+		{"verify", "e.jsonl"}, {"verify", "a.jsonl.gz"}, {"verify", "check.html"},
+	} {
+		r, content := run(args...)
+		assert.Equal(t, 2, r.Code, "%q: %s", args, r.Stderr)
+		assert.Equal(t, files[args[len(args)-1]], content, "%q", args)
+	}
+	for _, args := range [][]string{{"check", "e.jsonl", "check.html"}, {"check", "e.jsonl", "empty"}, {"verify", "verify.html"}} {
+		r, content := run(args...)
+		assert.Equal(t, 0, r.Code, "%q: %s", args, r.Stderr)
+		assert.Contains(t, content, "</html>", "%q", args)
+		again, _ := run(args...)
+		assert.Equal(t, 0, again.Code, "%q: %s", args, again.Stderr)
+	}
 }

@@ -213,11 +213,34 @@ func TestLinesForPrograms(t *testing.T) {
 func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
-	p.Events(t, "rejects.jsonl", 10, nil)
-	r := p.Run(t, "run", "rejects.jsonl", "--yes", "--state", ".")
+	p.Events(t, "e.jsonl", 10, nil)
+	const isThere = " is there already, and no import of hogimport has made it"
+	for name, want := range map[string]string{
+		"rejects.jsonl": isThere, "receipt.json": isThere, "progress.json": isThere, "verified.json": isThere, "checkpoint.json": isThere,
+		"import.json": "hogimport has not written it",
+	} {
+		for _, command := range []string{"run", "trial"} {
+			folder := t.TempDir()
+			file := filepath.Join(folder, name)
+			require.NoError(t, os.WriteFile(file, []byte(`{"mine":1}`), 0o600))
+			r := p.Run(t, command, "e.jsonl", "--yes", "--state", folder, "--project-key", hogapitest.DefaultProjectKey)
+			assert.NotZero(t, r.Code, "%s %s", command, name)
+			if command == "run" {
+				says(t, r.Stderr, want)
+			}
+			content, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, `{"mine":1}`, string(content), "%s %s", command, name) //nolint:testifylint // each byte
+		}
+	}
+	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes", "--state", "s").Code)
+	before, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
+	require.NoError(t, err)
+	r := p.Run(t, "trial", "e.jsonl", "--yes", "--state", "s", "--project-key", hogapitest.DefaultProjectKey)
 	assert.Equal(t, 2, r.Code, r.Stderr)
-	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "rejects.jsonl is there already, and no import of hogimport has made it")
-	assert.FileExists(t, filepath.Join(p.Dir, "rejects.jsonl"))
+	after, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
 }
 
 func TestADamagedFile(t *testing.T) {

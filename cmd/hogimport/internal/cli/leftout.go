@@ -45,23 +45,6 @@ func listCommand(in input, more string) string {
 // listHint is what comes before that command.
 const listHint = "To list all of them, with the records:"
 
-// checkList refuses to write a list over a file that is something else: a shell makes FILE an export of "--left-out export/*".
-func checkList(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() == 0 && info.Mode().IsRegular() {
-		return nil // what is wrong with the path shows when it is written
-	}
-	f, err := os.Open(path)
-	if err == nil {
-		defer f.Close()
-		begin := make([]byte, len(leftOutStart))
-		if _, err := io.ReadFull(f, begin); err == nil && string(begin) == leftOutStart {
-			return nil
-		}
-	}
-	return usageError(path+" is there already, and it is no list of records that are left out", "give --left-out another FILE, or remove that one")
-}
-
 // leftOutList writes the list to a file, which is whole or as it was.
 type leftOutList struct {
 	in     *input
@@ -82,11 +65,14 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	}
 	l := &leftOutList{in: in, places: lineFinder{paths: paths}}
 	defer l.places.close()
-	temp := path + ".tmp"
+	temp := path + durable.TempEnding
 	err = l.create(ctx, temp)
 	if err == nil && l.n != want {
 		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", predicate(l.n, "record", "are left out"), progress.Number(want)),
 			todo: "let nothing write to the files, and check again"}
+	}
+	if err == nil {
+		err = listAt(path).check(paths)
 	}
 	if err == nil {
 		err = os.Rename(temp, path)

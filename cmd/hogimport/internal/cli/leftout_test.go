@@ -20,6 +20,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // leftOutLine is a line of the list of records that are left out.
@@ -144,26 +145,26 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 	a, b := "export/2023/a.json.gz", "export/b.json.gz"
 	whole, err := os.ReadFile(filepath.Join(p.Dir, a))
 	require.NoError(t, err)
-	for name, args := range map[string][]string{
-		"the first file is taken for FILE": {"--left-out", a, b},
-		"FILE is checked":                  {"--left-out", a, a},
+	for want, args := range map[string][]string{
+		a + " is there already, and it is no list of records that are left out": {"--left-out", a, b},
+		a + " is one of the files that are read":                                {"--left-out", a, a},
 	} {
 		r := p.Run(t, append([]string{"check", "--format", "mixpanel"}, args...)...)
-		assert.Equal(t, 2, r.Code, name)
-		says(t, r.Stderr, a+" is there already, and it is no list of records that are left out")
+		assert.Equal(t, 2, r.Code, want)
+		says(t, r.Stderr, want)
 		kept, err := os.ReadFile(filepath.Join(p.Dir, a))
 		require.NoError(t, err)
-		require.Equal(t, whole, kept, name)
+		require.Equal(t, whole, kept, want)
 	}
 	list := filepath.Join(p.Dir, "list")
 	require.Equal(t, 0, p.Run(t, "check", b, "--format", "mixpanel", "--left-out", "list").Code)
 	require.Equal(t, 0, p.Run(t, "check", a, b, "--format", "mixpanel", "--left-out", "list").Code, "an earlier list is replaced")
 	before := listed(t, list)
 	require.Len(t, before, 86)
-	assert.NoFileExists(t, list+".tmp")
+	assert.NoFileExists(t, list+durable.TempEnding)
 
-	require.NoError(t, os.Mkdir(list+".tmp", 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(list+".tmp", "x"), nil, 0o600))
+	require.NoError(t, os.Mkdir(list+durable.TempEnding, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(list+durable.TempEnding, "x"), nil, 0o600))
 	r := p.Run(t, "check", b, "--format", "mixpanel", "--left-out", "list")
 	assert.Equal(t, 1, r.Code)
 	says(t, r.Stderr, "list cannot be written")

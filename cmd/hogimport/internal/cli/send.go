@@ -157,7 +157,7 @@ func (s *state) reset() error {
 
 // checkEmpty refuses a folder for a new import that has files of its names: they are of somebody else.
 func (s *state) checkEmpty() error {
-	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("sorted")} {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify")} {
 		if _, err := os.Lstat(name); err == nil {
 			return usageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
 		}

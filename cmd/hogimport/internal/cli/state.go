@@ -145,6 +145,9 @@ func (s *state) read(name string, value any) (found bool, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, value)
 	}
+	if k, ok := value.(*kept); ok && err == nil && k.ID == "" {
+		err = errors.New("hogimport has not written it")
+	}
 	if err != nil {
 		return false, &fault{code: codeOther, text: fmt.Sprintf("%s cannot be read: %v", s.file(name), err),
 			todo: "bring back a copy of the state folder, or give another one with --state DIR", err: err}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -153,7 +154,15 @@ func (t *trial) openState() (*state, error) {
 	const digits = 8
 	name = name[:len(name)-2*sha256.Size+digits]
 	dir := cmp.Or(t.state, filepath.Join(stateRoot, name))
-	return &state{dir: dir, kept: kept{ID: name, Input: t.in, Begun: time.Now().UTC()}}, nil
+	s := &state{dir: dir, kept: kept{ID: name, Input: t.in, Begun: time.Now().UTC()}}
+	if isStarted(dir) {
+		return nil, usageError(dir+" has the state of an import", "give a new folder with --state DIR")
+	}
+	r, found, err := s.receipt()
+	if _, failed := os.Lstat(s.checkpoint()); err == nil && (r.ID == name || !found && failed == nil) {
+		return s, nil // a trial that was killed has no receipt, and the import refuses the checkpoint of others
+	}
+	return s, s.checkEmpty()
 }
 
 // read finds out which events are sent.

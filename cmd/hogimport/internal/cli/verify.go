@@ -77,6 +77,9 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err := s.checkEnded(); err != nil {
 		return err
 	}
+	if err := reportAt(v.report, "verify").check(s.kept.Input.Files); err != nil {
+		return err
+	}
 	receipt, found, err := s.receipt()
 	switch {
 	case err != nil:
@@ -212,7 +215,7 @@ func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verifica
 		At: time.Now(), Version: version(), Next: v.next(s, result),
 	}
 	p.HasLinks, p.LinksRead, p.Links = s.links(receipt)
-	return v.writeReport(v.report, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
+	return v.writeReport(reportAt(v.report, "verify"), s.kept.Input.Files, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
 }
 
 // of are the flags of a further command for the import.
