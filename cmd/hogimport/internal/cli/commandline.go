@@ -84,7 +84,11 @@ func fileWords(paths []string) (words []string) {
 			return []string{pattern}
 		}
 	}
-	for _, path := range paths {
+	const most, shown = 20, 2 // words of a command
+	for i, path := range paths {
+		if len(paths) > most && i == shown {
+			return append(words, fmt.Sprintf("'… %d more files'", len(paths)-shown)) // which no shell takes for files
+		}
 		words = append(words, quoted(path))
 	}
 	return words

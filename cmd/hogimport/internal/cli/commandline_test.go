@@ -24,3 +24,14 @@ func TestManyFilesAreOnePattern(t *testing.T) {
 	assert.Equal(t, paths[:2], fileWords(paths[:2]))
 	assert.Equal(t, "aaa*", patternOf([]string{"aaa", "aaaa"}), "no character is of both ends")
 }
+
+// Of thousands of files that no pattern finds a command names the first ones. As it stands it is refused.
+func TestManyFilesAreFolded(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for i := range 3000 {
+		paths = append(paths, fmt.Sprintf("e%04d.jsonl", i))
+	}
+	assert.Equal(t, []string{"e0000.jsonl", "e0001.jsonl", "'… 2998 more files'"}, fileWords(paths))
+	assert.Len(t, fileWords(paths[:20]), 20)
+}
