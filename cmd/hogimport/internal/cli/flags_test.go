@@ -320,3 +320,40 @@ func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
 	assert.Equal(t, 2000, server.Ledger().Unique(), "the events are the same ones")
 	assert.Equal(t, 2000, server.Ledger().Duplicates())
 }
+
+// A personal key among the arguments is refused, whichever flag has it, and a project key is taken with one warning.
+func TestKeysAmongTheArguments(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Events(t, "e.jsonl", 20, nil)
+	p.Events(t, "phx_export.jsonl", 20, nil)
+	const personal = "phx_secretsecretsecretsecretsecret"
+	for _, args := range [][]string{{"verify", "--personal-key-file", personal}, {"run", "e.jsonl", "--project-key=" + personal}, {"check", personal}} {
+		r := p.Run(t, args...)
+		assert.Equal(t, 2, r.Code)
+		says(t, r.Stderr, "a personal API key is among the arguments, where every user of this machine can see it put it into POSTHOG_PERSONAL_API_KEY, or into a file")
+		assert.NotContains(t, r.Stderr, "secret")
+	}
+	assert.Equal(t, 0, p.Run(t, "check", "phx_export.jsonl").Code, "a file of such a name is no key")
+	r := p.Run(t, "run", "e.jsonl", "--yes", "--project-key", hogapitest.DefaultProjectKey)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	assert.Equal(t, 1, strings.Count(r.Stderr, "warning: the project API key is among the arguments"))
+	assert.NotContains(t, r.Stderr+r.Stdout, hogapitest.DefaultProjectKey)
+}
+
+func TestSuggestionsAndCompletion(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	for text, args := range map[string][]string{
+		"unknown flag: --fromat did you mean --format? Or see hogimport run --help":          {"run", "--fromat", "x"},
+		"unknown flag: --xyzxyzxyz see hogimport run --help":                                 {"run", "--xyzxyzxyz"},
+		`unknown command "chek" for "hogimport" did you mean check? Or see hogimport --help`: {"chek"},
+	} {
+		r := p.Run(t, args...)
+		assert.Equal(t, 2, r.Code)
+		says(t, r.Stderr, text)
+	}
+	for flag, want := range map[string]string{"--format": "mixpanel\n", "--set-policy": "set-once\n", "--protocol": "v1\n", "--log": "json\n"} {
+		assert.Contains(t, p.Run(t, "__complete", "run", flag, "").Stdout, want)
+	}
+}
