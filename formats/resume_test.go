@@ -59,7 +59,7 @@ var around = map[string]func(name string, inner plan) plan{
 	"Sorted": func(name string, inner plan) plan {
 		return func(dir string, step func()) hogapi.Source {
 			s := formats.Sorted(inner(dir, step), filepath.Join(dir, name))
-			s.SetMemory(4 << 10)
+			s.SetMemory(2 << 10)
 			s.OnProgress = func(formats.SortProgress) { step() }
 			return s
 		}
@@ -97,7 +97,9 @@ func TestEveryCombinationResumes(t *testing.T) {
 	pathA, pathB := write(t, "a.jsonl", a), write(t, "b.jsonl", b)
 	plans, firsts, seconds := map[string]plan{}, map[string]plan{}, map[string]plan{}
 	for outer, with := range around {
-		firsts[outer+" of FileSource"] = with("a", file(pathA))
+		if outer != "MapSource" { // which has no place of its own
+			firsts[outer+" of FileSource"] = with("a", file(pathA))
+		}
 		seconds[outer+" of FileSource"] = with("b", file(pathB))
 		seconds[outer+" of RecordSource"] = with("b", records("b", b))
 		for inner, within := range around {
@@ -123,7 +125,7 @@ func (p plan) resumes(t *testing.T) {
 	steps := 0
 	want, _ := storedBy(t.Context(), t, hogapitest.New(), p(t.TempDir(), func() { steps++ }), &stoppable{})
 	require.NotEmpty(t, want)
-	const phases = 4
+	const phases = 6
 	for phase := range phases {
 		at, isKill := 1+steps*phase/phases, (phase+steps)%2 == 0
 		server, dir, checkpoint := hogapitest.New(), t.TempDir(), &stoppable{}
