@@ -78,7 +78,7 @@ func (x *exchange) failure() error {
 	if x.Last.Status != 0 {
 		return x.apiError()
 	}
-	return x.transportError(x.Last.Err, !x.Last.Unsent)
+	return x.transportError(x.Last.Err, x.Sent)
 }
 
 func (x *exchange) apiError() *APIError {

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,6 +41,26 @@ func TestAnswersThatRefuseNothing(t *testing.T) {
 			require.NotErrorIs(t, get(t.Context(), newFakeClient(t, newScript(answered), WithRetryPolicy(RetryPolicy{MaxTries: 1}))), ErrOutcomeUnknown, "a read")
 		}
 	}
+}
+
+// A call whose request a host has read was sent, although the next connection, after a redirect or for another try, is refused.
+func TestCallThatWasReadIsSent(t *testing.T) {
+	refuses := fails(&net.OpError{Op: "dial", Err: errCut})
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(answers(307, "", "Location", "/elsewhere/"), refuses)
+		err := create(t.Context(), newFakeClient(t, s))
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
+		require.NotContains(t, err.Error(), "nothing was sent")
+		require.EqualValues(t, 2, s.tries.Load(), "the request, and that after the redirect")
+
+		s = newScript(fails(errCut), refuses)
+		err = get(t.Context(), newFakeClient(t, s))
+		transport, ok := errors.AsType[*TransportError](err)
+		require.True(t, ok)
+		require.True(t, transport.Sent)
+		require.Equal(t, 4, transport.Tries)
+		require.NotContains(t, err.Error(), "nothing was sent")
+	})
 }
 
 // A 303 to a call says that it was carried out, and where its result is.

@@ -37,6 +37,7 @@ type Exchange struct {
 	Verdict Verdict
 	Starved bool      // the retry budget is used up
 	MayHave bool      // an earlier try of this call may have taken effect
+	Sent    bool      // a try, not only the newest, may have reached the host
 	Answer  *Received // of the newest try; nil where none came
 	Problem ErrorBody // what it says, where it is no success
 
@@ -94,6 +95,7 @@ func (x *Exchange) Send(ctx context.Context) {
 func (x *Exchange) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	x.MayHave = x.MayHave || x.Verdict.MayHave
 	x.Last = x.outcome(ctx, resp, err)
+	x.Sent = x.Sent || !x.Last.Unsent
 	x.Verdict = x.Policy.Decide(x.Last)
 	if x.TooMuchIsFinal && (x.Last.Status == http.StatusGatewayTimeout || x.Verdict.Silent) {
 		x.Verdict.Retry = false
