@@ -161,7 +161,7 @@ func feedSlowSink(w task) (report childReport) {
 	for i := 1; (blocked < w.For || i <= w.N) && held < 128<<20; i++ {
 		ev := event(i)
 		err := capture.TryEnqueue(ev)
-		full := errors.Is(err, hogapi.ErrFull)
+		full := errors.Is(err, hogapi.ErrFull) || errors.Is(err, hogapi.ErrNotReady)
 		if full || i%100 == 0 {
 			held = max(held, capture.Stats().Bytes)
 		}

@@ -95,7 +95,7 @@ func (r *captureRun) push(from, to int) {
 	if r.random.IntN(2) == 0 {
 		err = r.capture.TryEnqueue(record...)
 	}
-	if errors.Is(err, hogapi.ErrFull) {
+	if errors.Is(err, hogapi.ErrFull) || errors.Is(err, hogapi.ErrNotReady) {
 		err = r.capture.Enqueue(r.t.Context(), record...)
 	}
 	require.NoError(r.t, err)
