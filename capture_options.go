@@ -128,6 +128,10 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
 	case d.Encoder != nil && d.NoCompression:
 		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
+	case outgoing.LacksUnit(d.NoProgress):
+		return bad("Delivery.NoProgress", d.NoProgress.String(), outgoing.WantUnit)
+	case outgoing.LacksUnit(d.FirstAnswer):
+		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), outgoing.WantUnit)
 	case d.NoProgress < -1:
 		return bad("Delivery.NoProgress", d.NoProgress.String(), "a duration, 0 for the default of 15 min, or -1 to never give up")
 	case d.FirstAnswer < -1:
@@ -136,7 +140,7 @@ func (o CaptureOptions) check(c *core, project string) error {
 	return errors.Join(
 		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
 		refused(ops.Import, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
-		refused(ops.Import, outgoing.Negative(map[string]time.Duration{
+		refused(ops.Import, outgoing.Durations(map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
 		})),
 		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),

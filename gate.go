@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/reasons"
@@ -133,6 +134,9 @@ const (
 )
 
 func (o GateOptions) check(op Op) error {
+	if outgoing.LacksUnit(o.MinAge) {
+		return &InputError{Op: op, Field: "Gate.MinAge", Value: o.MinAge.String(), Want: outgoing.WantUnit}
+	}
 	if o.ContentIDs < 0 {
 		return &InputError{Op: op, Field: "Gate.ContentIDs", Value: strconv.Itoa(o.ContentIDs), Want: "0 or more"}
 	}

@@ -127,8 +127,11 @@ func WithHTTPClient(h *http.Client) Option {
 // for capture.
 func WithTryTimeout(d time.Duration) Option {
 	return func(c *config) {
-		if d <= 0 {
+		switch {
+		case d <= 0:
 			c.Problem("try timeout", d.String(), "more than 0")
+		case outgoing.LacksUnit(d):
+			c.Problem("try timeout", d.String(), outgoing.WantUnit)
 		}
 		c.tryTimeout = d
 	}

@@ -409,3 +409,26 @@ func TestQuietOptions(t *testing.T) {
 	client := newFakeClient(t, newScript(answers(500, "")), WithLogger(nil))
 	require.Error(t, create(t.Context(), client))
 }
+
+// A bare number in a field of a duration means nanoseconds, and nobody means that.
+func TestDurationsNeedAUnit(t *testing.T) {
+	_, err := NewClient(WithRegion(RegionUS), WithProject("1"), WithPersonalAPIKey("phx_x"), WithTryTimeout(30), WithRetryPolicy(RetryPolicy{MaxDelay: 5}))
+	require.ErrorContains(t, err, `try timeout "30ns": want a unit, such as 48*time.Hour`)
+	require.ErrorContains(t, err, `RetryPolicy.MaxDelay "5ns": want a unit`)
+	client, _ := newTestClient(t, WithProjectAPIKey("phc_x"), WithCaptureURL("https://capture.test"))
+	for want, o := range map[string]CaptureOptions{
+		"Gate.MinAge":           {Gate: GateOptions{MinAge: 48}},
+		"Delivery.NoProgress":   {Delivery: DeliveryOptions{NoProgress: 5}},
+		"Delivery.FirstAnswer":  {Delivery: DeliveryOptions{FirstAnswer: 5}},
+		"Delivery.Linger":       {Delivery: DeliveryOptions{Linger: 250}},
+		"Delivery.MaxBatchSpan": {Delivery: DeliveryOptions{MaxBatchSpan: 24}},
+	} {
+		_, err := client.NewCapture(&o)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "a unit, such as 48*time.Hour or 48*time.Second")
+	}
+	_, err = client.Runs.Wait(t.Context(), testExportID, testExportID, &WatchOptions{Interval: 5})
+	require.ErrorContains(t, err, `WatchOptions.Interval "5ns": want a unit`)
+	_, err = client.Verify(t.Context(), Receipt{ID: "x"}, &VerifyOptions{Patience: 24})
+	require.ErrorContains(t, err, "VerifyOptions.Patience")
+}

@@ -63,6 +63,9 @@ func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	if options != nil {
 		o = *options
 	}
+	if 0 < o.StopTimeout && o.StopTimeout < time.Millisecond {
+		return nil, fmt.Errorf("temporal: StopTimeout %v: want a unit, such as 10*time.Second", o.StopTimeout)
+	}
 	o.Identity = cmp.Or(o.Identity, identity())
 	if o.Transport == nil {
 		o.Transport = transport()

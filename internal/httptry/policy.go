@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Policy bounds the tries of a call.
@@ -26,6 +28,9 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 		field string
 		value time.Duration
 	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if outgoing.LacksUnit(d.value) {
+			problem("RetryPolicy."+d.field, d.value.String(), outgoing.WantUnit)
+		}
 		if d.value < 0 {
 			problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
 		}

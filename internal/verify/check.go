@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // check refuses what cannot be compared, before anything is asked.
@@ -31,6 +32,8 @@ func (c *Config) check() error {
 		return bad("receipt.Oldest", "", "a time, and Newest not before it: the receipt as Import returned it")
 	case c.EveryUUID && c.Source == nil:
 		return bad("VerifyOptions.EveryUUID", "true", "a Source too, whose uuids are compared")
+	case outgoing.LacksUnit(c.Patience):
+		return bad("VerifyOptions.Patience", c.Patience.String(), outgoing.WantUnit)
 	case c.Patience < 0:
 		return bad("VerifyOptions.Patience", c.Patience.String(), "a duration, or 0 for the default of 24 h")
 	}

@@ -26,13 +26,10 @@ type Pace struct {
 
 // WithDefaults fills the zero fields, and refuses what is below 0.
 func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{{"Interval", p.Interval}, {"MaxInterval", p.MaxInterval}, {"Settle", p.Settle}, {"Limit", p.Limit}} {
-		if d.value < 0 {
-			return p, outgoing.Refuse("WatchOptions."+d.field, d.value.String(), "a positive duration, or 0 for the default")
-		}
+	if refusal := outgoing.Durations(map[string]time.Duration{
+		"WatchOptions.Interval": p.Interval, "WatchOptions.MaxInterval": p.MaxInterval, "WatchOptions.Settle": p.Settle, "WatchOptions.Limit": p.Limit,
+	}); refusal != nil {
+		return p, refusal
 	}
 	p.Interval = cmp.Or(p.Interval, 5*time.Second)
 	p.MaxInterval = max(p.Interval, cmp.Or(p.MaxInterval, 30*time.Second))
