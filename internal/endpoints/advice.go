@@ -117,6 +117,10 @@ func (f Failure) Hint() string {
 		return "the feature is not enabled for this project: ask PostHog's support"
 	case s == http.StatusForbidden && strings.HasSuffix(f.Detail, httptry.NotEnabledForProject):
 		return "no key can change that; instead: " + askSupport
+	case s == http.StatusForbidden && strings.Contains(f.Detail, httptry.NoKeysAllowed):
+		return "no scope changes that: an admin of the organization must allow personal API keys"
+	case s == http.StatusForbidden && (strings.Contains(f.Detail, httptry.AdminOnly) || strings.HasPrefix(f.Detail, httptry.NoPermission)):
+		return "no scope changes that: use the personal API key of an admin of the project"
 	case s == http.StatusForbidden && f.Scope != "":
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", f.Scope)
 	case s == http.StatusNotFound && f.IsForeign:

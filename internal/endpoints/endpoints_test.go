@@ -12,6 +12,19 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
+// No scope helps where the organization takes no personal key, or the key's owner is no admin of the project.
+func TestForbiddenWhateverTheScope(t *testing.T) {
+	for detail, want := range map[string]string{
+		"Organization 'Acme' does not allow using personal API keys. Contact an admin": "an admin of the organization",
+		"Editing an existing integration requires project admin access.":               "an admin of the project",
+		"You don't have sufficient permissions in the project.":                        "an admin of the project",
+	} {
+		hint := Failure{Status: http.StatusForbidden, Detail: detail, Scope: "integration:write"}.Hint()
+		require.Contains(t, hint, want)
+		require.NotContains(t, hint, "integration:write")
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	for op, row := range All() {

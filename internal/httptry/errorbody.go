@@ -20,6 +20,10 @@ const (
 	NoKeyCan   = "does not support personal api key access" // in lower case: servers differ
 	NotEnabled = "not enabled for this team."
 
+	NoKeysAllowed = "does not allow using personal API keys"
+	AdminOnly     = "requires project admin access"
+	NoPermission  = "You don't have sufficient permissions in the project"
+
 	NotEnabledForProject = "not enabled for this project." // of data deletions
 )
 

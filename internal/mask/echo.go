@@ -64,13 +64,17 @@ func withoutEchoes(text []byte, keys []string, least func(key string) int) []byt
 
 // echo reports how many bytes of key the text begins with, and how many of its own bytes say so.
 func echo(text []byte, key string) (matched, size int) {
-	for matched < len(key) && size < len(text) {
+	for skipped := 0; matched < len(key) && size < len(text); {
 		var said [utf8.UTFMax]byte
 		n, length := unescape(&said, text[size:])
 		if !strings.HasPrefix(key[matched:], string(said[:n])) {
 			said[0], n, length = text[size], 1, 1
 		}
 		if !strings.HasPrefix(key[matched:], string(said[:n])) {
+			if text[size] == '\\' && skipped < 2*(matched+1) { // escaped more than once, as Python's repr is in JSON
+				skipped, size = skipped+1, size+1
+				continue
+			}
 			break
 		}
 		matched, size = matched+n, size+length

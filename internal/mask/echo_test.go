@@ -47,6 +47,14 @@ func TestBytes(t *testing.T) {
 	} {
 		require.Equal(t, "a "+Redacted+" b", Text("a "+said+" b", []string{secret}), said)
 	}
+	for said, secret := range map[string]string{ // as Python's repr writes them, and that in JSON
+		`it\'s "so" \\d`:      `it's "so" \d`,
+		`it\\'s \"so\" \\\\d`: `it's "so" \d`,
+		`\\'quoted\"`:         `'quoted"`,
+		`\\\\\\\\server\\n`:   "\\\\server\n",
+	} {
+		require.Equal(t, `{"detail": "'`+Redacted+`'"}`, Text(`{"detail": "'`+said+`'"}`, []string{secret}), said)
+	}
 	for cut := range len(testPersonalKey) {
 		body := bytes.Repeat([]byte(testPersonalKey), 3)[:2*len(testPersonalKey)+cut]
 		require.NotContains(t, string(Bytes(body, keys)), testPersonalKey[:LeastOfKey])
