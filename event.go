@@ -36,6 +36,7 @@ type Event struct {
 	bad    *badRecord
 	noted  *wire.Reserved // what is reserved of RawProperties, noted while they were read; see trusts
 	record []byte         // of the source; valid until the next event is asked for
+	cut    *lines.Cut     // where it is, where record is only its beginning
 	line   int64          // number of the record in file
 	file   *lines.File    // where the record is; nil: not in a file
 
@@ -62,7 +63,7 @@ func (ev *Event) fields() wire.Fields {
 // which notes the reserved properties while it reads: no code of the user was in between.
 func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 	e.Fields, e.Place, e.Origin, e.Number = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.number
-	e.IsMapped, e.Record, e.Format, e.File, e.Line, e.Where = ev.isMapped, ev.record, ev.format, ev.file, ev.line, ev.place
+	e.Cut, e.IsMapped, e.Record, e.Format, e.File, e.Line, e.Where = ev.cut, ev.isMapped, ev.record, ev.format, ev.file, ev.line, ev.place
 	if trusting {
 		e.Noted = ev.noted
 	}

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -139,10 +140,10 @@ func RecordSource(name string, format Format, read func(ctx context.Context, aft
 
 // line is the record as formatWalk takes it.
 func (r *Record) line() lines.Line {
-	const beginning = 4 << 10 // what is kept of a record that is too long
 	l := lines.Line{Text: r.Raw, Length: int64(len(r.Raw)), Number: r.Position.Offset, End: r.Position.Offset, Fault: r.Err}
-	if l.Long = len(r.Raw) > longestRecord; l.Long {
-		l.Text = r.Raw[:beginning]
+	if l.Long = len(r.Raw) > longestRecord; len(r.Raw) > lines.Keep {
+		sum := sha256.Sum256(r.Raw)
+		l.Text, l.Cut = beginning(l), &lines.Cut{Bytes: l.Length, SHA256: sum[:]}
 	}
 	return l
 }
@@ -178,7 +179,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	isSkipped := true
 	for i := range made {
 		ev := &made[i]
-		ev.record, ev.isMapped = l.Text, ev.bad == nil
+		ev.record, ev.cut, ev.isMapped = l.Text, l.Cut, ev.bad == nil
 		if at.IsZero() {
 			at = ev.Timestamp
 		}
@@ -189,7 +190,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	w.equals.Pass(at)
 	var origin Position
 	if !isSkipped {
-		digest := w.digests.Of(l.Text)
+		digest := w.digests.Of(beginning(l))
 		origin.Key = digest.String()
 		if made[0].UUID == uuid.Nil { // else equal records are one event
 			origin.Offset = w.equals.Before(digest)

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 // walk gives the events of all lines after a position. Each walk has a lineFunc of its own.
 func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		o.Layout, o.Longest = lines.Lines, longestLine
+		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
 		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
 			notes.warn(warnings.SameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
@@ -151,8 +152,17 @@ func (p *lineParser) event(l lines.Line) Event {
 		return p.eventOf(l.Text)
 	}
 	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-	ev.UUID = wire.SalvageUUID(l.Text)
+	ev.UUID, ev.cut = wire.SalvageUUID(beginning(l)), l.Cut
 	return ev
+}
+
+// beginning is the part of a record that its uuid is made of, where the record is too long.
+func beginning(l lines.Line) []byte {
+	const most = 4 << 10
+	if !l.Long {
+		return l.Text
+	}
+	return l.Text[:min(len(l.Text), most)]
 }
 
 // eventOf is the event of a record, or a bad one. It is valid until the next call.

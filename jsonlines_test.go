@@ -201,8 +201,7 @@ func TestJSONLinesLongLine(t *testing.T) {
 	require.Len(t, got, 4)
 	assert.Equal(t, "fits", got[0].Name)
 	assert.Contains(t, got[1].Bad, "the line has 5242918 bytes, and at most 1048576 are read")
-	assert.True(t, strings.HasPrefix(long, got[1].Raw))
-	assert.Less(t, len(got[1].Raw), 5000)
+	assert.True(t, long == got[1].Raw, "it is whole")
 	assert.Equal(t, "next", got[2].Name)
 	assert.Contains(t, got[3].Bad, "at most 1048576 are read")
 }

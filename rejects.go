@@ -57,7 +57,8 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 //   - reason, field, value, want, detail and status: why it was refused
 //   - position and where: the record in its source
 //   - raw, or raw_base64 where it is not UTF-8: the source's record, where it made no event or a mapping
-//     changed it; of a line over 1 MiB its first 4 KiB
+//     changed it; of a record over 16 MiB its first 4 KiB, and original: its file, byte offset, length
+//     and SHA-256, where RejectedRecords reads it
 //   - left_out: what the line lacks, because JSON cannot hold it
 //   - import: the ID of the import
 //
@@ -122,6 +123,9 @@ func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) So
 	return &rejectedRecords{lineFiles{lines.NewFiles([]string{path})}, parse}
 }
 
+// longestReject is the most bytes of a line of a reject file: a record that is kept, with each byte escaped.
+const longestReject = 7 * lines.Keep
+
 type rejectedRecords struct {
 	lineFiles
 
@@ -130,9 +134,9 @@ type rejectedRecords struct {
 
 // Events implements Source.
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return s.walk(ctx, after, lines.Options{Holes: true}, func() lineFunc {
+	return s.walk(ctx, after, lines.Options{Holes: true, Longest: longestReject}, func() lineFunc {
 		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
-		return func(f *lines.File, l lines.Line) ([]Event, error) { return w.events(f, l), nil }
+		return func(f *lines.File, l lines.Line) ([]Event, error) { return w.events(ctx, f, l), nil }
 	})
 }
 
@@ -144,7 +148,7 @@ type rejectsWalk struct {
 }
 
 // events are those of a line.
-func (w *rejectsWalk) events(f *lines.File, l lines.Line) []Event {
+func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) []Event {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
 	case entry.Skip != "":
@@ -156,7 +160,7 @@ func (w *rejectsWalk) events(f *lines.File, l lines.Line) []Event {
 		ev.isFinal = entry.IsFinal
 		return []Event{ev}
 	}
-	made := w.made(l.Text, entry.Note)
+	made := w.made(ctx, l.Text, entry.Note)
 	for i := range made {
 		ev := &made[i]
 		ev.Origin, ev.format = Position(entry.Note.From()), entry.Note.Format
@@ -166,8 +170,24 @@ func (w *rejectsWalk) events(f *lines.File, l lines.Line) []Event {
 }
 
 // made are the events of a reject.
-func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
+func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Note) (events []Event) {
 	record := note.Whole()
+	if cut := note.Original; cut != nil {
+		kept := record
+		defer func() {
+			for i := range events { // what is rejected again is kept as before
+				ev := &events[i]
+				ev.record, ev.cut = kept, cut
+				if ev.bad != nil && ev.bad.raw != nil {
+					ev.bad.raw = kept
+				}
+			}
+		}()
+		var err error
+		if record, err = cut.Read(ctx); err != nil {
+			return []Event{BadEvent(Position{}, kept, err)}
+		}
+	}
 	switch {
 	case record == nil:
 		ev := w.lines.eventOf(text)
@@ -180,7 +200,8 @@ func (w *rejectsWalk) made(text []byte, note *statefile.Note) []Event {
 		ev.needsMapping = note.IsMapped
 		return []Event{ev}
 	}
-	events, err := w.parse(record)
+	var err error
+	events, err = w.parse(record)
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the parser")
 	}

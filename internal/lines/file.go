@@ -32,6 +32,7 @@ type Options struct {
 // File is an open file of records, plain or packed, or a member of a zip file.
 type File struct {
 	name    string // its base, and its name in the zip file
+	path    string // empty: it is in no file of this machine
 	options Options
 	disk    *handle
 	archive *zip.Reader // of a zip file, which has no text of its own
@@ -83,6 +84,9 @@ func open(ctx context.Context, fsys fs.FS, path, name string, o Options) (*File,
 		return nil, err
 	}
 	f := &File{name: name, options: o, disk: disk}
+	if fsys == (Disk{}) {
+		f.path = path
+	}
 	if err := f.open(path); err != nil {
 		f.Close()
 		return nil, err
@@ -130,7 +134,7 @@ func (f *File) open(path string) error {
 
 // openMember opens a member of the zip file.
 func (f *File) openMember(member *zip.File) (*File, error) {
-	m := &File{name: f.name + inArchive + member.Name, options: f.options, disk: f.disk, member: member}
+	m := &File{name: f.name + inArchive + member.Name, path: f.path, options: f.options, disk: f.disk, member: member}
 	if member.Flags&1 != 0 {
 		return nil, fmt.Errorf("%s: it is encrypted: unpack the zip file", mask.Shown(member.Name))
 	}
@@ -251,6 +255,9 @@ func (f *File) packing(kind string) string {
 // read.
 func (f *File) Next() (Line, error) {
 	l, err := f.reader.Next()
+	if l.Cut != nil {
+		l.Cut.File = f.path
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		if err := f.checkWhole(); err != nil {

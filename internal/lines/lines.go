@@ -4,8 +4,10 @@ package lines
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 )
 
@@ -25,19 +27,53 @@ type Reader struct {
 
 // Line is one line of a text. Its bytes are valid until the next call of its reader.
 type Line struct {
-	Text   []byte // without its newline; of a line that is too long only the beginning
+	Text   []byte // without its newline; of a line over Keep only the beginning
 	Length int64  // of the line without its newline
 	Number int64  // from 1, counted from where the reader began
 	End    int64  // offset behind the newline, also where the text ends without one
 	Long   bool   // longer than allowed
 	Open   bool   // the text ends without a newline
 	Fault  error  // why the record is none, such as a row with too few fields
+	Cut    *Cut   // the text is only its beginning
 }
 
 const (
 	firstBuffer = 256 << 10
-	beginning   = 4 << 10 // what is kept of a line that is too long
+	beginning   = 4 << 10 // what is kept of a line over Keep
 )
+
+// Keep is the most bytes of a record that is kept as a whole, though it is too long.
+const Keep = 16 << 20
+
+// keeper takes a record in pieces, and keeps it, or its beginning and its digest.
+type keeper struct {
+	begin, length int64
+	text          []byte
+	sum           hash.Hash
+}
+
+func (k *keeper) add(piece []byte) {
+	if k.sum == nil {
+		k.sum = sha256.New()
+	}
+	k.sum.Write(piece)
+	k.length += int64(len(piece))
+	switch {
+	case k.length <= Keep:
+		k.text = append(k.text, piece...)
+	case len(k.text) != beginning:
+		text := append(k.text[:min(len(k.text), beginning):beginning], piece[:min(len(piece), beginning)]...)
+		k.text = bytes.Clone(text[:min(len(text), beginning)])
+	}
+}
+
+func (k *keeper) line() Line {
+	l := Line{Text: k.text, Length: k.length}
+	if k.length > Keep {
+		l.Cut = &Cut{Begin: k.begin, Bytes: k.length, SHA256: k.sum.Sum(nil)}
+	}
+	return l
+}
 
 // NewReader reads lines of at most longest bytes from a text that begins at offset.
 func NewReader(source io.Reader, offset int64, longest int) *Reader {
@@ -85,9 +121,7 @@ func (r *Reader) line(end int, open bool) (Line, error) {
 
 // finish counts a line. Its end is the same whether or not it has a newline.
 func (r *Reader) finish(l Line) Line {
-	if l.Long = l.Length > int64(r.longest); l.Long {
-		l.Text = l.Text[:min(len(l.Text), beginning)]
-	}
+	l.Long = l.Length > int64(r.longest)
 	r.number++
 	r.offset += l.Length + 1
 	l.Number, l.End = r.number, r.offset
@@ -97,7 +131,7 @@ func (r *Reader) finish(l Line) Line {
 // longLine passes over a line that does not fit.
 func (r *Reader) longLine() (Line, error) {
 	var zeros hole
-	l := Line{Text: bytes.Clone(r.buf[r.start:][:min(beginning, r.to-r.start)])}
+	k := keeper{begin: r.offset}
 	for {
 		i := bytes.IndexByte(r.buf[r.start:r.to], '\n')
 		piece := r.buf[r.start:r.to]
@@ -107,16 +141,16 @@ func (r *Reader) longLine() (Line, error) {
 		if r.noHoles && zeros.isIn(piece) {
 			return Line{}, errHole
 		}
+		k.add(piece)
 		if i >= 0 {
-			l.Length += int64(i)
 			r.start += i + 1
 			r.seen = r.start
-			return r.finish(l), nil
+			return r.finish(k.line()), nil
 		}
-		l.Length += int64(r.to - r.start)
 		r.start, r.seen, r.to = 0, 0, 0
 		if r.failed != nil {
 			if errors.Is(r.failed, io.EOF) {
+				l := k.line()
 				l.Open = true
 				return r.finish(l), nil
 			}

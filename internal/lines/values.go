@@ -74,7 +74,7 @@ const endless = 8
 // value takes the value that starts here.
 func (v *values) value() (Line, error) {
 	begin := v.text.offset
-	l := Line{}
+	k := keeper{begin: begin}
 	var s valueScan
 	var zeros hole
 	for {
@@ -86,15 +86,12 @@ func (v *values) value() (Line, error) {
 		s.seen += n
 		if !ended && v.text.failed == nil {
 			if s.seen > v.longest { // the beginning is kept, and the rest dropped
-				if l.Text == nil {
-					l.Text = append(l.Text, v.text.rest()[:min(beginning, s.seen)]...)
-				}
-				l.Length += int64(s.seen)
+				k.add(v.text.rest()[:s.seen])
 				v.text.drop(s.seen)
 				s.seen = 0
 			}
-			if l.Length > endless*int64(v.longest) {
-				return Line{}, textErrorf("the value that begins at byte %d has no end within %d bytes: a quote or a bracket is missing", begin, l.Length)
+			if k.length > endless*int64(v.longest) {
+				return Line{}, textErrorf("the value that begins at byte %d has no end within %d bytes: a quote or a bracket is missing", begin, k.length)
 			}
 			v.text.fill()
 			continue
@@ -106,12 +103,12 @@ func (v *values) value() (Line, error) {
 			}
 			return Line{}, v.text.failed
 		}
-		l.Length += int64(s.seen)
-		if l.Long = l.Length > int64(v.longest); !l.Long {
-			l.Text = v.text.rest()[:s.seen]
-		} else if l.Text == nil {
-			l.Text = v.text.rest()[:min(beginning, s.seen)]
+		l := Line{Text: v.text.rest()[:s.seen], Length: int64(s.seen)}
+		if k.length > 0 {
+			k.add(l.Text)
+			l = k.line()
 		}
+		l.Long = l.Length > int64(v.longest)
 		v.text.drop(s.seen)
 		v.number++
 		v.settled = true

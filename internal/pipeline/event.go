@@ -24,6 +24,7 @@ type Event struct {
 	IsMapped bool        // the event is not what its record says
 	Record   []byte      // of the source; kept where it is bad or mapped
 	Format   string      // that read the record; empty: it is a line
+	Cut      *lines.Cut  // where the record is, where Record is only its beginning
 	File     *lines.File // where the record is; nil: see Where
 	Line     int64       // of the record in File
 	Where    string      // where the record was; empty: not known
@@ -66,7 +67,7 @@ type Reject struct {
 
 // newReject describes an event that the gate refuses, as far as it can be written down.
 func newReject(ev *Event, why *wire.Refusal) *Reject {
-	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.where()}
+	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.where(), Original: ev.Cut}
 	r := &Reject{Line: statefile.Line{UUID: ev.UUID, Note: note}, Refusal: why}
 	if ev.IsBad {
 		r.Record = slices.Clone(ev.Record)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -39,6 +40,7 @@ type Note struct {
 	Raw       string      `json:"raw,omitempty"`
 	RawBase64 []byte      `json:"raw_base64,omitempty"`
 	LeftOut   []string    `json:"left_out,omitempty"` // what the line lacks, since JSON cannot hold it
+	Original  *lines.Cut  `json:"original,omitempty"` // where the record is, of which raw is the beginning
 	Import    string      `json:"import,omitempty"`
 	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
 }
