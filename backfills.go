@@ -316,10 +316,10 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 // form. The zero value is unset and is refused.
 type Timestamp struct{ bound coverage.Bound }
 
-// Date is a calendar date, in the export's timezone. Days and months out of range are normalised as
-// [time.Date] does.
+// Date is a calendar date, in the export's timezone. A date that does not exist, such as a 30th of
+// February, is refused where it is used.
 func Date(year int, month time.Month, day int) Timestamp {
-	return Timestamp{coverage.Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))}
+	return Timestamp{coverage.CalendarDate(year, month, day)}
 }
 
 // At is an instant. It is sent in UTC. The zero time gives an unset Timestamp.
@@ -370,7 +370,8 @@ func (r BackfillRange) bounds() coverage.Range {
 // BackfillRange makes the range from one time up to another in the form that this export takes. For
 // daily and weekly exports with a timezone that is two dates, and both times must be where a day or
 // a week of the export begins. For all others it is two instants a whole number of intervals apart:
-// the service silently drops a rest that is shorter than one.
+// the service silently drops a rest that is shorter than one. Intervals of an hour or less begin where
+// the schedule's do: a range from 21:10 would overlap its intervals.
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	r, refusal := e.schedule().Range(from, to)
 	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)

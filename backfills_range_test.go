@@ -20,7 +20,6 @@ func TestTimestampForms(t *testing.T) {
 		json string
 	}{
 		{"date", Date(2024, time.March, 1), `"2024-03-01"`},
-		{"date out of range is normalised", Date(2024, time.February, 30), `"2024-03-01"`},
 		{"instant in UTC", At(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin)), `"2024-03-01T00:00:00Z"`},
 		{"instant keeps its fraction", At(time.Date(2024, 3, 1, 0, 0, 0, 120_000_000, time.UTC)), `"2024-03-01T00:00:00.12Z"`},
 		{"beginning", Beginning(), `null`},
@@ -41,6 +40,8 @@ func TestTimestampUnset(t *testing.T) {
 	assert.True(t, At(time.Time{}).IsZero(), "a zero time is no instant")
 	_, err := json.Marshal(Timestamp{})
 	require.Error(t, err)
+	_, err = json.Marshal(Date(2024, time.February, 30))
+	require.ErrorContains(t, err, "the calendar has no 2024-02-30")
 	_, err = json.Marshal(Date(12024, 1, 1))
 	require.Error(t, err)
 	b, err := json.Marshal(BackfillRange{})
@@ -76,6 +77,8 @@ func TestBackfillRangeCheck(t *testing.T) {
 		{"no end", BackfillRange{Start: day}, "End"},
 		{"beginning as end", BackfillRange{day, Beginning()}, "End"},
 		{"mixed", BackfillRange{Date(2024, 2, 1), hour}, "End"},
+		{"a start that no calendar has", BackfillRange{Date(2025, 13, 45), day}, "Start"},
+		{"an end that no calendar has", BackfillRange{day, Date(2025, time.February, 30)}, "End"},
 		{"empty", BackfillRange{day, day}, "End"},
 		{"reversed", BackfillRange{later, hour}, "End"},
 	} {
@@ -126,6 +129,8 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 		{"hours", hourly, utc(3, 1, 0, 0), utc(3, 2, 0, 0), `{"start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00Z"}`, ""},
 		{"hours of another zone", hourly, local(3, 1, 0), local(3, 1, 1), `{"start_at":"2024-02-29T23:00:00Z","end_at":"2024-03-01T00:00:00Z"}`, ""},
 		{"hours with a rest", hourly, utc(3, 1, 0, 0), utc(3, 1, 1, 30), "", "to"},
+		{"hours that are not the schedule's", hourly, utc(3, 1, 21, 10), utc(3, 1, 23, 10), "", "from"},
+		{"minutes that are not the schedule's", BatchExport{Interval: IntervalEvery5Minutes}, utc(3, 1, 0, 2), utc(3, 1, 0, 12), "", "from"},
 		{"less than an hour", hourly, utc(3, 1, 0, 0), utc(3, 1, 0, 30), "", "to"},
 		{"five minutes", BatchExport{Interval: IntervalEvery5Minutes}, utc(3, 1, 0, 0), utc(3, 1, 0, 35), `{"start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-01T00:35:00Z"}`, ""},
 		{"minutes to come", BatchExport{Interval: "every 30 minutes"}, utc(3, 1, 0, 0), utc(3, 1, 0, 45), "", "to"},
@@ -173,6 +178,8 @@ func TestBackfillRangeSaysWhatIsAllowed(t *testing.T) {
 	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	_, err := export.BackfillRange(start, start.Add(90*time.Minute))
 	require.ErrorContains(t, err, "2024-03-01T01:00:00Z or 2024-03-01T02:00:00Z")
+	_, err = export.BackfillRange(start.Add(10*time.Minute), start.Add(130*time.Minute))
+	require.ErrorContains(t, err, "such as 2024-03-01T00:00:00Z or 2024-03-01T01:00:00Z")
 	_, err = export.BackfillRange(time.Time{}, start)
 	require.ErrorContains(t, err, "Beginning")
 	export = BatchExport{Interval: IntervalWeek, Timezone: "UTC", OffsetDay: new(3), OffsetHour: new(5)}

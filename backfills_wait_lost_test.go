@@ -98,7 +98,7 @@ func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
 				require.NoError(t, err)
 				first := day.AddDate(0, 0, -shift)
 				covers := hogapi.BackfillRange{
-					Start: hogapi.Date(first.Year(), first.Month(), first.Day()), End: hogapi.Date(first.Year(), first.Month(), first.Day()+1),
+					Start: hogapi.Date(first.Year(), first.Month(), first.Day()), End: hogapi.Date(first.AddDate(0, 0, 1).Date()),
 				}
 				ticket, err := client.Backfills.Create(t.Context(), export.ID, covers, nil)
 				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)

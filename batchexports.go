@@ -156,6 +156,9 @@ func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
 	if refusal != nil {
 		return nil, refusal
 	}
+	if isReversed(c.StartAt, c.EndAt) {
+		return nil, outgoing.Refuse("EndAt", outgoing.Time(c.EndAt), "later than StartAt, which is "+outgoing.Time(c.StartAt))
+	}
 	destination, refusal := c.Destination.wire(op)
 	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
 	return &wireExport{BatchExportRequest: c, Destination: destination}, refusal
@@ -182,6 +185,9 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 		if ok {
 			*at = Set(t.UTC())
 		}
+	}
+	if start, end := u.StartAt.Or(time.Time{}), u.EndAt.Or(time.Time{}); isReversed(start, end) {
+		return nil, outgoing.Refuse("EndAt", outgoing.Time(end), "later than StartAt, which is "+outgoing.Time(start))
 	}
 	var wire Opt[wireDestination]
 	if destination, ok := u.Destination.Get(); ok {

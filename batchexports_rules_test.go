@@ -3,6 +3,7 @@ package hogapi
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
@@ -162,4 +163,16 @@ func TestOldDestinationsOnNewServers(t *testing.T) {
 			require.ErrorContains(t, err, tt.says)
 		})
 	}
+}
+
+func TestExportsThatEndBeforeTheyStart(t *testing.T) {
+	client, mock := newTestClient(t)
+	start, end := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	export := testCreate
+	export.StartAt, export.EndAt = start, end
+	_, err := client.BatchExports.Create(t.Context(), export)
+	require.ErrorContains(t, err, `EndAt "2025-01-01T00:00:00Z": want later than StartAt, which is 2025-02-01T00:00:00Z`)
+	_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{StartAt: Set(start), EndAt: Set(end)})
+	require.ErrorContains(t, err, "want later than StartAt")
+	assert.Zero(t, mock.GetTotalCallCount())
 }

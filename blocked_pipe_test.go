@@ -76,7 +76,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 					due = time.Now()
 				}
 			}}))
-			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: 1}})
+			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: time.Millisecond}})
 			late := time.Since(due)
 			assert.Less(t, late, time.Second)
 			assert.Less(t, late, 500*time.Millisecond, "it does not wait for a source of this package")

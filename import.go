@@ -163,6 +163,8 @@ func (o ImportOptions) check(source Source) error {
 		return bad("ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`)
 	case !canBeRead(source):
 		return bad("source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of")
+	case source.Name() == "" && !readsFiles(source): // without files, the source says so itself
+		return bad("source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it")
 	case !utf8.ValidString(source.Name()):
 		return bad("source.Name", source.Name(), "a name of UTF-8, since a checkpoint holds no other text")
 	case o.Checkpoint != nil && isNil(o.Checkpoint):

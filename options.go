@@ -155,7 +155,14 @@ func WithPace(perSecond float64, burst int) Option {
 
 // WithLogger sets where events are logged: each try at debug, retries at warn, failures at error.
 // Keys, bodies and URLs are never logged. The default is silence.
-func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
+func WithLogger(l *slog.Logger) Option {
+	return func(c *config) {
+		if l == nil {
+			c.Problem("logger", "", "a logger, not nil; leave WithLogger out for silence")
+		}
+		c.logger = l
+	}
+}
 
 // WithHooks sets functions that are told what happens.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }

@@ -404,17 +404,13 @@ func TestHeadersThatAreRefused(t *testing.T) {
 	require.NoError(t, create(t.Context(), client, WithHeader("X-Fine", "täb\tand umlaut")))
 }
 
-// The clock is the caller's, and a nil logger is silence.
-func TestQuietOptions(t *testing.T) {
-	client := newFakeClient(t, newScript(answers(500, "")), WithLogger(nil))
-	require.Error(t, create(t.Context(), client))
-}
-
 // A bare number in a field of a duration means nanoseconds, and nobody means that.
 func TestDurationsNeedAUnit(t *testing.T) {
 	_, err := NewClient(WithRegion(RegionUS), WithProject("1"), WithPersonalAPIKey("phx_x"), WithTryTimeout(30), WithRetryPolicy(RetryPolicy{MaxDelay: 5}))
 	require.ErrorContains(t, err, `try timeout "30ns": want a unit, such as 48*time.Hour`)
 	require.ErrorContains(t, err, `RetryPolicy.MaxDelay "5ns": want a unit`)
+	_, err = NewClient(WithRegion(RegionUS), WithProjectAPIKey("phc_x"), WithLogger(nil))
+	require.ErrorContains(t, err, "logger: want a logger, not nil")
 	client, _ := newTestClient(t, WithProjectAPIKey("phc_x"), WithCaptureURL("https://capture.test"))
 	for want, o := range map[string]CaptureOptions{
 		"Gate.MinAge":           {Gate: GateOptions{MinAge: 48}},

@@ -112,6 +112,11 @@ func filesOf(s Source) []string {
 	return nil
 }
 
+func readsFiles(s Source) bool {
+	_, ok := unwrap[fileSource](s)
+	return ok
+}
+
 // sourceNotes is what an import has to say to the sources of this package, and they to it. It travels
 // in the context, past the sources that wrap them.
 type sourceNotes struct {

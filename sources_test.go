@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // table is a table of numbered events with a key; some keys are missing, as after deletes.
@@ -186,4 +187,15 @@ func TestPagedSource(t *testing.T) {
 		panic("not after the end")
 	}), hogapi.Position{})
 	require.ErrorIs(t, err, broken)
+}
+
+// A checkpoint recognizes a source by its name, so each has one.
+func TestSourceWithoutAName(t *testing.T) {
+	read := func(context.Context, hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+		return nil, hogapi.Position{}, nil
+	}
+	server := hogapitest.New()
+	_, err := server.Client(t).Import(t.Context(), hogapi.PagedSource("", read), &hogapi.ImportOptions{ID: "x"})
+	require.ErrorContains(t, err, "source.Name: want a name that stays the same for every run")
+	require.Empty(t, server.Calls(ops.Capture))
 }

@@ -218,7 +218,7 @@ func TestHostThatGoesAway(t *testing.T) {
 					noProgress = time.Minute
 				}
 				receipt, err := host.importing(t).Import(t.Context(), goesAway, &hogapi.ImportOptions{
-					ID: "outage", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: 1, NoProgress: noProgress, MaxBatchEvents: 50, Lanes: 1, Linger: 1},
+					ID: "outage", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: time.Millisecond, NoProgress: noProgress, MaxBatchEvents: 50, Lanes: 1, Linger: time.Millisecond},
 				})
 				if comesBack {
 					require.NoError(t, err)

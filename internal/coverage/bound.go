@@ -3,6 +3,7 @@ package coverage
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -11,6 +12,8 @@ import (
 type Bound struct {
 	form boundForm
 	t    time.Time // in UTC, of a date its midnight; comparable
+
+	notInCalendar string // a date that does not exist, as it was given
 }
 
 type boundForm uint8
@@ -23,14 +26,23 @@ const (
 )
 
 // Date is a date, by its midnight in UTC.
-func Date(midnight time.Time) Bound { return Bound{formDate, midnight} }
+func Date(midnight time.Time) Bound { return Bound{form: formDate, t: midnight} }
+
+// CalendarDate is a date by its parts. [Range.Check] refuses one that does not exist.
+func CalendarDate(year int, month time.Month, day int) Bound {
+	b := Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
+	if y, m, d := b.t.Date(); y != year || m != month || d != day {
+		b.notInCalendar = fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+	}
+	return b
+}
 
 // Instant is a time. The zero time gives an unset Bound.
 func Instant(t time.Time) Bound {
 	if t.IsZero() {
 		return Bound{}
 	}
-	return Bound{formInstant, t.UTC().Round(0)}
+	return Bound{form: formInstant, t: t.UTC().Round(0)}
 }
 
 // Beginning is before the oldest data there is.
@@ -50,6 +62,9 @@ func (b Bound) Time() time.Time { return b.t }
 
 // String is the form that is sent, or "beginning", or "" when unset.
 func (b Bound) String() string {
+	if b.notInCalendar != "" {
+		return b.notInCalendar
+	}
 	switch b.form {
 	case formDate:
 		return b.t.Format(time.DateOnly)
@@ -64,6 +79,9 @@ func (b Bound) String() string {
 
 // MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning.
 func (b Bound) MarshalJSON() ([]byte, error) {
+	if b.notInCalendar != "" {
+		return nil, fmt.Errorf("hogapi: the calendar has no %s", b.notInCalendar)
+	}
 	switch b.form {
 	case formUnset:
 		return nil, errors.New("hogapi: an unset Timestamp cannot be marshalled")

@@ -14,7 +14,12 @@ type Range struct{ Start, End Bound }
 // Check refuses a range that can mean nothing, whatever the export.
 func (r Range) Check() *outgoing.Refusal {
 	badEnd := func(want string) *outgoing.Refusal { return outgoing.Refuse("End", r.End.String(), want) }
+	const inCalendar = "a date that the calendar has; AddDate of a time.Time computes with dates"
 	switch {
+	case r.Start.notInCalendar != "":
+		return outgoing.Refuse("Start", r.Start.notInCalendar, inCalendar)
+	case r.End.notInCalendar != "":
+		return badEnd(inCalendar)
 	case r.Start.IsUnset():
 		return outgoing.Refuse("Start", "", "a Date, an At, or Beginning, which is never implied")
 	case r.End.IsUnset(), r.End.IsBeginning():
@@ -79,6 +84,11 @@ func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 		return Range{}, outgoing.Refuse("Interval", s.Interval, "an interval whose length is known; else write the BackfillRange yourself")
 	}
 	start, end := Instant(from), Instant(to)
+	if off := start.t.Sub(start.t.Truncate(step)); off != 0 && time.Hour%step == 0 {
+		return Range{}, outgoing.Refuse("from", outgoing.Time(from), fmt.Sprintf(
+			"the start of an interval of %v, such as %s or %s: another range overlaps those of the schedule",
+			step, outgoing.Time(from.Add(-off)), outgoing.Time(from.Add(step-off))))
+	}
 	if rest := end.t.Sub(start.t) % step; rest != 0 {
 		return Range{}, outgoing.Refuse("to", outgoing.Time(to), fmt.Sprintf(
 			"a whole number of intervals of %v after from, such as %s or %s: the service drops a shorter rest",
