@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// The code of the README and of docs/calls.md is compiled, and the first program is run: what
-// drifts away from the package fails here.
+// The tests compile the code of the README and of docs/calls.md, and run the whole program of the
+// latter.
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
@@ -51,7 +51,7 @@ func blocks(t *testing.T) (program string, fragments []string) {
 
 const signedUp = `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`
 
-func TestTheProgramOfTheREADMERuns(t *testing.T) {
+func TestTheWholeProgramRuns(t *testing.T) {
 	server, out, err := runREADME(t, signedUp)
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, `(?m)^nightly .* Failed$`, out)
@@ -60,8 +60,8 @@ func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	assert.Equal(t, 1, server.Ledger().Unique())
 }
 
-// A file in another vendor's format is no success, and nothing of it is sent.
-func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
+// A file in another vendor's format is an error, and no event of it is sent.
+func TestTheWholeProgramRefusesAnotherFormat(t *testing.T) {
 	const foreign = `{"event":"Items sold","properties":{"time":1652423938,"distinct_id":"ann","$insert_id":"935d87b1"}}`
 	server, out, err := runREADME(t, foreign)
 	var exit *exec.ExitError
@@ -72,8 +72,8 @@ func TestTheProgramOfTheREADMERefusesAnotherFormat(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// A wrong key is no success either.
-func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
+// A wrong key is an error.
+func TestTheWholeProgramNoticesAWrongKey(t *testing.T) {
 	server, out, err := runREADME(t, signedUp, "POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
 	require.Error(t, err)
 	assert.Contains(t, out, "stopped: wrong_key")
@@ -81,8 +81,8 @@ func TestTheProgramOfTheREADMENoticesAWrongKey(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// Nor is a service that refuses events which the check has found good.
-func TestTheProgramOfTheREADMENoticesRefusals(t *testing.T) {
+// Events that the check has found good, and that the service refuses, are an error.
+func TestTheWholeProgramNoticesRefusals(t *testing.T) {
 	refusing := hogapitest.New()
 	refusing.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
 	server, out, err := runREADMEAt(t, refusing, signedUp)
@@ -91,7 +91,7 @@ func TestTheProgramOfTheREADMENoticesRefusals(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// runREADME runs the README's program on a file of events, against a server with a failed run.
+// runREADME runs the whole program on a file of events, against a server with a failed run.
 func runREADME(t *testing.T, events string, env ...string) (server *hogapitest.Server, out string, err error) {
 	t.Helper()
 	return runREADMEAt(t, hogapitest.New(), events, env...)
@@ -127,6 +127,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"testing"
 	"time"
 
@@ -143,6 +144,7 @@ var _ = json.Unmarshal
 var _ = time.Unix
 var _ uuid.UUID
 var _ = fmt.Sprint
+var _ = log.Fatal
 var _ = hogapitest.New
 var _ = require.NoError
 
