@@ -18,12 +18,16 @@ func TestGolden(t *testing.T) {
 	formattest.Golden(t, amplitude.Format(nil), "export.jsonl", "export.golden.json")
 }
 
-// With all options on, everything that a row has is in its events.
+// all are all options. With them, everything that a row has is in its events.
+var all = &amplitude.Options{KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet}
+
 func TestGoldenWithAll(t *testing.T) {
 	t.Parallel()
-	formattest.Golden(t, amplitude.Format(&amplitude.Options{
-		KeepSessions: true, Groups: true, KeepAll: true, PersonProperties: formats.PersonSet,
-	}), "all.jsonl", "all.golden.json")
+	formattest.Golden(t, amplitude.Format(all), "all.jsonl", "all.golden.json")
+}
+
+func FuzzConvert(f *testing.F) {
+	formattest.Fuzz(f, "export.jsonl", true, amplitude.Format(nil), amplitude.Format(all))
 }
 
 // convert makes the events of a record.
@@ -102,8 +106,12 @@ func TestUUIDs(t *testing.T) {
 	assert.Equal(t, id(`"device_id":"d","$insert_id":"i"`), id(`"device_id":"d","user_id":"u","$insert_id":"i"`))
 }
 
-// A record is the same events however it is packed, and after it was rejected.
-func TestRepacked(t *testing.T) {
+// A click and a change of an element are $autocapture, which names the one of the two.
+func TestElements(t *testing.T) {
 	t.Parallel()
-	formattest.RequireSameEvents(t, amplitude.Format(nil), formattest.Lines(t, "testdata/export.jsonl"))
+	for name, want := range map[string]string{"Clicked": "click", "Changed": "change"} {
+		ev := convert(t, nil, `{"event_type":"[Amplitude] Element `+name+`","user_id":"u","event_time":"2024-07-01 07:18:37"}`)[0]
+		assert.Equal(t, "$autocapture", ev.Name)
+		assert.Contains(t, string(ev.RawProperties), `"$event_type":"`+want+`"`)
+	}
 }

@@ -46,20 +46,13 @@ func TestForms(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	formattest.Seeds(f)
-	format := ga4.Format(&ga4.Options{Personless: true})
-	lines := formattest.Lines(f, "testdata/rows.jsonl")
-	f.Fuzz(func(t *testing.T, record []byte) {
-		formattest.Pure(t, format, record)
-		formattest.RequireStable(t, format, lines[0], record, lines[1])
-	})
+	formattest.Fuzz(f, "rows.jsonl", false, ga4.Format(&ga4.Options{Personless: true}))
 }
 
-func BenchmarkConvert(b *testing.B) {
-	formattest.Benchmark(b, ga4.Format(nil), formattest.Lines(b, "testdata/rows.jsonl"))
-}
-
-func TestSameEventsHoweverPacked(t *testing.T) {
+// A first visit without a page sets no first page.
+func TestFirstVisitWithoutPage(t *testing.T) {
 	t.Parallel()
-	formattest.RequireSameEvents(t, ga4.Format(&ga4.Options{Personless: true}), formattest.Lines(t, "testdata/rows.jsonl"))
+	visit := formattest.Convert(t, ga4.Format(nil), []byte(`{"event_name":"first_visit","event_timestamp":1709251198012345,"user_pseudo_id":"1.2"}`))
+	require.Len(t, visit.Events, 1)
+	assert.Equal(t, "{}", string(visit.Events[0].Properties))
 }

@@ -100,8 +100,25 @@ func TestWholeKey(t *testing.T) {
 	}
 }
 
-// A record is the same events however it is packed, and after it was rejected.
-func TestRepacked(t *testing.T) {
+// The id before the login replaces one that only names a device.
+func TestIDBeforeIdentity(t *testing.T) {
 	t.Parallel()
-	formattest.RequireSameEvents(t, mixpanel.Format(nil), formattest.Lines(t, "testdata/export.jsonl"))
+	for id, want := range map[string]string{"A1-9F": "before", "$device:d": "before", "4711": "4711", "user-1": "user-1"} {
+		record := `{"event":"e","properties":{"time":1697379000,"distinct_id":"` + id + `","$distinct_id_before_identity":"before"}}`
+		assert.Equal(t, want, convert(t, nil, record).DistinctID, id)
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	zone, err := time.LoadLocation("America/New_York")
+	require.NoError(f, err)
+	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
+		Zone: zone, DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
+	})
+	tested := plain
+	tested.Convert = func(record []byte) ([]hogapi.Event, error) {
+		new(mixpanel.ZoneTest).Add(record)
+		return plain.Convert(record)
+	}
+	formattest.Fuzz(f, "export.jsonl", true, tested, full)
 }

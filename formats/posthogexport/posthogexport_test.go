@@ -24,21 +24,4 @@ func TestOptions(t *testing.T) {
 	assert.Empty(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSetOnce}).Options)
 }
 
-func FuzzConvert(f *testing.F) {
-	formattest.Seeds(f)
-	format := posthogexport.Format(nil)
-	lines := formattest.Lines(f, "testdata/export.jsonl")
-	f.Fuzz(func(t *testing.T, record []byte) {
-		formattest.Pure(t, format, record)
-		formattest.RequireStable(t, format, lines[0], record, lines[1])
-	})
-}
-
-func BenchmarkConvert(b *testing.B) {
-	formattest.Benchmark(b, posthogexport.Format(nil), formattest.Lines(b, "testdata/export.jsonl"))
-}
-
-func TestSameEventsHoweverPacked(t *testing.T) {
-	t.Parallel()
-	formattest.RequireSameEvents(t, posthogexport.Format(nil), formattest.Lines(t, "testdata/rows.jsonl"))
-}
+func FuzzConvert(f *testing.F) { formattest.Fuzz(f, "export.jsonl", false, posthogexport.Format(nil)) }

@@ -27,20 +27,5 @@ func TestOptions(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	formattest.Seeds(f)
-	format := segment.Format(&segment.Options{GroupType: "company"})
-	lines := formattest.Lines(f, "testdata/calls.jsonl")
-	f.Fuzz(func(t *testing.T, record []byte) {
-		formattest.Pure(t, format, record)
-		formattest.RequireStable(t, format, lines[0], record, lines[1])
-	})
-}
-
-func BenchmarkConvert(b *testing.B) {
-	formattest.Benchmark(b, segment.Format(nil), formattest.Lines(b, "testdata/calls.jsonl"))
-}
-
-func TestSameEventsHoweverPacked(t *testing.T) {
-	t.Parallel()
-	formattest.RequireSameEvents(t, segment.Format(&segment.Options{GroupType: "company"}), formattest.Lines(t, "testdata/calls.jsonl"))
+	formattest.Fuzz(f, "calls.jsonl", false, segment.Format(&segment.Options{GroupType: "company"}))
 }

@@ -2,7 +2,6 @@
 package formattest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -24,20 +23,6 @@ func Lines(t testing.TB, path string) (lines [][]byte) {
 		lines = append(lines, bytes.TrimSpace(line))
 	}
 	return lines
-}
-
-// RequireComplete checks that what a format makes of any record can be imported.
-func RequireComplete(t *testing.T, format hogapi.Format, record []byte) {
-	t.Helper()
-	events, _ := format.Convert(record)
-	for _, ev := range events {
-		require.False(t, ev.Timestamp.IsZero())
-		require.NotEmpty(t, ev.Name)
-		require.NotEmpty(t, ev.DistinctID)
-	}
-	if len(events) > 0 {
-		require.Equal(t, format.ID(record), events[0].UUID)
-	}
 }
 
 // Benchmark measures Convert, and encoding/json for comparison, on records in turn, without those that make no
@@ -76,14 +61,6 @@ func Benchmark(b *testing.B, format hogapi.Format, records [][]byte) {
 func Write(t testing.TB, records [][]byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "export.jsonl")
-	file, err := os.Create(path) //nolint:gosec // in a folder of the test
-	require.NoError(t, err)
-	w := bufio.NewWriter(file)
-	for _, record := range records {
-		_, err := w.Write(append(record, '\n'))
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Flush())
-	require.NoError(t, file.Close())
+	require.NoError(t, os.WriteFile(path, append(bytes.Join(records, []byte("\n")), '\n'), 0o600))
 	return path
 }

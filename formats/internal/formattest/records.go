@@ -1,17 +1,16 @@
 package formattest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
-	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -71,13 +70,28 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 // with the flag -update.
 func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", fixture)) //nolint:gosec // of the test
-	require.NoError(t, err)
 	var got []Record
-	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
+	sum := hogapi.CheckReport{Skips: map[string]int64{}}
+	seen := map[string]int{}
+	for i, line := range Lines(t, filepath.Join("testdata", fixture)) {
 		r := Convert(t, format, line)
 		r.Line = i + 1
 		got = append(got, r)
+		sum.Good += int64(len(r.Events))
+		switch {
+		case r.Skip != "":
+			sum.Skips[r.Skip]++
+		case r.Reject != "":
+			sum.Rejected++
+		}
+		for _, ev := range r.Events {
+			seen[ev.UUID]++
+		}
+	}
+	for id, n := range seen {
+		if id != uuid.Nil.String() {
+			sum.DoubleUUIDs.Count += int64(n - 1)
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -91,6 +105,12 @@ func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	want, err := os.ReadFile(path) //nolint:gosec // of the test
 	require.NoError(t, err)
 	assert.Equal(t, string(want), b.String())
+	report, err := hogapi.Check(t.Context(), hogapi.FileSource(format, filepath.Join("testdata", fixture)),
+		&hogapi.ImportOptions{ID: "golden", MaxRejectShare: -1})
+	require.NoError(t, err)
+	assert.Equal(t, []int64{sum.Good, sum.Rejected, sum.DoubleUUIDs.Count},
+		[]int64{report.Good, report.Rejected, report.DoubleUUIDs.Count}, "good, rejected, double: %v", report.Reasons)
+	assert.Equal(t, sum.Skips, report.Skips)
 }
 
 // Pure fails where a format makes another thing of a record the second time, or with other whitespace.
@@ -108,88 +128,4 @@ func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 		again.Reject = first.Reject // which may name a byte
 		assert.Equal(tb, first, again, "with other whitespace")
 	}
-}
-
-// Seeds adds the lines of the fixtures to a fuzz target, and what is no record.
-func Seeds(f *testing.F) {
-	f.Helper()
-	for _, odd := range []string{"", "{", "{}", "[]", "null", `""`, "\x00"} {
-		f.Add([]byte(odd))
-	}
-	paths, err := filepath.Glob("testdata/*.jsonl")
-	require.NoError(f, err)
-	for _, path := range paths {
-		text, err := os.ReadFile(path) //nolint:gosec // of the test
-		require.NoError(f, err)
-		for line := range bytes.Lines(text) {
-			f.Add(bytes.TrimSpace(line))
-		}
-	}
-}
-
-// Counts are the events of a file, counted.
-type Counts struct {
-	Events map[string]int64 // by day and name
-	Skips  map[string]int64 // by reason
-	IDs    map[string]int64 // events by the kind of their distinct id and uuid
-	Reject int64
-	Double int64 // events whose uuid an earlier one has
-}
-
-// NewCounts is a count of nothing.
-func NewCounts() Counts {
-	return Counts{Events: map[string]int64{}, Skips: map[string]int64{}, IDs: map[string]int64{}}
-}
-
-// Add counts an event.
-func (t *Counts) Add(at time.Time, name, kind string) {
-	t.Events[at.UTC().Format(time.DateOnly)+" "+name]++
-	t.IDs[kind]++
-}
-
-// CheckCounts compares the totals that Check finds in a file with those that were noted.
-func CheckCounts(t *testing.T, format hogapi.Format, path string, want Counts, kind func(hogapi.Event) string) {
-	t.Helper()
-	got := NewCounts()
-	source := hogapi.MapSource(hogapi.FileSource(format, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
-		got.IDs[kind(ev)]++
-		return []hogapi.Event{ev}, nil
-	})
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "generated", MaxRejectShare: -1})
-	require.NoError(t, err)
-	for _, row := range report.Days {
-		got.Events[row.Day+" "+row.Event] += row.Events
-	}
-	maps.Copy(got.Skips, report.Skips)
-	got.Reject, got.Double = report.Rejected, report.DoubleUUIDs.Count
-	for reason, finding := range report.Reasons {
-		if finding.Count != want.Reject {
-			t.Logf("%s: %d: %+v", reason, finding.Count, finding.Examples)
-		}
-	}
-	assert.Equal(t, want, got)
-}
-
-// WriteLines writes the lines of a generated file, and returns its path.
-func WriteLines(t *testing.T, lines func(write func(line []byte))) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "generated.jsonl")
-	file, err := os.Create(path) //nolint:gosec // of the test
-	require.NoError(t, err)
-	w := bufio.NewWriter(file)
-	lines(func(line []byte) {
-		_, _ = w.Write(line)
-		_ = w.WriteByte('\n')
-	})
-	require.NoError(t, w.Flush())
-	require.NoError(t, file.Close())
-	return path
-}
-
-// Size is how many records a generator makes.
-func Size() int {
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		return 100_000
-	}
-	return 10_000
 }

@@ -56,7 +56,7 @@ func roots(t *testing.T, format hogapi.Format, files ...[]byte) (roots []string)
 		fsys[fmt.Sprintf("f%d", i)] = &fstest.MapFile{Data: content}
 	}
 	for ev, err := range hogapi.FileSourceFS(fsys, format, "f*").Events(t.Context(), hogapi.Position{}) {
-		roots = append(roots, fmt.Sprint(ev.UUID, ev.Origin, ev.Name, err != nil))
+		roots = append(roots, fmt.Sprint(ev.UUID, ev.Origin, ev.Name, ev.DistinctID, ev.Timestamp, string(ev.RawProperties), err != nil))
 	}
 	return roots
 }
