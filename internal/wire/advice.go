@@ -36,4 +36,8 @@ var advice = map[string]string{
 	"v1_distinct_id_bytes": "the distinct id has over 200 bytes: /batch/ takes 200 characters, capture v1 drops the event",
 	"before_1980":          "the time is before 1980: seconds read as milliseconds, or a clock that was never set",
 	"v1_lib":               "capture v1 overwrites $lib; it is kept as $import_lib there",
+
+	// Of capture v1's answers. The second stands for a warning without details.
+	"person_processing_disabled": "stored without a person's profile: the distinct id is a placeholder, or over the service's rate of events per id",
+	"warning":                    "the service stored the event and warned without a reason; look at the event in the app",
 }

@@ -100,7 +100,10 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.listLeftOut(ctx, &p); err != nil {
 		return err
 	}
-	found := c.importsOf(paths)
+	found, err := c.importsOf(ctx, paths)
+	if err != nil {
+		return checkFault(err)
+	}
 	for _, s := range found.begun {
 		p.Begun = append(p.Begun, s.begun())
 	}

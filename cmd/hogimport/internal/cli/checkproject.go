@@ -13,12 +13,19 @@ import (
 )
 
 // importsOf are the imports that have begun to send some files, and what they have of them.
-func (c *check) importsOf(paths []string) settled {
+func (c *check) importsOf(ctx context.Context, paths []string) (settled, error) {
 	sent := slices.DeleteFunc(importsBelow(c.keyDigest(&c.project)), func(s *state) bool {
 		_, err := os.Stat(s.checkpoint())
 		return err != nil || s.hasSentNothing()
 	})
-	return settledOf(paths, sent)
+	var files []knownFile
+	if len(sent) > 0 {
+		var err error
+		if files, err = known(ctx, paths); err != nil {
+			return settled{}, err
+		}
+	}
+	return settledOf(paths, files, sent), nil
 }
 
 // is is what hogimport status says of an import, and whether all of it was found in the project.

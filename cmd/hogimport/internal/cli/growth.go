@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,62 +18,82 @@ type knownFile struct {
 	Ends string `json:"ends"` // a digest of its beginning and its end
 }
 
-// known are files as they are now.
-func known(paths []string) (files []knownFile) {
+// known describes files as they are now, each of them once. It ends with ctx.
+func known(ctx context.Context, paths []string) ([]knownFile, error) {
+	files := make([]knownFile, 0, len(paths))
 	for _, path := range paths {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		f := knownFile{Path: absolute(path)}
 		if found, err := lines.NewFiles([]string{path}).Contents(); err == nil {
 			f.Size, f.Ends = found[0].Size, found[0].Ends
 		}
 		files = append(files, f)
 	}
-	return files
+	return files, nil
 }
 
-// sameAs reports whether a file is a known one, maybe moved, and whether it has other content by now.
-func (f knownFile) sameAs(now knownFile) (is, isChanged bool) {
-	hasContent := f.Size == now.Size && f.Ends == now.Ends
-	if f.Path == now.Path {
-		return true, !hasContent
-	}
-	return hasContent && filepath.Base(f.Path) == filepath.Base(now.Path), false
+// moved is a file without its folder: a file of the same name and content was moved.
+func (f knownFile) moved() knownFile {
+	f.Path = filepath.Base(f.Path)
+	return f
 }
 
-// place is the number of a file in the import, or -1. A state that knows no files is of an older release.
-func (s *state) place(file knownFile) (i int, isChanged bool) {
-	if s.kept.Files == nil {
+// finder returns a function that finds the number of a file in the import, which may have been moved, and reports
+// whether its content has changed; -1 is a file that the import does not have.
+func (s *state) finder() func(file knownFile) (i int, isChanged bool) {
+	files, areKnown := s.kept.Files, s.kept.Files != nil
+	if !areKnown { // the state is of an older release
 		paths, _ := s.kept.Input.paths()
-		return slices.IndexFunc(paths, func(path string) bool { return absolute(path) == file.Path }), false
-	}
-	for i, f := range s.kept.Files {
-		if is, isChanged := f.sameAs(file); is {
-			return i, isChanged
+		for _, path := range paths {
+			files = append(files, knownFile{Path: absolute(path)})
 		}
 	}
-	return -1, false
+	byPath, byContent := map[string]int{}, map[knownFile]int{}
+	for i, f := range slices.Backward(files) { // so that the first of several is found
+		byPath[f.Path] = i
+		byContent[f.moved()] = i
+	}
+	return func(file knownFile) (int, bool) {
+		same, found := byContent[file.moved()]
+		at, isThere := byPath[file.Path]
+		switch {
+		case isThere && !areKnown:
+			return at, false
+		case isThere && (!found || at < same):
+			return at, files[at] != file
+		case found && areKnown:
+			return same, false
+		}
+		return -1, false
+	}
 }
 
-// settled is what imports that have begun have of some files.
+// settled says how far imports that have begun have got with some files.
 type settled struct {
 	begun   []*state // the oldest first
-	fresh   []string // files of none of them
-	changed []string // files that are not as they were: what they have gained is not imported
+	fresh   []string // files that no import has
+	changed []string // files with other content by now: the lines that were added are not imported
 	grown   []string // the last files of their imports, which have become longer: the import continues in them
 
 	last, changedIn, grownIn *state // the import of the last file that has one, and of a changed or grown one
 }
 
-// settledOf looks for files in imports.
-func settledOf(paths []string, imports []*state) (found settled) {
+// settledOf looks for files, which known has described, in imports.
+func settledOf(paths []string, files []knownFile, imports []*state) (found settled) {
 	if len(imports) == 0 {
 		return settled{fresh: paths}
 	}
-	files := known(paths)
+	finders := make([]func(knownFile) (int, bool), len(imports))
+	for i, s := range imports {
+		finders[i] = s.finder()
+	}
 	has := map[*state]bool{}
 	for i, file := range files {
 		isFresh := true
-		for _, s := range imports {
-			at, isChanged := s.place(file)
+		for j, s := range imports {
+			at, isChanged := finders[j](file)
 			if at < 0 {
 				continue
 			}
@@ -89,11 +110,7 @@ func settledOf(paths []string, imports []*state) (found settled) {
 			found.fresh = append(found.fresh, paths[i])
 		}
 	}
-	for _, s := range imports {
-		if has[s] {
-			found.begun = append(found.begun, s)
-		}
-	}
+	found.begun = slices.DeleteFunc(slices.Clone(imports), func(s *state) bool { return !has[s] })
 	return found
 }
 
@@ -115,7 +132,7 @@ func importsBelow(project string) (all []*state) {
 
 // choose says in which folder the import of a run is, and which of its files it has: those that it had, with new ones
 // after them where it is complete, or only new ones.
-func (a *app) choose(r *runFlags, asked *input) (dir string, more []string, err error) {
+func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string, more []string, err error) {
 	dir = r.state
 	var imports []*state
 	if dir == "" {
@@ -129,18 +146,24 @@ func (a *app) choose(r *runFlags, asked *input) (dir string, more []string, err 
 		}
 		imports = append(imports, s)
 	}
-	found := settledOf(asked.Files, imports)
+	var files []knownFile
+	if len(imports) > 0 {
+		if files, err = known(ctx, asked.Files); err != nil {
+			return dir, nil, err
+		}
+	}
+	found := settledOf(asked.Files, files, imports)
 	for _, s := range found.begun {
 		is, _ := s.is()
 		switch {
 		case s.kept.Files == nil: // of an older release
 			return s.dir, nil, nil
 		case s.hasSentNothing():
-			asked.Files = without(asked.Files, found, s)
+			asked.Files = without(asked.Files, files, found, s)
 			return s.dir, nil, nil
 		case is != isComplete:
 			a.later(s, found.fresh)
-			asked.Files = s.filesAt(asked.Files)
+			asked.Files = s.filesAt(files)
 			return s.dir, nil, nil
 		}
 	}
@@ -162,13 +185,13 @@ func (a *app) choose(r *runFlags, asked *input) (dir string, more []string, err 
 		found.fresh = nil
 	}
 	if len(found.fresh) == 0 {
-		asked.Files = last.filesAt(asked.Files)
+		asked.Files = last.filesAt(files)
 		return last.dir, nil, nil
 	}
-	why := last.cannotGrow(asked, found.fresh)
+	why := last.cannotGrow(asked, files, found.fresh)
 	switch {
 	case why == "":
-		asked.Files = append(last.filesAt(asked.Files), found.fresh...)
+		asked.Files = append(last.filesAt(files), found.fresh...)
 		return last.dir, found.fresh, nil
 	case r.state != "":
 		return dir, nil, usageError(fmt.Sprintf("the import in %s cannot take %s: %s", dir, someFiles(found.fresh), why),
@@ -191,37 +214,42 @@ func (a *app) later(s *state, fresh []string) {
 }
 
 // without are files that no complete import has, except for one that has sent nothing.
-func without(paths []string, found settled, nothing *state) (left []string) {
+func without(paths []string, files []knownFile, found settled, nothing *state) (left []string) {
 	others := slices.DeleteFunc(slices.Clone(found.begun), func(s *state) bool { return s == nothing })
-	return settledOf(paths, others).fresh
+	return settledOf(paths, files, others).fresh
 }
 
 // filesAt are the files of an import where they are now.
-func (s *state) filesAt(paths []string) (files []string) {
+func (s *state) filesAt(files []knownFile) (paths []string) {
 	for _, f := range s.kept.Files {
-		files = append(files, f.Path)
+		paths = append(paths, f.Path)
 	}
-	for i, file := range known(paths) {
-		if at, _ := s.place(file); at >= 0 {
-			files[at] = absolute(paths[i])
+	find := s.finder()
+	for _, file := range files {
+		if at, _ := find(file); at >= 0 {
+			paths[at] = file.Path
 		}
 	}
-	return files
+	return paths
 }
 
 // cannotGrow is why files cannot be added to an import; empty: they can.
-func (s *state) cannotGrow(asked *input, fresh []string) string {
+func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) string {
 	names := func(paths []string) []string {
 		if asked.Format == "jsonl" {
 			return lines.NewFiles(paths).Names()
 		}
 		return lines.NewFilesOf(lines.Disk{}, paths).Names()
 	}
-	old := s.filesAt(asked.Files)
+	old := s.filesAt(files)
 	were, are := names(old), names(append(slices.Clone(old), fresh...))
+	isOld := map[string]bool{}
+	for _, path := range old {
+		isOld[path] = true
+	}
 	lastOld := 0
-	for i, path := range asked.Files {
-		if slices.Contains(old, absolute(path)) {
+	for i, file := range files {
+		if isOld[file.Path] {
 			lastOld = i
 		}
 	}
@@ -289,9 +317,11 @@ func changedText(changed []string, in *state) string {
 
 // keepFiles keeps which files the import has from now on, those that it had as they were. The function returned notes
 // its last file as it is now, once the import has read it.
-func (s *state) keepFiles() (read func() error, err error) {
+func (s *state) keepFiles(ctx context.Context) (read func() error, err error) {
 	was := s.kept.Files
-	s.kept.Files = known(s.kept.Input.Files)
+	if s.kept.Files, err = known(ctx, s.kept.Input.Files); err != nil {
+		return nil, err
+	}
 	last := len(s.kept.Files) - 1
 	now := s.kept.Files[last]
 	for i, f := range was[:min(len(was), last+1)] {

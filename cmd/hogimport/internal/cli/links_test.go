@@ -99,11 +99,3 @@ func TestLinksOfAVerification(t *testing.T) {
 		})
 	}
 }
-
-// An estimate has no more digits than it is good for.
-func TestAnEstimateIsRounded(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{7: "7", 999: "999", 5004: "5,000", 49_697: "49,700", 999_600: "1,000,000", 1_234_567: "1,230,000"} {
-		assert.Equal(t, "about "+want+" records", aboutRecords(n))
-	}
-}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats/generic"
 )
@@ -160,7 +159,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 		}
 	}
 	s.kept.More = r.again()
-	read, err := s.keepFiles()
+	read, err := s.keepFiles(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,7 +206,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if asked.Files, err = r.input.paths(); err != nil {
 		return nil, false, err
 	}
-	dir, more, err := a.choose(r, &asked)
+	dir, more, err := a.choose(ctx, r, &asked)
 	if err != nil {
 		return nil, false, err
 	}
@@ -270,12 +269,13 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 // confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
 func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
 	to := a.targetOf(client, &r.project)
-	what := "the records"
-	if found.total > 0 {
-		what = aboutRecords(found.total)
-		if found.isAll {
-			what = progress.Number(found.total) + " records"
-		}
+	files := s.kept.Input.Files
+	if len(s.more) > 0 {
+		files = s.more
+	}
+	what := "the records of " + counted(int64(len(files)), "file")
+	if found.isAll { // a number is given only where each record was read
+		what = counted(found.total, "record")
 	}
 	if s.kept.Input.Links {
 		what += ", and an event for each pair of ids that --links joins,"
@@ -329,15 +329,6 @@ func (s *state) grow(found sample) error {
 	s.kept.Skipped = places
 	p.Ended, p.At = isStopped, time.Now().UTC()
 	return s.saveProgress(p)
-}
-
-// aboutRecords is an estimate to three digits, which nobody takes for a count.
-func aboutRecords(n int64) string {
-	scale := int64(1)
-	for n/scale >= 1000 {
-		scale *= 10
-	}
-	return "about " + progress.Number((n+scale/2)/scale*scale) + " records"
 }
 
 // report writes the result of an import, and makes the error of the command.

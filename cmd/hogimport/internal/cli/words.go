@@ -142,6 +142,8 @@ var meanings = map[hogapi.Warning]string{
 	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
 	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
 	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
+
+	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it", // of capture v1
 }
 
 // warningText is a sentence about a warning that came n times.
@@ -150,9 +152,6 @@ func warningText(w hogapi.Warning, n int64) string {
 		return text
 	}
 	what, known := meanings[w]
-	if !known {
-		what, known = ofPostHog[w]
-	}
 	if !known {
 		return fmt.Sprintf("PostHog says %q of %s.", short(string(w)), counted(n, "event"))
 	}
@@ -164,9 +163,6 @@ func warningText(w hogapi.Warning, n int64) string {
 var warnedThings = map[hogapi.Warning]string{
 	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
 }
-
-// ofPostHog are warnings that PostHog itself gives.
-var ofPostHog = map[hogapi.Warning]string{"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it"}
 
 // ofTheRun are warnings about a run, as whole sentences.
 var ofTheRun = map[hogapi.Warning]string{
