@@ -93,6 +93,7 @@ func consequence(t destination.Type) string {
 		return "and workflows act on all others again"
 	case destination.TypeHTTP:
 		return "and all others are sent again"
+	default:
+		return "and all others come twice"
 	}
-	return "and all others come twice"
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	begun := host(server.URL())
 	env := p.Env
 	at := func(address, project string) {
-		p.Env = append(env[:len(env):len(env)], "POSTHOG_HOST="+address, "POSTHOG_PROJECT_ID="+project)
+		p.Env = append(slices.Clip(env), "POSTHOG_HOST="+address, "POSTHOG_PROJECT_ID="+project)
 	}
 
 	other := hogapitest.New()
