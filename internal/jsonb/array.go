@@ -1,7 +1,7 @@
 package jsonb
 
-// Array is Valid for a value that must be an array, and calls visit for each of its elements in order,
-// also for those before a fault. The raw element is valid only during the call.
+// Array is Valid for a value that must be an array. It calls visit for each element in order, also
+// for the elements before a fault. The raw element is valid only during the call.
 func Array(raw []byte, visit func(element []byte)) error {
 	s := scanner{data: raw}
 	i := s.space(0)

@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// properties are eleven of the kinds that events have.
 func properties() map[string]any {
 	return map[string]any{
 		"$browser": "Firefox", "$browser_version": 128, "$current_url": "https://example.org/pricing?plan=team&utm_source=letter",
@@ -20,14 +19,14 @@ func properties() map[string]any {
 	}
 }
 
-// flat are eleven scalars.
 func flat() map[string]any {
 	m := properties()
 	m["$groups"], m["tags"], m["referrer"] = "company-17", nil, "https://example.org/"
 	return m
 }
 
-// BenchmarkEncodeStream encodes many different events, as an import does: no map is warm, no branch is learnt by heart.
+// BenchmarkEncodeStream encodes many different events, as an import does: caches and branch
+// prediction are as cold as there.
 func BenchmarkEncodeStream(b *testing.B) {
 	events := make([]map[string]any, 2000)
 	for i := range events {

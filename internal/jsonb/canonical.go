@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Canonical appends raw, which must be Valid, in the form that it shares with every text of the same
-// value: without whitespace between its tokens, the members of objects in the order of their keys, and
-// texts escaped only where they must be. Numbers stay as they are written.
+// Canonical appends raw, which must be Valid, in a form that all JSON texts of the same value
+// share: no whitespace between tokens, object members sorted by key, and strings with the fewest
+// escapes. Numbers keep their digits.
 func Canonical(dst, raw []byte) ([]byte, error) {
 	s := scanner{data: raw}
 	start, _, err := s.one(0)
@@ -41,7 +41,7 @@ func (s *scanner) canonical(dst []byte, i int) (out []byte, end int) {
 	return append(dst, s.data[i:end]...), end
 }
 
-// sortedMembers appends the members of the object at i. Of members of one key the order stays.
+// sortedMembers appends the members of the object at i. Members with equal keys keep their order.
 func (s *scanner) sortedMembers(dst []byte, i int) (out []byte, end int) {
 	var room [32]stretch
 	members, sorted := room[:0], true
@@ -78,12 +78,12 @@ func (s *scanner) sortedMembers(dst []byte, i int) (out []byte, end int) {
 	return dst, i
 }
 
-// stretch is where a member stands in a text.
+// stretch is the position of a member in a text.
 type stretch struct{ from, keyTo, to int }
 
 func (m stretch) key(text []byte) []byte { return text[m.from:m.keyTo] }
 
-// appendText appends a text that is valid JSON with the fewest escapes.
+// appendText appends a valid JSON string with the fewest escapes.
 func appendText(dst, text []byte, escaped bool) []byte {
 	if !escaped {
 		return append(dst, text...)

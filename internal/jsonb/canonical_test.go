@@ -28,7 +28,7 @@ func TestCanonical(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The canonical form says what the text says, and is that of itself.
+// The canonical form has the value of its input, and is its own canonical form.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{`{"b":[1,{"d":1e5,"c":null}],"a":"\u00e9"}`, `[[],{}," "]`, `{"a":1,"a":2}`} {
 		f.Add([]byte(seed))

@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// Encoder writes Go values as JSON. It keeps scratch space between calls, so one goroutine at a time may use it.
-// The zero value is ready.
+// Encoder writes Go values as JSON. The zero value is ready. It reuses scratch space, so only one
+// goroutine at a time may use it.
 type Encoder struct {
-	members []entry // of the objects that are being written, outermost first
+	members []entry // of the objects being written, outermost first
 	order   []rank  // their order by key
 	plans   [32]plan
-	visit   func(key string, value []byte) // of the object at hand; nil for none
+	visit   func(key string, value []byte) // for the current object; may be nil
 	foreign *bytes.Buffer
 	marshal *json.Encoder // writes to foreign
 
-	date     []byte // text of the newest time's, with its T; see AppendTime
-	midnight int64  // seconds of its beginning
+	date     []byte // text of the last time's date, with its T; see AppendTime
+	midnight int64  // the start of that date, in Unix seconds
 }
 
-// AppendValue appends v as encoding/json would write it without HTML escaping, with keys sorted. It refuses what
-// encoding/json would change silently, such as bad UTF-8, and what the service would not read. json.Number and
-// json.RawMessage keep every digit. On an error dst is returned as it was.
+// AppendValue appends v as encoding/json would write it without HTML escaping, with sorted keys. It
+// refuses values that encoding/json would change silently, such as bad UTF-8, and values that the
+// service cannot read. json.Number and json.RawMessage keep every digit. On an error it returns dst
+// unchanged.
 func (e *Encoder) AppendValue(dst []byte, v any) ([]byte, error) {
 	out, err := e.value(dst, v, 0)
 	return e.done(dst, out, err)
@@ -39,8 +40,8 @@ func (e *Encoder) AppendMembers(dst []byte, m map[string]any) ([]byte, error) {
 	return e.done(dst, out, err)
 }
 
-// AppendVisited is AppendMembers and shows visit each member of m itself, as it was written. What it is shown is only valid
-// during the call.
+// AppendVisited is AppendMembers, and calls visit with the encoding of each member of m itself. The
+// value is valid only during the call.
 func (e *Encoder) AppendVisited(dst []byte, m map[string]any, visit func(key string, value []byte)) ([]byte, error) {
 	e.visit = visit
 	out, err := e.AppendMembers(dst, m)
@@ -48,7 +49,8 @@ func (e *Encoder) AppendVisited(dst []byte, m map[string]any, visit func(key str
 	return out, err
 }
 
-// done ends a call. Scratch space must not stay huge after one huge value, nor keep the caller's values alive.
+// done ends a call. It frees scratch space that one huge value needed, and drops references to the
+// caller's values.
 func (e *Encoder) done(dst, out []byte, err error) ([]byte, error) {
 	const keep = 1 << 12
 	if cap(e.members) > keep {
@@ -62,7 +64,7 @@ func (e *Encoder) done(dst, out []byte, err error) ([]byte, error) {
 	return out, nil
 }
 
-// value appends v, which is inside depth arrays and objects.
+// value appends v, which is nested depth levels deep.
 func (e *Encoder) value(dst []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -93,7 +95,7 @@ func (e *Encoder) value(dst []byte, v any, depth int) ([]byte, error) {
 	return e.rare(dst, v, depth)
 }
 
-// rare appends the values that are seen less often.
+// rare appends values of the less frequent types.
 func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case float32:
@@ -159,7 +161,7 @@ func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	case *json.RawMessage:
 		return pointed(dst, v, depth, appendRaw)
 	case *any:
-		if depth++; depth > MaxDepth { // it may point to itself
+		if depth++; depth > MaxDepth { // v may be a cycle
 			return dst, &Error{Kind: KindDepth}
 		}
 		return pointed(dst, v, depth, e.value)
@@ -171,7 +173,7 @@ func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	return e.other(dst, v, depth)
 }
 
-// appender appends a value that is inside depth arrays and objects.
+// appender appends a value that is nested depth levels deep.
 type appender[T any] func(dst []byte, v T, depth int) ([]byte, error)
 
 func pointed[T any](dst []byte, v *T, depth int, value appender[T]) ([]byte, error) {
@@ -196,7 +198,6 @@ func (e *Encoder) anyList(dst []byte, items []any, depth int) ([]byte, error) {
 	return list(dst, items, depth, e.value)
 }
 
-// list appends an array.
 func list[T any](dst []byte, items []T, depth int, value appender[T]) ([]byte, error) {
 	if items == nil {
 		return append(dst, "null"...), nil
@@ -217,7 +218,7 @@ func list[T any](dst []byte, items []T, depth int, value appender[T]) ([]byte, e
 	return append(dst, ']'), nil
 }
 
-// mapped appends an object of values of one type.
+// mapped appends a map whose values have one type.
 func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appender[T]) ([]byte, error) {
 	if m == nil {
 		return append(dst, "null"...), nil
@@ -244,15 +245,15 @@ func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appe
 	return append(dst, '}'), nil
 }
 
-// object appends the members of m, whose values are inside depth arrays and objects.
+// object appends m as an object; its values are nested depth levels deep.
 func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error) {
 	visit := e.visit
-	e.visit = nil // not for the maps inside
+	e.visit = nil // nested maps are not visited
 	first, start := len(e.members), len(e.order)
 	p := e.plan(len(m))
 	if p != nil && e.fetch(p, m) {
 		for i, text := range p.texts {
-			member := e.members[first+i] // its key is not looked up in p, which a map inside may take
+			member := e.members[first+i] // not by its key in p: a nested map may overwrite p
 			dst = append(dst, text...)
 			before := len(dst)
 			var err error

@@ -23,7 +23,8 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// reference is what encoding/json writes without HTML escaping. It escapes U+2028 and U+2029, which JSON does not demand.
+// reference is the output of encoding/json without HTML escaping. It escapes U+2028 and U+2029,
+// although JSON does not require it.
 func reference(t testing.TB, v any) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -43,7 +44,6 @@ func encode(t testing.TB, v any) string {
 	return string(out[1:])
 }
 
-// fault is the error that v gives.
 func fault(t testing.TB, v any) jsonb.Error {
 	t.Helper()
 	var e jsonb.Encoder
@@ -51,7 +51,7 @@ func fault(t testing.TB, v any) jsonb.Error {
 	var f *jsonb.Error
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, "x", string(out), "nothing is appended on an error")
-	// The encoder is as good as new after an error.
+	// The error leaves no trace in the encoder.
 	again, err := e.AppendValue(nil, map[string]any{"b": 1, "a": map[string]string{"d": "2", "c": "3"}})
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":{"c":"3","d":"2"},"b":1}`, string(again))
@@ -102,7 +102,7 @@ func (u upper) MarshalText() ([]byte, error) {
 func (p panics) MarshalJSON() ([]byte, error) { panic(p.value) }
 func (fails) MarshalJSON() ([]byte, error)    { return nil, errMarshal }
 
-// values are what callers put into properties; each is written as encoding/json writes it.
+// values are typical property values; the encoder must write each as encoding/json does.
 func values() []any {
 	zone := time.FixedZone("", -7*3600)
 	var nilMap map[string]any
@@ -241,7 +241,7 @@ func TestAppendValueRefuses(t *testing.T) {
 	assert.ErrorIs(t, &f, errMarshal)
 }
 
-// A cyclic unexported part does not hold up the search for bad text.
+// A cycle in an unexported field does not hang the search for bad text.
 func TestAppendValueHairy(t *testing.T) {
 	v := hairy{S: `\ufffd` + "\xff"}
 	v.loop = &v
@@ -267,7 +267,7 @@ func TestAppendMembers(t *testing.T) {
 	assert.Equal(t, "x", string(out))
 }
 
-// Objects of any size come out sorted, also those with keys that share their first bytes.
+// Objects of any size are sorted, including keys that share their first eight bytes.
 func TestAppendMembersSorted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var e jsonb.Encoder
@@ -283,8 +283,8 @@ func TestAppendMembersSorted(t *testing.T) {
 	}
 }
 
-// Maps of few shapes, of which the encoder remembers some, come out as maps of new shapes do: values of their own, nested ones
-// of the same size too.
+// The encoder caches the shapes of maps. Cached and new shapes must give the same result, also with
+// other values and with nested maps of the same size.
 func TestAppendMembersRemembered(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var e jsonb.Encoder
@@ -314,7 +314,7 @@ func TestAppendMembersRemembered(t *testing.T) {
 	}
 }
 
-// Keys that are remembered are copies, not the caller's.
+// The cache holds copies of keys, not the caller's strings.
 func TestAppendMembersCopiesKeys(t *testing.T) {
 	var e jsonb.Encoder
 	buffer := []byte("abc")
@@ -330,7 +330,7 @@ func TestAppendMembersCopiesKeys(t *testing.T) {
 	assert.Equal(t, `"d":2,"e":3,"xyz":1`, string(out))
 }
 
-// Floats are written with the shortest text that reads back, as encoding/json does.
+// Floats get the shortest text that parses to the same value, as in encoding/json.
 func TestAppendValueFloats(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	check := func(f float64) {
@@ -377,7 +377,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// A later change of the scratch space never shows: two encoders and one encoder write the same, in any order.
+// Reused scratch space never shows: one encoder and two encoders write the same, in any order.
 func TestEncoderReuse(t *testing.T) {
 	var e jsonb.Encoder
 	all := values()
@@ -392,7 +392,7 @@ func TestEncoderReuse(t *testing.T) {
 	}
 }
 
-// An encoder that has written something large or was copied goes on as before.
+// A large value, or a copy of the encoder, does not affect later values.
 func TestEncoderAfterLargeValue(t *testing.T) {
 	var e jsonb.Encoder
 	large := map[string]any{"text": text(strings.Repeat("x", 2<<20))}
@@ -422,7 +422,7 @@ func TestEncoderAllocates(t *testing.T) {
 	require.NotEmpty(t, dst)
 }
 
-// The encodings of the values, one a line, are the same on every machine and in every version.
+// The encodings, one a line, are the same on every machine and in every version.
 func TestGolden(t *testing.T) {
 	var got strings.Builder
 	for _, v := range values() {
@@ -446,7 +446,7 @@ func TestGolden(t *testing.T) {
 func TestAppendVisited(t *testing.T) {
 	var e jsonb.Encoder
 	m := map[string]any{"b": 1, "a": map[string]any{"inner": true}, "c": "x"}
-	for range 3 { // sorted first, then by the plan
+	for range 3 { // the first sorts the keys, later ones use the plan
 		var seen []string
 		out, err := e.AppendVisited(nil, m, func(key string, value []byte) { seen = append(seen, key+"="+string(value)) })
 		require.NoError(t, err)
@@ -457,7 +457,7 @@ func TestAppendVisited(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Bytes go out as base64, so however many there are, they are no text to look through.
+// Bytes become base64, so they need no search for bad UTF-8, however many there are.
 func TestBytesBesideAReplacementCharacter(t *testing.T) {
 	v := struct {
 		Text  string
@@ -466,7 +466,7 @@ func TestBytesBesideAReplacementCharacter(t *testing.T) {
 	assert.Equal(t, reference(t, v), encode(t, v))
 }
 
-// Maps inside may take the plan of the map around them while that is being written.
+// A nested map may replace the plan of the outer map while that map is written.
 func TestAppendVisitedAroundOtherMaps(t *testing.T) {
 	var inside []any
 	for i := range 100 {

@@ -1,6 +1,6 @@
-// Package jsonb is the JSON mechanism of the import pipeline: it decides what an event becomes, byte for byte.
-// It writes Go values and checks raw JSON, and it refuses what could reach the service changed:
-// bad UTF-8, lone surrogates, numbers that are not finite, values nested too deep.
+// Package jsonb reads and writes JSON for the import pipeline; it decides each byte of an event. It
+// encodes Go values and checks raw JSON, and refuses values that the service could store changed:
+// bad UTF-8, lone surrogates, numbers that are not finite, and deep nesting.
 package jsonb
 
 import (
@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects may be nested in one value.
-// The service's parser gives up at 128, and the event has a few levels of its own around the value.
+// MaxDepth is the limit for nested arrays and objects in one value. The service's parser stops at
+// 128, and the event itself adds a few levels.
 const MaxDepth = 100
 
-// Kind says what is wrong with a value.
+// Kind is a kind of fault in a value.
 type Kind uint8
 
-// The kinds of faults.
+// Kinds of faults.
 const (
 	KindUTF8      Kind = iota + 1 // text that is not valid UTF-8
 	KindNumber                    // NaN, an infinity, not a JSON number, or beyond the range of a float64
 	KindSurrogate                 // an escape such as \ud800 without its other half
 	KindDepth                     // nested deeper than MaxDepth, or a cycle
-	KindSyntax                    // not JSON, not one value, or not the kind of value asked for
+	KindSyntax                    // not JSON, more than one value, or not the required kind of value
 	KindType                      // a Go value that cannot be marshalled
-	KindDuplicate                 // a key that an object has twice
+	KindDuplicate                 // a key that occurs twice in an object
 )
 
 // String returns a short text such as "bad UTF-8".
@@ -50,7 +50,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Error tells what is wrong with a value and where. Its text names keys, never values.
+// Error describes a fault and its position in a value. Its text names keys, never values.
 type Error struct {
 	Kind   Kind
 	Path   string // where in the value, such as `a.b[3]`; empty for the value itself
@@ -76,7 +76,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// within puts a step such as `a` or `[3]` before the path of err.
+// within prepends a step such as `a` or `[3]` to the path of err.
 func within(step string, err error) error {
 	fault, ok := err.(*Error) //nolint:errorlint // only this package's own errors pass here, unwrapped
 	if !ok {
@@ -89,7 +89,7 @@ func within(step string, err error) error {
 	return fault
 }
 
-// keyStep is the step into a member; a key that would be hard to read in a path is quoted and cut.
+// keyStep returns the path step for a key. It shortens and quotes keys that are hard to read.
 func keyStep(key string) string {
 	const longest = 64
 	plain := func(r rune) bool {
@@ -106,12 +106,12 @@ func keyStep(key string) string {
 
 func indexStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// faultIn is the error of a fault at offset of raw; everything before the offset is known to be good.
+// faultIn returns the error for a fault at offset; raw must be valid before the offset.
 func faultIn(raw []byte, offset int, kind Kind) error {
 	return &Error{Kind: kind, Path: pathAt(raw, offset), Offset: offset}
 }
 
-// pathAt finds the path of the value at offset; raw is good up to there.
+// pathAt returns the path of the value at offset; raw must be valid before the offset.
 func pathAt(raw []byte, offset int) string {
 	type level struct {
 		key   string

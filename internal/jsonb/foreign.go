@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// other appends a value of any other type through encoding/json, and checks what that wrote: it puts U+FFFD for
-// bad UTF-8 silently, and takes whatever a MarshalJSON method returns as long as its grammar is good.
+// other appends a value of any other type with encoding/json, and checks the output: encoding/json
+// silently replaces bad UTF-8 with U+FFFD, and only checks the grammar of MarshalJSON's output.
 func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
 	if e.foreign == nil {
 		e.foreign = new(bytes.Buffer)
@@ -44,7 +44,8 @@ func (e *Encoder) other(dst []byte, v any, depth int) (out []byte, err error) {
 	return compact(dst, raw, depth)
 }
 
-// marshalFault sorts an error of encoding/json. It is not kept where the kind says enough: its text may hold the value.
+// marshalFault converts an error of encoding/json. It drops the text where the kind suffices, since
+// the text may contain the value.
 func marshalFault(err error) error {
 	has := func(part string) bool { return strings.Contains(err.Error(), part) }
 	unsupported := errors.As(err, new(*json.UnsupportedValueError))
@@ -58,10 +59,11 @@ func marshalFault(err error) error {
 	}
 }
 
-// mangled tells whether encoding/json replaced bad UTF-8 when it wrote v as raw. It writes the escape \ufffd then, and never
-// for a real U+FFFD; only a MarshalJSON method can have written that escape on purpose, and there is no telling.
-// In a field with the option "string" the escape has a second backslash, as the harmless text `\ufffd` has everywhere,
-// and the coming encoding/json/v2 writes no escape: then v itself is searched.
+// mangled reports whether encoding/json replaced bad UTF-8 when it wrote v as raw. It then writes
+// the escape \ufffd, which it never writes for a real U+FFFD; a MarshalJSON method may write it on
+// purpose, which looks the same. In a field with the option "string" the escape has a second
+// backslash, as has the harmless text `\ufffd`, and encoding/json/v2 writes no escape: in these
+// cases mangled searches v itself.
 func mangled(raw []byte, v any) bool {
 	doubtful := bytes.Contains(raw, []byte("\ufffd"))
 	for {
@@ -82,8 +84,8 @@ func mangled(raw []byte, v any) bool {
 	}
 }
 
-// hasBadText tells whether bad UTF-8 can be reached from v. It looks at a bounded number of values: what it cannot decide
-// counts as bad.
+// hasBadText reports whether v contains bad UTF-8. It visits a bounded number of values, and
+// reports true if they are not enough to decide.
 func hasBadText(v reflect.Value, steps *int) bool {
 	if *steps--; *steps < 0 {
 		return true
@@ -107,7 +109,7 @@ func hasBadText(v reflect.Value, steps *int) bool {
 		}
 	case reflect.Slice, reflect.Array:
 		if v.Type().Elem() == reflect.TypeFor[byte]() {
-			return false // they become base64, or numbers
+			return false // become base64 or numbers
 		}
 		for i := range v.Len() {
 			if hasBadText(v.Index(i), steps) {

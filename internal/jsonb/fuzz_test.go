@@ -20,9 +20,10 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// verdict is what an independent reader says of raw: is it good, how deep is it, and which keys does the outermost object have.
+// verdict is the judgment of an independent reader on raw: its faults, its depth and its top-level
+// keys.
 type verdict struct {
-	json, utf8, surrogates, numbers, depth bool // each: is it good
+	json, utf8, surrogates, numbers, depth bool // whether each is good
 	keys                                   []string
 	object                                 bool
 }
@@ -32,7 +33,8 @@ var (
 	halves  = regexp.MustCompile(`H[^L]|H$|^L|[^H]L`)
 )
 
-// loneSurrogate rewrites each escape as one letter: H and L for the halves of pairs, a dot for others.
+// loneSurrogate replaces each escape with one letter: H and L for halves of pairs, a dot for
+// others.
 func loneSurrogate(raw []byte) bool {
 	letters := escapes.ReplaceAllStringFunc(strings.NewReplacer("H", ".", "L", ".").Replace(string(raw)), func(escape string) string {
 		switch code := strings.ToLower(escape); {
@@ -60,7 +62,7 @@ func judge(raw []byte) verdict {
 		if errors.Is(err, io.EOF) {
 			return v
 		}
-		if err != nil { // the decoder itself gives up at ten thousand levels
+		if err != nil { // the decoder has a limit of 10,000 levels
 			v.depth = false
 			return v
 		}
@@ -95,7 +97,7 @@ func (v verdict) duplicates() bool {
 	return len(slices.Compact(keys)) < len(v.keys)
 }
 
-// agrees tells whether the verdict knows of a fault of the kind.
+// agrees reports whether the verdict has a fault of this kind.
 func (v verdict) agrees(kind jsonb.Kind) bool {
 	switch kind {
 	case jsonb.KindUTF8:
@@ -145,7 +147,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// checkObject compares Object with the verdict and with what encoding/json makes of the members.
+// checkObject compares Object with the verdict and with the members that encoding/json reads.
 func checkObject(t *testing.T, raw []byte, v verdict) {
 	t.Helper()
 	members := map[string]string{}
@@ -178,7 +180,7 @@ func checkObject(t *testing.T, raw []byte, v verdict) {
 	}
 }
 
-// checkObjectWithin compares what ObjectWithin says of a member with what Object says of it alone.
+// checkObjectWithin compares the result of ObjectWithin for a member with Object on its value.
 func checkObjectWithin(t *testing.T, raw []byte, key string, value []byte) {
 	t.Helper()
 	var want, got []string
@@ -224,7 +226,7 @@ func FuzzAppendValue(f *testing.F) {
 			require.Error(t, err)
 			return
 		}
-		if err != nil { // only what was read can be at fault
+		if err != nil { // data that was not read has no fault
 			var fault *jsonb.Error
 			require.ErrorAs(t, err, &fault)
 			require.True(t, strings.HasPrefix(fault.Path, "tree") && (fault.Kind == jsonb.KindNumber || fault.Kind == jsonb.KindDepth) || fault.Path == "time", err.Error())
@@ -239,7 +241,7 @@ func FuzzAppendValue(f *testing.F) {
 	})
 }
 
-// decode reads raw with every digit.
+// decode keeps every digit of numbers.
 func decode(t testing.TB, raw []byte) (v any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -260,12 +262,12 @@ func FuzzTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := jsonb.ParseTime([]byte(text))
 		if err == nil && len(text) > 19 && text[17:19] == "60" {
-			return // a leap second, which the oracle does not know: see TestParseTimeOfRFC3339
+			return // a leap second, which time.Parse does not know: see TestParseTimeOfRFC3339
 		}
-		text = strings.ToUpper(text) // RFC 3339 allows t and z, the oracle does not
+		text = strings.ToUpper(text) // RFC 3339 allows t and z, time.Parse does not
 		want, oracleErr := time.Parse(time.RFC3339, text)
-		// The oracle also takes a comma, more digits of a fraction, an hour of one digit, zones of 24 hours or 60 minutes, and those that
-		// leave the range of years.
+		// time.Parse also accepts a comma, more fraction digits, one-digit hours, zones of 24 hours or 60
+		// minutes, and zones that leave the range of years.
 		lax := strings.Contains(text, ",") || len(text) > len("2024-05-01T12:30:00.123456789+00:00") || len(text) > 12 && text[12] == ':' || wideZone.MatchString(text) ||
 			oracleErr == nil && (want.UTC().Year() < 0 || want.UTC().Year() > 9999)
 		if lax && err != nil {

@@ -2,11 +2,12 @@ package jsonb
 
 import "bytes"
 
-// Members calls visit for each member of an object that is known to be valid, given what stands between its braces: its key's text,
-// and the member as it stands there, which ends with the value. It checks nothing, which takes a fraction of what [Object] takes.
+// Members calls visit for each member of a valid object, given the text between its braces. It
+// passes the text of the key, the value, and the member from its key to the end of its value. It
+// checks nothing, which takes a fraction of the time of [Object].
 func Members(members []byte, visit func(key, value, member []byte)) {
 	for i := 0; i < len(members); {
-		if c := members[i]; c != '"' { // blanks, and the comma before the member
+		if c := members[i]; c != '"' { // whitespace, or the comma before the member
 			i++
 			continue
 		}
@@ -27,7 +28,7 @@ func Members(members []byte, visit func(key, value, member []byte)) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// textEnd is the place after the text that begins at i.
+// textEnd returns the offset after the string that begins at i.
 func textEnd(data []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(data[i:], '"')
@@ -41,7 +42,7 @@ func textEnd(data []byte, i int) int {
 	}
 }
 
-// valueEnd is the place after the value that begins at i.
+// valueEnd returns the offset after the value that begins at i.
 func valueEnd(data []byte, i int) int {
 	switch data[i] {
 	case '"':

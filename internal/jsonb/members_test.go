@@ -25,7 +25,7 @@ func TestMembers(t *testing.T) {
 	assert.Empty(t, membersOf([]byte(` { } `)))
 }
 
-// Members sees what Object sees, in every object that Object accepts.
+// For each object that Object accepts, Members visits the same members.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1}`, `{"a\\":"\\","b":[{"c":"]"}]}`, `{"\u0061":{} , "x" : "\"" }`} {
 		f.Add([]byte(seed))

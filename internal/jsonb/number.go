@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scanNumber checks the number at data[i]. It returns the offset after it, or that of the fault.
+// scanNumber checks the number at data[i]. It returns the offset after it, or of the fault.
 func scanNumber(data []byte, i int) (end int, kind Kind) {
 	start := i
 	if data[i] == '-' {
@@ -48,7 +48,6 @@ func scanNumber(data []byte, i int) (end int, kind Kind) {
 	return i, 0
 }
 
-// digits returns the offset after the digits at data[i:].
 func digits(data []byte, i int) int {
 	for i < len(data) && data[i]-'0' <= 9 {
 		i++
@@ -56,13 +55,13 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// overflows tells whether the number, whose grammar is good, is an infinity as a float64.
+// overflows reports whether a number with valid grammar is infinite as a float64.
 func overflows(number []byte) bool {
 	f, _ := strconv.ParseFloat(string(number), 64)
 	return math.IsInf(f, 0)
 }
 
-// checkNumber checks that s is one JSON number, and finite.
+// checkNumber reports whether s is exactly one finite JSON number.
 func checkNumber(s string) bool {
 	if s == "" {
 		return false
@@ -71,8 +70,8 @@ func checkNumber(s string) bool {
 	return kind == 0 && end == len(s)
 }
 
-// appendFloat appends f as encoding/json does: the shortest text that reads back as f, with an exponent only for the very
-// large and the very small. NaN and infinities give false.
+// appendFloat appends f as encoding/json does: the shortest text that parses to f, with an exponent
+// only for very large and very small numbers. It returns false for NaN and infinities.
 func appendFloat(dst []byte, f float64, size int) ([]byte, bool) {
 	abs := math.Abs(f)
 	if !(abs <= math.MaxFloat64) {
@@ -97,8 +96,8 @@ func appendFloat(dst []byte, f float64, size int) ([]byte, bool) {
 	return dst, true
 }
 
-// appendShort appends f when it has at most six decimals, as most numbers in events do, and not too many digits.
-// A decimal of at most 15 digits is the only one of its kind that reads back as the same float64, so it is the shortest.
+// appendShort appends f if it has few digits and at most six decimals, like most numbers in events.
+// Of the decimals with at most 15 digits, only one parses to f, so it is the shortest.
 func appendShort(dst []byte, f float64) ([]byte, bool) {
 	const scale, limit = 1_000_000, 1e9
 	if whole := int64(f); float64(whole) == f && math.Abs(f) < limit*scale && (whole != 0 || !math.Signbit(f)) {

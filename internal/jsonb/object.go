@@ -2,19 +2,20 @@ package jsonb
 
 import "bytes"
 
-// Visitor is given a member of an object: the key's text and the raw value. Both are valid only during the call.
+// Visitor receives the text of a member's key and the raw value. Both are valid only during the
+// call.
 type Visitor func(key, value []byte)
 
-// Object is Valid for a value that must be an object, and refuses a key that the object itself has twice; objects inside
-// it are not searched for duplicates. It calls visit, which may be nil, for each member of the object in order, also for
-// those before a fault.
+// Object is Valid for a value that must be an object, and refuses duplicate keys in the object
+// itself, but not in nested objects. It calls visit, which may be nil, for each member in order,
+// also for the members before a fault.
 func Object(raw []byte, visit Visitor) error {
 	_, err := ObjectWithin(raw, visit, "", nil)
 	return err
 }
 
-// ObjectWithin is Object, and calls inner for each member of the object that the member named key holds, if it holds one.
-// Where err is nil, within is what Object would say of that object.
+// ObjectWithin is Object, and calls inner for each member of the object in the member named key, if
+// there is one. If err is nil, within is the result of Object for that inner object.
 func ObjectWithin(raw []byte, visit Visitor, key string, inner Visitor) (within, err error) {
 	w := walker{scanner: scanner{data: raw}, key: key, inner: inner}
 	i := w.space(0)
@@ -37,16 +38,17 @@ func ObjectWithin(raw []byte, visit Visitor, key string, inner Visitor) (within,
 	return within, nil
 }
 
-// walker visits the members of an object, and of one inside it.
+// walker visits the members of an object and of one nested object.
 type walker struct {
 	scanner
 
-	key   string // of the member that holds the inner object
+	key   string // of the member with the inner object
 	inner Visitor
-	twice *Error // a key that the inner object has twice
+	twice *Error // a duplicate key of the inner object
 }
 
-// walk checks the object at i, which is depth deep, and calls visit for its members up to the first key that it has twice.
+// walk checks the object at i, at a depth, and calls visit for the members before the first
+// duplicate key.
 func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *Error) {
 	var seen keys
 	i, more := w.open(i, '}')
@@ -59,7 +61,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.escaped {
 			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
-		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are texts: this spares them two calls
+		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are strings: this saves them two calls
 			m.end, _, kind = scanString(w.data, m.value)
 		} else {
 			m.end, kind = w.member(key, m.value, depth)
@@ -80,7 +82,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 	return i, 0, twice
 }
 
-// member checks a member's value. The inner object is walked as well.
+// member checks a member's value, and walks the inner object.
 func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
 	if i >= len(w.data) || w.data[i] != '{' || depth > 1 || w.inner == nil || string(key) != w.key {
 		return w.value(i, depth)
@@ -91,15 +93,15 @@ func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
 	return end, kind
 }
 
-// keys is a set of the keys of one object: a list for the few that events have, a map beyond.
+// keys is the set of an object's keys: a list for a few keys, a map for more.
 type keys struct {
-	marks [4]uint64 // a bit that is not set tells that a key is new
+	marks [4]uint64 // a key is new if its bit is not set
 	n     int
 	few   [32][]byte
 	many  map[string]struct{}
 }
 
-// add is false when the set has the key.
+// add returns false if the set already has the key.
 func (k *keys) add(key []byte) bool {
 	if k.many != nil {
 		before := len(k.many)
@@ -128,7 +130,7 @@ func (k *keys) add(key []byte) bool {
 	return true
 }
 
-// hash need not be good: it only saves comparisons.
+// hash only saves comparisons, so a weak one is enough.
 func hash(key []byte) uint {
 	n := uint(len(key))
 	if n == 0 {

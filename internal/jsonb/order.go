@@ -2,13 +2,12 @@ package jsonb
 
 import "slices"
 
-// entry is a member of a map that is being written.
 type entry struct {
 	key   string
 	value any
 }
 
-// rank is the place of a member: the first bytes of its key, which mostly decide, and its index.
+// rank is a sort key for a member: the first bytes of its key, which usually decide, and its index.
 type rank struct {
 	prefix uint64
 	index  uint
@@ -18,7 +17,7 @@ func (e *Encoder) add(key string, value any) {
 	e.members = append(e.members, entry{key, value})
 }
 
-// sorted returns the order of the members from first on.
+// sorted returns the order of the members, starting at first.
 func (e *Encoder) sorted(first, start int) []rank {
 	members := e.members[first:]
 	for i := range members {
@@ -28,7 +27,7 @@ func (e *Encoder) sorted(first, start int) []rank {
 	before := func(a, b rank) bool {
 		return a.prefix < b.prefix || a.prefix == b.prefix && members[a.index].key < members[b.index].key
 	}
-	const few = 24 // below, nothing beats an insertion sort
+	const few = 24 // up to this size an insertion sort is fastest
 	if len(order) > few {
 		slices.SortFunc(order, func(a, b rank) int {
 			switch {
@@ -51,13 +50,13 @@ func (e *Encoder) sorted(first, start int) []rank {
 	return order
 }
 
-// drop forgets the members from first on.
+// drop removes the members, starting at first.
 func (e *Encoder) drop(first, start int) {
 	clear(e.members[first:])
 	e.members, e.order = e.members[:first], e.order[:start]
 }
 
-// prefix is the first eight bytes of key as a number that sorts as they do.
+// prefix returns the first eight bytes of key as a number that sorts as they do.
 func prefix(key string) uint64 {
 	if len(key) >= 8 {
 		return uint64(key[7]) | uint64(key[6])<<8 | uint64(key[5])<<16 | uint64(key[4])<<24 |

@@ -1,19 +1,20 @@
 package jsonb
 
-// Valid checks that raw is exactly one JSON value, with nothing but whitespace around it: its grammar, its UTF-8, its
-// surrogates, its numbers and its depth. It does not look for duplicate keys.
+// Valid checks that raw is exactly one JSON value with optional whitespace around it. It checks the
+// grammar, UTF-8, surrogates, numbers and depth, but not duplicate keys.
 func Valid(raw []byte) error {
 	s := scanner{data: raw}
 	_, _, err := s.one(0)
 	return err
 }
 
-// Compact appends raw, which must be Valid, without the whitespace between its tokens. Numbers and strings stay as they are.
+// Compact appends raw, which must be Valid, without whitespace between tokens. Numbers and strings
+// stay unchanged.
 func Compact(dst, raw []byte) ([]byte, error) {
 	return compact(dst, raw, 0)
 }
 
-// compact is Compact for a value inside depth arrays and objects.
+// compact is Compact for a value nested depth levels deep.
 func compact(dst, raw []byte, depth int) ([]byte, error) {
 	s := scanner{data: raw}
 	start, end, err := s.one(depth)
@@ -39,14 +40,14 @@ func compact(dst, raw []byte, depth int) ([]byte, error) {
 	return dst, nil
 }
 
-// scanner checks raw JSON by descent. Its methods take an offset and return the one after what they checked, or, with
-// a Kind, that of the fault.
+// scanner is a recursive descent parser. Its methods take an offset and return the offset after the
+// checked part or, with a Kind, the offset of the fault.
 type scanner struct {
 	data   []byte
-	spaced bool // there is whitespace inside the value
+	spaced bool // the value contains whitespace
 }
 
-// one checks that the data is one value, inside depth arrays and objects, and returns its bounds.
+// one checks that the data is one value, nested depth levels deep, and returns its bounds.
 func (s *scanner) one(depth int) (start, end int, err error) {
 	start = s.space(0)
 	s.spaced = false
@@ -60,7 +61,7 @@ func (s *scanner) one(depth int) (start, end int, err error) {
 	return start, end, nil
 }
 
-// end checks that nothing but whitespace follows the value that ends at i. On success it returns i.
+// end checks that only whitespace follows the value that ends at i, and returns i.
 func (s *scanner) end(i int) (int, Kind) {
 	spaced := s.spaced
 	if after := s.space(i); after != len(s.data) {
@@ -129,7 +130,7 @@ func (s *scanner) array(i, depth int) (int, Kind) {
 	return i, 0
 }
 
-// open steps over the bracket at i. There is more unless the closing one follows.
+// open steps over the bracket at i; more is false if the closing bracket follows.
 func (s *scanner) open(i int, closing byte) (after int, more bool) {
 	if i = s.space(i + 1); i < len(s.data) && s.data[i] == closing {
 		return i + 1, false
@@ -137,7 +138,6 @@ func (s *scanner) open(i int, closing byte) (after int, more bool) {
 	return i, true
 }
 
-// next steps over the comma or the closing bracket after an element.
 func (s *scanner) next(i int, closing byte) (after int, more bool, kind Kind) {
 	if i = s.space(i); i >= len(s.data) {
 		return i, false, KindSyntax
@@ -152,13 +152,13 @@ func (s *scanner) next(i int, closing byte) (after int, more bool, kind Kind) {
 	}
 }
 
-// member is where the parts of a member are; with a fault, end is its offset.
+// member holds the offsets of a member's parts; with a fault, end is the fault's offset.
 type member struct {
 	keyEnd, value, end int
 	escaped            bool // the key has escapes
 }
 
-// member checks the member whose key starts at i, in an object that is depth deep.
+// member checks the member whose key starts at i, in an object at a depth.
 func (s *scanner) member(i, depth int) (m member, kind Kind) {
 	if m, kind = s.name(i); kind == 0 {
 		m.end, kind = s.value(m.value, depth)

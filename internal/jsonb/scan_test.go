@@ -15,7 +15,6 @@ import (
 
 func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
-// valid are values that pass as they are.
 var valid = []string{
 	`null`, `true`, `false`, `0`, `-0`, `1`, `-1`, `10`, `0.5`, `1e5`, `1E+5`, `1e-400`, `0e99999`, `-0.0e-0`,
 	`9007199254740993`, `123456789012345678901234567890`, `3.14159265358979323846264338327950288419716939937510`,
@@ -27,7 +26,7 @@ var valid = []string{
 	`"` + strings.Repeat("x", 100) + `\n` + strings.Repeat("ü", 100) + `"`,
 }
 
-// invalid are values that are refused, with the kind, the path and the offset of the fault.
+// invalid are values that must be refused, each with the kind, path and offset of its fault.
 var invalid = []struct {
 	raw    string
 	kind   jsonb.Kind
@@ -116,7 +115,7 @@ func TestValid(t *testing.T) {
 		require.True(t, json.Valid([]byte(raw)), "the corpus must be JSON: %.40s", raw)
 		assert.NoError(t, jsonb.Valid([]byte(raw)), "%.40s", raw)
 		assert.NoError(t, jsonb.Valid([]byte(" \t\r\n"+raw+"\n\r\t ")), "%.40s", raw)
-		// A capacity beyond the end must not be looked at.
+		// Bytes between the length and the capacity must not be read.
 		assert.NoError(t, jsonb.Valid([]byte(raw + `"x`)[:len(raw)]), "%.40s", raw)
 	}
 	for _, c := range invalid {
@@ -130,7 +129,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// Every control character ends a string in a fault, at every place in a word of eight bytes.
+// A control character in a string is a fault, at each position in a word of eight bytes.
 func TestValidControlCharacters(t *testing.T) {
 	for c := range byte(0x20) {
 		for before := range 20 {

@@ -10,15 +10,15 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// special marks the bytes of x that end a run of plain text: a quote, a backslash, a control character and everything
-// that is not ASCII. The lowest mark is exact; a mark above it may be false.
+// special marks the bytes of x that end a run of plain text: quotes, backslashes, control
+// characters and bytes outside ASCII. The lowest mark is exact; higher marks may be false.
 func special(x uint64) uint64 {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	return (x | (x - ones*0x20) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones)) & high
 }
 
-// AppendString appends s as a JSON string. It escapes only what JSON demands: the quote, the backslash and control
-// characters. Bad UTF-8 is an error.
+// AppendString appends s as a JSON string. It escapes only the characters that JSON requires:
+// quote, backslash and control characters. Bad UTF-8 is an error.
 func AppendString(dst []byte, s string) ([]byte, error) {
 	start := len(dst) + 1
 	dst = append(dst, '"')
@@ -29,7 +29,7 @@ func AppendString(dst []byte, s string) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// plain tells whether text is ASCII without a character that needs an escape.
+// plain reports whether text is ASCII that needs no escape.
 func plain(text []byte) bool {
 	if len(text) < 8 {
 		for _, c := range text {
@@ -48,7 +48,7 @@ func plain(text []byte) bool {
 	return special(binary.LittleEndian.Uint64(text[last:])) == 0
 }
 
-// appendSpecial is the careful half of AppendString, after the opening quote.
+// appendSpecial is the slow path of AppendString, after the opening quote.
 func appendSpecial(dst []byte, s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
 		return dst[:len(dst)-1], &Error{Kind: KindUTF8, Offset: badRune(s)}
@@ -82,7 +82,7 @@ func appendSpecial(dst []byte, s string) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// badRune returns the offset of the first byte of s that is not UTF-8.
+// badRune returns the offset of the first invalid UTF-8 in s.
 func badRune(s string) int {
 	i := 0
 	for i < len(s) {
@@ -95,8 +95,8 @@ func badRune(s string) int {
 	return i
 }
 
-// scanString checks the string whose opening quote is data[i]. It returns the offset after the closing quote, or that of
-// the fault.
+// scanString checks the string whose opening quote is data[i]. It returns the offset after the
+// closing quote, or of the fault.
 func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
 	i++
 	for {
@@ -136,7 +136,7 @@ func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
 	}
 }
 
-// runeSize returns the size of the rune at the start of data, which is not ASCII; 0 for bad UTF-8.
+// runeSize returns the size of the non-ASCII rune at the start of data, or 0 for bad UTF-8.
 func runeSize(data []byte) int {
 	const cont, mask = 0b1000_0000, 0b1100_0000
 	switch c := data[0]; {
@@ -153,7 +153,8 @@ func runeSize(data []byte) int {
 	return size
 }
 
-// scanEscape checks the escape at the start of data and returns its size; both halves of a surrogate pair are one escape.
+// scanEscape checks the escape at the start of data and returns its size. A surrogate pair counts
+// as one escape.
 func scanEscape(data []byte) (size int, kind Kind) {
 	if len(data) < 2 {
 		return 0, KindSyntax
@@ -177,7 +178,7 @@ func scanEscape(data []byte) (size int, kind Kind) {
 	}
 }
 
-// hex4 reads the escape \uXXXX at the start of data; the result is negative without an escape.
+// hex4 reads the escape \uXXXX at the start of data. It returns a negative rune if there is none.
 func hex4(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1
@@ -233,7 +234,7 @@ func checkString(s []byte) (escaped bool, err error) {
 	return escaped, nil
 }
 
-// text is the text of a raw string that is known to be good.
+// text returns the text of a valid raw string.
 func text(s []byte) string {
 	if bytes.IndexByte(s, '\\') >= 0 {
 		return string(appendUnescaped(nil, s))
@@ -241,7 +242,7 @@ func text(s []byte) string {
 	return string(s[1 : len(s)-1])
 }
 
-// appendUnescaped appends the text of a raw string that is known to be good.
+// appendUnescaped appends the text of a valid raw string.
 func appendUnescaped(dst, s []byte) []byte {
 	for i := 1; i < len(s)-1; {
 		if s[i] != '\\' {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// AppendTime appends t in UTC as RFC 3339 with a Z and every digit of its fraction that is not a trailing zero. The year in
-// UTC must be within 0 to 9999. Neighbours mostly share their date: its text is kept.
+// AppendTime appends t in UTC as RFC 3339 with a Z and without trailing zeros in the fraction. The
+// year in UTC must be within 0 to 9999. It caches the text of the date, which consecutive times
+// usually share.
 func (e *Encoder) AppendTime(dst []byte, t time.Time) []byte {
 	seconds := t.Unix()
 	of := seconds % secondsOfDay
@@ -39,9 +40,9 @@ func appendFraction(dst []byte, nanos int) []byte {
 
 var errTime = errors.New("not an RFC 3339 time with an offset and at most nine digits of a second, such as 2024-05-01T12:30:00.123+02:00")
 
-// ParseTime reads a time of RFC 3339: a T and a Z, or an offset of up to ±23:59, in upper or lower
-// case, and at most nine digits of a fraction. A leap second, 23:59:60 in UTC, is the second after
-// it, as POSIX counts. The result is in UTC, and its year in UTC within 0 to 9999.
+// ParseTime reads an RFC 3339 time: T and Z in upper or lower case, offsets up to ±23:59, and at
+// most nine fraction digits. A leap second, 23:59:60 in UTC, becomes the next second, as in POSIX.
+// The result is in UTC, with a year within 0 to 9999.
 func ParseTime(s []byte) (time.Time, error) {
 	const layout = "2006-01-02T15:04:05Z"
 	if len(s) < len(layout) || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
@@ -72,7 +73,7 @@ func ParseTime(s []byte) (time.Time, error) {
 	return time.Unix(seconds, int64(nanos)).UTC(), nil
 }
 
-// The first and the last second are those of the years from 0 to 9999.
+// The first and the last second of the years 0 to 9999.
 const (
 	secondsOfDay   = 24 * 60 * 60
 	daysBefore1970 = 719_528 // since the year 0
@@ -80,7 +81,7 @@ const (
 	lastSecond     = 2_932_897*secondsOfDay - 1
 )
 
-// daysSince1970 is what time.Date knows too, which takes dates that are none and has more to do.
+// daysSince1970 is cheaper than time.Date, which also normalizes dates that do not exist.
 func daysSince1970(year, month, day int) int64 {
 	leaps := (year+3)/4 - (year+99)/100 + (year+399)/400 // before this year
 	days := year*365 + leaps + daysBefore[month-1] + day - 1
@@ -90,7 +91,7 @@ func daysSince1970(year, month, day int) int64 {
 	return int64(days - daysBefore1970)
 }
 
-// daysBefore each month of a year that is no leap year.
+// daysBefore each month of a common year.
 var daysBefore = [13]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 
 // fraction reads an optional fraction of a second.
@@ -130,7 +131,7 @@ func zone(s []byte) (minutes int, ok bool) {
 	return minutes, true
 }
 
-// two reads two digits; it is negative when they are none.
+// two reads two digits, or returns a negative number.
 func two(s []byte) int {
 	tens, ones := s[0]-'0', s[1]-'0'
 	if tens > 9 || ones > 9 {

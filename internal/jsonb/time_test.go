@@ -74,7 +74,7 @@ func TestTimeAllocates(t *testing.T) {
 	assert.Equal(t, "2012-08-15T12:55:00.123Z", string(dst))
 }
 
-// TestAppendTime compares with the standard library, in an order in which days come again, and change by a nanosecond.
+// TestAppendTime compares with the standard library; dates recur, and times differ by a nanosecond.
 func TestAppendTime(t *testing.T) {
 	var e jsonb.Encoder
 	zone := time.FixedZone("", -7*60*60)
@@ -93,7 +93,7 @@ func TestAppendTime(t *testing.T) {
 	}
 }
 
-// TestParseTimeOfEveryDay is of the years in which the rules of leap years differ.
+// TestParseTimeOfEveryDay covers a year for each leap year rule.
 func TestParseTimeOfEveryDay(t *testing.T) {
 	const aroundCenturies = 5
 	for at := time.Date(0, 1, 1, 12, 30, 15, 0, time.UTC); at.Year() < 10_000; at = at.AddDate(0, 0, 1) {
@@ -108,7 +108,7 @@ func TestParseTimeOfEveryDay(t *testing.T) {
 	}
 }
 
-// A zone with seconds, such as a local mean time, has no offset in RFC 3339.
+// RFC 3339 has no offsets with seconds, such as local mean times have.
 func TestTimeValuesInZonesWithSeconds(t *testing.T) {
 	at := time.Date(1880, 1, 1, 12, 0, 0, 0, time.FixedZone("LMT", 19*60+32))
 	var e jsonb.Encoder

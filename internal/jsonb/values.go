@@ -37,8 +37,8 @@ func appendRaw(dst []byte, v json.RawMessage, depth int) ([]byte, error) {
 	return compact(dst, v, depth)
 }
 
-// appendTime writes an offset to the minute, as RFC 3339 has it. Where a zone has seconds, as those of
-// the 19th century do, that would be another time: it is written in UTC.
+// appendTime writes the offset of the zone, which RFC 3339 limits to minutes. Where a zone has
+// seconds, as in the 19th century, it writes UTC, since a rounded offset would change the time.
 func appendTime(dst []byte, v time.Time, _ int) ([]byte, error) {
 	if _, offset := v.Zone(); offset%60 != 0 {
 		v = v.UTC()
