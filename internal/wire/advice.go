@@ -1,9 +1,10 @@
 package wire
 
-// Advice is what a warning means, and what to do. It is empty for one that is not known.
+// Advice explains a warning and says how to react. It is empty for an unknown warning.
 func Advice(warning string) string { return advice[warning] }
 
-// advice is about the warnings of this package and about those of whole batches, files and imports.
+// advice covers the warnings of this package and the warnings about whole batches, files and
+// imports.
 var advice = map[string]string{
 	"suspect_distinct_id":  "a placeholder and not an id: all such users count as one person; map it to a real id, or leave the events out",
 	"group_identify_name":  "the service stores $group_identify as an ordinary event; only $groupidentify changes a group",

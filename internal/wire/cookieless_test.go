@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// Cookieless events pass only where the gate is open for live events, and the event is one.
+// A cookieless event passes only if it is live and the gate is open for live events.
 func TestLiveCookielessEventsPassAnOpenGate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

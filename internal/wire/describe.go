@@ -12,16 +12,16 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Description is a refused event in the form of a line, so that it can be corrected and imported
-// again. It holds no value that differs from the event's: what JSON cannot hold is named instead.
+// Description is a refused event in the form of a line, to be corrected and imported again. It
+// never shows a value changed: values that JSON cannot hold are named in LeftOut instead.
 type Description struct {
 	Line    []byte
 	Raw     []byte   // properties that are not JSON
-	LeftOut []string // what Line lacks
+	LeftOut []string // members that Line lacks
 	json    jsonb.Encoder
 }
 
-// Describe writes an event that has no wire form.
+// Describe describes an event that cannot be encoded.
 func Describe(f *Fields) *Description {
 	d := &Description{Line: []byte{'{'}}
 	if f.UUID != uuid.Nil {
@@ -35,7 +35,7 @@ func Describe(f *Fields) *Description {
 	d.object("properties", f.Properties)
 	switch {
 	case f.RawProperties == nil:
-	case f.Properties != nil: // an object has one member of a name
+	case f.Properties != nil: // an object can have only one member of this name
 		d.LeftOut = append(d.LeftOut, "properties")
 		d.Raw = slices.Clone(f.RawProperties)
 	case !d.member("", "properties", f.RawProperties):
@@ -47,7 +47,7 @@ func Describe(f *Fields) *Description {
 	return d
 }
 
-// member adds a member, or names it as left out.
+// member adds a member, or its name to LeftOut.
 func (d *Description) member(within, key string, value any) bool {
 	line, err := AppendMember(&d.json, d.Line, key, value)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Description) member(within, key string, value any) bool {
 	return true
 }
 
-// object adds an object, where need be without the members that JSON cannot hold.
+// object adds an object, if necessary without the members that JSON cannot hold.
 func (d *Description) object(key string, members map[string]any) {
 	if members == nil {
 		return
@@ -75,7 +75,8 @@ func (d *Description) object(key string, members map[string]any) {
 	d.Line = append(d.Line, '}')
 }
 
-// AppendMember adds a member to an object that is still open. On an error the object stays as it was.
+// AppendMember adds a member to an object that is not closed yet. On an error it returns the object
+// unchanged.
 func AppendMember(enc *jsonb.Encoder, object []byte, key string, value any) ([]byte, error) {
 	out := object
 	if !bytes.HasSuffix(out, []byte{'{'}) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// The wire form begins with the uuid, so that it can be written in later.
+// The encoded event begins with the uuid, so that it can be filled in later.
 const (
 	uuidOffset = len(`{"uuid":"`)
 	uuidLength = 36
@@ -24,32 +24,32 @@ type Encoder struct {
 	json   jsonb.Encoder
 	seed   maphash.Seed
 	stamps Stamps
-	added  stretch   // where the event at hand has them
-	seen   *Reserved // of the event at hand
+	added  stretch   // position of the library's properties in the current event
+	seen   *Reserved // of the current event
 	own    Reserved
 	visit  jsonb.Visitor // of own, bound once
 
 	visitMember func(key string, value []byte) // the same, for maps
 	warn        Warnings
 	visitGroup  jsonb.Visitor // of $groups, bound once
-	groupWarn   Warnings      // what it has found
+	groupWarn   Warnings      // found by it
 
-	root      root                            // of the event at hand; empty but for capture v1
+	root      root                            // of the current event; used by capture v1 only
 	visitRoot func(key, value, member []byte) // moves a property there, bound once
 
 	buf, props, rewritten []byte // scratch
 }
 
-// Stamps are the properties that every event gets unless it has them.
+// Stamps are properties that the library adds to every event that lacks them.
 type Stamps struct {
 	all       []byte // ,"$lib":…,"$lib_version":… and so on
 	lib       []byte
 	version   []byte
 	geoip     []byte
-	importJob []byte // empty without an import id
+	importJob []byte // empty if the import has no id
 }
 
-// NewStamps are those of a library and an import. The texts are visible ASCII.
+// NewStamps takes texts of visible ASCII.
 func NewStamps(library, version, importID string) (s Stamps) {
 	member := func(key, value string) []byte {
 		b, _ := jsonb.AppendString([]byte(`,"`+key+`":`), value) // valid
@@ -65,14 +65,14 @@ func NewStamps(library, version, importID string) (s Stamps) {
 	return s
 }
 
-// NewEncoder makes an encoder that obeys a gate. The seed is of the hash of distinct ids.
+// NewEncoder returns an encoder with the rules of a gate. The seed is for the hash of distinct ids.
 func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
 	e := &Encoder{gate: g, stamps: s, seed: seed}
 	e.visit, e.visitMember, e.visitGroup, e.visitRoot = e.own.noteRaw, e.own.note, e.noteGroup, e.root.take
 	return e
 }
 
-// Encode checks an event and makes its bytes, or says why it is refused.
+// Encode checks an event and encodes it, or returns the reason for refusing it.
 func (e *Encoder) Encode(f *Fields) (Encoded, *Refusal) {
 	e.warn = 0
 	out, refusal := e.build(f)
@@ -106,7 +106,7 @@ func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
 	}, nil
 }
 
-// properties makes the event's own properties, without the braces, and notes the special ones.
+// properties encodes the event's own properties, without the braces, and notes the reserved ones.
 func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 	var err error
 	switch {
@@ -137,20 +137,20 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 	return members, nil
 }
 
-// begin makes the encoder note the special properties itself.
+// begin directs the notes on reserved properties to the encoder's own Reserved.
 func (e *Encoder) begin() {
 	e.seen = &e.own
 	e.seen.reset()
 }
 
-// inner is what stands between the braces of an object.
+// inner returns the text between the braces of an object.
 func inner(object []byte) []byte {
 	object = bytes.TrimSpace(object)
 	return bytes.TrimSpace(object[1 : len(object)-1])
 }
 
-// person settles the distinct id: the field, or the property where the field is empty. Two that
-// differ are refused.
+// person returns the distinct id: the field or, if that is empty, the property. It refuses two
+// different ids.
 func (e *Encoder) person(given string) (string, *Refusal) {
 	raw := e.seen.distinctID
 	if len(raw) == 0 {
@@ -169,7 +169,8 @@ func (e *Encoder) person(given string) (string, *Refusal) {
 	return given, e.gate.distinctID(given)
 }
 
-// distinctIDText reads a distinct id: a text, or a whole number as its digits, as the service does.
+// distinctIDText returns the text of a distinct id. Like the service, it takes strings and whole
+// numbers.
 func distinctIDText(raw []byte) (string, bool) {
 	if raw[0] == '"' {
 		text, err := jsonb.Unquote(raw)
@@ -179,7 +180,7 @@ func distinctIDText(raw []byte) (string, bool) {
 	return string(raw), len(bytes.Trim(digits, "0123456789")) == 0
 }
 
-// assemble writes the event. A uuid that is not known yet is all zeros.
+// assemble writes the event. A missing uuid is written as zeros.
 func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *Refusal) {
 	b := append(e.buf[:0], wireBegin...)
 	defer func() { e.buf = b }()
@@ -203,7 +204,7 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 		b = e.root.append(b)
 	}
 	b = append(b, `,"properties":`...)
-	begin := len(b) // each property comes after a comma, and the first comma becomes the brace
+	begin := len(b) // each property follows a comma; a brace replaces the first one
 	if len(e.seen.distinctID) == 0 && !isV1 {
 		b = append(append(b, `,"distinct_id":`...), quoted...)
 	}
@@ -226,8 +227,8 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 	return append(b, "}}"...), nil
 }
 
-// appendStamps adds the library's own properties where the event lacks them. Capture v1 makes those
-// that name the library of a header.
+// appendStamps adds the library's own properties that the event lacks. For capture v1 it omits $lib
+// and $lib_version, which the service takes from a header.
 func (e *Encoder) appendStamps(b []byte) []byte {
 	s, isV1 := e.seen, e.gate.rules.Protocol == ProtocolV1
 	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 && !isV1 {
@@ -247,10 +248,9 @@ func (e *Encoder) appendStamps(b []byte) []byte {
 	return b
 }
 
-// ID is the text of the uuid in an event's bytes.
+// ID returns the text of the uuid in an encoded event.
 func ID(wire []byte) []byte { return wire[uuidOffset : uuidOffset+uuidLength] }
 
-// putUUID writes the uuid into an event's bytes.
 func putUUID(wire []byte, id uuid.UUID) {
 	text := wire[uuidOffset : uuidOffset+uuidLength]
 	var digits [2 * len(id)]byte
@@ -262,7 +262,7 @@ func putUUID(wire []byte, id uuid.UUID) {
 	copy(text[24:36], digits[20:32])
 }
 
-// jsonRefusal says why a value cannot be sent.
+// jsonRefusal converts a JSON fault to a refusal.
 func jsonRefusal(field string, err error) *Refusal {
 	refusal := &Refusal{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
 	if e, ok := errors.AsType[*jsonb.Error](err); ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// FuzzEvent: encoding/json reads from the wire exactly the event that was given, in both forms of
-// its properties, or the event is refused for a cause that can be seen without the gate.
+// FuzzEvent: encoding/json reads exactly the given event from its encoding, in both forms of its
+// properties, or the event is refused for a cause that this test finds without the gate.
 func FuzzEvent(f *testing.F) {
 	for _, properties := range []string{
 		`{}`, `{"a":1.50,"b":[null,true,"\u00e9\/"],"c":{"d":-0.0}}`, `{"distinct_id":"p","$lib":"own"}`, `{"distinct_id":12345678901234567890}`, `{"distinct_id":"other"}`,
@@ -97,7 +97,7 @@ func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.Perso
 	if policy == wire.PersonPolicyKeep && f.Set != nil {
 		want["$set"] = f.Set
 	}
-	if policy != wire.PersonPolicyKeep { // the policy has tests of its own
+	if policy != wire.PersonPolicyKeep { // the policy has its own tests
 		for _, key := range []string{"$set", "$set_once"} {
 			delete(want, key)
 			delete(sent.Properties, key)
@@ -106,7 +106,7 @@ func checkWire(t *testing.T, f *wire.Fields, out wire.Encoded, policy wire.Perso
 	require.Equal(t, want, sent.Properties)
 }
 
-// hasFault knows the causes of a refusal, seen without the gate's code. It need not distinguish them.
+// hasFault finds the causes of a refusal without the gate's code. It does not distinguish them.
 func hasFault(f *wire.Fields, policy wire.PersonPolicy) bool {
 	year := f.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
@@ -153,7 +153,7 @@ func hasFault(f *wire.Fields, policy wire.PersonPolicy) bool {
 	return f.Name == wire.EventAlias || f.Name == "$merge_dangerously" || f.Name == wire.EventGroupIdentify
 }
 
-// loose is a JSON text as encoding/json reads it, with numbers as they are.
+// loose decodes a JSON text with encoding/json and keeps the digits of numbers.
 func loose(t *testing.T, text []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -18,13 +18,13 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// testEncoder is one that sends by /batch/.
+// testEncoder encodes for /batch/.
 func testEncoder(rules wire.Rules) *wire.Encoder {
 	rules.Protocol = wire.ProtocolBatch
 	return wiretest.Encoder(rules)
 }
 
-// newParser makes a parser that takes no line of a reject file.
+// newParser returns a parser that refuses lines of a reject file.
 func newParser() *wire.LineParser {
 	return wire.NewLineParser(func([]byte, bool) error { return errors.New("a reject") })
 }
@@ -216,7 +216,7 @@ func TestSetPolicy(t *testing.T) {
 	assert.Equal(t, pro, got["$set"], "an identity event keeps what it is for")
 }
 
-// A later release gives the same contents the same uuids: stamps are not part of the content.
+// A later release derives the same uuids from the same content, since stamps are not content.
 func TestContentIdentityOutlivesARelease(t *testing.T) {
 	t.Parallel()
 	ids := map[uuid.UUID]bool{}

@@ -10,37 +10,37 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of the gate.
 const (
 	MaxName       = 200     // characters of a name or a distinct id
-	MaxEventBytes = 900_000 // as the service counts
-	eventEnvelope = 1 << 10 // what the service adds around an event
+	MaxEventBytes = 900_000 // counted as the service does
+	eventEnvelope = 1 << 10 // added by the service around an event
 	defaultMinAge = 48 * time.Hour
 )
 
-// What a DateTime64 holds. ClickHouse moves other times to the nearest of these, at least in releases
-// before July 2026 (ClickHouse/ClickHouse#107907).
+// The range of a DateTime64. ClickHouse moves times outside to the nearest limit, at least in
+// releases before July 2026 (ClickHouse/ClickHouse#107907).
 var (
 	storedFrom  = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 	storedUntil = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// unlikelyBefore is a time that is later than seconds read as milliseconds, and than clocks that were never set.
+// unlikelyBefore is later than current times in seconds that are read as milliseconds, and later
+// than the time of a clock that was never set.
 var unlikelyBefore = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
 
-// Protocol is how an import sends its events. It decides which rules of the gate apply.
+// Protocol is how an import sends its events. It selects rules of the gate.
 type Protocol uint8
 
 // Protocols.
 const (
-	ProtocolUnknown Protocol = iota // of a check: what capture v1 alone drops or changes is a warning
+	ProtocolUnknown Protocol = iota // for a check: warns of events that only capture v1 drops or changes
 	ProtocolBatch                   // POST /batch/
 	ProtocolV1                      // capture v1
 )
 
-// PersonPolicy says what becomes of person properties.
+// PersonPolicy selects the treatment of person properties.
 type PersonPolicy uint8
 
 // Policies for person properties.
@@ -50,7 +50,6 @@ const (
 	PersonPolicyStrip                // only identity events keep them
 )
 
-// Rules are the settings of a gate.
 type Rules struct {
 	MinAge                time.Duration // default 48 h; below 0: any age
 	PersonPolicy          PersonPolicy
@@ -60,14 +59,13 @@ type Rules struct {
 	Now                   func() time.Time
 }
 
-// Gate refuses what the service would drop, change or fail on, and warns of what it treats in a way
-// of its own: the rules of docs/historical-import.md. It is safe for concurrent use.
+// Gate refuses events that the service would drop, change or fail on, and warns of events that it
+// treats specially: the rules of docs/historical-import.md. It is safe for concurrent use.
 type Gate struct {
-	rules      Rules // with their defaults
+	rules      Rules // with defaults filled in
 	groupTypes groupTypes
 }
 
-// NewGate makes a gate of its rules.
 func NewGate(rules Rules) *Gate {
 	if rules.MinAge == 0 {
 		rules.MinAge = defaultMinAge
@@ -75,7 +73,6 @@ func NewGate(rules Rules) *Gate {
 	return &Gate{rules: rules}
 }
 
-// name checks an event's name.
 func (g *Gate) name(s string) *Refusal {
 	switch {
 	case s == "":
@@ -91,7 +88,6 @@ func (g *Gate) name(s string) *Refusal {
 	return nil
 }
 
-// distinctID checks an event's person.
 func (g *Gate) distinctID(s string) *Refusal {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -119,7 +115,6 @@ func lengthUTF16(s string) (n int) {
 	return n
 }
 
-// timestamp checks an event's time against the clock.
 func (g *Gate) timestamp(t time.Time) *Refusal {
 	if t.IsZero() {
 		return &Refusal{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
@@ -143,12 +138,12 @@ func (g *Gate) timestamp(t time.Time) *Refusal {
 	return nil
 }
 
-// isLive reports whether an event is from the last day, in a gate that is open for such events.
+// isLive reports whether an event is from the last day and the gate is open for such events.
 func (g *Gate) isLive(t time.Time) bool {
 	return g.rules.MinAge < 0 && g.rules.Now().Sub(t) < 24*time.Hour
 }
 
-// size checks an encoded event as the service counts it: as text inside another JSON text.
+// size checks an encoded event as the service counts it: as a string within JSON.
 func (g *Gate) size(wire []byte) *Refusal {
 	if 2*len(wire)+eventEnvelope <= MaxEventBytes {
 		return nil
@@ -166,7 +161,7 @@ func (g *Gate) size(wire []byte) *Refusal {
 		fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n))
 }
 
-// checkKept refuses the events that the service takes and does not keep as events.
+// checkKept refuses events that the service accepts but does not keep as events.
 func checkKept(name string) *Refusal {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// sizeAsCounted is what the service counts: the event as a text within JSON, and what is around it.
+// sizeAsCounted is the size that the service counts: the event as a JSON string, and its envelope.
 func sizeAsCounted(t *testing.T, sent []byte) int {
 	t.Helper()
 	var text bytes.Buffer
@@ -23,8 +23,8 @@ func sizeAsCounted(t *testing.T, sent []byte) int {
 	return text.Len() - len("\"\"\n") + 1024
 }
 
-// Blanks between the values of raw properties are sent as they are, so they count: an event that is
-// just over the limit because of them is refused, and one byte less is sent.
+// Whitespace in raw properties is sent unchanged, so it counts: an event that it makes too large is
+// refused, and one byte less is sent.
 func TestGateCountsRawBlanks(t *testing.T) {
 	for name, blank := range map[string]string{"newlines": "\n", "tabs": "\t", "CR": "\r", "spaces": " ", "indented": "\n\t\t", "quotes": `"q":"\\", `} {
 		t.Run(name, func(t *testing.T) {

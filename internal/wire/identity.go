@@ -10,30 +10,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// Origin is the place that an event's uuid is derived from, such as a file and an offset in it. It
-// is zero where an event has none.
+// Origin is a source position, such as a file and an offset, from which an event's uuid is derived.
+// It is zero if the event has none.
 type Origin struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 }
 
-// IsZero reports whether there is no place.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// Identity derives the uuids of events that bring none.
+// Identity derives the uuids of events that have none.
 type Identity struct {
 	space [sha1.Size]byte // of the import
 	named bool            // the import has an id
 
-	contents map[[16]byte]uint64 // how often each content came; nil unless content ids were chosen
+	contents map[[16]byte]uint64 // how often each content came; nil without content ids
 	most     int
 }
 
 // hogapiSpace is the namespace of all import ids.
 var hogapiSpace = uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 
-// NewIdentity is that of an import, which has no id where importID is empty. Above 0, contentIDs is
-// how many different contents give a uuid to events without an origin.
+// NewIdentity returns the identity of an import; importID may be empty. If contentIDs is above 0,
+// events without an origin get uuids from their content, up to that many different contents.
 func NewIdentity(importID string, contentIDs int) *Identity {
 	space := sha1.Sum(append(hogapiSpace[:], importID...)) //nolint:gosec // as RFC 9562 says
 	d := &Identity{space: space, named: importID != "", most: contentIDs}
@@ -43,10 +42,10 @@ func NewIdentity(importID string, contentIDs int) *Identity {
 	return d
 }
 
-// Named reports whether the import has an id, so that uuids can be derived.
+// Named reports whether the import has an id, which uuids are derived from.
 func (d *Identity) Named() bool { return d.named }
 
-// Check refuses an event that a second sending would double. It is safe for concurrent use.
+// Check refuses an event that would be stored twice if sent twice. It is safe for concurrent use.
 func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
 	switch {
 	case id != uuid.Nil || d.contents != nil && at.IsZero():
@@ -59,8 +58,8 @@ func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
 	return nil
 }
 
-// Assign gives the n-th event at an origin, which has passed Check, the uuid that it lacks. For
-// events without an origin one goroutine at a time may call it.
+// Assign derives the missing uuid of the n-th event at an origin; the event must have passed Check.
+// For events without an origin, only one goroutine at a time may call it.
 func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	if out.UUID != uuid.Nil {
 		return nil
@@ -79,15 +78,15 @@ func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 	return nil
 }
 
-// Numbering tells apart the events of one record, which follow each other and have the same origin. It
+// Numbering numbers the events of one record, which are consecutive and have the same origin. It
 // must see every event.
 type Numbering struct {
 	place, origin Origin
-	n             uint64 // of the next event there
+	n             uint64 // of the next event of the record
 }
 
-// Next is the number of an event of the record at a place. One that has a number above 0 keeps it. Two
-// records may have one origin.
+// Next returns the number of an event of the record at place. A known number above 0 is kept. Two
+// records may have the same origin.
 func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
 	if origin.IsZero() {
 		return 0
@@ -101,8 +100,8 @@ func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
 	return x.n - 1
 }
 
-// Nth is the number of the i-th event that a format makes of a record. The numbers between belong to
-// what a mapping makes of the first one.
+// Nth returns the number of the i-th event that a format makes of a record. The numbers between two
+// of them are for events that a mapping makes of the first one.
 func Nth(i int) uint64 {
 	if i == 0 {
 		return 0
@@ -110,7 +109,7 @@ func Nth(i int) uint64 {
 	return 1<<32 + uint64(i)
 }
 
-// NthChild is the number of the i-th event that a mapping makes of one that has a number.
+// NthChild returns the number of the i-th event that a mapping makes of a numbered event.
 func NthChild(number uint64, i int) uint64 {
 	if i == 0 {
 		return number
@@ -119,7 +118,7 @@ func NthChild(number uint64, i int) uint64 {
 	return (number*mix + uint64(i)) | 1<<63
 }
 
-// At is the uuid of the n-th event at p.
+// At returns the uuid of the n-th event at p.
 func (d *Identity) At(p Origin, n uint64) uuid.UUID {
 	var room [128]byte
 	b := append(room[:0], d.space[:]...)
@@ -131,8 +130,8 @@ func (d *Identity) At(p Origin, n uint64) uuid.UUID {
 	return version5(b)
 }
 
-// ofContent is the uuid of an event without a position: its content, which comes in parts, and how
-// often that came before.
+// ofContent returns the uuid of an event without a position, from its content, which comes in
+// parts, and the number of earlier events with the same content.
 func (d *Identity) ofContent(content ...[]byte) (id uuid.UUID, known bool) {
 	h := sha1.New() //nolint:gosec // as RFC 9562 says
 	for _, part := range content {
@@ -158,7 +157,8 @@ func version5(b []byte) (id uuid.UUID) {
 	return id
 }
 
-// WantImportID says what an import's id must be to be sent with every event, or "" where it is.
+// WantImportID describes a valid import id, or returns "" if id is valid: it is sent with each
+// event.
 func WantImportID(id string) (want string) {
 	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
@@ -173,7 +173,7 @@ func WantImportID(id string) (want string) {
 	return ""
 }
 
-// looksTyped finds values of $import_job_id for which the service guesses another type than text. A
-// query for them would then find nothing.
+// looksTyped matches values of $import_job_id that the service takes for numbers, dates or
+// booleans; a query for such a text finds nothing.
 var looksTyped = regexp.MustCompile(`(?i)^(true|false|[+-]?[0-9.]+(e[+-]?[0-9]+)?|` +
 	`([0-9]{4}[/-][0-9]{2}[/-][0-9]{2}|[0-9]{2}[/-][0-9]{2}[/-][0-9]{4})(t[0-9:.z+-]+|t[0-9]{2}:[0-9]{2}:[0-9]{2}.*)?)$`)

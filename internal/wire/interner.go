@@ -2,8 +2,8 @@ package wire
 
 import "hash/maphash"
 
-// interner keeps texts that come again and again, so that they are made once. It is a table of fixed
-// size: a new text takes the place of another.
+// interner returns the same string for repeated texts, which saves allocations. Its table has a
+// fixed size: a new text replaces another.
 type interner struct {
 	seed  maphash.Seed
 	table []string // its length is a power of two

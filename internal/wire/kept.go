@@ -11,28 +11,29 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Kept is an event with all that an import has to know of it, as bytes that only this package reads.
+// Kept is an event with everything that an import needs to know of it, in bytes that only this
+// package reads.
 type Kept struct {
 	Fields
 
 	AnonymousID      string
 	Position, Origin Origin
-	Record           []byte // nil: none
+	Record           []byte // may be nil
 	Where, Format    string
 	Number           uint64
 
 	IsMapped, IsFinal, NeedsMapping, IsLoose bool
 
-	Bad *KeptBad // nil: the record made an event
+	Bad *KeptBad // nil if the record made an event
 }
 
-// KeptBad is a record that made no event, and why.
+// KeptBad is a record that made no event, and the reason.
 type KeptBad struct {
-	Raw  []byte // nil: none
+	Raw  []byte // may be nil
 	Note KeptNote
 }
 
-// KeptNote is why a record made no event: one of its fields.
+// KeptNote says why a record made no event, in one of its fields.
 type KeptNote struct {
 	Skip    *string       `json:"skip,omitempty"`
 	Refusal *KeptRefusal  `json:"refusal,omitempty"`
@@ -43,7 +44,7 @@ type KeptNote struct {
 // KeptRefusal is a fault of an event.
 type KeptRefusal struct{ Reason, Field, Value, Want, Text string }
 
-// NoteOf is a refusal as a note, with the text of its cause.
+// NoteOf converts a refusal to a note, with the text of its cause.
 func NoteOf(r *Refusal) KeptNote {
 	first := keep(r)
 	note := KeptNote{Refusal: &first}
@@ -61,7 +62,7 @@ func keep(r *Refusal) KeptRefusal {
 	return k
 }
 
-// Fault is the refusal of a note that has one.
+// Fault converts a note with a refusal back to the refusal.
 func (n KeptNote) Fault() *Refusal {
 	r := n.Refusal.fault()
 	for _, other := range n.Also {
@@ -80,7 +81,7 @@ func (k KeptRefusal) fault() *Refusal {
 
 const keptVersion = 1
 
-// Append appends the event. Properties that JSON cannot hold are an error.
+// Append appends the event. It returns an error for properties that JSON cannot hold.
 func (k *Kept) Append(b []byte) ([]byte, error) {
 	if k.Properties != nil && k.RawProperties != nil {
 		return b, errors.New("the event has both Properties and RawProperties")
@@ -117,13 +118,13 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 	return w.b, nil
 }
 
-// Errors of bytes that are not those of an event.
 var (
 	ErrNotKept = errors.New("not an event that this release has kept")
 	ErrDamaged = errors.New("the bytes of a kept event are damaged")
 )
 
-// ReadKept reads what Append has written. The event shares the bytes of data; its properties are raw.
+// ReadKept reads an event that Append has written. The event shares memory with data; its
+// properties are raw.
 func ReadKept(data []byte) (k Kept, err error) {
 	r := keptReader{b: data}
 	if r.byte() != keptVersion {
@@ -157,7 +158,7 @@ type keptWriter struct {
 	err  error
 }
 
-// bytes appends bytes that are there or not.
+// bytes appends optional bytes.
 func (w *keptWriter) bytes(text []byte, there bool) {
 	if !there {
 		w.b = append(w.b, 0)
@@ -202,7 +203,7 @@ func (w *keptWriter) flags(all ...bool) {
 	w.b = append(w.b, b)
 }
 
-// keptReader takes the parts of an event. After an error it gives empty ones.
+// keptReader reads the parts of an event. After an error it returns empty parts.
 type keptReader struct {
 	b   []byte
 	err error
@@ -242,7 +243,7 @@ func (r *keptReader) varint() int64 {
 	return v
 }
 
-// bytes takes bytes; nil if there were none.
+// bytes returns optional bytes, or nil.
 func (r *keptReader) bytes() []byte {
 	n := r.uvarint()
 	if n == 0 || n > uint64(len(r.b))+1 {
@@ -263,7 +264,7 @@ func (r *keptReader) origin() Origin {
 	return Origin{Key: string(r.bytes()), Offset: r.varint()}
 }
 
-// object takes an object, whose numbers keep their digits.
+// object returns an object; its numbers keep their digits.
 func (r *keptReader) object() (m map[string]any) {
 	text := r.bytes()
 	if text == nil {

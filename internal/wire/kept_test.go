@@ -45,7 +45,8 @@ func TestKept(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotKept)
 }
 
-// Properties become raw ones, whose numbers keep their digits; what JSON cannot hold is an error.
+// Properties become raw and keep the digits of numbers; properties that JSON cannot hold are an
+// error.
 func TestKeptProperties(t *testing.T) {
 	t.Parallel()
 	k := Kept{Fields: Fields{Properties: map[string]any{"n": int64(math.MaxInt64)}}}

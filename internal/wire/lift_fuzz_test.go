@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// What is cut out by its place is what a walk through all members moves.
+// Cutting properties out by offset gives the same result as a walk through all members.
 func FuzzLift(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":1}`, `{"$session_id":"s","a":{"$session_id":"t"},"b":[1 , 2]}`, `{"a":",","$window_id":"w","$session_id":5,"z":null}`,
@@ -46,7 +46,7 @@ func compactObject(t *testing.T, members []byte) string {
 	return b.String()
 }
 
-// Most events are cut: the walk is for those that were written anew, or have blanks.
+// Most events are cut by offset: only rewritten events and events with whitespace need the walk.
 func TestUsualEventsAreCut(t *testing.T) {
 	object := []byte(`{"a":1,"$session_id":"s","b":"x","$window_id":"w"}`)
 	var seen Reserved

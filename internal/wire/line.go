@@ -13,13 +13,13 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// LineParser reads events in the form of lines. It is not safe for concurrent use.
+// LineParser parses events from JSON lines. It is not safe for concurrent use.
 type LineParser struct {
 	reject  func(note []byte, isEmpty bool) error
 	fields  Fields // see Parse
 	line    lineFields
 	visit   jsonb.Visitor // of line, bound once
-	noted   Reserved      // among the properties
+	noted   Reserved      // of the current properties
 	note    jsonb.Visitor // of noted, bound once
 	names   interner
 	ids     interner
@@ -27,22 +27,22 @@ type LineParser struct {
 	merged  []byte // properties with $set and $set_once
 }
 
-// NewLineParser makes a parser. For each line that has "$reject" it calls reject with the value and
-// with whether the line has nothing of an event. The error of reject is that of the line.
+// NewLineParser returns a parser. For each line with "$reject" it calls reject with that value and
+// whether the rest of the line is empty. An error of reject becomes the error of the line.
 func NewLineParser(reject func(note []byte, isEmpty bool) error) *LineParser {
 	p := &LineParser{reject: reject, names: newInterner(1 << 8), ids: newInterner(1 << 14)}
 	p.visit, p.note = p.line.visit, p.noted.noteRaw
 	return p
 }
 
-// RejectKey is the key of a line that says why its event was rejected.
+// RejectKey is the key for the reason in a line of a reject file.
 const RejectKey = "$reject"
 
-// lineFields are the members of a line, as raw JSON; nil where absent or null.
+// lineFields are the members of a line as raw JSON; absent and null members are nil.
 type lineFields struct {
 	event, uuid, timestamp, distinctID, properties, set, setOnce, reject []byte
 
-	unknown string // the first key that no event has
+	unknown string // the first unknown key
 }
 
 func (l *lineFields) visit(key, value []byte) {
@@ -66,7 +66,7 @@ func (l *lineFields) visit(key, value []byte) {
 		l.setOnce = value
 	case RejectKey:
 		l.reject = value
-	case "sent_at": // of the request that the event once came in: the service would shift the event's time by it
+	case "sent_at": // from the request that once sent the event: the service would shift the event's time by it
 	default:
 		if l.unknown == "" && value != nil {
 			l.unknown = strconv.Quote(shown(string(key)))
@@ -74,8 +74,8 @@ func (l *lineFields) visit(key, value []byte) {
 	}
 }
 
-// Parse reads the event of a line, which is valid until the next call. The error says what a
-// corrected line needs, and is a *Refusal where it has a reason of its own.
+// Parse reads the event of a line; it is valid until the next call. The error says how to correct
+// the line. It is a *Refusal if it has its own reason.
 func (p *LineParser) Parse(text []byte) (*Fields, error) {
 	p.fields = Fields{}
 	return &p.fields, p.parse(text, &p.fields)
@@ -120,7 +120,7 @@ func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	return err
 }
 
-// timestamp reads the time, which the zero time is not: an event without one is another fault.
+// timestamp reads the time. It refuses the zero time, which stands for a missing one.
 func (p *LineParser) timestamp() (time.Time, error) {
 	text := p.unquoted(p.line.timestamp)
 	at, err := jsonb.ParseTime(text)
@@ -133,7 +133,6 @@ func (p *LineParser) timestamp() (time.Time, error) {
 	return at, nil
 }
 
-// text reads a member that must be a text.
 func (p *LineParser) text(key string, raw []byte, known *interner) (string, error) {
 	if raw == nil {
 		return "", nil
@@ -144,7 +143,7 @@ func (p *LineParser) text(key string, raw []byte, known *interner) (string, erro
 	return known.intern(p.unquoted(raw)), nil
 }
 
-// unquoted is the text of a raw string, valid until the next call; of another value it is its JSON.
+// unquoted returns the text of a raw string, valid until the next call, or other values unchanged.
 func (p *LineParser) unquoted(raw []byte) []byte {
 	if raw[0] != '"' {
 		return raw
@@ -152,7 +151,7 @@ func (p *LineParser) unquoted(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]
 	}
-	p.scratch, _ = jsonb.AppendUnquoted(p.scratch[:0], raw) // valid: the line is
+	p.scratch, _ = jsonb.AppendUnquoted(p.scratch[:0], raw) // cannot fail: the line is valid
 	return p.scratch
 }
 
@@ -180,8 +179,8 @@ func (p *LineParser) uuid() (uuid.UUID, error) {
 	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", shown(string(raw)))
 }
 
-// properties are the line's own, with $set and $set_once moved into them, where the service takes
-// them as well.
+// properties returns the line's properties, including a $set and $set_once outside of them; the
+// service takes both places.
 func (p *LineParser) properties() (json.RawMessage, error) {
 	l := &p.line
 	for _, member := range []struct {
@@ -217,12 +216,12 @@ func trimBraces(object []byte) []byte {
 	return object[1 : len(object)-1]
 }
 
-// isEmpty reports whether the line has nothing of an event.
+// isEmpty reports whether the line has no member of an event.
 func (l *lineFields) isEmpty() bool {
 	return l.event == nil && l.distinctID == nil && l.timestamp == nil && l.properties == nil
 }
 
-// Hint says what a text looks like that is not one JSON object a line.
+// Hint guesses the format of a text that is not one JSON object a line.
 func Hint(text []byte) string {
 	first := bytes.TrimLeft(text, " \t")
 	switch {

@@ -1,15 +1,14 @@
 package wire
 
-// The events that change persons and groups.
 const (
 	EventIdentify        = "$identify"
 	EventAlias           = "$create_alias"
 	EventGroupIdentify   = "$groupidentify"
 	eventMerge           = "$merge_dangerously"
-	eventGroupIdentified = "$group_identify" // as PostHog's API reference spells it; the service acts on the other
+	eventGroupIdentified = "$group_identify" // the spelling in PostHog's API reference; the service acts on $groupidentify only
 )
 
-// Names and values that the service treats in a way of its own.
+// Names and values that the service treats specially.
 const (
 	eventException  = "$exception"
 	eventFlagCalled = "$feature_flag_called"
@@ -19,12 +18,12 @@ const (
 	renamedPath     = "import_prev_pageview_pathname" // see Rules.StripHeatmaps
 )
 
-// isMerge reports whether events of this name merge persons, or can.
+// isMerge reports whether events with this name may merge persons.
 func isMerge(name string) bool {
 	return name == EventIdentify || name == EventAlias || name == eventMerge
 }
 
-// isIdentity reports whether events of this name are there to change persons or groups.
+// isIdentity reports whether events with this name only serve to change persons or groups.
 func isIdentity(name string) bool {
 	return isMerge(name) || name == EventGroupIdentify || name == "$set"
 }

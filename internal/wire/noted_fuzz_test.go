@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// What is noted while a line is read stands for a second reading of the properties, whatever they are.
+// Notes taken while a line is read replace a second reading of the properties, for any properties.
 func FuzzNotedProperties(f *testing.F) {
 	for _, properties := range []string{
 		`{}`, `null`, `{"a":1}`, ` { "distinct_id" : "ann" , "$lib":"web"}`, `{"a":1,"a":2}`, `{"$set":{"x":1},"$set_once":{}}`, `{"\u0024set":1}`,
@@ -22,7 +22,7 @@ func FuzzNotedProperties(f *testing.F) {
 		o := wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3), StripHeatmaps: policy/3%2 == 1}
 		trusting, doubting := testEncoder(o), testEncoder(o)
 		parser := newParser()
-		for range 2 { // nothing may be left of an event before
+		for range 2 { // no note of an earlier event may remain
 			fields, err := parser.Parse(line)
 			if err != nil {
 				return

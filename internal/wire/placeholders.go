@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// suspectIDs are what capture v1 takes for no person, by their length: in any case, with blanks
-// around them or not.
+// suspectIDs are the ids, by length, that capture v1 takes for placeholders, in any case and with
+// or without blanks around them.
 var suspectIDs = func() (byLength [64][]string) {
 	for _, id := range []string{
 		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
@@ -19,7 +19,7 @@ var suspectIDs = func() (byLength [64][]string) {
 	return byLength
 }()
 
-// isSuspectID reports whether an id is what broken tracking code sends in place of a person's.
+// isSuspectID reports whether an id is a placeholder that broken tracking code sends.
 func isSuspectID(id string) bool {
 	if id[0] == '"' || id[0] == '\'' {
 		return isPlaceholder(id)
@@ -29,8 +29,8 @@ func isSuspectID(id string) bool {
 	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], isSame)
 }
 
-// isPlaceholder reports whether the service refuses to merge a person of this id. It compares some
-// ids in any case and some exactly, also in quotes, and trims none.
+// isPlaceholder reports whether the service refuses to merge a person with this id. It ignores case
+// for some ids only, also compares them in quotes, and never trims.
 func isPlaceholder(id string) bool {
 	if strings.TrimSpace(id) == "" {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// rewrite changes the properties as the policies for person properties and for heatmaps say.
+// rewrite applies the policies for person properties and heatmaps to the properties.
 func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	policy, s := e.gate.rules.PersonPolicy, e.seen
 	if len(s.set)+len(s.setOnce) == 0 || policy == PersonPolicyStrip && isIdentity(f.Name) {
@@ -47,8 +47,8 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	return out, err
 }
 
-// mergedOnce is the event's $set and $set_once as one object, where one of them at least is in the
-// properties. A key that is in both has the value of $set, which is the newer one.
+// mergedOnce returns the event's $set and $set_once as one object, if at least one of them is in
+// the properties. For keys in both, the value of $set wins, since it is newer.
 func (e *Encoder) mergedOnce(f *Fields) ([]byte, error) {
 	var objects [][]byte
 	for _, of := range []struct {
@@ -80,16 +80,16 @@ func (e *Encoder) mergedOnce(f *Fields) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendRawMember adds a member to a list of them, or to an object that is still open.
+// appendRawMember adds a member to a list of members or to an object that is not closed yet.
 func appendRawMember(out, key, value []byte) []byte {
 	if len(out) > 0 && out[len(out)-1] != '{' {
 		out = append(out, ',')
 	}
-	out, _ = jsonb.AppendString(out, string(key)) // valid: it was read just now
+	out, _ = jsonb.AppendString(out, string(key)) // cannot fail: it was just read
 	return append(append(out, ':'), value...)
 }
 
-// appendPersonProperties adds Event.Set and Event.SetOnce as the set policy says.
+// appendPersonProperties adds Event.Set and Event.SetOnce under the person policy.
 func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal) {
 	set, once := f.Set, f.SetOnce
 	if e.gate.rules.PersonPolicy == PersonPolicyStrip && !isIdentity(f.Name) {
@@ -120,7 +120,7 @@ func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal)
 	return b, nil
 }
 
-// mergeOnce is once with the values of set, which are the newer ones.
+// mergeOnce adds the values of set to once, and lets them win, since they are newer.
 func mergeOnce(once, set map[string]any) map[string]any {
 	if once == nil {
 		return set

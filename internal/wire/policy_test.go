@@ -11,8 +11,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// personForms are the places where an event can have $set and $set_once. Each has both, with one key
-// that is in both.
+// personForms are the places for $set and $set_once in an event. Each has both, with one common
+// key.
 var personForms = map[string]func(*wire.Fields){
 	"in the fields": func(e *wire.Fields) {
 		e.Set, e.SetOnce = map[string]any{"plan": "pro", "n": 1}, map[string]any{"plan": "free", "first": true}
@@ -33,7 +33,7 @@ var personForms = map[string]func(*wire.Fields){
 	},
 }
 
-// personProperties are $set and $set_once of an event on the sent, with what else it says of "a".
+// personProperties returns $set and $set_once of the encoded event, and its other values of "a".
 func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (set, once, a any) {
 	t.Helper()
 	out, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
@@ -44,8 +44,8 @@ func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (se
 	return sent.Properties["$set"], sent.Properties["$set_once"], sent.Properties["a"]
 }
 
-// An event may have $set and $set_once, wherever it has them. PersonPolicySetOnce makes one $set_once of
-// both, in which $set wins.
+// An event may have $set and $set_once, in any place. PersonPolicySetOnce merges both into one
+// $set_once, in which $set wins.
 func TestSetPolicyOfBoth(t *testing.T) {
 	for name, form := range personForms {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,8 @@ func TestSetPolicyOfBoth(t *testing.T) {
 	}
 }
 
-// A lone $set or $set_once is treated as one of both, and identity events keep what they are for.
+// A lone $set or $set_once is treated like both together, and identity events keep their
+// properties.
 func TestSetPolicyOfOne(t *testing.T) {
 	value := map[string]any{"plan": "pro"}
 	for name, form := range map[string]func(e *wire.Fields, key string){
@@ -105,8 +106,7 @@ func TestSetPolicyOfOne(t *testing.T) {
 	}
 }
 
-// What is given in two places is refused under each policy that sends it: which one was meant is
-// unknown.
+// A value in two places is refused under each policy that sends it, since either may be meant.
 func TestSetPolicyOfDoubles(t *testing.T) {
 	for key, change := range map[string]func(*wire.Fields){
 		"$set":      func(e *wire.Fields) { e.Set = map[string]any{"b": 1} },

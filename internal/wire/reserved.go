@@ -1,22 +1,22 @@
 package wire
 
-// Reserved is what an event's own properties say that matters to the gate, as raw JSON. A member is
-// empty where the property is absent.
+// Reserved holds the event's own properties that matter to the gate, as raw JSON. Absent properties
+// are empty.
 type Reserved struct {
 	distinctID, lib, version, geoip, importJob, set, setOnce  []byte
 	processProfile, cookieless, groupType, groupKey, groupSet []byte
 	groups, alias, anonID                                     []byte
 
-	// values of properties that capture v1 may take at the root of an event, in their order, as parts of
-	// the object that they were read from.
+	// lifts are values of properties that capture v1 may take at the root of an event, in order. They
+	// are parts of the object that they were read from.
 	lifts [][]byte
 
-	facts facts // of those whose value need not be kept
-	noted bool  // a value was; most events have none to note, and none to forget
-	fault error // of the properties, where a source has read them
+	facts facts // properties that need no value
+	noted bool  // some value was noted; without one, reset has nothing to do
+	fault error // of the properties, if a source has read them
 }
 
-// facts are what is noted of properties in place of their values.
+// facts are notes on properties that need no value.
 type facts uint16
 
 const (
@@ -29,7 +29,7 @@ const (
 	badSessionID
 )
 
-// hasHeatmap reports whether the service makes heatmap rows of the event.
+// hasHeatmap reports whether the service makes heatmap rows from the event.
 func (s *Reserved) hasHeatmap() bool {
 	const path = hasPreviousPath | hasCurrentURL
 	return s.facts&hasHeatmapData != 0 || s.facts&path == path
@@ -41,9 +41,9 @@ func (s *Reserved) note(key string, value []byte) { noteReserved(s, key, value) 
 // noteRaw notes one top-level property of a raw object.
 func (s *Reserved) noteRaw(key, value []byte) { noteReserved(s, key, value) }
 
-// noteReserved notes a property if it is a reserved one.
+// noteReserved notes a property if it is reserved.
 func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
-	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // the first letter of nearly all others
+	if len(key) == 0 || key[0] != '$' && key[0] != 'd' && key[0] != 'a' { // rejects most other keys quickly
 		return
 	}
 	switch string(key) {
@@ -103,13 +103,12 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	}
 }
 
-// keep keeps the value of a property.
 func (s *Reserved) keep(field *[]byte, value []byte) {
 	*field = append((*field)[:0], value...)
 	s.noted = true
 }
 
-// sessionFacts judges a session id. Null is none.
+// sessionFacts judges a session id. Null counts as absent.
 func sessionFacts(value []byte) facts {
 	switch {
 	case string(value) == "null":
@@ -123,7 +122,7 @@ func sessionFacts(value []byte) facts {
 	return 0
 }
 
-// reset forgets the values and keeps their room.
+// reset clears the values and keeps their memory.
 func (s *Reserved) reset() {
 	s.fault, s.facts, s.lifts = nil, 0, s.lifts[:0]
 	if !s.noted {

@@ -37,7 +37,7 @@ func badReserved(field, want string) *Refusal {
 	return &Refusal{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
 }
 
-// checkGroup judges an event that sets the properties of a group.
+// checkGroup checks an event that sets group properties.
 func (e *Encoder) checkGroup() *Refusal {
 	s := e.seen
 	isNumber := isNonZero(s.groupKey)
@@ -60,7 +60,7 @@ func (e *Encoder) checkGroup() *Refusal {
 	return nil
 }
 
-// checkMerge judges an event that merges persons.
+// checkMerge checks an event that merges persons.
 func (e *Encoder) checkMerge(name, person string) *Refusal {
 	s := e.seen
 	for _, id := range []struct {
@@ -84,16 +84,16 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 		return &Refusal{Reason: ReasonDangerousMerge, Field: "event", Value: name,
 			Want: "GateOptions.AllowMergeDangerously: it merges persons of today for good, also identified ones"}
 	}
-	other := "null" // which the service makes of null
+	other := "null" // the service makes this text of null
 	if raw[0] == '"' {
-		other, _ = jsonb.Unquote(raw) // valid: it was read
+		other, _ = jsonb.Unquote(raw) // cannot fail: it was read
 	}
 	if isPlaceholder(other) || isPlaceholder(person) {
 		return &Refusal{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
 			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
 				": the service refuses the merge and stores an event without its effect"}
 	}
-	if refusal := e.gate.distinctID(other); refusal != nil { // cut or changed, it would be no event's person
+	if refusal := e.gate.distinctID(other); refusal != nil { // the service would change it
 		refusal.Field = "properties." + field
 		return refusal
 	}
@@ -107,13 +107,12 @@ func isBool(raw []byte) bool { return string(raw) == "true" || string(raw) == "f
 
 func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
 
-// isNonZero reports whether a raw value is a number other than 0.
 func isNonZero(raw []byte) bool {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	return err == nil && n != 0
 }
 
-// textLength counts the characters of a raw text in UTF-16.
+// textLength counts the UTF-16 units of a raw string.
 func textLength(raw []byte) int {
 	text, _ := jsonb.Unquote(raw)
 	return lengthUTF16(text)

@@ -6,12 +6,13 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// root is what capture v1 takes at the root of an event in place of reserved properties.
+// root holds the members that capture v1 takes at the root of an event instead of reserved
+// properties.
 type root struct {
-	session, window []byte // JSON texts; empty: none
+	session, window []byte // JSON; may be empty
 	options         []byte // members of the options, each after a comma
-	members         []byte // the properties that stay
-	lib             bool   // $lib and $lib_version are kept as $import_lib and $import_lib_version
+	members         []byte // the remaining properties
+	lib             bool   // keep $lib and $lib_version as $import_lib and $import_lib_version
 }
 
 // lift moves properties to the root. A value that capture v1 would refuse there stays a property.
@@ -33,8 +34,8 @@ func (r *root) reset() {
 	r.session, r.window, r.options, r.members = r.session[:0], r.window[:0], r.options[:0], r.members[:0]
 }
 
-// cut moves the properties of some values, which are parts of the members, and reports whether they
-// are. Of an object that was rewritten, or with blanks, they are not.
+// cut moves the properties with the given values if these are parts of members, and reports whether
+// they are. They are not if the object was rewritten or has whitespace.
 func (r *root) cut(members []byte, values [][]byte) bool {
 	from := 0
 	for _, value := range values {
@@ -71,7 +72,7 @@ func (r *root) keep(members []byte) {
 func (r *root) take(key, value, member []byte) {
 	isText := value[0] == '"'
 	switch text := string(key); {
-	case text == "distinct_id", text == "$ignore_sent_at": // at the root in any case; always set
+	case text == "distinct_id", text == "$ignore_sent_at": // always set at the root
 	case text == "$session_id" && isText:
 		r.session = append(r.session[:0], value...)
 	case text == "$window_id" && isText:
@@ -97,8 +98,8 @@ func (r *root) option(name string, value []byte) {
 	r.options = append(append(r.options, `":`...), value...)
 }
 
-// append adds the members of the root. The time of the event is taken as it is: otherwise each try
-// would move it by the time that it takes.
+// append adds the members of the root. It disables the service's clock skew correction, which would
+// shift the event's time by the delay of each attempt.
 func (r *root) append(b []byte) []byte {
 	if len(r.session) > 0 {
 		b = append(append(b, `,"session_id":`...), r.session...)
@@ -110,8 +111,8 @@ func (r *root) append(b []byte) []byte {
 	return append(append(b, r.options...), '}')
 }
 
-// Lower is an event in the form of capture v1 as a line of a file: what the root has in place of
-// properties is a property again, so that it is the same event by either protocol.
+// Lower converts an event of capture v1 to a line of a file. It turns members of the root into
+// properties again, so that the event is the same by either protocol.
 func Lower(event []byte) []byte {
 	out := make([]byte, 0, len(event)+len(`"$process_person_profile":`))
 	var lowered, properties []byte
@@ -131,7 +132,7 @@ func Lower(event []byte) []byte {
 			out = appendRawMember(out, key, value)
 		}
 	})
-	if err != nil { // not made by an encoder
+	if err != nil { // not from an encoder
 		return append([]byte(nil), event...)
 	}
 	if len(lowered) > 0 && len(properties) > 0 {

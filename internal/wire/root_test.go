@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// The events of capture v1: what it takes at the root is not in the properties, and nothing else is
-// lost. A value that it would refuse at the root stays where it was.
+// Capture v1 events have some properties at the root instead, and lose nothing else. A value that
+// capture v1 would refuse at the root stays a property.
 func TestEventsOfCaptureV1(t *testing.T) {
 	const stamps = `"$geoip_disable":true,"$import_job_id":"golden"`
 	for name, c := range map[string]struct{ properties, root, kept string }{
@@ -63,7 +63,7 @@ func TestEventsOfCaptureV1(t *testing.T) {
 	assert.Contains(t, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), `"properties":{`+stamps+`,"$set":{"plan":"pro"}}}`)
 }
 
-// A uuid of the content is the same with and without what the library adds.
+// A uuid from the content does not depend on the properties that the library adds.
 func TestContentIDsOfCaptureV1(t *testing.T) {
 	identity := wire.NewIdentity("golden", 10)
 	enc := wiretest.Encoder(wire.Rules{Protocol: wire.ProtocolV1})

@@ -26,7 +26,6 @@ func encodedBy(t *testing.T, p wire.Protocol, rules wire.Rules, f wire.Fields) s
 	return string(out.Wire)
 }
 
-// requireEffect encodes an event for each protocol.
 func requireEffect(t *testing.T, want wiretest.Effects, o wire.Rules, f wire.Fields) {
 	t.Helper()
 	for p, want := range want {
@@ -43,7 +42,7 @@ func requireEffect(t *testing.T, want wiretest.Effects, o wire.Rules, f wire.Fie
 	}
 }
 
-// requireNoEffect demands that the rule spares an event. It can have a fault of another rule.
+// requireNoEffect demands that the rule does not touch an event. Another rule may refuse it.
 func requireNoEffect(t *testing.T, never wiretest.Effects, o wire.Rules, f wire.Fields) {
 	t.Helper()
 	for p, never := range never {
@@ -56,7 +55,7 @@ func requireNoEffect(t *testing.T, never wiretest.Effects, o wire.Rules, f wire.
 	}
 }
 
-// otherTests are of rules that are about more than a single event. Of G32 only a check knows.
+// otherTests cover rules about more than a single event. Only a check applies G32.
 var otherTests = map[string]func(*testing.T){
 	"G1": testSentAt, "G2": testTimeStays, "G20": testGroupTypes, "G31": testCanonicalUUID, "G36": testImportIDs, "G40": testOwnLib,
 	"G41": testYoungEvents,
@@ -64,7 +63,7 @@ var otherTests = map[string]func(*testing.T){
 		allowed := encodedBy(t, wire.ProtocolBatch, wire.Rules{AllowMergeDangerously: true}, wiretest.As("$merge_dangerously", `{"alias":"a"}`))
 		assert.Contains(t, allowed, `"alias":"a"`)
 	},
-	"G26": func(t *testing.T) { // over 200 characters it is refused for /batch/ too, which cuts
+	"G26": func(t *testing.T) { // over 200 characters /batch/ cuts it, so both protocols refuse it
 		for p := range 3 {
 			long := wiretest.Event(wiretest.By(strings.Repeat("é", 201)))
 			_, refusal := ruleEncoder(wire.Protocol(p), wire.Rules{}).Encode(&long)
@@ -74,8 +73,8 @@ var otherTests = map[string]func(*testing.T){
 	},
 }
 
-// Each rule of the gate has its effect on the events that it is for, with each protocol, and none on
-// those that are nearly such.
+// Each rule of the gate has its effect on its events with each protocol, and no effect on events
+// that narrowly miss it.
 func TestGateRules(t *testing.T) {
 	t.Parallel()
 	for i, rule := range wiretest.Rules {
@@ -124,7 +123,7 @@ func testTimeStays(t *testing.T) {
 	}
 }
 
-// G36: an id for which the service would guess a type other than text is refused.
+// G36: an id that the service would not take for text is refused.
 func testImportIDs(t *testing.T) {
 	for id, good := range map[string]bool{
 		"golden": true, "2024-05-01T10:00:00.nightly": false, "2024-05-01T10:00:00Zrun2": false, `a\b`: false, `a"b`: false, "null": false, "nullable": true,
@@ -134,7 +133,7 @@ func testImportIDs(t *testing.T) {
 	}
 }
 
-// G41: events of the future, and young ones, are refused.
+// G41: events from the future or too recent are refused.
 func testYoungEvents(t *testing.T) {
 	for age, reason := range map[time.Duration]string{-time.Minute: wire.ReasonFuture, 47 * time.Hour: wire.ReasonTooYoung} {
 		f := wiretest.Event()
@@ -163,7 +162,7 @@ func testGroupTypes(t *testing.T) {
 	assert.Empty(t, find(wiretest.As("$groupidentify", `{"$group_type":"e","$group_key":"1"}`)))
 }
 
-// G31: a uuid goes out in its canonical form, whatever its form in the source. Other texts are refused.
+// G31: a uuid in any form is sent in its canonical form. Other texts are refused.
 func testCanonicalUUID(t *testing.T) {
 	for form, good := range map[string]bool{
 		"461FC531-6209-5996-B1B1-A8AA997A6516": true, "461fc53162095996b1b1a8aa997a6516": true, "{461fc531-6209-5996-b1b1-a8aa997a6516}": true,
@@ -177,7 +176,7 @@ func testCanonicalUUID(t *testing.T) {
 	}
 }
 
-// G40: over capture v1 a source's own $lib is kept as $import_lib, unless it has that too.
+// G40: with capture v1, a source's own $lib is kept as $import_lib, unless that exists too.
 func testOwnLib(t *testing.T) {
 	sent := encodedBy(t, wire.ProtocolV1, wire.Rules{}, wiretest.Carrying(`{"$lib":"web"}`))
 	assert.Contains(t, sent, `"$import_lib":"web"`)
@@ -188,7 +187,7 @@ func testOwnLib(t *testing.T) {
 	assert.NotContains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, wiretest.Carrying(`{"$lib":"web"}`)), "$import_lib")
 }
 
-// StripHeatmaps removes what the service makes heatmap rows of, and nothing else. It is counted.
+// StripHeatmaps removes only the properties that produce heatmap rows, and counts the events.
 func TestStripHeatmaps(t *testing.T) {
 	t.Parallel()
 	o := wire.Rules{StripHeatmaps: true}

@@ -9,7 +9,7 @@ import (
 
 // parseUUID reads a UUID other than zero.
 func parseUUID(text []byte) (id uuid.UUID, ok bool) {
-	const braced = len("{}") + uuidLength // the parser takes anything for the braces, such as two more digits
+	const braced = len("{}") + uuidLength // the parser accepts any characters as braces, even digits
 	if len(text) == braced && (text[0] != '{' || text[braced-1] != '}') {
 		return id, false
 	}
@@ -17,16 +17,16 @@ func parseUUID(text []byte) (id uuid.UUID, ok bool) {
 	return id, err == nil && id != uuid.Nil
 }
 
-// SalvageUUID is the uuid of a record that made no event, as far as its text can be read. Wherever the
-// record is corrected, it must become one and the same event. SalvageUUID is nil where the text has no
-// uuid that the gate would take. It is also nil where the text has two, as in a line that was
-// written into another: which one the corrected event will have is unknown.
+// SalvageUUID finds the uuid in the text of a record that made no event, so that the record becomes
+// the same event wherever it is corrected. It returns uuid.Nil if the text has no uuid that the
+// gate would accept, or more than one, as when another line was written into it: the corrected
+// event may have either.
 func SalvageUUID(text []byte) (own uuid.UUID) {
-	d := json.NewDecoder(bytes.NewReader(text)) // reads on after most of what makes a line bad
+	d := json.NewDecoder(bytes.NewReader(text)) // can read past most faults of a line
 	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return uuid.Nil
 	}
-	var begun int64 // the quote before the last value: a torn key can end with the one that begins a key of another record
+	var begun int64 // the quote before the last value: a torn key may end where a key of another record begins
 	for d.More() {
 		key, err := d.Token()
 		if err == nil {
@@ -46,7 +46,7 @@ func SalvageUUID(text []byte) (own uuid.UUID) {
 		own = id
 	}
 	// The rest may be another record, written into this one. Unless the object is closed, its last
-	// value may be that record as well.
+	// value may belong to that record too.
 	unread := text[begun:]
 	if end, _ := d.Token(); end == json.Delim('}') {
 		unread = text[d.InputOffset():]
@@ -57,7 +57,7 @@ func SalvageUUID(text []byte) (own uuid.UUID) {
 	return own
 }
 
-// uuidOf reads the uuid of a JSON text, if the gate would take it.
+// uuidOf reads the uuid of a JSON string, if the gate would accept it.
 func uuidOf(value []byte) (uuid.UUID, bool) {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

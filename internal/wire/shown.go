@@ -6,7 +6,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// shown is a refused value for an error: cut, on one line, and without keys.
+// shown returns a refused value for an error: short, on one line, and without keys.
 func shown(value string) string {
 	const most = 64
 	if len(value) > 4*most {

@@ -13,12 +13,12 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Warnings are those about one event, by their bits. The set is small, since there is one for each
-// event in flight.
+// Warnings is a set of warnings about one event. It is small because each event in flight has one.
 type Warnings uint32
 
-// The warnings. Three are not found here: Backwards when an event joins its batch, and UUIDConflict and
-// UUIDReuse by whoever remembers the uuids. OwnJobID marks an event that is not found by its import.
+// The warnings. This package does not set three of them: the batch sets Backwards, and the memory
+// of uuids sets UUIDConflict and UUIDReuse. OwnJobID marks an event that a query for its import
+// misses.
 const (
 	suspectID Warnings = 1 << iota
 	groupIdentify
@@ -47,7 +47,7 @@ const (
 	UUIDReuse
 )
 
-// names are those of the warnings, in the order of their bits.
+// names are in the order of the bits.
 var names = [...]string{
 	"suspect_distinct_id", "group_identify_name", "time_runs_backwards", "heatmap_data", "heatmap_stripped", "ai_event",
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
@@ -56,10 +56,10 @@ var names = [...]string{
 	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980", "uuid_conflict", "uuid_reuse",
 }
 
-// WarningNames are the names of all warnings, in the order of their bits.
+// WarningNames returns the names of all warnings, in the order of their bits.
 func WarningNames() []string { return names[:] }
 
-// All gives the names of the warnings in w.
+// All yields the names of the warnings in w.
 func (w Warnings) All(yield func(name string) bool) {
 	for i, name := range names {
 		if w&(1<<i) != 0 && !yield(name) {
@@ -68,7 +68,7 @@ func (w Warnings) All(yield func(name string) bool) {
 	}
 }
 
-// warnings are those about an event that is not refused.
+// warnings returns the warnings for an event that is not refused.
 func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	if name := f.Name; name[0] == '$' || len(name) > MaxName {
 		w |= e.nameWarnings(f)
@@ -94,7 +94,7 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	return w
 }
 
-// nameWarnings are those that an event's name leads to.
+// nameWarnings returns the warnings for an event's name.
 func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	switch name := f.Name; {
 	case len(name) > MaxName:
@@ -117,7 +117,7 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	return w
 }
 
-// propertyWarnings are those that the special properties lead to.
+// propertyWarnings returns the warnings for the reserved properties.
 func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	s := e.seen
 	for _, of := range factWarnings {
@@ -139,7 +139,7 @@ func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	}
 	if len(s.groups) > 0 && s.groups[0] == '{' {
 		e.groupWarn = 0
-		_ = jsonb.Object(s.groups, e.visitGroup) // valid: it was read
+		_ = jsonb.Object(s.groups, e.visitGroup) // cannot fail: it was read
 		w |= e.groupWarn
 	}
 	if name == EventGroupIdentify {
@@ -155,7 +155,7 @@ var factWarnings = [...]struct {
 	warning Warnings
 }{{hasUnset, unset}, {badSessionType, sessionType}, {badSessionID, sessionID}}
 
-// noteGroup judges one member of $groups.
+// noteGroup checks one member of $groups.
 func (e *Encoder) noteGroup(key, value []byte) {
 	if value[0] == '-' || '0' <= value[0] && value[0] <= '9' {
 		e.groupWarn |= groupKeyNumber
@@ -167,7 +167,7 @@ func (e *Encoder) noteGroup(key, value []byte) {
 
 const (
 	maxGroupTypes = 5                  // of a project
-	maxUUIDDrift  = 3 * 24 * time.Hour // of a version 7 uuid from its event
+	maxUUIDDrift  = 3 * 24 * time.Hour // between the time in a version 7 uuid and the event's time
 )
 
 // groupTypes are the first group types of a run, as many as a project has room for.
@@ -176,7 +176,6 @@ type groupTypes struct {
 	known []string
 }
 
-// fit reports whether a group type is one of the first.
 func (g *groupTypes) fit(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,7 +189,7 @@ func (g *groupTypes) fit(name string) bool {
 	return true
 }
 
-// uuidDrift is how far the time in a version 7 uuid is from the event's.
+// uuidDrift returns the distance between the time in a version 7 uuid and the event's time.
 func uuidDrift(id uuid.UUID, at time.Time) time.Duration {
 	ms := int64(binary.BigEndian.Uint64(id[:8]) >> 16)
 	return at.Sub(time.UnixMilli(ms)).Abs()

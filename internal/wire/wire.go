@@ -1,6 +1,6 @@
-// Package wire makes the bytes that are sent of an event's fields, or a refusal that says why the
-// service would drop, change or ignore the event. It derives uuids, stamps what the library adds,
-// and reads and writes events as lines of JSON.
+// Package wire encodes an event for sending, or refuses it if the service would drop, change or
+// ignore it. It derives uuids, adds the library's properties, and reads and writes events as lines
+// of JSON.
 //
 // It knows nothing of sources, delivery or HTTP. An [Encoder] checks by the rules of a [Gate], an
 // [Identity] gives a uuid to an event that has none, and a [LineParser] reads one record of a file.
@@ -14,24 +14,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// Fields are what an event is made of.
+// Fields are the parts of an event.
 type Fields struct {
 	Name          string
 	DistinctID    string
 	Timestamp     time.Time
 	Properties    map[string]any
-	RawProperties json.RawMessage // in place of Properties
+	RawProperties json.RawMessage // instead of Properties
 	Set           map[string]any
 	SetOnce       map[string]any
 	UUID          uuid.UUID // nil: to be derived
 
-	// Noted are the reserved ones of RawProperties, noted while they were read. Nil: the encoder reads
-	// them.
+	// Noted are the reserved properties in RawProperties, noted while they were read. If nil, the
+	// encoder reads them.
 	Noted *Reserved
 }
 
-// Encoded is an event as it is sent, except for a uuid that is derived once the event is accepted.
-// Its bytes are valid until its encoder is used again.
+// Encoded is an event as sent, except for a uuid that is derived after the event is accepted. Its
+// bytes are valid until the next use of its encoder.
 type Encoded struct {
 	Wire     []byte
 	UUID     uuid.UUID // nil: to be derived
@@ -39,29 +39,29 @@ type Encoded struct {
 	Person   uint64    // hash of the distinct id
 	Warnings Warnings
 
-	stamps stretch // of Wire: what this package adds
+	stamps stretch // of Wire: the library's properties
 }
 
-// Content is a hash of the event without what this package adds.
+// Content hashes the event without the library's properties.
 func (e *Encoded) Content(seed maphash.Seed) uint64 {
 	return maphash.Bytes(seed, e.Wire[:e.stamps.from]) ^ 3*maphash.Bytes(seed, e.Wire[e.stamps.to:])
 }
 
-// stretch is where something stands in an event's bytes.
+// stretch is a range in an event's bytes.
 type stretch struct{ from, to int }
 
-// Refusal is why an event is not sent.
+// Refusal says why an event is not sent.
 type Refusal struct {
 	Reason string // one of the constants below
-	Field  string // where the fault is
-	Value  string // what was refused, cut, and without keys; may be empty
+	Field  string // with the fault
+	Value  string // the refused value, shortened and without keys; may be empty
 	Want   string // what is allowed
 	Err    error  // the cause; may be nil
 
 	Also []*Refusal // further faults of the event
 }
 
-// Error names the reason and the cause. Callers make a better text of the fields.
+// Error names the reason and the cause. Callers compose a better text from the fields.
 func (r *Refusal) Error() string {
 	text := r.Reason + ": " + r.Field + ": want " + r.Want
 	if r.Err != nil {
@@ -98,12 +98,11 @@ const (
 	ReasonCookieless     = "cookieless"
 )
 
-// refuse makes a refusal that shows a value.
 func refuse(reason, field, value, want string) *Refusal {
 	return &Refusal{Reason: reason, Field: field, Value: shown(value), Want: want}
 }
 
-// joinRefusals is the first refusal with the others.
+// joinRefusals returns the first refusal with the others in Also.
 func joinRefusals(all ...*Refusal) (first *Refusal) {
 	for _, refusal := range all {
 		switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Effect is what a rule does to an event: it refuses it, warns of it, or nothing.
+// Effect is the effect of a rule on an event: a refusal, a warning, or neither.
 type Effect struct{ Reason, Warning string }
 
-// Effects are those of a rule by protocol.
+// Effects are the effects of a rule by protocol.
 type Effects [3]Effect
 
 func always(e Effect) Effects       { return Effects{e, e, e} }
@@ -24,8 +24,8 @@ func (e Effects) on(p wire.Protocol, of Effect) Effects {
 	return e
 }
 
-// Rule is one rule of the gate, with events that it is for and events that are nearly such. A rule
-// that is not about a single event has none.
+// Rule is one rule of the gate, with events that it applies to and events that narrowly miss it.
+// Rules about more than a single event have no events.
 type Rule struct {
 	ID           string
 	Want         Effects
@@ -59,7 +59,7 @@ func At(timestamp string) wire.Fields {
 	return Event(func(f *wire.Fields) { f.Timestamp = at })
 }
 
-// People are the event as of other distinct ids.
+// People are the event with other distinct ids.
 func People(ids ...string) (list []wire.Fields) {
 	for _, id := range ids {
 		list = append(list, Event(By(id)))

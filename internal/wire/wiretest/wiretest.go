@@ -1,5 +1,5 @@
-// Package wiretest has an event, an encoder and the table of the gate's rules, for the tests of
-// package wire and of its users.
+// Package wiretest provides an event, an encoder and the table of the gate's rules for the tests of
+// package wire and its users.
 package wiretest
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Now is the time of the encoders.
+// Now is the current time of the encoders.
 var Now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// Time is that of the event.
+// Time is the time of the event.
 var Time = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 5*3600+1800))
 
-// Version is that of the library.
+// Version is the library's version.
 const Version = "1.2.3"
 
-// Encoder makes an encoder of an import "golden".
+// Encoder returns the encoder of an import "golden".
 func Encoder(rules wire.Rules) *wire.Encoder {
 	if rules.Now == nil {
 		rules.Now = func() time.Time { return Now }
