@@ -2,14 +2,14 @@ package delivery
 
 import "time"
 
-// batch is items as they stand in a request's body, and where each of them stands in it.
+// batch holds items as they appear in a request's body.
 type batch struct {
 	body   []byte // the items, joined by commas
 	ends   []int  // where each item ends in body
 	seqs   []uint64
 	ids    map[[16]byte]bool
-	held   int       // bytes of its items
-	since  time.Time // when its first item came
+	held   int       // bytes of the items
+	since  time.Time // arrival of the first item
 	oldest time.Time
 	newest time.Time
 	lent   bool // a transport may still read its body
@@ -17,7 +17,7 @@ type batch struct {
 
 const day = 24 * time.Hour
 
-// add appends an item, and reports whether it is over a day older than one before it.
+// add appends an item, and reports whether it is more than a day older than an earlier one.
 func (b *batch) add(i Item) (backwards bool) {
 	if len(b.ends) == 0 {
 		b.since = time.Now()
@@ -47,18 +47,16 @@ func (b *batch) add(i Item) (backwards bool) {
 
 func (b *batch) isWide() bool { return b.newest.Sub(b.oldest) > day }
 
-// reset empties the batch and keeps its small slices.
 func (b *batch) reset() {
 	clear(b.ids)
 	*b = batch{ends: b.ends[:0], seqs: b.seqs[:0], ids: b.ids}
 }
 
-// part is the items from..to of a batch.
 type part struct{ from, to int }
 
 func (r part) len() int { return r.to - r.from }
 
-// items is the bytes of a part.
+// items returns the bytes of a part.
 func (b *batch) items(r part) []byte {
 	begin := 0
 	if r.from > 0 {

@@ -11,18 +11,18 @@ import (
 	"sync/atomic"
 )
 
-// Body is the body of a request, the same for every try.
+// Body is the body of a request; all tries share it.
 type Body struct {
 	Plain   int  // bytes before compression
 	Size    int  // bytes as sent
 	Encoded bool // compressed
 
 	chunks [][]byte
-	unread atomic.Int32 // readers that a transport has not closed yet; below zero once the body is over
+	unread atomic.Int32 // readers that a transport has not closed yet; negative after end
 }
 
 // Open returns a reader of the body for one try. Transports may close it after they have answered.
-// Of a body that is over there is nothing to read.
+// After end, the reader is empty.
 func (b *Body) Open() io.ReadCloser {
 	if b.unread.Add(1) <= 0 {
 		return &bodyReader{of: b, closed: true}
@@ -30,7 +30,7 @@ func (b *Body) Open() io.ReadCloser {
 	return &bodyReader{of: b, rest: slices.Clone(b.chunks)}
 }
 
-// end reports whether nobody reads any more, and then nobody will.
+// end reports whether no reader is open, and then makes later readers empty.
 func (b *Body) end() bool { return b.unread.CompareAndSwap(0, math.MinInt32) }
 
 type bodyReader struct {
@@ -51,7 +51,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	return r.rest.Read(p)
 }
 
-// Close returns when nobody reads any more.
+// Close waits for a Read in progress.
 func (r *bodyReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *bodyReader) Close() error {
 	return nil
 }
 
-// encoders compress, each on a processor.
+// encoders limits compression to one encoder a processor.
 type encoders struct {
 	free   chan Encoder
 	create func() Encoder
@@ -72,7 +72,7 @@ func newEncoders(create func() Encoder) encoders {
 	n := runtime.GOMAXPROCS(0)
 	e := encoders{make(chan Encoder, n), create}
 	for range n {
-		e.free <- nil // made when it is first needed
+		e.free <- nil // made on first use
 	}
 	return e
 }

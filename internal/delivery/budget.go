@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// Budget bounds the events in flight and the bytes that are held for them. Producers wait for it;
-// whoever already holds something may add to it and overdraw it. It is safe for concurrent use.
+// Budget limits the events in flight and the bytes held for them. Producers wait for room. A holder
+// may add bytes beyond the limit. It is safe for concurrent use.
 type Budget struct {
 	most Held
 
 	mu      sync.Mutex
 	held    Held
 	waiting int
-	room    chan struct{} // closed and replaced when there is more room
+	room    chan struct{} // closed and replaced when room is released
 	onWait  func()
 }
 
-// NewBudget returns a budget that holds at most so much.
+// NewBudget returns a budget with the given limit.
 func NewBudget(most Held) *Budget {
 	return &Budget{most: most, room: make(chan struct{}), onWait: func() {}}
 }
@@ -25,9 +25,10 @@ func NewBudget(most Held) *Budget {
 // Held is a number of events and bytes.
 type Held struct{ Events, Bytes int }
 
-// Acquire waits until more can be held, and holds it. What is larger than the whole budget is let in
-// alone. own is what cannot be released before this is: if there is nothing else, there is nothing
-// to wait for. The error is the cause of the context's end.
+// Acquire waits for room and takes it. A request larger than the whole budget is admitted when
+// nothing else is held. own is the part already held that the caller cannot release before this
+// call returns: if nothing else is held, Acquire does not wait. The error is the cause of the
+// context's end.
 func (b *Budget) Acquire(ctx context.Context, more, own Held) error {
 	for {
 		room, onWait := b.tryOrWait(more, own)
@@ -57,7 +58,7 @@ func (b *Budget) TryAcquire(more, own Held) bool {
 	return b.take(more, own)
 }
 
-// tryOrWait takes what is wanted, or returns a channel that is closed when there is more room.
+// tryOrWait takes the room, or returns a channel that is closed when room is released.
 func (b *Budget) tryOrWait(more, own Held) (room chan struct{}, onWait func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,14 +79,14 @@ func (b *Budget) take(more, own Held) bool {
 	return true
 }
 
-// Hold adds bytes to what is held, whether or not there is room.
+// Hold adds bytes, even beyond the limit.
 func (b *Budget) Hold(bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Bytes += bytes
 }
 
-// Release gives back what was held.
+// Release returns room.
 func (b *Budget) Release(less Held) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +98,7 @@ func (b *Budget) Release(less Held) {
 	}
 }
 
-// Held is what is held now.
+// Held returns the current amount.
 func (b *Budget) Held() Held {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +112,7 @@ func (b *Budget) Waiting() bool {
 	return b.waiting > 0
 }
 
-// OnWait sets a function that is called when a producer begins to wait.
+// OnWait sets a function to call when a producer begins to wait.
 func (b *Budget) OnWait(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

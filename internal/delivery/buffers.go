@@ -2,8 +2,7 @@ package delivery
 
 import "sync"
 
-// spares keeps buffers that nobody uses, up to a number of bytes, so that what idle lanes once
-// needed does not add up.
+// spares keeps unused buffers up to a total size, so that idle lanes do not pile up memory.
 type spares struct {
 	most int
 
@@ -12,7 +11,7 @@ type spares struct {
 	bytes int
 }
 
-// take returns an empty buffer: a spare one, whatever its size, or a new one of a size.
+// take returns an empty buffer: a spare one of any size, or a new one of the given size.
 func (s *spares) take(size int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +26,7 @@ func (s *spares) take(size int) []byte {
 	return b[:0]
 }
 
-// put takes buffers back. Nobody may read or write them any more.
+// put takes buffers back; the caller must not use them again.
 func (s *spares) put(buffers ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,11 +38,11 @@ func (s *spares) put(buffers ...[]byte) {
 	}
 }
 
-// chunkSize is what a small batch takes when compressed.
+// chunkSize suffices for a small compressed batch.
 const chunkSize = 32 << 10
 
-// chunks is a writer to buffers of one size. A single buffer that grows would leave five times its
-// size to the garbage collector.
+// chunks writes to buffers of one size. A single growing buffer would leave five times its size to
+// the garbage collector.
 type chunks struct {
 	spares *spares
 	list   [][]byte

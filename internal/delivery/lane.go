@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// lane sends the items of its keys in the order in which they were added, one request at a time.
+// lane sends the items of its keys in order, one request at a time.
 type lane struct {
 	s      *Sender
 	number int
 	wake   chan struct{}
 
-	// Under the Sender's lock.
+	// Guarded by the Sender's lock.
 	open  *batch   // being filled
 	queue []*batch // full, to be sent in this order
 	spare []*batch // empty
@@ -36,7 +36,7 @@ func (l *lane) add(i Item) (backwards bool) {
 	return backwards
 }
 
-// begin gives the open batch a body that is as large as the one before, and a little more.
+// begin gives the open batch a body slightly larger than the previous one.
 func (l *lane) begin() {
 	size := min(l.usual+l.usual/16, l.s.cfg.Budget.most.Bytes/len(l.s.lanes))
 	l.open.body = l.s.bodies.take(size)
@@ -56,7 +56,7 @@ func (l *lane) fits(i Item) bool {
 	return span == 0 || i.Time.Sub(b.oldest) <= span && b.newest.Sub(i.Time) <= span
 }
 
-// seal queues the open batch and begins another. The caller holds the lock.
+// seal queues the open batch and starts another. The caller holds the lock.
 func (l *lane) seal() {
 	if l.open.isWide() {
 		l.s.cfg.Wide()
@@ -78,7 +78,7 @@ func (l *lane) signal() {
 	}
 }
 
-// run sends batch after batch until the Sender is closed or its context has ended.
+// run sends batches until the Sender is closed or its context has ended.
 func (l *lane) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -100,7 +100,7 @@ func (l *lane) run() {
 	}
 }
 
-// take returns the oldest batch if it is due, or how long that may take.
+// take returns the oldest batch if it is due, or the longest wait until it is.
 func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 	s := l.s
 	waiting := s.cfg.Budget.Waiting()
@@ -127,8 +127,8 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 	return due, 0, false
 }
 
-// deliver settles a batch, or returns when the context has ended. What is refused is halved until
-// the item that is refused is alone.
+// deliver settles a batch, or returns when the context has ended. It halves a refused request until
+// the refused item is alone.
 func (l *lane) deliver(b *batch) {
 	defer l.done(b)
 	work, missed := [][]part{{{0, len(b.ends)}}}, map[int]bool{}
@@ -154,7 +154,7 @@ func (l *lane) deliver(b *batch) {
 	}
 }
 
-// done releases what a batch held.
+// done releases the room of a batch.
 func (l *lane) done(b *batch) {
 	held, items := b.held, len(b.ends)
 	if !b.lent {
@@ -177,8 +177,8 @@ func (l *lane) done(b *batch) {
 	}
 }
 
-// send sends a request until each item is settled, or something in it is refused: that is left in
-// it. An error ends the sending.
+// send sends a request until each item is settled or some item is refused; the request keeps the
+// items that are not settled. An error ends the sending.
 func (l *lane) send(r *Request) (Answer, error) {
 	if err := l.pack(r); err != nil {
 		return Answer{}, err
@@ -223,8 +223,8 @@ func (l *lane) send(r *Request) (Answer, error) {
 	}
 }
 
-// nextTry is how long to wait before the next try, or why no try follows. A request that was cut off by
-// the end of the context says nothing about the service.
+// nextTry returns the wait before the next try, or why there is no next try. It ignores the failure
+// of a request that the end of the context cut off, which says nothing about the service.
 func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
@@ -238,8 +238,7 @@ func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 	return wait, err
 }
 
-// await waits for everything that a request needs: the permission to begin, the end of an outage,
-// the pace, and a permit.
+// await waits until a request may go out: for Ready, the end of an outage, the pace, and a permit.
 func (l *lane) await(oldest uint64, items int) error {
 	select {
 	case <-l.s.cfg.Ready:
@@ -249,7 +248,7 @@ func (l *lane) await(oldest uint64, items int) error {
 	return l.s.throttle.enter(l.s.ctx, oldest, items)
 }
 
-// pack makes the body of a request. Its items are not copied.
+// pack makes the body of a request without copying the items.
 func (l *lane) pack(r *Request) error {
 	s := l.s
 	prefix, suffix := s.cfg.Around(r.Begun)
@@ -271,8 +270,8 @@ func (l *lane) pack(r *Request) error {
 	return nil
 }
 
-// unpack gives the buffers of a request's body back, unless a transport may still read them: another
-// request must never fill them.
+// unpack frees the buffers of a request's body, unless a transport may still read them: another
+// request must never fill them then.
 func (l *lane) unpack(r *Request) {
 	body := r.Body
 	if body == nil {

@@ -20,7 +20,7 @@ import (
 
 var testTime = time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC)
 
-// testBatch is the part of a batch that the limits are about, counted once more.
+// testBatch recounts the properties of a batch that are limited.
 type testBatch struct {
 	items, bytes   int
 	oldest, newest time.Time
@@ -44,14 +44,14 @@ func (b testBatch) keeps(l Limits) bool {
 	return b.items <= l.BatchItems && b.bytes <= l.BatchBytes && (l.BatchSpan == 0 || b.newest.Sub(b.oldest) <= l.BatchSpan)
 }
 
-// around is a fixed beginning and end of every body.
+// around returns a fixed start and end for every body.
 func around(prefix, suffix string) func(time.Time) ([]byte, []byte) {
 	return func(time.Time) ([]byte, []byte) { return []byte(prefix), []byte(suffix) }
 }
 
 func newGzip() Encoder { return gzip.NewWriter(nil) }
 
-// idle is a Sender whose lanes do not run.
+// idle returns a Sender whose lanes do not run.
 func idle(l Limits, prefix string) *Sender {
 	s := &Sender{
 		cfg: Config{
@@ -65,14 +65,14 @@ func idle(l Limits, prefix string) *Sender {
 	return s
 }
 
-// Each request has as many items, bytes and days as it may, and not one more.
+// Each request has as many items, bytes and days as allowed, and not one more.
 func TestBatchesKeepTheirLimits(t *testing.T) {
 	const prefix, programs, largest = `{"batch":[`, 500, 50
 	for seed := range uint64(programs) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limits := Limits{Lanes: 1, BatchItems: 1 + random.IntN(12), BatchBytes: len(prefix) + largest + len("]}") + random.IntN(300)}
 		if random.IntN(2) == 0 {
-			limits.BatchSpan = time.Duration(1 + random.IntN(30)) // whatever the unit
+			limits.BatchSpan = time.Duration(1 + random.IntN(30)) // in any unit
 		}
 		s := idle(limits, prefix)
 		l := s.lanes[0]
@@ -98,8 +98,8 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// A producer that waits makes lanes send what lingers, but not while a batch under way will make room: that would only break up
-// their batches.
+// If a producer waits, lanes send lingering items at once, except while a batch under way will make
+// room: sending would only break up their batches.
 func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
 	s := idle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 1 << 20, Linger: time.Hour}, "[")
 	full, lingers := s.lanes[0], s.lanes[1]
@@ -121,7 +121,7 @@ func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
 	require.NotNil(t, due(lingers))
 }
 
-// A body that grew to its size would have been copied many times.
+// A body that grows step by step is copied many times.
 func TestBodiesBeginWithTheirRoom(t *testing.T) {
 	const size = 1000
 	s := idle(Limits{Lanes: 1, BatchItems: 10, BatchBytes: 1 << 20}, "[")
@@ -133,7 +133,7 @@ func TestBodiesBeginWithTheirRoom(t *testing.T) {
 	require.Less(t, room, 12*size)
 }
 
-// After a stop nothing more is packed: Close need not wait for it.
+// A stopped lane packs nothing more, so Close returns soon.
 func TestLanesEndWhenStopped(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	posted := 0
@@ -159,7 +159,7 @@ func closed() chan struct{} {
 	return c
 }
 
-// A transport may ask for a body when its request is long over. It gets none then, rather than another request's bytes.
+// If a transport opens a body long after its request, it must not read another request's bytes.
 func TestBodyIsNotOpenedLate(t *testing.T) {
 	s := idle(Limits{Lanes: 1, BatchItems: 10, BatchBytes: 1 << 20}, "[")
 	l := s.lanes[0]
@@ -175,7 +175,7 @@ func TestBodyIsNotOpenedLate(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
-// model is a service that refuses some items, and fails now and then.
+// model is a service that refuses some items and sometimes fails.
 type model struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -225,8 +225,8 @@ func (m *model) chance(n int) int {
 	return m.random.IntN(n)
 }
 
-// Whatever the service does, each item is settled once, what it refuses is refused alone, what it accepts is stored, items of one key
-// are stored in their order, and in the end nothing is held.
+// For random answers: each item is settled once, a refused item is refused alone, an accepted item
+// is stored, items with the same key are stored in order, and in the end nothing is held.
 func TestEachItemIsSettledOnce(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 	}
 }
 
-// What could not be sent is not resent, and what was is.
+// Resent counts only items that an earlier try may have sent.
 func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []Answer{

@@ -6,24 +6,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// Request is what goes out together: items of one batch. Its id stays the same over all tries, also
-// where some of its items are settled and only the others are sent again.
+// Request is a set of items of one batch that are sent together. Its id stays the same in all
+// tries, even after some items are settled and only the others are sent again.
 type Request struct {
 	ID    uuid.UUID // random
 	Try   int       // from 1
-	Begun time.Time // when it was made
+	Begun time.Time // creation time
 	Body  *Body
 
 	batch  *batch
-	parts  []part       // of the batch that are not settled; none is empty, and neighbours are one
-	missed map[int]bool // items of the batch that an answer did not name, to this request or one that was halved
+	parts  []part       // the unsettled parts of the batch: not empty, not adjacent
+	missed map[int]bool // items of the batch that an answer to this request or to its other half did not name
 }
 
 func newRequest(b *batch, parts []part, missed map[int]bool) *Request {
 	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts, missed: missed}
 }
 
-// Len is the number of its items.
+// Len returns the number of items.
 func (r *Request) Len() (n int) {
 	for _, p := range r.parts {
 		n += p.len()
@@ -31,7 +31,7 @@ func (r *Request) Len() (n int) {
 	return n
 }
 
-// Items yields the number and the bytes of each item. The bytes are valid during the call.
+// Items yields the index and the bytes of each item. The bytes are valid during the call.
 func (r *Request) Items(yield func(i int, item []byte) bool) {
 	i := 0
 	for at := range r.at {
@@ -42,7 +42,7 @@ func (r *Request) Items(yield func(i int, item []byte) bool) {
 	}
 }
 
-// at yields where each item is in the batch.
+// at yields the index of each item in the batch.
 func (r *Request) at(yield func(int) bool) {
 	for _, p := range r.parts {
 		for at := p.from; at < p.to; at++ {
@@ -53,7 +53,7 @@ func (r *Request) at(yield func(int) bool) {
 	}
 }
 
-// seqs are the numbers of its items.
+// seqs returns the numbers of the items.
 func (r *Request) seqs() []uint64 {
 	if len(r.parts) == 1 {
 		return r.batch.seqs[r.parts[0].from:r.parts[0].to]
@@ -65,7 +65,7 @@ func (r *Request) seqs() []uint64 {
 	return seqs
 }
 
-// size is that of its items, and of the commas between them.
+// size counts the bytes of the items and the commas between them.
 func (r *Request) size() (n int) {
 	for _, piece := range r.bytes() {
 		n += len(piece)
@@ -73,7 +73,7 @@ func (r *Request) size() (n int) {
 	return n
 }
 
-// bytes are those of its items in a body, with the commas between the parts.
+// bytes returns the items' bytes in a body, with the commas between the parts.
 func (r *Request) bytes() (pieces [][]byte) {
 	for i, p := range r.parts {
 		if i > 0 {
@@ -84,7 +84,7 @@ func (r *Request) bytes() (pieces [][]byte) {
 	return pieces
 }
 
-// halves splits a request of two items or more.
+// halves splits a request of two or more items.
 func (r *Request) halves() (first, second []part) {
 	left := r.Len() / 2
 	for i, p := range r.parts {
@@ -101,7 +101,7 @@ func (r *Request) halves() (first, second []part) {
 	return first, nil
 }
 
-// keep leaves the items at some places of the batch, which are in order.
+// keep reduces the request to the items at some indexes of the batch, which are in order.
 func (r *Request) keep(places []int) {
 	r.parts = nil
 	for _, at := range places {
@@ -113,38 +113,35 @@ func (r *Request) keep(places []int) {
 	}
 }
 
-// Fate is what became of one item of a request that was answered for each item.
+// Fate is the outcome of one item, if the service answers for each item.
 type Fate struct {
 	Outcome Outcome
-	Reason  string // why it was refused or is unsure, or what the service says of one that it has accepted
+	Reason  string // of a refused or unsure item, or the service's remark on an accepted one
 }
 
-// Outcome is the kind of a fate.
 type Outcome uint8
 
-// Outcomes.
 const (
-	Missing  Outcome = iota // the answer does not name the item: once, it is sent again
+	Missing  Outcome = iota // the answer does not name the item: it is sent once more
 	Accepted                // settled
-	Refused                 // for good
-	Again                   // not stored: to be sent again
-	Unsure                  // nobody knows, and it is not sent again
+	Refused                 // finally
+	Again                   // not stored: send it again
+	Unsure                  // nobody knows: it is not sent again
 )
 
-// fates is what an answer says of the items of a request, by their places in the batch.
+// fates are the outcomes of a request's items, by their indexes in the batch.
 type fates struct {
 	accepted, again []int
 	turned          []turned
-	remarked        []turned // of the accepted ones
+	remarked        []turned // accepted items
 }
 
-// turned is an item with a reason.
 type turned struct {
 	at int
 	Fate
 }
 
-// fates reads an answer for each item. The fates of another answer are empty.
+// fates reads the outcome of each item. It is empty unless the answer has fates.
 func (r *Request) fates(a Answer) (f fates) {
 	if a.Verdict != Each {
 		return f
@@ -175,7 +172,7 @@ func (r *Request) fates(a Answer) (f fates) {
 	return f
 }
 
-// verdict is an answer as the throttle is to see it: where no item was settled, nothing got through.
+// verdict adapts an answer for the throttle: if no item was settled, it counts as a failure.
 func (f fates) verdict(a Answer) Answer {
 	if a.Verdict == Each && len(f.accepted)+len(f.turned) == 0 {
 		a.Verdict = Wait
@@ -183,7 +180,7 @@ func (f fates) verdict(a Answer) Answer {
 	return a
 }
 
-// settle settles what an answer settles, and leaves the rest in the request.
+// settle settles items by an answer, and leaves the others in the request.
 func (s *Sender) settle(r *Request, a Answer, f fates) error {
 	switch a.Verdict {
 	case Settled:

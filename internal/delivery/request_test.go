@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ledger notes what becomes of items.
+// ledger records the outcome of items.
 type ledger struct {
 	mu                       sync.Mutex
 	settled, refused, unsure map[uint64]int
@@ -35,7 +35,7 @@ func newLedger() *ledger {
 	}
 }
 
-// note notes a request, and numbers the ids as they come.
+// note records a request, and numbers the ids in order of appearance.
 func (l *ledger) note(r *Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *ledger) note(r *Request) {
 	l.requests = append(l.requests, fmt.Sprintf("%d/%d %s", l.ids[r.ID], r.Try, strings.Join(items, ",")))
 }
 
-// config is that of a Sender whose answers are those of post.
+// config returns the Config of a Sender that posts with post.
 func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 	turn := func(of map[uint64]int) func(uint64, []byte, Answer) error {
 		return func(seq uint64, _ []byte, a Answer) error {
@@ -91,8 +91,8 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 	}
 }
 
-// A transport may read the body of a try when the next one has ended, also where that has fewer items, and when other
-// requests were made: it reads the bytes of its own try.
+// A transport may read the body of a try after the next try with fewer items, or after other
+// requests: it still reads the bytes of its own try.
 func TestBodyOfATryIsReadLate(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestBodyOfATryIsReadLate(t *testing.T) {
 	}
 }
 
-// Only what an answer does not settle is sent again, under the same id. An item that two answers do
-// not name is unsure.
+// Items that an answer does not settle are sent again under the same id. An item that two answers
+// do not name is unsure.
 func TestAnswersForEachItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		each := func(after time.Duration, outcomes ...Outcome) Answer {
@@ -188,7 +188,7 @@ func TestAnswersForEachItem(t *testing.T) {
 	})
 }
 
-// An item that an answer did not name is sent once more, also where the request is refused meanwhile and halved.
+// An item that an answer did not name is sent once more, even if the request is then halved.
 func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
@@ -216,7 +216,7 @@ func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 	})
 }
 
-// Items that are never stored are no progress.
+// Answers that store no item count as failures.
 func TestEveryItemAgainIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
@@ -236,8 +236,8 @@ func TestEveryItemAgainIsAFailure(t *testing.T) {
 	})
 }
 
-// Whatever is answered, each item is settled once, and what is refused as a whole is halved wherever
-// its items are.
+// For mixed answers: each item is settled once, and a request refused as a whole is halved, even if
+// its items are not adjacent.
 func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {

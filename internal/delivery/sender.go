@@ -8,11 +8,11 @@ import (
 
 // Sender sends items over its lanes. It is safe for concurrent use.
 //
-// Few items go out together, whatever their keys: as long as one batch holds all of them, the first
-// lane has it. Only what does not fit spreads over the lanes, until nothing is left.
+// A few items go out together, regardless of their keys: the first lane takes them as long as one
+// batch holds them all. Further items spread over the lanes until nothing is left.
 type Sender struct {
 	cfg      Config
-	ctx      context.Context //nolint:containedctx // requests may begin
+	ctx      context.Context // while it lasts, requests may begin
 	throttle *throttle
 	encoders encoders
 	bodies   *spares // of batches
@@ -21,11 +21,11 @@ type Sender struct {
 
 	mu       sync.Mutex
 	lanes    []*lane
-	underWay int    // batches that are full or being sent
-	items    int    // added and not settled
+	underWay int    // batches queued or being sent
+	items    int    // added, but not settled
 	isSpread bool   // items go to the lanes of their keys
-	barrier  int    // batches of the first lane that were there before: the other lanes wait for them
-	flushTo  uint64 // items before it do not wait for company
+	barrier  int    // batches that the first lane had before the spread: the other lanes wait for them
+	flushTo  uint64 // items before it are sent without waiting for others
 	closing  bool
 }
 
@@ -46,9 +46,9 @@ func New(ctx context.Context, c Config) *Sender {
 	return s
 }
 
-// Add gives an item to its lane, and reports whether its time is over a day before that of an item
-// of the same batch. Items of one key must be added one after the other. Their bytes must be held in
-// the budget; the Sender releases them.
+// Add gives an item to its lane, and reports whether its time is more than a day before that of an
+// item in the same batch. Calls for items with the same key must not overlap. The caller must hold
+// the item's bytes in the budget; the Sender releases them.
 func (s *Sender) Add(i Item) (backwards bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Sender) Add(i Item) (backwards bool) {
 	return s.lanes[i.Key%uint64(len(s.lanes))].add(i)
 }
 
-// Flush has all items before a number sent without waiting for company.
+// Flush sends all items before a number without waiting for others.
 func (s *Sender) Flush(before uint64) {
 	s.mu.Lock()
 	s.flushTo = max(s.flushTo, before)
@@ -76,8 +76,8 @@ func (s *Sender) Flush(before uint64) {
 	s.wakeLanes()
 }
 
-// Close has everything sent, and returns when the lanes have ended: all is settled, or the context
-// has ended.
+// Close sends everything. It returns when the lanes have ended: all items are settled, or the
+// context has ended.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	s.closing = true
@@ -86,15 +86,15 @@ func (s *Sender) Close() {
 	s.running.Wait()
 }
 
-// Failing notes why something else than an item could not be sent to the same host.
+// Failing reports that a request without items could not be sent to the same host.
 func (s *Sender) Failing(err error) {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
 	s.throttle.note(err)
 }
 
-// Ask makes one request of its own kind until it is answered, as requests with items are: what can
-// pass is waited out. The error is why the sending has to stop.
+// Ask makes one request without items and retries it like the others. An error means that the
+// sending has to stop.
 func (s *Sender) Ask(post func(try int) Answer) error {
 	for try := 1; ; try++ {
 		if err := s.throttle.enter(s.ctx, 0, 0); err != nil {
@@ -111,7 +111,7 @@ func (s *Sender) Ask(post func(try int) Answer) error {
 	}
 }
 
-// State is what the throttle does at the moment.
+// State returns the throttle's current state.
 func (s *Sender) State() State { return s.throttle.state() }
 
 func (s *Sender) wakeLanes() {

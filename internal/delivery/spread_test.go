@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What fits one batch is one request, whatever its keys. What does not fit spreads over the lanes,
-// after the batch that was there before, until nothing is left.
+// Items that fit one batch are one request, regardless of their keys. Further items spread over the
+// lanes, after the earlier batch, until nothing is left.
 func TestFewItemsGoOutTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type sent struct {
@@ -23,7 +23,7 @@ func TestFewItemsGoOutTogether(t *testing.T) {
 		begin, settled := time.Now(), 0
 		l := newLedger()
 		s := New(t.Context(), l.config(Limits{Lanes: 4, BatchItems: 10, MostBatchItems: 10, Linger: time.Second}, func(r *Request) Answer {
-			n := r.Len() // before it is settled
+			n := r.Len() // before settling
 			mu.Lock()
 			requests = append(requests, sent{time.Since(begin), n})
 			settled += n

@@ -11,51 +11,51 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// throttle decides when a request may go out: it keeps the pace, hands out permits, and holds all
-// lanes back during an outage.
+// throttle decides when a request may go out: it keeps the pace, grants permits, and holds back all
+// lanes during an outage.
 type throttle struct {
 	limits Limits
-	pace   *rate.Limiter // nil: unpaced
+	pace   *rate.Limiter // nil without a pace
 	gaveUp func(Answer, time.Time) error
 
-	// Read for every item, so not under the lock.
-	items atomic.Int64 // of a batch, at most
-	bytes atomic.Int64 // of a batch, at most: less once the service has called one too large
+	// Atomic, since they are read for every item.
+	items atomic.Int64 // most items of a batch
+	bytes atomic.Int64 // most bytes of a batch; lowered when the service calls one too large
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when a waiting lane should look again
+	changed chan struct{} // closed and replaced to wake waiting lanes
 	permits float64
 	inUse   int
-	waiting []uint64 // for a permit: the oldest item of each lane that waits
-	clean   int      // answers since the permits last changed
+	waiting []uint64 // for a permit: the oldest item of each waiting lane
+	clean   int      // answers since the last change of permits
 	latency float64  // seconds, smoothed
 
-	failures  int       // in a row, of all lanes
-	failure   Failure   // while there are any
-	notBefore time.Time // no request before that
-	probing   bool      // a lane tries whether the outage is over
+	failures  int       // consecutive, over all lanes
+	failure   Failure   // set while failures > 0
+	notBefore time.Time // no request before this time
+	probing   bool      // one lane tests whether the outage is over
 	throttled time.Duration
 }
 
-// Failure is why nothing gets through at the moment.
+// Failure is the reason why nothing gets through at the moment.
 type Failure struct {
-	Since time.Time // of the first failure in a row; zero without a failure
-	Err   error     // of the newest
+	Since time.Time // first of the consecutive failures; zero without a failure
+	Err   error     // of the newest failure
 }
 
 const (
 	firstPermits  = 2
 	fewestPermits = 1
 	backoffFactor = 0.7
-	minWait       = 100 * time.Millisecond // the floor of every wait
+	minWait       = 100 * time.Millisecond // least wait
 	baseWait      = 250 * time.Millisecond
 	mostWait      = 5 * time.Second // between two probes of an outage
-	mostWish      = time.Hour       // of a Retry-After that is kept by who never gives up
-	outageAfter   = 3               // failures in a row
-	slowAnswer    = 0.010           // seconds: below, more than two senders gain nothing
-	paceHolds     = time.Second     // how long a lane that has kept the pace may wait for its permit
-	smoothing     = 0.2             // the share of the newest latency
-	headroom      = 1.25            // of a batch over what the pace needs at the latency
+	mostWish      = time.Hour       // longest Retry-After that a sender with Never obeys
+	outageAfter   = 3               // consecutive failures
+	slowAnswer    = 0.010           // seconds: with faster answers, more than two senders gain nothing
+	paceHolds     = time.Second     // how long a lane may wait for its permit after the pace let it through
+	smoothing     = 0.2             // weight of the newest latency
+	headroom      = 1.25            // batch size relative to the pace's need at this latency
 )
 
 func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
@@ -68,14 +68,13 @@ func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
 	return t
 }
 
-// batchLimits is how many items and bytes a batch may have now.
+// batchLimits returns the current limits of a batch.
 func (t *throttle) batchLimits() (items, bytes int) {
 	return int(t.items.Load()), int(t.bytes.Load())
 }
 
-// State is what a throttle does at the moment.
 type State struct {
-	Permits   int // requests that may be under way at the same time
+	Permits   int // most requests at the same time
 	Throttled time.Duration
 	Failure   Failure
 }
@@ -86,8 +85,8 @@ func (t *throttle) state() State {
 	return State{int(t.permits), t.throttled, t.failure}
 }
 
-// enter waits until a request of so many items may go out, and takes a permit. after gives it back.
-// Of the lanes that wait, the one with the oldest item goes first: it holds up the low watermark.
+// enter waits until a request with this many items may go out, and takes a permit, which after
+// returns. The waiting lane with the oldest item goes first, since it holds up the low watermark.
 func (t *throttle) enter(ctx context.Context, oldest uint64, items int) error {
 	for {
 		if err := t.keepPace(ctx, items); err != nil {
@@ -100,8 +99,8 @@ func (t *throttle) enter(ctx context.Context, oldest uint64, items int) error {
 	}
 }
 
-// takePermit waits for a permit and takes it, unless that has lasted so long that the pace has to be
-// kept once more: what lanes have saved up during an outage must not go out at once.
+// takePermit waits for a permit and takes it. After a long wait it takes none, and the lane must
+// keep the pace again: the lanes must not send at once everything they saved up during an outage.
 func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, err error) {
 	paced := time.Now()
 	t.mu.Lock()
@@ -110,7 +109,7 @@ func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, e
 	defer func() {
 		t.waiting = slices.DeleteFunc(t.waiting, func(seq uint64) bool { return seq == oldest })
 		if len(t.waiting) > 0 {
-			t.wake() // there may be a permit for the next one
+			t.wake() // another lane may get a permit
 		}
 	}()
 	for {
@@ -136,7 +135,7 @@ func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, e
 	}
 }
 
-// admits reports whether a request may go out now, or how long it must wait at most.
+// admits reports whether a request may go out now, or else the longest wait until the next check.
 func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	if wait = time.Until(t.notBefore); wait > 0 {
 		return wait, false
@@ -150,7 +149,7 @@ func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// pause waits for a change, or for a time to pass. The error is the cause of the context's end.
+// pause waits for a change or a timeout. The error is the cause of the context's end.
 func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -163,7 +162,7 @@ func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) err
 	return nil
 }
 
-// keepPace waits until the pace allows so many items. A batch may be larger than the burst.
+// keepPace waits until the pace allows this many items. A batch may be larger than the burst.
 func (t *throttle) keepPace(ctx context.Context, items int) error {
 	if t.pace == nil {
 		return nil
@@ -190,9 +189,9 @@ func (t *throttle) keepPace(ctx context.Context, items int) error {
 	return err
 }
 
-// after gives the permit back and learns from the answer. After a failure that may pass, it returns
-// how long the lane must wait before its next try; an error ends the sending, since the failures
-// have lasted too long.
+// after returns the permit and learns from the answer. After a failure that may pass, it returns
+// the lane's wait before its next try. An error ends the sending: the failures have lasted too
+// long.
 func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +199,7 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	t.inUse--
 	t.probing = false
 	if a.Verdict == Wait && a.Stale && try == 1 {
-		return 0, nil // says nothing about the service: another connection may do
+		return 0, nil // says nothing about the service: another connection may work
 	}
 	if a.Verdict == Wait {
 		t.shrink()
@@ -215,8 +214,8 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// grow adds a permit for each round of clean answers while lanes wait for one and the service, not
-// this machine, takes the time. A fast service needs few. Batches grow with the latency too.
+// grow adds a permit for each round of good answers, if lanes wait for permits and the service
+// rather than this machine is slow. A fast service needs few. Batches grow with the latency too.
 func (t *throttle) grow() {
 	if t.pace != nil {
 		needed := int(headroom * t.latency * float64(t.limits.Rate))
@@ -242,15 +241,15 @@ func (t *throttle) grow() {
 	}
 }
 
-// resize sets the items of a paced batch. The burst is one batch: what a lane alone may not save up
-// while it waits for an answer, it could not send in time.
+// resize sets the items of a paced batch. The burst is one batch: a single lane that could save up
+// less while it waits for an answer would fall behind the pace.
 func (t *throttle) resize(items int) {
 	if int64(items) != t.items.Swap(int64(items)) {
 		t.pace.SetBurst(items)
 	}
 }
 
-// shrink takes permits away, once for the requests that were under way at the same time.
+// shrink removes permits, once for all requests that were under way together.
 func (t *throttle) shrink() {
 	if t.clean < 0 {
 		t.clean++
@@ -260,8 +259,8 @@ func (t *throttle) shrink() {
 	t.permits = max(t.permits*backoffFactor, fewestPermits)
 }
 
-// failed counts a failure. A single one holds back its own lane only; an outage, or the service's
-// wish, holds back all.
+// failed counts a failure. A single failure delays its own lane; an outage or a Retry-After delays
+// all.
 func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	now := time.Now()
 	t.failures++
@@ -278,7 +277,7 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 		return 0, t.gaveUp(a, t.failure.Since)
 	}
 	delay := jitter(max(try, t.failures-t.limits.Lanes))
-	delay = max(delay-a.Duration, minWait) // from the beginning of the try: one that was not answered has waited already
+	delay = max(delay-a.Duration, minWait) // from the start of the try: waiting for an answer counts as waiting
 	delay = min(max(delay, a.RetryAfter), left)
 	if a.RetryAfter == 0 && t.failures < outageAfter {
 		return delay, nil
@@ -294,7 +293,7 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	return 0, nil
 }
 
-// note remembers why nothing gets through. The caller holds the lock.
+// note records the failure. The caller holds the lock.
 func (t *throttle) note(err error) {
 	if t.failure.Since.IsZero() {
 		t.failure.Since = time.Now()
@@ -302,7 +301,7 @@ func (t *throttle) note(err error) {
 	t.failure.Err = err
 }
 
-// jitter spreads the n-th wait evenly between the floor and the base doubled n-1 times, at most
+// jitter returns a random n-th wait between minWait and the base doubled n-1 times, at most
 // mostWait.
 func jitter(n int) time.Duration {
 	step := mostWait
@@ -312,7 +311,7 @@ func jitter(n int) time.Duration {
 	return minWait + time.Duration(rand.Float64()*float64(step-minWait)) //nolint:gosec // needs no secrecy
 }
 
-// tooLarge remembers the size of a request that the service called too large: later ones stay below.
+// tooLarge notes the size of a request that the service called too large: later ones stay below.
 func (t *throttle) tooLarge(size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ func testThrottle(l Limits) *throttle {
 	return newThrottle(l, func(Answer, time.Time) error { return errGaveUp })
 }
 
-// crowd lets eight lanes send for a while; each answer takes so long.
+// crowd lets eight lanes send for a while, with a fixed latency and verdict.
 func crowd(t *testing.T, f *throttle, latency, last time.Duration, verdict Verdict) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), last)
@@ -42,7 +42,8 @@ func crowd(t *testing.T, f *throttle, latency, last time.Duration, verdict Verdi
 	}
 }
 
-// Permits follow the service: few while it is fast, all while it is slow, fewer when it fails, and back.
+// The service decides the number of permits: few while it is fast, all while it is slow, fewer
+// after a failure.
 func TestPermitsRiseAndFall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testThrottle(Limits{})
@@ -65,7 +66,7 @@ func TestPermitsRiseAndFall(t *testing.T) {
 	})
 }
 
-// During an outage one lane tries whether it is over; the others wait for the result.
+// During an outage one lane tests whether it is over; the others wait for the result.
 func TestOneProbeAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testThrottle(Limits{})
@@ -116,8 +117,8 @@ func TestFailuresHoldBack(t *testing.T) {
 	})
 }
 
-// A probe that has waited for a silent network for ten seconds is followed by the next one at once: most of the time must not lie
-// between the probes, where nobody would see the network come back.
+// A probe that waited ten seconds for a silent network is followed at once by the next: long pauses
+// between probes would miss the network's return.
 func TestSilentProbeHasWaitedAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testThrottle(Limits{})
@@ -141,7 +142,7 @@ func TestMaxTries(t *testing.T) {
 	}
 }
 
-// The lane with the oldest event is let in first, whatever the order of arrival.
+// The lane with the oldest event is admitted first, regardless of the order of arrival.
 func TestOldestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testThrottle(Limits{})
@@ -167,7 +168,7 @@ func TestOldestGoesFirst(t *testing.T) {
 	})
 }
 
-// A host that was never reached is given up early. Once it has answered, the same failure is an outage.
+// A host that was never reached is given up early. After one answer, the same failure is an outage.
 func TestFirstAnswer(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -192,7 +193,7 @@ func TestFirstAnswer(t *testing.T) {
 	}
 }
 
-// After an outage the lanes do not send at once what they were allowed to send before it: the pace is kept from its end.
+// After an outage the lanes do not send at once everything that the pace allowed during it.
 func TestPaceAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testThrottle(Limits{Rate: 1000})
@@ -222,7 +223,7 @@ func TestPaceAfterAnOutage(t *testing.T) {
 	})
 }
 
-// One lane alone keeps the pace, however long the answers take: its batches grow.
+// A single lane keeps the pace with slow answers, because its batches grow.
 func TestOneLaneKeepsThePace(t *testing.T) {
 	for _, latency := range []time.Duration{time.Millisecond, time.Second, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

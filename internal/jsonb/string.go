@@ -178,7 +178,7 @@ func scanEscape(data []byte) (size int, kind Kind) {
 	}
 }
 
-// hex4 reads the escape \uXXXX at the start of data. It returns a negative rune if there is none.
+// hex4 reads the escape \uXXXX at the start of data. Without an escape it returns a negative rune.
 func hex4(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1

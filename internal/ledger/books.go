@@ -13,9 +13,8 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// Totals are what a ledger has counted, over all runs: Read = Acknowledged + Rejected + Unconfirmed
-// + Skipped for
-// what is committed.
+// Totals are a ledger's counts of committed events over all runs:
+// Read = Acknowledged + Rejected + Unconfirmed + Skipped.
 type Totals[P comparable] struct {
 	Read             int64            `json:"read"`
 	Acknowledged     int64            `json:"acknowledged"`
@@ -27,15 +26,15 @@ type Totals[P comparable] struct {
 	Last             P                `json:"last"`                       // place of a committed record
 	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
 	Newest           time.Time        `json:"newest"`                     // of the acknowledged events
-	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // that acknowledged something
+	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // time of the last acknowledgement
 	Digest           Digest           `json:"digest"`                     // of the acknowledged uuids
 	Rejects          map[string]int64 `json:"rejects"`
 	Skips            map[string]int64 `json:"skips"`
 	Warnings         map[string]int64 `json:"warnings"`
-	Shared           []Shared[P]      `json:"shared,omitempty"` // the first events with a uuid of another one
+	Shared           []Shared[P]      `json:"shared,omitempty"` // the first events with the uuid of another event
 }
 
-// Shared is an event with a uuid that another event has.
+// Shared is an event with the uuid of another event.
 type Shared[P comparable] struct {
 	Place P      `json:"place"`
 	UUID  string `json:"uuid"`
@@ -43,32 +42,30 @@ type Shared[P comparable] struct {
 
 const mostShared = 5
 
-// Counts are the totals that limits are about.
+// Counts returns the totals that have limits.
 func (t *Totals[P]) Counts() Counts {
 	return Counts{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped}
 }
 
-// State is what a checkpoint keeps of a ledger.
+// State is the part of a ledger that a checkpoint keeps.
 type State[P comparable] struct {
-	Place  P         `json:"place"` // every record up to and at this place is settled
+	Place  P         `json:"place"` // every record up to this place is settled
 	Totals Totals[P] `json:"totals"`
 
 	table savedTable
 }
 
-// stateJSON is a State without its methods.
 type stateJSON[P comparable] struct {
 	Place  P           `json:"place"`
 	Totals Totals[P]   `json:"totals"`
 	Table  *savedTable `json:"table"`
 }
 
-// MarshalJSON writes the whole state.
 func (s State[P]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stateJSON[P]{s.Place, s.Totals, &s.table})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and refuses counts that do not add up.
+// UnmarshalJSON reads the output of MarshalJSON, and refuses counts that do not add up.
 func (s *State[P]) UnmarshalJSON(text []byte) error {
 	var table savedTable
 	read := stateJSON[P]{Table: &table}
@@ -87,7 +84,7 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Rows are the counts by day and name, sorted.
+// Rows returns the counts by day and name, sorted.
 func (s State[P]) Rows() []Row {
 	t, err := s.table.restore(mostRows)
 	if err != nil {
@@ -96,12 +93,12 @@ func (s State[P]) Rows() []Row {
 	return t.list()
 }
 
-// books are the counts of a ledger. They cover what is committed, so they can be saved with its
+// books are the counts of a ledger. They cover committed events only, so they can be saved with the
 // place.
 type books[P comparable] struct {
 	totals   Totals[P]
 	table    *table
-	warnings []string // the names of the bits
+	warnings []string // names of the bits
 }
 
 func newBooks[P comparable](warnings []string) *books[P] {
@@ -122,7 +119,7 @@ func (k *books[P]) enter(e *event[P], reason string) {
 	k.count(e, reason)
 }
 
-// count counts one settled event, wherever it is.
+// count counts one settled event, committed or not.
 func (k *books[P]) count(e *event[P], reason string) {
 	t := &k.totals
 	t.Read++
@@ -165,10 +162,10 @@ func (k *books[P]) count(e *event[P], reason string) {
 	}
 }
 
-// mostReasons bounds the maps of counts, whose keys may come from a caller.
+// mostReasons bounds maps of counts, since callers may choose the keys.
 const mostReasons = 200
 
-// AddTo adds to a count of a map that is bounded: what does not fit is counted as [Other].
+// AddTo adds to a count in a bounded map; further keys count as [Other].
 func AddTo(counts map[string]int64, key string, n int64) {
 	if _, known := counts[key]; !known && len(counts) >= mostReasons {
 		key = Other
@@ -176,14 +173,12 @@ func AddTo(counts map[string]int64, key string, n int64) {
 	counts[key] += n
 }
 
-// state is a copy of the books.
 func (k *books[P]) state(place P) State[P] {
 	s := State[P]{Place: place, Totals: k.totals, table: k.table.save()}
 	s.Totals.Rejects, s.Totals.Skips, s.Totals.Warnings = maps.Clone(s.Totals.Rejects), maps.Clone(s.Totals.Skips), maps.Clone(s.Totals.Warnings)
 	return s
 }
 
-// restore continues from a state.
 func (k *books[P]) restore(s State[P]) error {
 	t, err := s.table.restore(mostRows)
 	if err != nil {

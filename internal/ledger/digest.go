@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// Digest sums uuids as numbers of 128 bits. It is the same for the same uuids in any order, and an
-// event that is counted twice changes it.
+// Digest is the sum of uuids as 128-bit numbers. It does not depend on their order, and counting an
+// event twice changes it.
 type Digest struct{ high, low uint64 }
 
 func (d *Digest) add(id [16]byte) {
@@ -22,7 +22,7 @@ func (d *Digest) Add(more Digest) {
 	d.high, _ = bits.Add64(d.high, more.high, carry)
 }
 
-// String is the digest as 32 hexadecimal digits.
+// String returns the digest as 32 hexadecimal digits.
 func (d Digest) String() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], d.high)
@@ -30,7 +30,6 @@ func (d Digest) String() string {
 	return hex.EncodeToString(b[:])
 }
 
-// MarshalText is String.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.

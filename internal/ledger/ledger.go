@@ -1,9 +1,9 @@
-// Package ledger accounts for what an import has taken: what became of each event, and how far the
-// settled records reach without a gap. It does no I/O.
+// Package ledger keeps account of an import: the outcome of each event, and how far the settled
+// records reach without a gap. It does no I/O.
 //
-// A record is what a source gives at one place: usually one event, sometimes several. Records are
-// committed in the order in which they were taken, each as a whole, so the place of the newest
-// committed record is where a later run resumes.
+// A record is one unit of a source, usually one event, sometimes several. Records are committed
+// whole and in the order in which they were taken, so a later run resumes at the place of the
+// newest committed record.
 package ledger
 
 import (
@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// Ledger accounts for the events of one import. P is a place in a source, whose zero value is no
-// place. R describes a rejected event. A Ledger is safe for concurrent use.
+// Ledger counts the events of one import. P is a place in a source; its zero value means no place.
+// R describes a rejected event. A Ledger is safe for concurrent use.
 type Ledger[P comparable, R any] struct {
 	mu     sync.Mutex
 	window window[event[P]]
 	asides map[uint64]*aside[R] // of the events that have one
 	books  *books[P]
-	place  P // of the newest committed record that has one
+	place  P // of the newest committed record with a place
 
 	read, acknowledged int64 // live, over all runs
-	pending            int   // events that are not settled
-	settled            int   // events that are settled and not committed
+	pending            int   // events not settled
+	settled            int   // events settled but not committed
 	accepted           bool  // the service has accepted an event in this run
 }
 
-// event is one event from its admission until it is committed.
+// event is an event between its admission and its commit.
 type event[P comparable] struct {
 	place    P
 	id       [16]byte
 	time     time.Time
-	row      *row // nil for one that is skipped
+	row      *row // nil if skipped
 	held     int
 	warnings uint32
 	state    state
-	shares   bool // its uuid is that of another event too
+	shares   bool // another event has the same uuid
 	ends     bool // the record ends here
 	sent     bool // the service may have it
 }
@@ -51,31 +51,30 @@ const (
 	skipped
 )
 
-// isDoubted reports whether the service did not accept the event.
 func (e *event[P]) isDoubted() bool { return e.state == doubtful || e.state == unconfirmed }
 
-// aside is what else there is to know of an event that is rejected, unconfirmed or skipped, or that
-// the service has warned of.
+// aside holds further data of an event that is rejected, unconfirmed or skipped, or that the
+// service remarked on.
 type aside[R any] struct {
 	reason string
 	reject R
 	held   int
 }
 
-// Event is what a ledger needs to know of an event.
+// Event is the ledger's view of an event.
 type Event[P comparable] struct {
 	Place    P         // of its record
 	ID       [16]byte  // its uuid
-	Name     string    // may be empty, for one that is rejected
-	Time     time.Time // may be zero, for one that is rejected
-	Warnings uint32    // bits, in the order of the names that New was given
-	Shares   bool      // its uuid is that of another event too
-	Held     int       // bytes that are held for it until it is committed
-	Begins   bool      // a record begins here: the one before is complete
-	Ends     bool      // the record is known to end here
+	Name     string    // may be empty if rejected
+	Time     time.Time // may be zero if rejected
+	Warnings uint32    // bits, in the order of the names passed to New
+	Shares   bool      // another event has the same uuid
+	Held     int       // bytes held for it until it is committed
+	Begins   bool      // first event of a record: the previous record is complete
+	Ends     bool      // last event of the record
 }
 
-// New returns an empty ledger. The warnings are the names of the bits of [Event.Warnings].
+// New returns an empty ledger. The warnings are the names of the bits in [Event.Warnings].
 func New[P comparable, R any](warnings ...string) *Ledger[P, R] {
 	return &Ledger[P, R]{asides: map[uint64]*aside[R]{}, books: newBooks[P](warnings)}
 }
@@ -91,7 +90,7 @@ func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R],
 	return l, nil
 }
 
-// Take admits an event that is to be sent, and returns its sequence number.
+// Take admits an event that will be sent, and returns its sequence number.
 func (l *Ledger[P, R]) Take(e Event[P]) (seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +98,7 @@ func (l *Ledger[P, R]) Take(e Event[P]) (seq uint64) {
 	return l.push(e, pending, l.books.table.find(e.Name, e.Time))
 }
 
-// Reject admits an event that is rejected before it is sent.
+// Reject admits an event that is rejected before sending.
 func (l *Ledger[P, R]) Reject(e Event[P], reason string, of R) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +106,7 @@ func (l *Ledger[P, R]) Reject(e Event[P], reason string, of R) {
 	l.asides[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = &aside[R]{reason: reason, reject: of}
 }
 
-// Skip admits an event that is left out on purpose.
+// Skip admits an event that is omitted on purpose.
 func (l *Ledger[P, R]) Skip(e Event[P], reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +144,7 @@ func (l *Ledger[P, R]) Warn(seq uint64, warnings uint32) {
 	l.window.at(seq).warnings |= warnings
 }
 
-// Count adds to a warning that belongs to no single event.
+// Count adds to a warning that is not about a single event.
 func (l *Ledger[P, R]) Count(warning string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,14 +167,14 @@ func (l *Ledger[P, R]) Sent(seqs []uint64) {
 	}
 }
 
-// Remark adds the service's own warning about an event that it is about to acknowledge.
+// Remark adds the service's own warning about an event just before its acknowledgement.
 func (l *Ledger[P, R]) Remark(seq uint64, warning string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asides[seq] = &aside[R]{reason: warning}
 }
 
-// Acknowledge settles events that the service has accepted, at some time.
+// Acknowledge settles events that the service has accepted.
 func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,14 +187,14 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 	l.accepted = true
 }
 
-// Refuse settles an event that the service has refused. held is what is held for its reject in
-// addition, until it is committed.
+// Refuse settles an event that the service has refused. held are additional bytes, held for its
+// reject until the commit.
 func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(place P, id [16]byte) R) {
 	l.turnDown(seq, doubtful, &aside[R]{reason: reason, held: held}, reject)
 }
 
-// Unconfirm settles an event whose fate nobody knows. It is handed over as a reject, and held is as
-// for Refuse.
+// Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for
+// Refuse.
 func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(place P, id [16]byte) R) {
 	l.turnDown(seq, unconfirmed, &aside[R]{held: held}, reject)
 }
@@ -215,16 +214,16 @@ func (l *Ledger[P, R]) settle(n int) {
 	l.settled += n
 }
 
-// Rejected is a rejected event at the front, and its number from there.
+// Rejected is a rejected event and its number, counted from the front.
 type Rejected[R any] struct {
 	Number int
 	Reject R
 }
 
-// Front returns how many events at the front can be committed, and the rejected ones among them. These
-// are events of whole records that are settled. Before the service has
-// accepted anything, what it refuses or does not name is in doubt and waits, as long as there are
-// events that it may accept: a server that accepts nothing is not the service.
+// Front returns how many events at the front can be committed, and the rejected ones among them. It
+// counts whole, settled records only. Until the service has accepted an event, a refused or unnamed
+// event waits as long as other events may still be accepted: a server that accepts nothing may not
+// be the service.
 func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +249,7 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	return n, rejects
 }
 
-// WholeBefore returns how many events form the whole records at the front before a number.
+// WholeBefore returns how many of the first events, up to a number, form whole records.
 func (l *Ledger[P, R]) WholeBefore(number int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,10 +261,9 @@ func (l *Ledger[P, R]) WholeBefore(number int) (n int) {
 	return n
 }
 
-// Commit enters n events at the front into the books and lets go of them. It returns the bytes that
-// were held for them.
+// Commit counts n events at the front and removes them. It returns the bytes held for them.
 func (l *Ledger[P, R]) Commit(n int) (held int) {
-	const step = 4096 // others get the lock in between
+	const step = 4096 // release the lock in between
 	for n > 0 {
 		now := min(n, step)
 		held += l.commit(now)
@@ -303,61 +301,59 @@ func (l *Ledger[P, R]) reason(seq uint64) string {
 	return ""
 }
 
-// Next is the sequence number that the next event gets. Events before First are committed.
+// Next returns the next event's sequence number.
 func (l *Ledger[P, R]) Next() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window.next
 }
 
-// First is the sequence number of the oldest event that is not committed.
+// First returns the sequence number of the oldest event that is not committed.
 func (l *Ledger[P, R]) First() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window.first
 }
 
-// Settled is how many events are settled and not committed.
+// Settled returns how many events are settled but not committed.
 func (l *Ledger[P, R]) Settled() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.settled
 }
 
-// State is what is committed.
+// State returns the committed state.
 func (l *Ledger[P, R]) State() State[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.books.state(l.place)
 }
 
-// Counts are what is committed, over all runs.
+// Counts are committed events, over all runs.
 type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
 
-// Refused is what was rejected or is unconfirmed.
+// Refused returns the number of rejected and unconfirmed events.
 func (c Counts) Refused() int64 { return c.Rejected + c.Unconfirmed }
 
-// Counts returns what is committed.
 func (l *Ledger[P, R]) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.books.totals.Counts()
 }
 
-// Place is the place of the newest committed record that has one.
+// Place returns the place of the newest committed record that has one.
 func (l *Ledger[P, R]) Place() P {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.place
 }
 
-// Live are the counts of now. What is settled and not committed is among them.
+// Live are current counts. They include events that are settled but not committed.
 type Live struct {
 	Read, Acknowledged, Rejected, Unconfirmed, Skipped, Resent int64
 	InFlight                                                   int // not committed
 }
 
-// Live returns the counts of now.
 func (l *Ledger[P, R]) Live() Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -368,15 +364,15 @@ func (l *Ledger[P, R]) Live() Live {
 	}
 }
 
-// Unsettled is an event that was admitted and is not settled.
+// Unsettled is an admitted event that is not settled.
 type Unsettled[P comparable] struct {
 	ID    [16]byte
 	Place P
 	Sent  bool // the service may have it
 }
 
-// Conclude counts what was accepted behind a gap, and returns the final state and what is not
-// settled. Nothing may be called after it.
+// Conclude also counts events accepted after a gap, and returns the final state and the unsettled
+// events. The ledger must not be used after it.
 func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ func id(n uint64) (b [16]byte) {
 	return b
 }
 
-// one is an event that is a record of its own.
+// one returns an event that is a record of its own.
 func one(place int) Event[int] {
 	return Event[int]{Place: place, ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
 }
@@ -29,7 +29,7 @@ func rejectAt(at string) func(int, [16]byte) string {
 	return func(place int, _ [16]byte) string { return fmt.Sprint(at, place) }
 }
 
-// front is what can be committed, and the rejects among it.
+// front returns how many events can be committed, and the rejects among them.
 func front(l *Ledger[int, string]) (n int, rejects []string) {
 	n, found := l.Front()
 	for _, r := range found {
@@ -69,7 +69,7 @@ func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	n, rejects := front(l)
 	require.Zero(t, n, "more of the record may come")
 	require.Empty(t, rejects)
-	l.Take(Event[int]{Place: 2, Begins: true}) // ends the one before
+	l.Take(Event[int]{Place: 2, Begins: true}) // ends the previous record
 	n, rejects = front(l)
 	require.Equal(t, 2, n)
 	require.Equal(t, []string{"1 second of 1"}, rejects)
@@ -82,7 +82,7 @@ func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Before the service has accepted anything, what it refuses may be the word of something else.
+// Until the service has accepted an event, a refusal may come from another server.
 func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()
@@ -138,20 +138,21 @@ func TestReasonsAreBounded(t *testing.T) {
 	require.EqualValues(t, n-mostReasons, skips[Other])
 }
 
-// modelEvent is an event as a test that counts by hand sees it.
+// modelEvent is an event in the model.
 type modelEvent struct {
 	Event[int]
 
 	state state
 }
 
-// Random programs, against lists that are counted by hand. Now and then the ledger is saved and a new one continues.
+// Random programs against a model with plain lists. Sometimes the ledger is saved and a new one
+// continues.
 func TestLedgerAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		l := New[int, string]("first", "second")
-		var all []modelEvent // from the newest resumption's first uncommitted event on: window[0] is all[committed]
+		var all []modelEvent // since the last resumption: window[0] is all[committed]
 		committed, base := 0, 0
 		place := 0
 		for range 200 {
@@ -202,7 +203,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				require.Equal(t, held, l.Commit(n))
 				committed += n
 				requireCounts(t, l.State(), all[:committed])
-			default: // a later run continues from what was saved
+			default: // a later run continues from the saved state
 				text, err := json.Marshal(l.State())
 				require.NoError(t, err)
 				var saved State[int]
@@ -300,8 +301,8 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, new(State[int])))
 }
 
-// What is rejected or skipped on its way in is settled at once, and records are found wherever the
-// window stands.
+// Events rejected or skipped on admission are settled at once, and records are found at any
+// position of the window.
 func TestRejectedAndSkippedAreSettled(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()

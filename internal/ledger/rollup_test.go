@@ -19,7 +19,7 @@ var firstOf2024 = time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func afterDays(n int) time.Time { return firstOf2024.AddDate(0, 0, n) }
 
-// fill counts one event a day, of each name.
+// fill counts one event a day for each name.
 func (c *Counter) fill(days int, names ...string) {
 	for day := range days {
 		for _, name := range names {
@@ -35,8 +35,8 @@ func total(rows []Row) (n int64) {
 	return n
 }
 
-// A table that is full becomes one of months, then one of names, and only names that do not fit even then share a row. No event is
-// lost from the counts.
+// A full table rolls up to months, then to names; only names that still do not fit share a row. No
+// event is lost from the counts.
 func TestTableRollsUp(t *testing.T) {
 	c := &Counter{newTable(100)}
 	c.fill(50, "a", "b")
@@ -72,7 +72,7 @@ func TestTableOfManyNames(t *testing.T) {
 	assert.Equal(t, Row{Other, Other, Tally{Acknowledged: 5}}, rows[10])
 }
 
-// Times that no day has are counted without a period.
+// Times without a valid day are counted without a period.
 func TestTableOfStrangeTimes(t *testing.T) {
 	c := &Counter{newTable(100)}
 	for _, at := range []time.Time{{}, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -84,7 +84,7 @@ func TestTableOfStrangeTimes(t *testing.T) {
 	assert.Equal(t, []Row{{"", "strange", Tally{Acknowledged: 3}}, {"1899-12-31", "old", Tally{Acknowledged: 1}}, {"2023-12-31", "zone", Tally{Acknowledged: 1}}, {"9999-12-31", "last", Tally{Acknowledged: 1}}}, c.Rows())
 }
 
-// What is saved is what was counted, also after a roll-up, and counting continues from it.
+// A saved table has all counts, also after a roll-up, and counting continues from it.
 func TestTableIsSaved(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	whole := &Counter{newTable(50)}
@@ -110,7 +110,7 @@ func TestTableIsSaved(t *testing.T) {
 	assert.EqualValues(t, 2000, total(resumed.Rows()))
 }
 
-// Events that were taken before a roll-up are counted where their row is now.
+// Events taken before a roll-up are counted in the row that replaced theirs.
 func TestEventsInFlightDuringARollUp(t *testing.T) {
 	l := New[int, string]()
 	var seqs []uint64
@@ -135,7 +135,7 @@ func TestEventsInFlightDuringARollUp(t *testing.T) {
 	assert.Equal(t, uuidsum.Sum{N: 28, High: 28, Low: 56}, rows[0].Sent)
 }
 
-// The state of a full table is small, whatever the import has counted: a save costs the same at its end as at its beginning.
+// The state of a full table has a fixed size, so saving does not get slower during an import.
 func TestStateIsBounded(t *testing.T) {
 	l := New[int, string]()
 	const names = 40
@@ -161,7 +161,7 @@ func TestStateIsBounded(t *testing.T) {
 	assert.Equal(t, state.Rows(), restored.State().Rows())
 }
 
-// A state that was not saved by this package is refused, not counted from.
+// A state that this package did not save is refused.
 func TestTableThatWasNotSaved(t *testing.T) {
 	for _, text := range []string{
 		`{"grain":3,"rows":[],"names":[]}`,

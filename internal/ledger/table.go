@@ -11,23 +11,22 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// Row counts the settled events of one name in one period.
 type Row struct {
-	Period string // a day "2006-01-02", a month "2006-01", or "" where neither is known
+	Period string // a day "2006-01-02", a month "2006-01", or "" if neither is known
 	Name   string // "" where the event has none
 	Tally
 }
 
-// Tally counts what became of events.
+// Tally counts events by outcome.
 type Tally struct {
 	Acknowledged, Rejected, Unconfirmed int64
 
-	// Sent is of the uuids of the acknowledged and the unconfirmed events. It is of fewer where a part was
-	// counted by a release that did not add them up.
+	// Sent covers the uuids of the acknowledged and unconfirmed events. It has fewer if an older
+	// release, without this sum, counted a part.
 	Sent uuidsum.Sum
 }
 
-// Sum is the number of the events.
+// Sum returns the number of events.
 func (t Tally) Sum() int64 { return t.Acknowledged + t.Rejected + t.Unconfirmed }
 
 func (t *Tally) add(more Tally) {
@@ -41,7 +40,7 @@ func (t Tally) isCount() bool {
 	return min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N) >= 0 && t.Sent.N <= t.Acknowledged+t.Unconfirmed
 }
 
-// numbers are the tally in a checkpoint.
+// numbers is the tally's form in a checkpoint.
 func (t Tally) numbers() [6]int64 {
 	return [6]int64{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N, int64(t.Sent.High), int64(t.Sent.Low)}
 }
@@ -50,14 +49,14 @@ func tallyOf(n [6]int64) Tally {
 	return Tally{n[0], n[1], n[2], uuidsum.Sum{N: n[3], High: uint64(n[4]), Low: uint64(n[5])}}
 }
 
-// table counts events by day and name. A table that is full rolls up: days become months, then
-// months become one row a name. Beyond that, further names share one row.
+// table counts events by day and name. When it is full, days become months, then each name gets one
+// row. Further names share one row.
 type table struct {
 	grain grain
 	most  int
 	rows  map[rowKey]*row
-	other *row // of names that do not fit
-	last  *row // the newest found: neighbours mostly share it
+	other *row // for names that do not fit
+	last  *row // last found: consecutive events usually share it
 }
 
 // Counter counts events by day and name, as a ledger does.
@@ -66,10 +65,9 @@ type Counter struct{ table *table }
 // NewCounter returns an empty counter.
 func NewCounter() *Counter { return &Counter{newTable(mostRows)} }
 
-// Count counts an event.
 func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).Acknowledged++ }
 
-// Rows are the counts, sorted.
+// Rows returns the counts, sorted.
 func (c *Counter) Rows() []Row { return c.table.list() }
 
 type grain uint8
@@ -80,15 +78,15 @@ const (
 	byName
 )
 
-// mostRows bounds the table, and with it the cost of a save: about 500 KB of state.
+// mostRows bounds the table and so the size of a saved state: about 500 KB.
 const mostRows = 10_000
 
-// Other is the period and the name of the row for what does not fit even a table by name.
+// Other is the period and name of the row for events that do not fit a table by name.
 const Other = "other"
 
 type rowKey struct {
 	name   string
-	period int32 // days or months since the year 1, as the grain says; or noPeriod
+	period int32 // days or months since the year 1, by the grain; or noPeriod
 }
 
 const noPeriod = -1
@@ -98,12 +96,12 @@ type row struct {
 
 	Tally
 
-	into *row // the row that has taken this one over
+	into *row // the row that replaced this one
 }
 
 func newTable(most int) *table { return &table{most: most, rows: map[rowKey]*row{}} }
 
-// find returns the row of an event, whose time may be zero.
+// find returns the row for an event; at may be zero.
 func (t *table) find(name string, at time.Time) *row {
 	day := dayOf(at)
 	key := rowKey{name, t.grain.period(day)}
@@ -119,7 +117,7 @@ func (t *table) find(name string, at time.Time) *row {
 	switch {
 	case r != nil:
 	case len(t.rows) < t.most:
-		key.name = strings.Clone(name) // it may be a part of something larger
+		key.name = strings.Clone(name) // name may be part of a large string
 		r = t.add(key)
 	default:
 		if t.other == nil {
@@ -154,7 +152,7 @@ func (t *table) rollUp() {
 	}
 }
 
-// current is the row that counts for r now.
+// current returns the row that replaced r, or r.
 func (r *row) current() *row {
 	for r.into != nil {
 		r = r.into
@@ -164,7 +162,7 @@ func (r *row) current() *row {
 
 const secondsOfDay = 86_400
 
-// dayOf is the day of a time in UTC, or noPeriod for the zero time and for years that have not four
+// dayOf returns the UTC day of a time, or noPeriod for the zero time and for years without four
 // digits.
 func dayOf(at time.Time) int32 {
 	seconds := at.Unix()
@@ -191,7 +189,6 @@ func monthOf(day int32) int32 {
 	return int32((date.Year()-1)*12 + int(date.Month()) - 1)
 }
 
-// period is the period of a day.
 func (g grain) period(day int32) int32 {
 	switch g {
 	case byDay:
@@ -203,7 +200,7 @@ func (g grain) period(day int32) int32 {
 	}
 }
 
-// coarser turns a period of this grain into one of the next.
+// coarser converts a period of this grain to the next.
 func (g grain) coarser(period int32) int32 {
 	if g == byDay {
 		return monthOf(period)
@@ -227,7 +224,7 @@ func (r *row) period(g grain) string {
 	}
 }
 
-// list is the rows that count something, by period and name. The row of other names comes last.
+// list returns the rows with counts, by period and name. The row of other names is last.
 func (t *table) list() []Row {
 	rows := make([]Row, 0, len(t.rows))
 	for _, r := range t.rows {
@@ -247,8 +244,8 @@ func (t *table) list() []Row {
 	return rows
 }
 
-// savedTable is the form of a table in a checkpoint. It is compact, since a full one is saved
-// several times a second.
+// savedTable is a table in a checkpoint. It is compact, since a full one is saved several times a
+// second.
 type savedTable struct {
 	grain grain
 	rows  []savedRow
@@ -261,7 +258,7 @@ type savedRow struct {
 	Tally
 }
 
-// save copies the counts, so that they can be encoded without the ledger's lock.
+// save copies the counts, so that they can be encoded without holding the ledger's lock.
 func (t *table) save() savedTable {
 	s := savedTable{grain: t.grain, rows: make([]savedRow, 0, len(t.rows))}
 	for key, r := range t.rows {
@@ -275,7 +272,7 @@ func (t *table) save() savedTable {
 	return s
 }
 
-// MarshalJSON writes each name once, and for each row the number of its name, period and counts.
+// MarshalJSON writes each name once; a row has the number of its name, its period and its counts.
 func (s savedTable) MarshalJSON() ([]byte, error) {
 	names, numbers := []string{}, map[string]int64{}
 	b := append([]byte(`{"grain":`), strconv.Itoa(int(s.grain))...)
@@ -316,7 +313,7 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 
 var errBadTable = errors.New("the table is not one that this package has saved")
 
-// UnmarshalJSON reads what MarshalJSON writes, and older rows, which end before the last numbers.
+// UnmarshalJSON reads the output of MarshalJSON, and older rows, which lack the last numbers.
 func (s *savedTable) UnmarshalJSON(text []byte) error {
 	var saved struct {
 		Grain grain      `json:"grain"`
@@ -340,7 +337,6 @@ func (s *savedTable) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// restore makes a table of a saved one.
 func (s savedTable) restore(most int) (*table, error) {
 	t := newTable(most)
 	if s.grain > byName || len(s.rows) > most {

@@ -33,7 +33,7 @@ func TestRowsAreByDayAndName(t *testing.T) {
 	}, c.Rows())
 }
 
-// A table that is full becomes coarser; no count is lost, and rows that were found before still count.
+// A full table becomes coarser: no count is lost, and rows found earlier still count.
 func TestAFullTableRollsUp(t *testing.T) {
 	t.Parallel()
 	table := newTable(4)
@@ -92,7 +92,7 @@ func TestDigest(t *testing.T) {
 	require.Equal(t, forward, backward)
 	twice.add([16]byte{15: 1})
 	require.NotEqual(t, forward, twice)
-	// 100 × 0xff00…ff00… + (0 + 1 + … + 99), without what does not fit into 128 bits
+	// 100 × 0xff00…ff00… + (0 + 1 + … + 99), modulo 2^128
 	require.Equal(t, "9c00000000000063"+"9c00000000001356", forward.String())
 	var read Digest
 	require.NoError(t, read.UnmarshalText([]byte(forward.String())))
@@ -118,7 +118,7 @@ func BenchmarkSaveFullTable(b *testing.B) {
 	}
 }
 
-// The first and the last second that have a day, and those next to them.
+// The first and last second with a day, and the seconds next to them.
 func TestEdgesOfTheDays(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, dayOf(time.Unix(firstSecond+1, 0)))
@@ -128,7 +128,7 @@ func TestEdgesOfTheDays(t *testing.T) {
 	require.EqualValues(t, noPeriod, dayOf(time.Unix(lastSecond+1, 0)))
 }
 
-// A row of events that are all under way is not saved: a receipt counts what is settled.
+// A row whose events are all under way is not saved: a receipt counts settled events only.
 func TestRowsWithoutCountsAreNotSaved(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()

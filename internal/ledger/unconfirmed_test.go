@@ -57,8 +57,8 @@ func TestRemarkOfAnEventAfterAGapIsCounted(t *testing.T) {
 	assert.Equal(t, map[string]int64{"odd": 1}, s.Totals.Warnings)
 }
 
-// Older releases saved rows without the count of unconfirmed events, and without sums of uuids. The sum of what is counted since then is
-// known to be of fewer events.
+// Older releases saved rows without unconfirmed counts and uuid sums. The later sum is known to
+// cover fewer events.
 func TestOlderTableIsRead(t *testing.T) {
 	var s savedTable
 	require.NoError(t, json.Unmarshal([]byte(`{"grain":0,"rows":[[0,738885,4,2]],"names":["a"],"other":[3,1]}`), &s))

@@ -1,8 +1,8 @@
 package ledger
 
-// window is a queue whose elements stay reachable by their sequence number. Elements are finished
-// in any order and leave from the front only, so the front is the low watermark. Its memory follows
-// the longest it has been. It is not safe for concurrent use.
+// window is a queue with access by sequence number. Elements are finished in any order and leave
+// from the front only, so the front is the low watermark. It keeps the memory of its greatest
+// length. It is not safe for concurrent use.
 type window[T any] struct {
 	ring  []T // its length is a power of two
 	first uint64
@@ -28,12 +28,11 @@ func (w *window[T]) pop() T {
 	front := w.at(w.first)
 	v := *front
 	var zero T
-	*front = zero // releases what it points to
+	*front = zero // release references
 	w.first++
 	return v
 }
 
-// len is the number of elements.
 func (w *window[T]) len() int { return int(w.next - w.first) }
 
 func (w *window[T]) grow() {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A plain slice is the model: whatever is pushed comes out once, in order, and is reachable until then.
+// Compared with a plain slice: each pushed element comes out once, in order, and is reachable
+// before.
 func TestWindowAgainstSlice(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var w window[int]

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// readMembers gives the records of the members of a zip file after a place, in the order of their names.
+// readMembers reads the records of a zip file's members after a place, in the order of their names.
 func (f *File) readMembers(ctx context.Context, after place, w Walk, begins map[string]string) (more bool, err error) {
 	members := membersOf(f.archive)
 	for i := range members[:max(0, len(members)-1)] {
@@ -48,7 +48,8 @@ func (f *File) readMember(ctx context.Context, member *zip.File, offset int64, w
 	return m.read(ctx, offset, w, begins)
 }
 
-// membersOf are the files of an archive but those that macOS adds, in the order of their names.
+// membersOf returns the files of an archive in the order of their names, without those that macOS
+// adds.
 func membersOf(z *zip.Reader) (members []*zip.File) {
 	for _, m := range z.File {
 		base := path.Base(m.Name)
@@ -61,7 +62,7 @@ func membersOf(z *zip.Reader) (members []*zip.File) {
 	return members
 }
 
-// ByNumber compares names, and the numbers in them by their values: "9.json" comes before "10.json".
+// ByNumber compares names, with runs of digits as numbers: "9.json" comes before "10.json".
 func ByNumber(a, b string) int {
 	for x, y := a, b; x != "" && y != ""; {
 		if isDigit(x[0]) && isDigit(y[0]) {
@@ -83,7 +84,7 @@ func ByNumber(a, b string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// leadingNumber is the number that a text begins with, without leading zeros, and the rest.
+// leadingNumber splits the number at the start of a text, without leading zeros, from the rest.
 func leadingNumber(text string) (digits, rest string) {
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {

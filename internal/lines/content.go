@@ -7,14 +7,14 @@ import (
 	"io/fs"
 )
 
-// Content is what a file is recognized by, without reading all of it.
+// Content identifies a file without reading all of it.
 type Content struct {
 	Name string `json:"name"`
-	Size int64  `json:"size"`           // 0 for what cannot be read twice
-	Ends string `json:"ends,omitempty"` // digest of its beginning and its end, as it lies on the disk
+	Size int64  `json:"size"`           // 0 if the file cannot be read twice
+	Ends string `json:"ends,omitempty"` // digest of its stored beginning and end
 }
 
-// Contents are those of all files, in their order.
+// Contents returns the contents of all files, in order.
 func (s *Files) Contents() ([]Content, error) {
 	contents := make([]Content, len(s.paths))
 	for i, path := range s.paths {
@@ -37,7 +37,7 @@ func contentOf(fsys fs.FS, path string) (c Content, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer func() { _ = file.Close() }() // nothing was written
+	defer func() { _ = file.Close() }() // only read
 	c.Size = info.Size()
 	digest := sha256.New()
 	if _, err := io.Copy(digest, io.LimitReader(file, mostOfHead)); err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Cut is where a record is of which only the beginning is kept. It is saved as JSON.
+// Cut is the position of a record that is kept only in part. It is saved as JSON.
 type Cut struct {
-	File   string `json:"file,omitempty"` // its path; empty: it is in no file of this machine
+	File   string `json:"file,omitempty"` // its path; empty if it is in no file of this machine
 	Begin  int64  `json:"begin"`          // offset in the plain text
 	Bytes  int64  `json:"bytes"`
 	SHA256 []byte `json:"sha256"`
 }
 
-// mostOriginal is the most bytes of a record that Read reads.
+// mostOriginal limits the bytes of a record that Read reads.
 const mostOriginal = 256 << 20
 
 // Read reads the whole record from its file.

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// packedForms are a text as gzip, zstd and zip files.
+// packedForms packs a text as gzip, zstd and zip files.
 func packedForms(t *testing.T, text string) map[string]string {
 	t.Helper()
 	z, err := zstd.NewWriter(nil)
@@ -31,7 +31,7 @@ func packedForms(t *testing.T, text string) map[string]string {
 	return map[string]string{"a.gz": zipped(t, text), "a.zst": string(z.EncodeAll([]byte(text), nil)), "a.zip": archive.String()}
 }
 
-// A packed file that is cut anywhere is an error, and not a panic.
+// A packed file that is cut anywhere gives an error and never a panic.
 func TestPackedFilesCutAnywhere(t *testing.T) {
 	t.Parallel()
 	for name, packed := range packedForms(t, strings.Repeat(`{"a":1}`+"\n", 9)) {
@@ -49,7 +49,7 @@ func TestPackedFilesCutAnywhere(t *testing.T) {
 	}
 }
 
-// readText reads a file of a layout, and gives its records and those with a fault.
+// readText reads a file in a layout, and counts its good and bad records.
 func readText(t *testing.T, layout lines.Layout, text string) (good, bad int, err error) {
 	t.Helper()
 	w := lines.Walk{Options: lines.Options{Layout: layout, Longest: 8 << 20, Verify: 1 << 20}, Take: func(_ *lines.File, l lines.Line) bool {
@@ -65,7 +65,7 @@ func readText(t *testing.T, layout lines.Layout, text string) (good, bad int, er
 	return good, bad, lines.NewFiles([]string{path}).Read(t.Context(), "", 0, w)
 }
 
-// A quote without an end stops the reading with the line where it was opened.
+// An unclosed quote stops the reading, with the line where it was opened.
 func TestOpenQuotes(t *testing.T) {
 	t.Parallel()
 	rest := strings.Repeat("3,c\n", 900)
@@ -98,7 +98,7 @@ func TestOpenQuotes(t *testing.T) {
 	}
 }
 
-// 512 zeros in a record of any layout stop the reading; fewer make a bad record.
+// In any layout, 512 zeros in a record stop the reading; fewer make a bad record.
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	for layout, forms := range map[lines.Layout][]string{
@@ -114,7 +114,7 @@ func TestHoles(t *testing.T) {
 			}
 		}
 	}
-	// in a record that is too long, wherever they are
+	// also at any position in a record that is too long
 	for _, before := range []int{0, 9<<20 - 300, 16<<20 - 256, 17 << 20} {
 		_, _, err := readText(t, lines.Lines, strings.Repeat("a", before)+strings.Repeat("\x00", 512)+strings.Repeat("a", 9<<20)+"\n")
 		require.ErrorContains(t, err, "zeros in place of text", before)

@@ -16,43 +16,43 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Options say how a file is read.
+// Options are settings for reading a file.
 type Options struct {
 	Layout  Layout
-	Columns []string // of a table without a header
+	Columns []string // for a table without a header
 
-	CheckColumns func(columns []string) error // refuses a table of others; may be nil
+	CheckColumns func(columns []string) error // refuses a table with wrong columns; may be nil
 
-	Longest int         // bytes of a record
-	Verify  int64       // bytes of the largest packed file that is read to its end before its first record; below 0: none is
-	Known   Fingerprint // that the file must have up to the offset; zero: any
-	Holes   bool        // zeros in place of text are no error, as in a file that a crash may leave so
+	Longest int         // limit for the bytes of a record
+	Verify  int64       // size limit for packed files that are read to their end before the first record; below 0: never
+	Known   Fingerprint // of the file up to the offset, to be checked; zero: any
+	Holes   bool        // accept zeros within text, as a crash may leave them
 }
 
 // File is an open file of records, plain or packed, or a member of a zip file.
 type File struct {
-	name    string // its base, and its name in the zip file
-	path    string // empty: it is in no file of this machine
+	name    string // the base name, and the member's name
+	path    string // empty if it is in no file of this machine
 	options Options
 	disk    *handle
-	archive *zip.Reader // of a zip file, which has no text of its own
+	archive *zip.Reader // of a zip file, which has no text itself
 	member  *zip.File   // nil: not in a zip file
 
-	kind   string        // of its packing; empty: plain
-	packed unpacker      // nil: plain, or the member of a zip file
+	kind   string        // of packing; empty: plain
+	packed unpacker      // nil for a plain file or a zip member
 	text   *bufio.Reader // from the start
 	layout Layout        // of its text
-	begin  int64         // offset of the text without a byte order mark, which only lines count
+	begin  int64         // offset of the text after a byte order mark; only lines count the mark
 
 	reader  splitter
 	source  *counter // of the reader
 	content *megabyte
 
-	from    int64 // where the reader has begun: the records before it are not counted
+	from    int64 // start of the reader: earlier records are not counted
 	counted bool
 	before  int64 // records before it
 
-	first, last int64 // offsets of the records read since the last right checksum; see passed
+	first, last int64 // offsets of the records since the last valid checksum; see passed
 }
 
 // splitter divides a text into records.
@@ -61,7 +61,7 @@ type splitter interface {
 	Number() int64 // of the last record
 }
 
-// counter knows how far a reader was read.
+// counter counts the bytes read.
 type counter struct {
 	io.Reader
 
@@ -77,7 +77,7 @@ func (c *counter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// open opens a file and finds out what it is.
+// open opens a file and detects its kind.
 func open(ctx context.Context, fsys fs.FS, path, name string, o Options) (*File, error) {
 	disk, err := openHandle(ctx, fsys, path)
 	if err != nil {
@@ -106,10 +106,10 @@ func (f *File) closeText() {
 	}
 }
 
-// Name is the base name of the file, and for a member of a zip file "!/" and its name there.
+// Name is the base name of the file; for a zip member, "!/" and the member's name follow.
 func (f *File) Name() string { return f.name }
 
-// Info is what the file was when it was opened.
+// Info describes the file at the time of opening.
 func (f *File) Info() fs.FileInfo { return f.disk.begun }
 
 // canSeek reports whether the text can be read from any offset.
@@ -163,7 +163,7 @@ func (f *File) openText() error {
 	return f.unpack(head, int64(f.member.CompressedSize64))
 }
 
-// unpack finds out what is packed, and how its records are divided.
+// unpack detects the packing and the layout.
 func (f *File) unpack(head []byte, size int64) (err error) {
 	if err := f.verify(packing(head), size); err != nil {
 		return err
@@ -209,7 +209,8 @@ func (f *File) peek() ([]byte, error) {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// verify reads a packed text to its end, unless it is too large: no record of a damaged one is given.
+// verify reads a packed text to its end unless it is too large, so that a damaged file yields no
+// record.
 func (f *File) verify(kind string, size int64) error {
 	if kind == "" && f.member == nil || f.disk.at == nil || size > f.options.Verify {
 		return nil
@@ -242,7 +243,7 @@ func (f *File) verify(kind string, size int64) error {
 	return nil
 }
 
-// packing is the kind of the file for an error.
+// packing names the kind of the file for an error.
 func (f *File) packing(kind string) string {
 	if f.member != nil {
 		return isZip
@@ -250,9 +251,9 @@ func (f *File) packing(kind string) string {
 	return kind
 }
 
-// Next returns the next record, a line without a byte order mark and CR. At the end of the file the
-// error is io.EOF; any other says where and why reading failed, or that the file changed while it was
-// read.
+// Next returns the next record, a line without byte order mark and CR. At the end of the file the
+// error is io.EOF. Other errors say where and why reading failed, or that the file changed while it
+// was read.
 func (f *File) Next() (Line, error) {
 	l, err := f.reader.Next()
 	if l.Cut != nil {
@@ -267,7 +268,7 @@ func (f *File) Next() (Line, error) {
 	case err != nil:
 		return Line{}, f.fault(err)
 	}
-	if l.Open { // which is not a line if the file was cut in it
+	if l.Open { // it may be the start of a line that was cut off
 		if err := f.checkWhole(); err != nil {
 			return Line{}, err
 		}
@@ -282,7 +283,7 @@ func (f *File) Next() (Line, error) {
 	return l, nil
 }
 
-// checkWhole compares what was read with the file at the start and now.
+// checkWhole compares the file with its state at opening and with the text read.
 func (f *File) checkWhole() error {
 	if f.canSeek() {
 		return f.disk.checkWhole(f.source.offset)
@@ -290,7 +291,7 @@ func (f *File) checkWhole() error {
 	return f.disk.checkWhole(-1)
 }
 
-// passed notes that a record was read, in this run or an earlier one, for the error of a damaged file.
+// passed notes a record that was read in this or an earlier run, for the error of a damaged file.
 func (f *File) passed(l Line) {
 	if f.packed == nil || l.End <= f.packed.checked() {
 		return
@@ -319,7 +320,7 @@ func (f *File) fault(err error) error {
 	return err
 }
 
-// megabyte hashes the first megabyte that is written to it.
+// megabyte hashes the first megabyte written to it.
 type megabyte struct {
 	hash hash.Hash
 	n    int64
@@ -345,8 +346,8 @@ func (b *megabyte) digest(whole bool) string {
 	return string(b.hash.Sum(nil))
 }
 
-// Beginning is a digest of the first megabyte of the plain text, or of all of it, once that is read;
-// empty before, for an empty file, and for one that is not read from its start.
+// Beginning is a digest of the first megabyte of the plain text, or of a shorter text, once it is
+// read. It is empty before, for an empty file, and for a file not read from its start.
 func (f *File) Beginning() string {
 	if f.content == nil {
 		return ""

@@ -20,16 +20,16 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Files are files of records, known by their names and read in their order.
+// Files are files of records in reading order, identified by their names.
 type Files struct {
 	fsys         fs.FS
 	paths, names []string
 
-	opened  sync.Map // the file that a name led to when it was opened last
-	drained sync.Map // the paths of pipes that a trial has read
+	opened  sync.Map // by name, the file as last opened
+	drained sync.Map // paths of pipes that a trial has read
 }
 
-// NewFiles opens none of the files, which are known by their base names.
+// NewFiles identifies files by their base names. It opens no file.
 func NewFiles(paths []string) *Files {
 	s := &Files{fsys: Disk{}, paths: slices.Clone(paths)}
 	for _, path := range paths {
@@ -38,15 +38,15 @@ func NewFiles(paths []string) *Files {
 	return s
 }
 
-// NewFilesOf opens none of the files, which are known by their paths below the folder that has them all.
+// NewFilesOf identifies files by their paths below their common folder. It opens no file.
 func NewFilesOf(fsys fs.FS, paths []string) *Files {
 	return &Files{fsys: fsys, paths: slices.Clone(paths), names: below(paths)}
 }
 
-// Paths are the files as they were given.
+// Paths returns the paths as given.
 func (s *Files) Paths() []string { return s.paths }
 
-// Name lists the files; of very many, the first, the last and a digest.
+// Name lists the files; for very many, the first, the last and a digest.
 func (s *Files) Name() string { return nameOf(s.names) }
 
 func nameOf(names []string) string {
@@ -59,7 +59,7 @@ func nameOf(names []string) string {
 	return fmt.Sprintf("%s … %s (%d files, %x)", names[0], names[len(names)-1], len(names), digest[:6])
 }
 
-// HasGrown reports whether a name is that of some of the first files: others were added after them.
+// HasGrown reports whether from is the name of the first files only: others were added after them.
 func (s *Files) HasGrown(from string) bool {
 	for n := 1; n < len(s.names); n++ {
 		if nameOf(s.names[:n]) == from {
@@ -69,8 +69,8 @@ func (s *Files) HasGrown(from string) bool {
 	return false
 }
 
-// Fingerprint is that of the file of a name, up to the end of a record. Where the name does not lead to
-// the file any more that was read, the fingerprint fits no file.
+// Fingerprint returns the fingerprint of a file up to the end of a record. If the name now leads to
+// a different file than the one read, the fingerprint matches no file.
 func (s *Files) Fingerprint(name string, offset int64) Fingerprint {
 	i, _ := s.index(name)
 	if i < 0 {
@@ -84,13 +84,13 @@ func (s *Files) Fingerprint(name string, offset int64) Fingerprint {
 	return fingerprintAt(s.fsys, s.paths[i], offset)
 }
 
-// isSame compares the files of two infos. Those that are not of the machine's own disk can be compared by
-// their versions only, if they have any.
+// isSame compares the files of two infos. Files outside the machine's own disk are compared by
+// version, if they have one.
 func isSame(a, b fs.FileInfo) bool {
 	return versionOf(a) == versionOf(b) && (os.SameFile(a, b) || !os.SameFile(a, a))
 }
 
-// index finds the file of a name, and the name of the member where it is a zip file.
+// index finds the file with a name, and the name of the member if it is a zip file.
 func (s *Files) index(name string) (i int, member string) {
 	if i = slices.Index(s.names, name); i >= 0 {
 		return i, ""
@@ -103,30 +103,29 @@ func (s *Files) index(name string) (i int, member string) {
 	return -1, ""
 }
 
-// Walk says how files are read. The fingerprint and the lead are of the first file.
+// Walk has settings for reading files. The fingerprint and the lead are for the first file.
 type Walk struct {
 	Options
 
-	Lead    *Lead                      // nil: nothing before the place matters
-	IsTrial bool                       // the files are to be read again, which a pipe cannot be
-	Copied  func(name, earlier string) // a file begins with the same megabyte as an earlier one
-	Take    func(*File, Line) bool     // is given each record; false ends the walk
+	Lead    *Lead                      // nil: records before the place do not matter
+	IsTrial bool                       // the files will be read again, which pipes cannot be
+	Copied  func(name, earlier string) // called if a file begins with the same megabyte as an earlier one
+	Take    func(*File, Line) bool     // receives each record; false ends the walk
 }
 
-// Errors of Read.
 var (
 	ErrNoPlace = errors.New("no such place in these files")
 	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 )
 
-// unfit is a list of files that cannot be read as one.
+// unfit is the error for a list of files that cannot be read together.
 func unfit(value, want string) error {
 	return &errtext.UnfitError{Field: "paths", Value: value, Want: want}
 }
 
-// Read gives the lines after an offset of the file of a name, and of all files after that one; an empty
-// name is the start. Blank lines are left out. An error names its file, except for an ended context,
-// ErrOtherFile and ErrReplaced.
+// Read reads the lines after an offset of the named file, and all files after it; an empty name is
+// the start. It omits blank lines. Errors name the file, except for an ended context, ErrOtherFile
+// and ErrReplaced.
 func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) error {
 	first, member, err := s.begin(ctx, name, offset)
 	if err != nil {
@@ -137,7 +136,7 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 		more, err := s.readFile(ctx, i, place{member, offset}, w, begins)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx) // and not that the file is closed
+			return context.Cause(ctx) // not the error of a closed file
 		case errors.Is(err, ErrOtherFile), errors.Is(err, ErrReplaced):
 			return err
 		case err != nil:
@@ -150,7 +149,7 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 	return nil
 }
 
-// begin finds the file to continue with, and checks that all remaining files exist and differ.
+// begin finds the file to resume in, and checks that all remaining files exist and differ.
 func (s *Files) begin(ctx context.Context, name string, offset int64) (first int, member string, err error) {
 	if len(s.paths) == 0 {
 		return 0, "", unfit("", "at least one file")
@@ -171,7 +170,7 @@ func (s *Files) begin(ctx context.Context, name string, offset int64) (first int
 		}
 	}
 	var missing []error
-	type twin struct{ size, modified int64 } // which a file has by any of its names
+	type twin struct{ size, modified int64 } // the same for all names of a file
 	found := map[twin][]int{}
 	infos := make([]fs.FileInfo, len(s.paths))
 	for i, path := range s.paths {
@@ -197,13 +196,14 @@ func (s *Files) begin(ctx context.Context, name string, offset int64) (first int
 	return first, member, errors.Join(missing...)
 }
 
-// place is one in a file: where it is a zip file, in a member.
+// place is a position in a file; in a zip file, in a member.
 type place struct {
 	member string
 	offset int64
 }
 
-// readFile gives the records of one file after a place. begins are the files before, by how they begin.
+// readFile reads the records of one file after a place. begins maps the beginnings of earlier files
+// to their names.
 func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins map[string]string) (more bool, err error) {
 	path, name := s.paths[i], s.names[i]
 	if ctx.Err() != nil {
@@ -235,7 +235,6 @@ func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins
 	return f.read(ctx, after.offset, w, begins)
 }
 
-// read gives the records after an offset.
 func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string]string) (more bool, err error) {
 	if err := f.skipTo(offset, w.Lead); err != nil {
 		return false, err
@@ -274,18 +273,18 @@ func isBlank(text []byte) bool {
 	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
 }
 
-// IsTorn reports a line that a crash has torn: one of the next lines begins with all of it.
+// IsTorn reports whether a crash has torn a line: then one of the next lines begins with all of it.
 func (f *File) IsTorn(l Line) bool {
-	const far = 8 << 20 // more than what a crash repeats before it
+	const far = 8 << 20 // a crash repeats less than this before it
 	if l.Long || !f.canSeek() || !isUnfinished(l.Text) {
 		return false
 	}
 	next := make([]byte, far+len(l.Text))
-	n, _ := f.disk.at.ReadAt(next, l.End-1) // with the newline before
+	n, _ := f.disk.at.ReadAt(next, l.End-1) // with the newline before it
 	return bytes.Contains(next[:n], append([]byte{'\n'}, l.Text...))
 }
 
-// isUnfinished reports the beginning of a JSON text.
+// isUnfinished reports whether text is an incomplete JSON text.
 func isUnfinished(text []byte) bool {
 	var value json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)

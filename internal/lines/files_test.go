@@ -22,7 +22,6 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// write makes a file in a folder of the test.
 func write(t *testing.T, name, content string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -40,7 +39,7 @@ func zipped(t *testing.T, content string) string {
 	return b.String()
 }
 
-// collect is a walk that notes each line as "file@end text".
+// collect returns a walk that notes each line as "file@end text".
 func collect(got *[]string) lines.Walk {
 	return lines.Walk{
 		Options: lines.Options{Layout: lines.Lines, Longest: 100, Verify: 1 << 20},
@@ -69,7 +68,7 @@ func TestFiles(t *testing.T) {
 	got, err := readFiles(t, paths...)
 	require.NoError(t, err)
 	assert.Equal(t, all, got)
-	for i, line := range all { // from each place on, the rest comes
+	for i, line := range all { // from each position, reading yields the rest
 		var name string
 		var offset int64
 		_, err := fmt.Sscanf(strings.Replace(line, "@", " ", 1), "%s %d", &name, &offset)
@@ -244,7 +243,7 @@ func (versions) Glob(string) ([]string, error) { return nil, errUnlisted }
 
 var errUnlisted = errors.New("may not be listed")
 
-// Where versions are known, a place is of one version, whatever the bytes are.
+// If the file system knows versions, a position belongs to one version, whichever bytes it has.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	fsys := versions{fstest.MapFS{"a": {Data: []byte("1\n2\n3\n")}}, "v1"}

@@ -9,17 +9,17 @@ import (
 	"io/fs"
 )
 
-// Fingerprint is what a checkpoint knows of the file that it is in, up to an offset of its plain text:
-// a digest of its first bytes, and for a plain file one of the bytes before the offset. So a run does
-// not continue in another file of the same name. Where the file system knows versions of its files, it is
-// the version alone.
+// Fingerprint identifies a checkpoint's file up to an offset of its plain text, so that a run does
+// not resume in another file of the same name. It has a digest of the first bytes and, for a plain
+// file, a digest of the bytes before the offset. If the file system knows versions of its files, it
+// has only the version.
 type Fingerprint struct {
 	Head    string `json:"head"`
 	Tail    string `json:"tail,omitempty"`
 	Version string `json:"version,omitempty"`
 }
 
-// versionOf is what a file system calls the content of a file, or "".
+// versionOf returns the file system's version of a file's content, or "".
 func versionOf(info fs.FileInfo) string {
 	if v, ok := info.(interface{ Version() string }); ok {
 		return v.Version()
@@ -32,11 +32,11 @@ const (
 	mostOfTail = 4 << 10
 )
 
-// Replaced is the fingerprint of a file whose name led elsewhere before it could be taken.
+// Replaced stands for a file whose name led elsewhere before its fingerprint was taken.
 var Replaced = Fingerprint{Head: "replaced"}
 
-// fingerprintAt takes the fingerprint of a file up to the end of a record. It is zero for what cannot be
-// read twice, or not at all.
+// fingerprintAt takes the fingerprint of a file up to the end of a record. It is zero for a file
+// that cannot be read twice, or not at all.
 func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	info, err := fs.Stat(fsys, path)
 	if err != nil || !info.Mode().IsRegular() || offset <= 0 {
@@ -49,7 +49,7 @@ func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	if err != nil {
 		return Fingerprint{}
 	}
-	defer func() { _ = file.Close() }() // nothing was written
+	defer func() { _ = file.Close() }() // only read
 	at, ok := file.(io.ReaderAt)
 	if !ok {
 		return Fingerprint{}
@@ -61,11 +61,11 @@ func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	return p
 }
 
-// fingerprintOf is the fingerprint up to an offset of the plain text. Of a zip file it is that of the
-// file as it is, since the offset is one in a member.
+// fingerprintOf takes the fingerprint up to an offset of the plain text. For a zip file it covers
+// the packed file, since the offset is in a member.
 func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 	const everything = 1<<63 - 1
-	settled := offset - 1 // without the newline, which a last line can lack
+	settled := offset - 1 // without the newline, which the last line may lack
 	text := bufio.NewReaderSize(io.NewSectionReader(file, 0, everything), 4<<10)
 	head, _ := text.Peek(4)
 	switch kind := packing(head); kind {
@@ -89,7 +89,7 @@ func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 	return p, err
 }
 
-// digestOf is a digest of the first n bytes of a text, which must have so many.
+// digestOf hashes the first n bytes of a text; a shorter text is an error.
 func digestOf(text io.Reader, n int64) (string, error) {
 	counted := &counter{Reader: text}
 	digest, err := digestUpTo(counted, n)
@@ -99,7 +99,7 @@ func digestOf(text io.Reader, n int64) (string, error) {
 	return digest, err
 }
 
-// digestUpTo is a digest of the first n bytes of a text, or of all.
+// digestUpTo hashes the first n bytes of a text, or all of a shorter one.
 func digestUpTo(text io.Reader, n int64) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(text, n)); err != nil {
@@ -108,14 +108,13 @@ func digestUpTo(text io.Reader, n int64) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// Errors of Open for a file that does not have the fingerprint.
+// Errors of Open for a file with another fingerprint.
 var (
 	ErrOtherFile = errors.New("it is another one, or was changed")
 	ErrReplaced  = errors.New("it was renamed while it was read, so it cannot be recognized; move the checkpoint away to import from the start, events keep their uuids")
 )
 
-// check compares a file with the fingerprint that was taken up to an offset. What cannot be read is for
-// the reader to report.
+// check compares a file with the fingerprint up to an offset. It leaves read errors to the reader.
 func (p Fingerprint) check(file io.ReaderAt, info fs.FileInfo, offset int64) error {
 	switch {
 	case p == Fingerprint{}:

@@ -8,13 +8,13 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// members reads the members of a gzip file one after the other, and knows how far the checksums are
-// right. Zeros after the last member are padding.
+// members reads the members of a gzip file in sequence, and tracks the text with valid checksums.
+// Zeros after the last member are padding.
 type members struct {
 	packed *bufio.Reader
 	z      *gzip.Reader
 	plain  int64 // bytes read
-	good   int64 // bytes before which all checksums are right
+	good   int64 // bytes covered by valid checksums
 }
 
 func newMembers(packed *bufio.Reader) (*members, error) {

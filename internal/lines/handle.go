@@ -11,14 +11,14 @@ import (
 	"os"
 )
 
-// Disk is the files that this machine's programs name by their paths.
+// Disk is the file system of this machine; its names are paths as programs use them.
 type Disk struct{}
 
 // Open implements fs.FS.
 func (Disk) Open(path string) (fs.File, error) {
 	file, err := os.Open(path) //nolint:gosec // the caller names its own files
 	if err != nil {
-		return nil, err // and not a *os.File that is nil
+		return nil, err // not a nil *os.File in the interface
 	}
 	return file, nil
 }
@@ -26,16 +26,16 @@ func (Disk) Open(path string) (fs.File, error) {
 // Stat implements fs.StatFS.
 func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
-// handle is an open file, as it lies on the disk.
+// handle is an open file as stored, before unpacking.
 type handle struct {
 	file   fs.File
-	at     io.ReaderAt // nil: it can be read only once, from its start
-	forget func() bool // ends the watch over the context
-	begun  fs.FileInfo // when it was opened
+	at     io.ReaderAt // nil if the file can be read only once, from its start
+	forget func() bool // stops watching the context
+	begun  fs.FileInfo // at opening
 	head   [sha256.Size]byte
 }
 
-// openHandle opens a file. The end of ctx closes it, also while it is opened.
+// openHandle opens a file. The end of ctx closes it, also during the opening.
 func openHandle(ctx context.Context, fsys fs.FS, path string) (*handle, error) {
 	file, err := fsys.Open(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *handle) begin() (err error) {
 	if h.begun.IsDir() {
 		return errors.New("this is a folder: name its files")
 	}
-	if h.isRegular() { // to look into a pipe takes from it
+	if h.isRegular() { // peeking into a pipe would consume it
 		h.at, _ = h.file.(io.ReaderAt)
 	}
 	if h.at != nil {
@@ -68,13 +68,13 @@ func (h *handle) begin() (err error) {
 
 func (h *handle) close() {
 	h.forget()
-	_ = h.file.Close() // nothing was written
+	_ = h.file.Close() // only read
 }
 
-// isRegular reports whether the file can be opened and read again.
 func (h *handle) isRegular() bool { return h.begun.Mode().IsRegular() }
 
-// from is the file from an offset on. What cannot be read at an offset is read on from where it is.
+// from returns the file from an offset on. A file without random access continues at its current
+// position.
 func (h *handle) from(offset int64) io.Reader {
 	if h.at == nil {
 		return h.file
@@ -84,8 +84,8 @@ func (h *handle) from(offset int64) io.Reader {
 
 const buffer = 64 << 10
 
-// checkWhole compares the file with what it was when it was opened. read is how much of it was read to
-// its end, or below 0.
+// checkWhole compares the file with its state at opening. read is the number of bytes if it was
+// read to its end, or below 0.
 func (h *handle) checkWhole(read int64) error {
 	if h.at == nil {
 		return nil
@@ -110,7 +110,7 @@ func (h *handle) checkWhole(read int64) error {
 	return nil
 }
 
-// headDigest is a digest of the first bytes of a file.
+// headDigest hashes the first bytes of a file.
 func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
 	head := make([]byte, most)
 	n, err := r.ReadAt(head, 0)

@@ -4,13 +4,13 @@ import "bytes"
 
 var errHole = &textError{"there are zeros in place of text: the file was not written completely, or copied with a hole; get it again"}
 
-// leastHole is how many zeros in a row no text has.
+// leastHole is a number of consecutive zeros that no text has.
 const leastHole = 512
 
-// hole finds zeros in place of text in a text that comes in pieces.
-type hole struct{ zeros int } // at the end of what was seen
+// hole finds zeros within a text that comes in pieces.
+type hole struct{ zeros int } // at the end of the last piece
 
-// isIn reports whether so many zeros in a row end in the next piece.
+// isIn reports whether a run of that many zeros ends in the next piece.
 func (h *hole) isIn(piece []byte) bool {
 	for len(piece) > 0 {
 		rest := bytes.TrimLeft(piece, "\x00")

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Layout is how the records of a text are divided.
+// Layout is the way in which a text is divided into records.
 type Layout string
 
-// Layouts of options.
 const (
-	Any   Layout = ""      // JSON or CSV or TSV
-	Lines Layout = "lines" // whatever they hold
-	JSON  Layout = "json"  // lines, values or arrays
+	Any   Layout = ""      // detect JSON, CSV or TSV
+	Lines Layout = "lines" // with any content
+	JSON  Layout = "json"  // lines, a sequence of values, or arrays
 	CSV   Layout = "csv"
 	TSV   Layout = "tsv"
 
@@ -25,8 +24,8 @@ const (
 	semicolons Layout = "semicolons"
 )
 
-// of is the layout of a text that begins so; whole says that this is all of it. Whitespace and a byte
-// order mark before the first record do not matter.
+// of detects the layout of a text from its head; whole says that the head is the entire text.
+// Whitespace and a byte order mark before the first record do not matter.
 func (l Layout) of(head []byte, whole bool) (Layout, error) {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \t\r\n")
 	isJSON := len(head) == 0 || head[0] == '{' || head[0] == '['
@@ -67,14 +66,14 @@ func hintOf(head []byte) string {
 	return ""
 }
 
-// isMarkup reports a page of HTML, or XML.
+// isMarkup reports whether a text is HTML or XML.
 func isMarkup(head []byte) bool {
 	const longest = 9
 	begin := strings.ToLower(string(head[:min(len(head), longest)]))
 	return slices.ContainsFunc([]string{"<!doctype", "<html", "<?xml", "<error", "<head"}, func(tag string) bool { return strings.HasPrefix(begin, tag) })
 }
 
-// hintOfEnds is what a header that is more than one line shows.
+// hintOfEnds explains a header that spans more than one line.
 func hintOfEnds(columns []string) string {
 	if slices.ContainsFunc(columns, func(name string) bool { return strings.Contains(name, "\r") }) {
 		return "; its lines end with CR alone: convert them to LF"
@@ -82,8 +81,8 @@ func hintOfEnds(columns []string) string {
 	return ""
 }
 
-// jsonLayout tells values a line, values that follow each other otherwise, and arrays apart. A first
-// line that is damaged does not make the rest anything but lines.
+// jsonLayout distinguishes values one a line, other sequences of values, and arrays. A damaged
+// first line followed by others still counts as lines.
 func jsonLayout(head []byte, whole bool) Layout {
 	if len(head) > 0 && head[0] == '[' {
 		return jsonArrays
@@ -97,7 +96,7 @@ func jsonLayout(head []byte, whole bool) Layout {
 	case err == nil && bytes.HasPrefix(bytes.TrimLeft(first[d.InputOffset():], " \t"), []byte{'{'}):
 		return jsonValues
 	case errors.Is(err, io.ErrUnexpectedEOF) && ended && len(second) > 0 && second[0] != '{':
-		return jsonValues // an object of several lines
+		return jsonValues // a multi-line object
 	case errors.Is(err, io.ErrUnexpectedEOF) && ended && len(second) == 0 && !whole:
 		return jsonValues
 	}

@@ -1,5 +1,5 @@
-// Package lines reads the lines of texts of any size in bounded memory, and knows where each of them ends:
-// of one text, of a file in its forms, and of several files in their order.
+// Package lines reads lines from one text, from a file in any form, or from several files in order.
+// It needs bounded memory for texts of any size, and knows the end offset of each line.
 package lines
 
 import (
@@ -11,41 +11,40 @@ import (
 	"io"
 )
 
-// Reader reads lines. It is not safe for concurrent use.
 type Reader struct {
 	source  io.Reader
 	longest int
-	noHoles bool // zeros in place of text are an error
+	noHoles bool // zeros within text are an error
 
 	buf             []byte
-	start, seen, to int   // the rest of the text starts here; no newline before seen; the buffer is filled up to here
+	start, seen, to int   // the unread text is start..to; start..seen has no newline
 	offset          int64 // of start in the text
-	number          int64 // of the line before
-	read            int64 // offset up to which the source was read
+	number          int64 // of the previous line
+	read            int64 // bytes read from the source, as an offset in the text
 	failed          error
 }
 
-// Line is one line of a text. Its bytes are valid until the next call of its reader.
+// Line is one line of a text. Its bytes are valid until the next call to its reader.
 type Line struct {
-	Text   []byte // without its newline; of a line over Keep only the beginning
+	Text   []byte // without its newline; over Keep bytes only the beginning
 	Length int64  // of the line without its newline
-	Number int64  // from 1, counted from where the reader began
-	End    int64  // offset behind the newline, also where the text ends without one
+	Number int64  // from 1, at the reader's start
+	End    int64  // offset after the newline, counted even if the text ends without one
 	Long   bool   // longer than allowed
 	Open   bool   // the text ends without a newline
-	Fault  error  // why the record is none, such as a row with too few fields
-	Cut    *Cut   // the text is only its beginning
+	Fault  error  // why this is no valid record, such as a row with too few fields
+	Cut    *Cut   // if Text is only the beginning
 }
 
 const (
 	firstBuffer = 256 << 10
-	beginning   = 4 << 10 // what is kept of a line over Keep
+	beginning   = 4 << 10 // the part kept of a line over Keep
 )
 
-// Keep is the most bytes of a record that is kept as a whole, though it is too long.
+// Keep is the size up to which an overlong record is kept as a whole.
 const Keep = 16 << 20
 
-// keeper takes a record in pieces, and keeps it, or its beginning and its digest.
+// keeper collects a record in pieces. It keeps the record, or its beginning and digest.
 type keeper struct {
 	begin, length int64
 	text          []byte
@@ -80,8 +79,8 @@ func NewReader(source io.Reader, offset int64, longest int) *Reader {
 	return &Reader{source: source, longest: longest, offset: offset, read: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
 }
 
-// Next returns the next line. At the end of the text the error is io.EOF; any other is the source's, and what stands
-// between the last newline and the fault is not returned.
+// Next returns the next line. At the end of the text the error is io.EOF; other errors come from
+// the source, and Next then discards the text after the last newline.
 func (r *Reader) Next() (Line, error) {
 	for {
 		if i := bytes.IndexByte(r.buf[r.seen:r.to], '\n'); i >= 0 {
@@ -101,10 +100,10 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Number is how many lines have been read.
+// Number returns the number of lines read.
 func (r *Reader) Number() int64 { return r.number }
 
-// line takes the line that ends at an index of the buffer.
+// line takes the line up to an index of the buffer.
 func (r *Reader) line(end int, open bool) (Line, error) {
 	text := r.buf[r.start:end]
 	if r.noHoles && hasHole(text) {
@@ -119,7 +118,7 @@ func (r *Reader) line(end int, open bool) (Line, error) {
 	return r.finish(l), nil
 }
 
-// finish counts a line. Its end is the same whether or not it has a newline.
+// finish counts a line. The newline counts even if the text ends without one.
 func (r *Reader) finish(l Line) Line {
 	l.Long = l.Length > int64(r.longest)
 	r.number++
@@ -128,7 +127,7 @@ func (r *Reader) finish(l Line) Line {
 	return l
 }
 
-// longLine passes over a line that does not fit.
+// longLine reads past an overlong line.
 func (r *Reader) longLine() (Line, error) {
 	var zeros hole
 	k := keeper{begin: r.offset}
@@ -160,14 +159,14 @@ func (r *Reader) longLine() (Line, error) {
 	}
 }
 
-// textError says what is wrong with a text, so that nothing after it can be read.
+// textError is a fault in a text that makes the rest unreadable.
 type textError struct{ Text string }
 
 func textErrorf(format string, args ...any) error { return &textError{fmt.Sprintf(format, args...)} }
 
 func (e *textError) Error() string { return e.Text }
 
-// fill reads more behind the rest, for which it makes room.
+// fill makes room in the buffer and reads more.
 func (r *Reader) fill() {
 	r.to = copy(r.buf, r.buf[r.start:r.to])
 	r.seen -= r.start
@@ -188,8 +187,8 @@ func (r *Reader) fill() {
 	r.failed = io.ErrNoProgress
 }
 
-// Skip passes over the text up to an offset, at which a line must begin. It is for sources that cannot seek, and counts
-// the lines on its way, and reports each of them.
+// Skip reads up to an offset at which a line must begin, for sources that cannot seek. It counts
+// and reports each line.
 func (r *Reader) Skip(offset int64, passed func(Line)) error {
 	for r.offset < offset {
 		l, err := r.Next()

@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// read takes all lines of a reader, with texts of their own.
+// read copies all lines of a reader.
 func read(r *lines.Reader) (all []lines.Line, err error) {
 	for {
 		l, err := r.Next()
@@ -76,7 +76,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// huge gives a text of one line without holding it.
+// huge generates a text of one line.
 type huge struct{ left int64 }
 
 func (h *huge) Read(p []byte) (int, error) {
@@ -91,7 +91,7 @@ func (h *huge) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// It is not parallel: what others allocate would count.
+// Not parallel, since it measures allocations.
 func TestALongLineIsNotHeld(t *testing.T) {
 	const size = 256 << 20
 	var before, after runtime.MemStats
@@ -183,7 +183,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// pieces is a text in pieces.
+// pieces is a reader that returns a text in pieces.
 type pieces struct {
 	text []byte
 	size int

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Find returns the paths, and in place of each pattern the files that it finds, in the order of their
-// names. A path that is a pattern and the name of a file is that file.
+// Find returns the paths, with each pattern replaced by its matches in the order of their names. A
+// path that is both a pattern and the name of a file counts as that file.
 func Find(fsys fs.FS, pathsOrPatterns []string) (paths []string, err error) {
 	glob := func(pattern string) ([]string, error) { return fs.Glob(fsys, pattern) }
 	if _, isDisk := fsys.(Disk); isDisk {
@@ -41,13 +41,13 @@ func Find(fsys fs.FS, pathsOrPatterns []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// OnDisk reports whether the files are those of this machine.
+// OnDisk reports whether the files are on this machine.
 func (s *Files) OnDisk() bool {
 	_, isDisk := s.fsys.(Disk)
 	return isDisk
 }
 
-// below are paths without the folders that they all share.
+// below strips the common parent folders from paths.
 func below(paths []string) []string {
 	if len(paths) == 0 {
 		return nil
@@ -68,5 +68,5 @@ func below(paths []string) []string {
 	return names
 }
 
-// Names are those by which positions know the files.
+// Names returns the names that positions use for the files.
 func (s *Files) Names() []string { return s.names }

@@ -12,14 +12,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpacker reads the text of what is packed.
+// unpacker reads the text of a packed file.
 type unpacker interface {
 	io.Reader
-	checked() int64 // bytes of the text before which all checksums are right
+	checked() int64 // number of bytes covered by valid checksums
 	close()
 }
 
-// The kinds of packed files, and how they begin.
+// Kinds of packed files, and their first bytes.
 const (
 	isGzip = "gzip"
 	isZstd = "zstd"
@@ -32,7 +32,7 @@ var packings = []struct{ kind, magic string }{
 	{isGzip, "\x1f\x8b"}, {isZstd, "\x28\xb5\x2f\xfd"}, {isZip, "PK\x03\x04"}, {isZip, "PK\x05\x06"},
 }
 
-// packing is the kind of a file that begins so, or "".
+// packing detects the kind of a file by its first bytes, or returns "".
 func packing(head []byte) string {
 	for _, p := range packings {
 		if bytes.HasPrefix(head, []byte(p.magic)) {
@@ -42,7 +42,7 @@ func packing(head []byte) string {
 	return ""
 }
 
-// foreignMagic are the beginnings of files that are not text, and what to do about them.
+// foreignMagic are first bytes of files that are not text, with advice for each.
 var foreignMagic = []struct{ magic, advice string }{
 	{"\x1f\x8b", "the file is compressed twice: unpack it once"},
 	{"\x28\xb5\x2f\xfd", "the file is compressed twice: unpack it once"},
@@ -55,7 +55,7 @@ var foreignMagic = []struct{ magic, advice string }{
 	{"Obj\x01", "this is an Avro file: convert it to JSON lines"},
 }
 
-// adviceFor is what is wrong with a text that begins so, or nil.
+// adviceFor returns an error with advice if the first bytes show that a file is not text.
 func adviceFor(head []byte) error {
 	for _, foreign := range foreignMagic {
 		if bytes.HasPrefix(head, []byte(foreign.magic)) {
@@ -69,7 +69,7 @@ func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	if kind == isGzip {
 		m, err := newMembers(packed)
 		if err != nil {
-			return nil, err // and not a *members that is nil
+			return nil, err // not a nil *members in the interface
 		}
 		return m, nil
 	}
@@ -80,14 +80,14 @@ func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	return f, nil
 }
 
-// frames reads the frames of a zstd file one after the other.
+// frames reads the frames of a zstd file in sequence.
 type frames struct {
 	*zstd.Decoder
 
 	read, good int64
 }
 
-// mostWindow is the memory that a zstd file may need.
+// mostWindow limits the memory for a zstd file.
 const mostWindow = 8 << 20
 
 func newFrames(packed io.Reader) (*frames, error) {

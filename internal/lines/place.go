@@ -10,18 +10,17 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Lead is told of records before the place where reading begins, for what it has to know of them. Each
-// attempt begins with Begin; one that Passed did not find enough is followed by one from further back,
-// at last from the start.
+// Lead observes the records before the place where reading begins. Each attempt starts with Begin.
+// While Passed is not satisfied, the next attempt starts further back, the last one at the start.
 type Lead struct {
 	Begin  func(*File)
 	Passed func(*File, Line) (enough bool)
 }
 
-// firstLead is how many bytes before the place are read again at first.
+// firstLead is the number of bytes before the place that the first attempt reads.
 const firstLead = 1 << 20
 
-// skipTo makes the reader begin at an offset. What cannot be read at an offset is read up to there.
+// skipTo starts the reader at an offset. A text without random access is read up to there.
 func (f *File) skipTo(offset int64, lead *Lead) error {
 	if offset == 0 || !f.canSeek() {
 		if err := f.beginAt(0); err != nil {
@@ -51,7 +50,7 @@ func (f *File) skipTo(offset int64, lead *Lead) error {
 	}
 }
 
-// beginAt makes a reader that begins at an offset where a record may begin.
+// beginAt makes a reader at an offset where a record may begin.
 func (f *File) beginAt(offset int64) (err error) {
 	var text io.Reader = f.text
 	f.from, f.content = offset, nil
@@ -100,7 +99,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		r.noHoles = !f.options.Holes
 		return r, nil
 	}
-	if len(columns) == 0 && offset > f.begin { // those of the header
+	if len(columns) == 0 && offset > f.begin { // the header's columns
 		text := f.disk.from(f.begin)
 		divide, number := table(text, f.begin)
 		header, err := newRows(divide, number, nil)
@@ -120,21 +119,21 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 	return r, nil
 }
 
-// lineBefore is where a record begins at or before an offset: of other texts than lines only the start
-// is known.
+// lineBefore returns the start of a record at or before an offset. For layouts other than lines,
+// that is the start of the text.
 func (f *File) lineBefore(offset int64) (int64, error) {
 	if offset <= 0 || f.layout != Lines {
 		return 0, nil
 	}
 	r := NewReader(f.disk.from(offset), offset, f.options.Longest)
-	l, err := r.Next() // the rest of a line
+	l, err := r.Next() // skips a partial line
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, f.fault(err)
 	}
 	return l.End, nil
 }
 
-// skip passes over the text up to an offset, at which a record must begin.
+// skip reads up to an offset at which a record must begin.
 func (f *File) skip(offset int64, lead *Lead) (enough bool, err error) {
 	if lead != nil && offset > 0 {
 		lead.Begin(f)
@@ -157,7 +156,7 @@ func (f *File) skip(offset int64, lead *Lead) (enough bool, err error) {
 	return enough, nil
 }
 
-// checkEnd reports whether a record can end right before an offset. A last line without a newline ends
+// checkEnd checks that a record can end right before an offset. A last line without a newline ends
 // one byte after the file.
 func (f *File) checkEnd(offset int64) error {
 	size := f.disk.begun.Size()
@@ -180,7 +179,7 @@ func (f *File) checkEnd(offset int64) error {
 	return nil
 }
 
-// changed says what it means when the offset of an earlier run does not fit.
+// changed explains an offset of an earlier run that does not fit.
 func (f *File) changed(err error) error {
 	if errors.Is(err, ErrShort) || errors.Is(err, ErrInside) {
 		return fmt.Errorf("the file has changed since the import began: %w", err)
@@ -188,7 +187,7 @@ func (f *File) changed(err error) error {
 	return err
 }
 
-// unit is what a record is counted by: values by their own number, lines and rows by that of the line.
+// unit says how records are numbered: values by their own count, other records by lines.
 func (f *File) unit() string {
 	if f.layout == jsonArrays || f.layout == jsonValues {
 		return "record"
@@ -196,8 +195,8 @@ func (f *File) unit() string {
 	return "line"
 }
 
-// Number is a record's number in the file. Where the reader began in the middle, those before are
-// counted when the first number is needed; it is not known if they cannot be.
+// Number returns a record's number in the file. If the reader began in the middle, the first call
+// counts the earlier records; known is false if they cannot be counted.
 func (f *File) Number(l Line) (number int64, known bool) {
 	if !f.counted {
 		before, err := f.countTo(f.from)
@@ -209,7 +208,7 @@ func (f *File) Number(l Line) (number int64, known bool) {
 	return f.before + l.Number, true
 }
 
-// Locate names the place of a record by its number as read, such as "events.jsonl:17", or returns "".
+// Locate returns the position of a record by its number as read, such as "events.jsonl:17", or "".
 func (f *File) Locate(line int64) string {
 	number, known := f.Number(Line{Number: line})
 	switch {
@@ -221,7 +220,8 @@ func (f *File) Locate(line int64) string {
 	return fmt.Sprintf("%s:%d", mask.Shown(f.Name()), number)
 }
 
-// countTo counts the records before an offset of a plain file, whatever its name leads to by now.
+// countTo counts the records before an offset of a plain file, even if its name now leads
+// elsewhere.
 func (f *File) countTo(offset int64) (n int64, err error) {
 	text := io.NewSectionReader(f.disk.at, 0, offset)
 	if f.unit() == "record" {
@@ -230,7 +230,7 @@ func (f *File) countTo(offset int64) (n int64, err error) {
 		}
 		v := newValues(text, f.begin, f.options.Longest, f.layout == jsonArrays, false)
 		for {
-			if _, err := v.Next(); err != nil { // an array is open there
+			if _, err := v.Next(); err != nil { // an array is still open there
 				return v.Number(), nil //nolint:nilerr // see above
 			}
 		}

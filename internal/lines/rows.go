@@ -13,21 +13,21 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// rows reads the rows of a table as JSON objects of its columns, all values as texts. It is not safe for
-// concurrent use.
+// rows converts the rows of a table to JSON objects by column; all values are strings. It is not
+// safe for concurrent use.
 type rows struct {
 	divide  divide
 	number  func() int64
 	columns []string
-	keys    [][]byte // of the columns, as JSON, with what stands before their values
+	keys    [][]byte // of the columns, as JSON, with the preceding punctuation
 	object  []byte
 }
 
-// divide gives the fields of the next row, with the line of its text.
+// divide returns the fields of the next row, with the line of its text.
 type divide func() ([]string, Line, error)
 
-// newRows reads rows below the columns; without columns, the first row has their names. number is that
-// of the last line.
+// newRows reads rows with the given columns, or else with the names in the first row. number
+// returns the number of the last line.
 func newRows(divide divide, number func() int64, columns []string) (*rows, error) {
 	r := &rows{divide: divide, number: number, columns: slices.Clone(columns)}
 	if len(columns) == 0 {
@@ -46,7 +46,7 @@ func newRows(divide divide, number func() int64, columns []string) (*rows, error
 	if err := checkHeader(r.columns); err != nil {
 		return nil, err
 	}
-	taken := make(map[string]int, len(r.columns)) // for each name, the number after the last one that made it another
+	taken := make(map[string]int, len(r.columns)) // for each name, the next suffix that makes a duplicate unique
 	for i, name := range r.columns {
 		name = strings.TrimSpace(name)
 		first := name
@@ -69,7 +69,7 @@ func newRows(divide divide, number func() int64, columns []string) (*rows, error
 	return r, nil
 }
 
-// Limits of a header, since each row is an object with all names.
+// Limits of a header, since each row repeats all names.
 const (
 	mostColumns = 10_000
 	mostNames   = 1 << 20 // bytes
@@ -89,7 +89,7 @@ func checkHeader(columns []string) error {
 	return nil
 }
 
-// Number is the line of the last row.
+// Number returns the line number of the last row.
 func (r *rows) Number() int64 { return r.number() }
 
 // Next returns the next row. At the end of the text the error is io.EOF.
@@ -119,7 +119,7 @@ func (r *rows) Next() (Line, error) {
 	return l, nil
 }
 
-// tabs divides lines at tabs.
+// tabs splits lines at tabs.
 func tabs(text *Reader) divide {
 	return func() ([]string, Line, error) {
 		for {
@@ -134,16 +134,16 @@ func tabs(text *Reader) divide {
 	}
 }
 
-// quoted divides rows of CSV.
+// quoted splits rows of CSV.
 type quoted struct {
 	tap   *tap
 	csv   *csv.Reader
-	begin int64 // offset at which csv has begun
+	begin int64 // offset at which csv began
 	line  int64 // of the last row
-	lines int64 // that end in what was read
+	lines int64 // newlines in the text read so far
 }
 
-// A row of more lines, or of several lines and more bytes, is taken for one whose quote has no end.
+// A row beyond one of these limits is taken for one with an unclosed quote.
 const (
 	mostRowLines = 1000
 	mostRowBytes = 1 << 20
@@ -156,7 +156,8 @@ func newQuoted(source io.Reader, offset int64, longest int, comma rune) *quoted 
 	return q
 }
 
-// divide returns the next row. A row that is not CSV has a fault, and the next one begins with the next line.
+// divide returns the next row. An invalid row has a fault, and the next one begins at the next
+// line.
 func (q *quoted) divide() ([]string, Line, error) {
 	from := q.csv.InputOffset()
 	fields, err := q.csv.Read()
@@ -174,7 +175,7 @@ func (q *quoted) divide() ([]string, Line, error) {
 			return nil, Line{}, errHole
 		}
 		breaks, _ := openQuote(rest, byte(q.csv.Comma))
-		q.line = q.lines + breaks // the error is of the next one
+		q.line = q.lines + breaks // the error is about the next row
 		return nil, Line{}, textErrorf("the row has no end within %d bytes: a quote is missing", q.tap.most)
 	case isBad:
 		line = int64(bad.StartLine)
@@ -189,7 +190,7 @@ func (q *quoted) divide() ([]string, Line, error) {
 	}
 	if isBad {
 		if breaks, isOpen := openQuote(text, byte(q.csv.Comma)); isOpen {
-			q.line = q.lines + breaks // the error is of the next one
+			q.line = q.lines + breaks // the error is about the next row
 			return nil, Line{}, textErrorf("the quote that opens here has no end: the file was cut off, or a quote is missing")
 		}
 	}
@@ -210,8 +211,8 @@ func (q *quoted) divide() ([]string, Line, error) {
 	return fields, l, nil
 }
 
-// openQuote reports whether a text of rows ends within quotes, and how many lines end before the last
-// quote that opens. After what is not CSV it looks no further.
+// openQuote reports whether a text of rows ends within quotes, and counts the line breaks before
+// the last opening quote. It stops at text that is not CSV.
 func openQuote(text []byte, comma byte) (breaks int64, isOpen bool) {
 	line := int64(0)
 	for len(text) > 0 {
@@ -245,15 +246,14 @@ func openQuote(text []byte, comma byte) (breaks int64, isOpen bool) {
 	return breaks, false
 }
 
-// number is the line of the last row.
 func (q *quoted) number() int64 { return q.line }
 
-// tap keeps what was read of a row, and ends a row that has no end.
+// tap keeps the text of the current row, and cuts off an endless row.
 type tap struct {
 	source io.Reader
 	most   int
 	kept   []byte
-	taken  int // of what is kept, before the row
+	taken  int // bytes of the kept text before the row
 }
 
 var errNoRowEnd = errors.New("the row has no end")
@@ -272,7 +272,7 @@ func (t *tap) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// take returns the next bytes of what is kept, valid until the next Read.
+// take returns the next n kept bytes, valid until the next Read.
 func (t *tap) take(n int64) []byte {
 	text := t.kept[t.taken:][:n]
 	t.taken += int(n)

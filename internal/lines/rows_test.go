@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readTable reads a table, and returns the error with the JSON of its rows.
+// readTable returns the rows of a table as JSON, and the error.
 func readTable(t *testing.T, layout Layout, text string) (rows []string, err error) {
 	t.Helper()
 	files := NewFilesOf(fstest.MapFS{"t.csv": {Data: []byte(text)}}, []string{"t.csv"})
@@ -31,7 +31,7 @@ func TestColumnsOfOneName(t *testing.T) {
 	assert.Equal(t, []string{`{"a":"1","b":"2","a_2":"3","a_3":"4","a_2_2":"5","a_4":"6","":"7","_2":"8"}`}, rows)
 }
 
-// The time that a header takes grows with its length, and not faster; the number of columns has a bound.
+// The time for a header grows linearly with its length; the number of columns is limited.
 func TestHeadersOfManyColumns(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []Layout{CSV, TSV} {

@@ -5,28 +5,28 @@ import (
 	"io"
 )
 
-// values reads JSON values that follow each other: with or without whitespace between them, or as the
-// elements of arrays. It finds where a value ends, and leaves it to others whether it is valid. It is
-// not safe for concurrent use.
+// values reads a sequence of JSON values, with or without whitespace between them, or as elements
+// of arrays. It finds the ends of values and does not validate them. It is not safe for concurrent
+// use.
 type values struct {
 	text    window
 	longest int
-	arrays  bool // their elements are the values
+	arrays  bool // the values are their elements
 
-	inArray bool // at an element, or what follows one
-	settled bool // an element has been read: a comma or the end of the array must follow
+	inArray bool // at an element or after one
+	settled bool // after an element: a comma or the array's end must follow
 	number  int64
 }
 
 // newValues reads values of at most longest bytes from a text that begins at offset. In a text of
-// arrays it begins, where it does not begin at the first one, after an element.
+// arrays, afterElement says that it begins after an element and not before the first array.
 func newValues(source io.Reader, offset int64, longest int, arrays, afterElement bool) *values {
 	v := &values{text: window{source: source, offset: offset, buf: make([]byte, min(firstBuffer, 2*longest))}, longest: longest, arrays: arrays}
 	v.inArray, v.settled = arrays && afterElement, afterElement
 	return v
 }
 
-// Number is how many values have been read.
+// Number returns the number of values read.
 func (v *values) Number() int64 { return v.number }
 
 // Next returns the next value. At the end of the text the error is io.EOF.
@@ -42,7 +42,7 @@ func (v *values) Next() (Line, error) {
 			v.inArray, v.settled = true, false
 		case v.inArray && v.settled && c == ',':
 			v.settled = false
-		case v.inArray && c == ']': // also after a comma, as some writers leave one
+		case v.inArray && c == ']': // also after a trailing comma
 			v.inArray = false
 		case c == 0:
 			return Line{}, errHole
@@ -68,7 +68,8 @@ func (v *values) wanted() string {
 	return "an element of an array"
 }
 
-// endless is how many times longer than the longest value a text is until it is taken for damaged.
+// endless: an open value is taken for damaged text when it exceeds the longest value this many
+// times.
 const endless = 8
 
 // value takes the value that starts here.
@@ -85,7 +86,7 @@ func (v *values) value() (Line, error) {
 		}
 		s.seen += n
 		if !ended && v.text.failed == nil {
-			if s.seen > v.longest { // the beginning is kept, and the rest dropped
+			if s.seen > v.longest { // keep the beginning, drop the rest
 				k.add(v.text.rest()[:s.seen])
 				v.text.drop(s.seen)
 				s.seen = 0
@@ -117,7 +118,7 @@ func (v *values) value() (Line, error) {
 	}
 }
 
-// valueScan finds the end of a JSON value, which may come in pieces.
+// valueScan finds the end of a JSON value that may come in pieces.
 type valueScan struct {
 	seen             int // bytes of the buffer
 	isScalar         bool
@@ -125,7 +126,8 @@ type valueScan struct {
 	depth            int
 }
 
-// scan looks at more of the value: it returns how many bytes belong to it, and whether it ends there.
+// scan reads on in the value. It returns the number of bytes that belong to it, and whether it ends
+// there.
 func (s *valueScan) scan(more []byte) (n int, ended bool) {
 	for i, c := range more {
 		switch {
@@ -158,11 +160,10 @@ func (s *valueScan) scan(more []byte) (n int, ended bool) {
 	return len(more), false
 }
 
-// window is the part of a text that is in memory.
 type window struct {
 	source    io.Reader
 	buf       []byte
-	start, to int   // the rest of the text is between them
+	start, to int   // bounds of the unread text
 	offset    int64 // of start in the text
 	failed    error
 }
@@ -174,7 +175,7 @@ func (w *window) drop(n int) {
 	w.offset += int64(n)
 }
 
-// first is the first byte that is not whitespace.
+// first returns the first byte that is not whitespace.
 func (w *window) first() (byte, error) {
 	for {
 		for _, c := range w.rest() {
@@ -190,7 +191,7 @@ func (w *window) first() (byte, error) {
 	}
 }
 
-// fill reads more behind the rest, for which it makes room.
+// fill makes room in the buffer and reads more.
 func (w *window) fill() {
 	w.to = copy(w.buf, w.buf[w.start:w.to])
 	w.start = 0

@@ -1,5 +1,5 @@
-// Package uuidsum adds up uuids, so that two sets of them can be compared by three numbers, which any
-// database can compute too.
+// Package uuidsum sums uuids, so that sets of uuids can be compared by three numbers that any
+// database can compute.
 package uuidsum
 
 import (
@@ -8,15 +8,15 @@ import (
 	"fmt"
 )
 
-// Sum is the number of some uuids, each as often as it was added, and the sums of two numbers of 32 bits
-// of each: its 17th to 24th hexadecimal digit, and the last eight. These differ also between uuids that
-// begin with the time. In any order the same uuids have the same Sum.
+// Sum is a count of uuids and two sums over them: of the 17th to 24th hexadecimal digit, and of the
+// last eight, each as a 32-bit number. These digits vary even in uuids that begin with the time. A
+// repeated uuid counts again. The order does not matter.
 type Sum struct {
 	N         int64
-	High, Low uint64 // they wrap at 64 bits, as those of ClickHouse do
+	High, Low uint64 // wrap at 64 bits, as in ClickHouse
 }
 
-// Of is the Sum of one uuid.
+// Of returns the Sum of one uuid.
 func Of(id [16]byte) Sum {
 	return Sum{1, uint64(binary.BigEndian.Uint32(id[8:])), uint64(binary.BigEndian.Uint32(id[12:]))}
 }
@@ -28,7 +28,7 @@ func (s *Sum) Add(more Sum) {
 	s.Low += more.Low
 }
 
-// String is the three numbers, and empty for no uuids.
+// String returns the three numbers, or "" for no uuids.
 func (s Sum) String() string {
 	if s.N == 0 {
 		return ""
@@ -36,7 +36,6 @@ func (s Sum) String() string {
 	return fmt.Sprintf("%d-%d-%d", s.N, s.High, s.Low)
 }
 
-// MarshalText is String.
 func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.

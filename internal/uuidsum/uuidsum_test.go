@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The numbers are those of the last 16 digits. They add up in any order, and an equal uuid counts again.
+// The sums use the last 16 digits, ignore the order, and count a repeated uuid again.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.MustParse("0193a1b2-0000-7000-80ff-ffff00000001"), uuid.MustParse("0193a1b2-0000-7000-8000-000100000002")
