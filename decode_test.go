@@ -158,7 +158,7 @@ func TestFootprintBoundsMemory(t *testing.T) {
 		"texts":    {new(any), `["a"`, `,"a"`, `]`},
 		"pointers": {new(pointers), `{"List":[[]`, `,[]`, `]}`},
 		"a map":    {new(pointers), `{"Map":{"":[]`, `,"%07d":[]`, `}}`},
-		"nulls":    {new(BatchExport), `{"id":"` + runA.String() + `","latest_runs":[null`, `,null`, `]}`},
+		"nulls":    {new([]*Run), `[null`, `,null`, `]`},
 		"a config": {new(BatchExport), `{"id":"` + runA.String() + `","destination":{"type":"S3","config":{"":0`, `,"%07d":1`, `}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
