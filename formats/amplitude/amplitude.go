@@ -2,9 +2,7 @@ package amplitude
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -41,64 +39,23 @@ const (
 
 // Format reads the rows of Amplitude's export.
 func Format(options *Options) hogapi.Format {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	c := &converter{}
-	if err := o.PersonProperties.Check(); err != nil {
-		c.fault = fmt.Errorf("amplitude: options: %w", err)
-	}
-	c.scratch.New = func() any { return newScratch(o) }
-	return hogapi.Format{Name: "amplitude", Options: o.text(), Layout: hogapi.LayoutJSON, Convert: c.convert, ID: c.id}
+	text := record.OptionsText(", ", record.PersonText(o.PersonProperties), record.Flag("keep sessions", o.KeepSessions),
+		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll))
+	return record.Format("amplitude", text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
-// text is what differs from the defaults.
-func (o Options) text() string {
-	var parts []string
-	if o.PersonProperties != formats.PersonSetOnce {
-		parts = append(parts, "person="+string(o.PersonProperties))
-	}
-	for _, flag := range []struct {
-		name string
-		isOn bool
-	}{{"keep sessions", o.KeepSessions}, {"groups", o.Groups}, {"keep all", o.KeepAll}} {
-		if flag.isOn {
-			parts = append(parts, flag.name)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// converter makes events of records. It is safe for concurrent use.
-type converter struct {
-	fault   error     // of the options
-	scratch sync.Pool // of *scratch
-}
-
-func (c *converter) convert(raw []byte) ([]hogapi.Event, error) {
-	if c.fault != nil {
-		return nil, c.fault
-	}
-	s := c.scratch.Get().(*scratch)
-	defer c.free(s)
+// Convert makes the events of a row.
+func (s *converter) Convert(raw []byte) ([]hogapi.Event, error) {
 	if err := s.read(raw); err != nil {
 		return nil, err
 	}
 	return s.events()
 }
 
-// free gives scratch space back, without parts of the record.
-func (c *converter) free(s *scratch) {
-	s.fields = fields{}
-	c.scratch.Put(s)
-}
-
-// id is the uuid of a record: also of one that is rejected.
-func (c *converter) id(raw []byte) uuid.UUID {
-	s := c.scratch.Get().(*scratch)
-	defer c.free(s)
+// ID is the uuid of a row, also of one that is rejected.
+func (s *converter) ID(raw []byte) uuid.UUID {
 	if s.read(raw) != nil {
 		return uuid.Nil
 	}
@@ -110,21 +67,20 @@ var namespace = uuid.MustParse("b3c0a5de-6f0b-5d3e-8a55-9d7c1c1f2a60")
 
 // id is the record's uuid, or one that is derived from its $insert_id, which is unique for a device. It is
 // zero without both.
-func (s *scratch) id() uuid.UUID {
-	own, err := record.ID(s.uuid)
-	if err == nil && own != "" {
-		if id, err := uuid.Parse(own); err == nil && len(own) == len(uuid.UUID{}.String()) && id.Variant() == uuid.RFC4122 {
+func (s *converter) id() uuid.UUID {
+	if own, err := record.ID("uuid", s.uuid); err == nil && own != "" {
+		if id, ok := record.OwnUUID(own); ok {
 			return id
 		}
 		return derived("uuid", own)
 	}
-	insert, err := record.ID(s.insertID)
+	insert, err := record.ID("$insert_id", s.insertID)
 	if err != nil || insert == "" {
 		return uuid.Nil
 	}
-	device, err := record.ID(s.deviceID)
+	device, err := record.ID("device_id", s.deviceID)
 	if err != nil || device == "" {
-		user, _ := record.ID(s.userID)
+		user, _ := record.ID("user_id", s.userID)
 		return derived("user insert", user, insert)
 	}
 	return derived("insert", device, insert)

@@ -17,16 +17,16 @@ const (
 )
 
 // events makes the events of the record that was read. The first is the record's own.
-func (s *scratch) events() ([]hogapi.Event, error) {
+func (s *converter) events() ([]hogapi.Event, error) {
 	name, err := s.eventType()
 	if err != nil {
 		return nil, err
 	}
-	user, err := idOf("user_id", s.userID)
+	user, err := record.ShortID("user_id", s.userID)
 	if err != nil {
 		return nil, err
 	}
-	device, err := idOf("device_id", s.deviceID)
+	device, err := record.ShortID("device_id", s.deviceID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (s *scratch) events() ([]hogapi.Event, error) {
 }
 
 // eventType is the name of the event. The error says why the record is skipped or rejected.
-func (s *scratch) eventType() (string, error) {
-	name, err := idOf("event_type", s.name)
+func (s *converter) eventType() (string, error) {
+	name, err := record.ShortID("event_type", s.name)
 	switch {
 	case err != nil:
 		return "", err
@@ -77,7 +77,7 @@ func (s *scratch) eventType() (string, error) {
 }
 
 // renamed is PostHog's name of an event.
-func (s *scratch) renamed(name string) string {
+func (s *converter) renamed(name string) string {
 	switch name {
 	case "[Amplitude] Page Viewed":
 		return "$pageview"
@@ -92,7 +92,7 @@ func (s *scratch) renamed(name string) string {
 }
 
 // when is the first of the record's times that can be read.
-func (s *scratch) when() (time.Time, error) {
+func (s *converter) when() (time.Time, error) {
 	var first error
 	for _, raw := range [][]byte{s.eventTime, s.clientTime, s.receivedTime} {
 		at, err := record.Time(raw)
@@ -110,7 +110,7 @@ func (s *scratch) when() (time.Time, error) {
 }
 
 // readUser reads the user properties.
-func (s *scratch) readUser() error {
+func (s *converter) readUser() error {
 	if s.options.PersonProperties == formats.PersonNone {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *scratch) readUser() error {
 }
 
 // finish adds what is mapped, and makes the properties.
-func (s *scratch) finish(name, device string) []byte {
+func (s *converter) finish(name, device string) []byte {
 	if s.alias != nil {
 		if name == identify { // PostHog would act on it
 			s.props.Keep(ownName("alias"), s.alias)
@@ -147,7 +147,7 @@ func (s *scratch) finish(name, device string) []byte {
 }
 
 // ids sends the ids of the record.
-func (s *scratch) ids(device string) {
+func (s *converter) ids(device string) {
 	s.extra("user_id", s.userID)
 	s.extra("device_id", s.deviceID)
 	if device != "" {
@@ -162,7 +162,7 @@ func (s *scratch) ids(device string) {
 }
 
 // page sends what the event properties say about the page under PostHog's names too.
-func (s *scratch) page() {
+func (s *converter) page() {
 	for _, m := range []struct {
 		value    []byte
 		to       string
@@ -185,7 +185,7 @@ func (s *scratch) page() {
 }
 
 // place sends where the event happened.
-func (s *scratch) place() {
+func (s *converter) place() {
 	for _, m := range []struct {
 		value    []byte
 		to, from string
@@ -207,7 +207,7 @@ func (s *scratch) place() {
 }
 
 // move sends a field under PostHog's name, or as one that is not mapped where an event property has that name.
-func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
+func (s *converter) move(value []byte, to, from string) (isMoved bool) {
 	if record.IsEmpty(value) {
 		return false
 	}
@@ -215,12 +215,4 @@ func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
 		s.extra(from, value)
 	}
 	return isMoved
-}
-
-func idOf(name string, raw []byte) (string, error) {
-	id, err := record.ID(raw)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return id, nil
 }

@@ -2,13 +2,13 @@ package amplitude
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -28,7 +28,7 @@ type groupList struct {
 }
 
 // readGroups reads groups, which are lists by type, and group_properties, which are objects by type and key.
-func (s *scratch) readGroups() (list groupList, err error) {
+func (s *converter) readGroups() (list groupList, err error) {
 	if groups, isObject := object(s.groups); isObject {
 		if err := jsonb.Object(groups, func(kind, keys []byte) { list.addKeys(string(kind), keys) }); err != nil {
 			return list, fmt.Errorf("groups: %w", err)
@@ -43,24 +43,17 @@ func (s *scratch) readGroups() (list groupList, err error) {
 	}
 	var inner error
 	err = jsonb.Object(properties, func(kind, byKey []byte) {
-		if !props.IsObject(byKey) {
+		if !record.IsObject(byKey) {
 			list.isOddProperty = list.isOddProperty || !record.IsEmpty(byKey)
 			return
 		}
 		of := string(kind)
-		inner = either(inner, jsonb.Object(byKey, func(key, values []byte) { list.addProperties(of, string(key), values) }))
+		inner = cmp.Or(inner, jsonb.Object(byKey, func(key, values []byte) { list.addProperties(of, string(key), values) }))
 	})
-	if err = either(err, inner); err != nil {
+	if err = cmp.Or(err, inner); err != nil {
 		return list, fmt.Errorf("group_properties: %w", err)
 	}
 	return list, nil
-}
-
-func either(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // addKeys adds the groups of a type: a list of keys, or one.
@@ -111,7 +104,7 @@ func element(rest []byte) (first, after []byte) {
 
 // addKey adds a group, unless its key is neither a text nor a number.
 func (l *groupList) addKey(kind string, raw []byte) (isKey bool) {
-	key, err := record.ID(raw)
+	key, err := record.ID("", raw)
 	if err != nil || key == "" || kind == "" {
 		l.isOdd = l.isOdd || !record.IsEmpty(raw)
 		return err == nil
@@ -124,7 +117,7 @@ func (l *groupList) addProperties(kind, key string, values []byte) {
 	if record.IsEmpty(values) {
 		return
 	}
-	if !props.IsObject(values) || kind == "" || key == "" {
+	if !record.IsObject(values) || kind == "" || key == "" {
 		l.isOddProperty = true
 		return
 	}
@@ -138,8 +131,8 @@ func (l *groupList) addProperties(kind, key string, values []byte) {
 }
 
 // addGroups sends the groups of an event, one a type, and makes the events that set the properties of groups.
-func (s *scratch) addGroups(list groupList, at time.Time) (generated []hogapi.Event) {
-	var first props.Object
+func (s *converter) addGroups(list groupList, at time.Time) (generated []hogapi.Event) {
+	var first record.Object
 	hasProperties := false
 	for _, g := range list.all {
 		if g.isMember {
@@ -170,7 +163,7 @@ func (s *scratch) addGroups(list groupList, at time.Time) (generated []hogapi.Ev
 }
 
 // groupRow makes the events of a row of Amplitude's own $groupidentify.
-func (s *scratch) groupRow(list groupList, at time.Time) (made []hogapi.Event, err error) {
+func (s *converter) groupRow(list groupList, at time.Time) (made []hogapi.Event, err error) {
 	id := s.id()
 	for i, g := range list.all {
 		ev := g.event(at)
@@ -187,7 +180,7 @@ func (s *scratch) groupRow(list groupList, at time.Time) (made []hogapi.Event, e
 
 // event sets the properties of a group.
 func (g group) event(at time.Time) hogapi.Event {
-	var object props.Object
+	var object record.Object
 	object.AddText("$group_type", g.kind)
 	object.AddText("$group_key", g.key)
 	properties := g.properties

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// scratch reads one record at a time. Its raw values are parts of the record.
-type scratch struct {
+// converter makes events of rows. One goroutine at a time uses it. Its raw values are parts of the row.
+type converter struct {
 	options   Options
-	visit     jsonb.Visitor // of the record, bound once
+	visit     jsonb.Visitor // of the row, bound once
 	visitOwn  jsonb.Visitor // of its event_properties, bound once
 	visitUser jsonb.Visitor // of its user_properties, bound once
 
 	fields
 
-	props record.Properties
+	known, knownOwn record.Fields // of the row, and of its event_properties
+	props           record.Properties
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -29,28 +29,48 @@ type fields struct {
 	own, user, groups, groupProperties, merged                 []byte
 	country, city, region, latitude, longitude, ip             []byte
 	os, osVersion, deviceType, platform                        []byte
-	manufacturer, brand, model, version                        []byte
+	manufacturer, model, version                               []byte
 
 	url, host, path, title, height, width, referrer, referringDomain, text, alias []byte // of event_properties
 }
 
-func newScratch(o Options) *scratch {
-	s := &scratch{options: o, props: record.Properties{Policy: o.PersonProperties}}
+func newConverter(o Options) *converter {
+	s := &converter{options: o, props: record.Properties{Policy: o.PersonProperties}}
 	s.visit, s.visitOwn, s.visitUser = s.field, s.property, s.userProperty
+	s.known = record.Fields{
+		"event_type": &s.name, "event_properties": &s.own, "user_properties": &s.user, "groups": &s.groups,
+		"group_properties": &s.groupProperties, "merged_amplitude_id": &s.merged, "user_id": &s.userID, "device_id": &s.deviceID,
+		"event_id": &s.eventID, "session_id": &s.sessionID, "event_time": &s.eventTime, "client_event_time": &s.clientTime,
+		"server_received_time": &s.receivedTime, "country": &s.country, "city": &s.city, "region": &s.region,
+		"location_lat": &s.latitude, "location_lng": &s.longitude, "ip_address": &s.ip, "os_name": &s.os,
+		"os_version": &s.osVersion, "device_type": &s.deviceType, "platform": &s.platform,
+		"device_manufacturer": &s.manufacturer, "device_model": &s.model, "version_name": &s.version, "uuid": &s.uuid,
+		"$insert_id": &s.insertID,
+	}
+	s.knownOwn = record.Fields{
+		"[Amplitude] Page URL": &s.url, "[Amplitude] Page Domain": &s.host, "[Amplitude] Page Path": &s.path,
+		"[Amplitude] Page Title": &s.title, "[Amplitude] Viewport Height": &s.height, "[Amplitude] Viewport Width": &s.width,
+		"[Amplitude] Element Text": &s.text, "referrer": &s.referrer, "referring_domain": &s.referringDomain, "alias": &s.alias,
+	}
 	return s
 }
 
-// read reads a record. What it has under its own names is in props then.
-func (s *scratch) read(raw []byte) error {
+// Begin forgets the row before.
+func (s *converter) Begin() {
 	s.fields = fields{}
 	s.props.Begin()
+}
+
+// read reads a record. What it has under its own names is in props then.
+func (s *converter) read(raw []byte) error {
+	s.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
 	switch {
 	case err != nil:
 		return err
 	case twice != nil:
 		return fmt.Errorf("event_properties: %w", twice)
-	case props.IsObject(s.own) || record.IsEmpty(s.own):
+	case record.IsObject(s.own) || record.IsEmpty(s.own):
 		return nil
 	}
 	own, isObject := object(s.own)
@@ -71,134 +91,43 @@ func object(raw []byte) (inner []byte, isObject bool) {
 		raw, _ = jsonb.AppendUnquoted(nil, raw) // it was read, so it is valid
 	}
 	raw = bytes.TrimSpace(raw)
-	return raw, props.IsObject(raw)
+	return raw, record.IsObject(raw)
 }
 
-// field takes a member of the record.
-func (s *scratch) field(key, value []byte) {
+// field takes a member of the row.
+func (s *converter) field(key, value []byte) {
+	isKnown := s.known.Take(key, value)
 	switch string(key) {
-	case "event_type":
-		s.name = value
-	case "event_properties":
-		s.own = value
-	case "user_properties":
-		s.user = value
+	case "user_properties", "server_received_time", "uuid", "$schema", "$insert_key", "data", "data_type",
+		"client_upload_time", "server_upload_time", "processed_time":
 		s.drop(key, value)
-	case "groups":
-		s.groups = value
-	case "group_properties":
-		s.groupProperties = value
-	case "merged_amplitude_id":
-		s.merged = value
+	case "merged_amplitude_id", "device_type", "platform", "$insert_id":
 		s.extra(string(key), value)
-	case "user_id":
-		s.userID = value
-	case "device_id":
-		s.deviceID = value
-	case "event_id":
-		s.eventID = value
-	case "session_id":
-		s.sessionID = value
-	case "event_time":
-		s.eventTime = value
-	case "client_event_time":
-		s.clientTime = value
-	case "server_received_time":
-		s.receivedTime = value
-		s.drop(key, value)
-	case "country":
-		s.country = value
-	case "city":
-		s.city = value
-	case "region":
-		s.region = value
-	case "location_lat":
-		s.latitude = value
-	case "location_lng":
-		s.longitude = value
-	case "ip_address":
-		s.ip = value
 	default:
-		s.device(key, value)
+		if !isKnown {
+			s.extra(string(key), value)
+		}
 	}
-}
-
-// device takes a member of the record that says what the event came from, or nothing of it.
-func (s *scratch) device(key, value []byte) {
-	switch string(key) {
-	case "os_name":
-		s.os = value
-		return
-	case "os_version":
-		s.osVersion = value
-		return
-	case "device_type":
-		s.deviceType = value
-	case "platform":
-		s.platform = value
-	case "device_manufacturer":
-		s.manufacturer = value
-		return
-	case "device_brand":
-		s.brand = value
-	case "device_model":
-		s.model = value
-		return
-	case "version_name":
-		s.version = value
-		return
-	case "uuid":
-		s.uuid = value
-		s.drop(key, value)
-		return
-	case "$insert_id":
-		s.insertID = value
-	case "$schema", "$insert_key", "data", "data_type", "client_upload_time", "server_upload_time", "processed_time":
-		s.drop(key, value)
-		return
-	}
-	s.extra(string(key), value)
 }
 
 // property takes one of the record's event properties, which are kept under their own names, unless
 // PostHog acts on that.
-func (s *scratch) property(key, value []byte) {
-	switch string(key) {
-	case "[Amplitude] Page URL":
-		s.url = value
-	case "[Amplitude] Page Domain":
-		s.host = value
-	case "[Amplitude] Page Path":
-		s.path = value
-	case "[Amplitude] Page Title":
-		s.title = value
-	case "[Amplitude] Viewport Height":
-		s.height = value
-	case "[Amplitude] Viewport Width":
-		s.width = value
-	case "[Amplitude] Element Text":
-		s.text = value
-	case "referrer":
-		s.referrer = value
-	case "referring_domain":
-		s.referringDomain = value
-	case "alias":
-		s.alias = value
-		return
-	}
-	if record.IsReserved(key) {
+func (s *converter) property(key, value []byte) {
+	switch s.knownOwn.Take(key, value); {
+	case string(key) == "alias":
+	case record.IsReserved(key):
 		s.props.Keep(ownName(string(key)), value)
-		return
+	default:
+		s.props.AddBytes(key, value)
 	}
-	s.props.AddBytes(key, value)
 }
 
 const emptyText = `"EMPTY"` // stands for no value in properties initial_…
 
 // userProperty takes one of the record's user properties.
-func (s *scratch) userProperty(key, value []byte) {
+func (s *converter) userProperty(key, value []byte) {
 	const initial = "initial_"
-	if record.IsNull(value) {
+	if string(value) == "null" {
 		return
 	}
 	if !bytes.HasPrefix(key, []byte(initial)) {
@@ -228,14 +157,14 @@ func isFirstTouch(name string) bool {
 
 // extra sends a field that is not mapped, unless it is empty. Its name is that of the field after $amplitude_,
 // since event properties can have any name.
-func (s *scratch) extra(name string, value []byte) {
+func (s *converter) extra(name string, value []byte) {
 	if !record.IsEmpty(value) {
 		s.props.Keep(ownName(name), value)
 	}
 }
 
 // drop leaves out a field that says nothing about the event.
-func (s *scratch) drop(key, value []byte) {
+func (s *converter) drop(key, value []byte) {
 	if s.options.KeepAll {
 		s.extra(string(key), value)
 	}

@@ -15,11 +15,11 @@ const (
 
 // system sends what the event came from. On the web, os_name is the browser and device_type the operating
 // system; elsewhere os_name is the operating system.
-func (s *scratch) system() {
+func (s *converter) system() {
 	s.move(s.manufacturer, "$device_manufacturer", "device_manufacturer")
 	s.move(s.model, "$device_model", "device_model")
 	s.move(s.version, "$app_version", "version_name")
-	name, platform, device := textOf(s.os), textOf(s.platform), textOf(s.deviceType)
+	name, platform, device := record.Text(s.os), record.Text(s.platform), record.Text(s.deviceType)
 	system, kind := systemOf(name)
 	if system == "" && (platform == "" || strings.EqualFold(platform, "web")) {
 		s.movePerson(s.os, "$browser", "os_name")
@@ -37,7 +37,7 @@ func (s *scratch) system() {
 		}
 		s.movePerson(s.osVersion, "$os_version", "os_version")
 	}
-	if kind == mobile && (hasWord(device, "ipad") || hasWord(device, "tablet") || hasWord(textOf(s.model), "ipad")) {
+	if kind == mobile && (hasWord(device, "ipad") || hasWord(device, "tablet") || hasWord(record.Text(s.model), "ipad")) {
 		kind = tablet
 	}
 	s.props.AddTextOfBoth("$os", system)
@@ -47,7 +47,7 @@ func (s *scratch) system() {
 func hasWord(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
 
 // movePerson is move for a property of the event and of its person.
-func (s *scratch) movePerson(value []byte, to, from string) {
+func (s *converter) movePerson(value []byte, to, from string) {
 	if s.move(value, to, from) {
 		s.props.AddPerson(to, value)
 	}
@@ -75,18 +75,6 @@ func systemOf(name string) (system, kind string) {
 		return "watchOS", ""
 	}
 	return "", ""
-}
-
-// textOf is the text of a raw text, or "".
-func textOf(raw []byte) string {
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	text, err := record.Text(raw)
-	if err != nil {
-		return ""
-	}
-	return text
 }
 
 // asNumber is the number that a raw text holds, if it holds a whole one, and else the text.

@@ -1,7 +1,7 @@
 package ga4
 
 import (
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -19,7 +19,7 @@ var numbers = map[string]bool{
 // that are numbers. One goroutine at a time may use it.
 type cleaner struct {
 	params params
-	object props.Object // of the params of an item
+	object record.Object // of the params of an item
 	out    []byte
 }
 
@@ -45,7 +45,7 @@ func (c *cleaner) value(name string, raw []byte) []byte {
 
 // items is the cleaned array of the items of a sale, with their item_params as objects, or nil.
 func (c *cleaner) items(raw []byte) []byte {
-	if props.IsNone(raw) {
+	if record.IsNone(raw) {
 		return nil
 	}
 	if raw[0] != '[' {
@@ -57,7 +57,7 @@ func (c *cleaner) items(raw []byte) []byte {
 func scalar(name string, raw []byte) []byte {
 	switch {
 	case numbers[name]:
-		return props.Number(raw)
+		return record.Number(raw)
 	case name == "is_active_user" && (string(raw) == `"true"` || string(raw) == `"false"`):
 		return raw[1 : len(raw)-1]
 	}

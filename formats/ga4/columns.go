@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -31,21 +31,21 @@ var columnNames = map[string]map[string]string{
 var webNames = map[string]string{"browser": "$browser", "browser_version": "$browser_version", "hostname": "$host"}
 
 // isNothing reports whether a value of a column says nothing.
-func isNothing(raw []byte) bool { return props.IsNone(raw) || string(raw) == `"(not set)"` }
+func isNothing(raw []byte) bool { return record.IsNone(raw) || string(raw) == `"(not set)"` }
 
 // columns makes properties of columns. What has no property of its own stays in one that is named as its
 // column. One goroutine at a time may use it.
 type columns struct {
-	out         *props.Object
-	left, inner props.Object // what stays: of a column, of an object in it
-	to          *props.Object
+	out         *record.Object
+	left, inner record.Object // what stays: of a column, of an object in it
+	to          *record.Object
 	names       map[string]string
 	visit       jsonb.Visitor // bound once
 	fault       error
 	clean       cleaner
 }
 
-func (c *columns) bind(out *props.Object) {
+func (c *columns) bind(out *record.Object) {
 	c.out, c.visit = out, c.member
 	c.clean.bind()
 }
@@ -55,13 +55,13 @@ func (c *columns) read(r *row) error {
 	if items := c.clean.items(r.items); items != nil {
 		c.out.Keep(prefix, "items", items)
 	}
-	for _, column := range r.rest {
-		if names := columnNames[string(column.name)]; names != nil && props.IsObject(column.value) {
-			if err := c.object(string(column.name), names, column.value); err != nil {
-				return fmt.Errorf("%s: %w", column.name, err)
+	for _, column := range r.Rest {
+		if names := columnNames[string(column.Name)]; names != nil && record.IsObject(column.Value) {
+			if err := c.object(string(column.Name), names, column.Value); err != nil {
+				return fmt.Errorf("%s: %w", column.Name, err)
 			}
 		} else {
-			c.keepAs(string(column.name), column.value)
+			c.keepAs(string(column.Name), column.Value)
 		}
 	}
 	return nil
@@ -96,10 +96,10 @@ func (c *columns) member(key, value []byte) {
 	name := string(key)
 	target := c.names[name]
 	switch {
-	case name == "web_info" && c.to == &c.left && props.IsObject(value):
+	case name == "web_info" && c.to == &c.left && record.IsObject(value):
 		c.web(value)
 	case target == "$device_type":
-		if device := deviceTypes[props.Text(value)]; device != "" {
+		if device := deviceTypes[record.Text(value)]; device != "" {
 			value = []byte(device)
 		}
 		c.add(target, name, value)

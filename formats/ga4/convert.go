@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/records"
 )
 
-// prefix is of names that something else has already: see [props.Object.Keep].
+// prefix is of names that something else has already: see [record.Object.Keep].
 const prefix = "ga4_"
 
 // converter makes events of rows. One goroutine at a time may use it.
@@ -22,7 +22,7 @@ type converter struct {
 	visit   jsonb.Visitor // of row, bound once
 	params  params
 	columns columns
-	out     props.Object // the properties
+	out     record.Object // the properties
 	person  person
 	scratch []byte
 	digests records.Digester
@@ -33,21 +33,22 @@ type converter struct {
 
 func newConverter(o Options) *converter {
 	c := &converter{options: o}
-	c.visit = c.row.visit
+	c.row.bind()
+	c.visit = c.row.Visit
 	c.params.bind()
 	c.columns.bind(&c.out)
 	return c
 }
 
-// convert makes the event of a row.
-func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
-	if err := c.read(record); err != nil {
+// Convert makes the event of a row.
+func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
+	if err := c.read(raw); err != nil {
 		return nil, err
 	}
-	if !props.IsText(c.row.name) {
-		return nil, props.Want("event_name", "a text", c.row.name)
+	if !record.IsText(c.row.name) {
+		return nil, record.Want("event_name", "a text", c.row.name)
 	}
-	name := props.Text(c.row.name)
+	name := record.Text(c.row.name)
 	if slices.Contains(c.options.Skip, name) {
 		return nil, hogapi.Skip(SkipName)
 	}
@@ -60,7 +61,7 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 		return nil, err
 	}
 	c.event.UUID = c.uuid()
-	if err := c.identify(record); err != nil {
+	if err := c.identify(raw); err != nil {
 		return nil, err
 	}
 	if err := c.addColumns(name); err != nil {
@@ -70,17 +71,20 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{c.event}, nil
 }
 
-// id is the uuid of a row, which may be damaged.
-func (c *converter) id(record []byte) uuid.UUID {
-	if c.read(record) != nil || c.addParams() != nil {
+// ID is the uuid of a row, which may be damaged.
+func (c *converter) ID(raw []byte) uuid.UUID {
+	if c.read(raw) != nil || c.addParams() != nil {
 		return uuid.Nil
 	}
 	return c.uuid()
 }
 
-func (c *converter) read(record []byte) error {
-	c.row = row{rest: c.row.rest[:0]}
-	return jsonb.Object(record, c.visit)
+// Begin forgets the row before.
+func (c *converter) Begin() { c.row.Begin() }
+
+func (c *converter) read(raw []byte) error {
+	c.Begin()
+	return jsonb.Object(raw, c.visit)
 }
 
 // nameOf is the name of an event in PostHog.
@@ -103,10 +107,10 @@ func (c *converter) uuid() uuid.UUID {
 	}
 	b := c.scratch[:0]
 	for _, raw := range [...][]byte{
-		r.stream, r.pseudoID, r.userID, r.timestamp, r.name, r.bundle, r.batchPage, r.batchOrdering, r.batchEvent,
+		r.Get("stream_id"), r.pseudoID, r.userID, r.timestamp, r.name, r.bundle, r.batchPage, r.batchOrdering, r.batchEvent,
 	} {
-		if !props.IsNone(raw) {
-			b = append(b, props.Canonical(props.Number(raw))...)
+		if !record.IsNone(raw) {
+			b = append(b, record.Canonical(record.Number(raw))...)
 		}
 		b = append(b, '\n')
 	}
@@ -116,25 +120,14 @@ func (c *converter) uuid() uuid.UUID {
 }
 
 // identify settles whose event it is.
-func (c *converter) identify(record []byte) error {
+func (c *converter) identify(raw []byte) error {
 	c.isPersonless = false
-	user, err := props.ID("user_id", c.row.userID)
-	if err != nil {
-		return err
-	}
-	pseudo, err := props.ID("user_pseudo_id", c.row.pseudoID)
+	hasID, err := record.Identify(&c.event, "user_id", c.row.userID, "user_pseudo_id", c.row.pseudoID)
 	switch {
 	case err != nil:
 		return err
-	case user == "" && pseudo == "":
-		return c.personless(record)
-	case user == "":
-		c.event.DistinctID = pseudo
-	default:
-		c.event.DistinctID = user
-		if pseudo != user {
-			c.event.AnonymousID = pseudo
-		}
+	case !hasID:
+		return c.personless(raw)
 	}
 	if c.event.AnonymousID != "" {
 		c.out.Keep(prefix, "user_pseudo_id", c.row.pseudoID)
@@ -143,13 +136,13 @@ func (c *converter) identify(record []byte) error {
 }
 
 // personless makes the event one of nobody.
-func (c *converter) personless(record []byte) error {
+func (c *converter) personless(raw []byte) error {
 	if !c.options.Personless {
 		return hogapi.Skip(SkipNoID)
 	}
 	id := c.event.UUID
 	if id == uuid.Nil {
-		digest := c.digests.Of(record)
+		digest := c.digests.Of(raw)
 		id = uuid.NewSHA1(space, digest[:])
 	}
 	c.event.DistinctID, c.isPersonless = "ga4-"+id.String(), true
@@ -175,7 +168,7 @@ func (c *converter) addParams() error {
 // addColumns makes properties of the other columns, and of the person.
 func (c *converter) addColumns(name string) error {
 	url, referrer := c.out.Get("$current_url"), c.out.Get("$referrer")
-	host, path, domain := props.Host(url), props.Path(url), props.Host(referrer)
+	host, path, domain := record.Host(url), record.Path(url), record.Host(referrer)
 	c.person.begin()
 	if name == "first_visit" || name == "first_open" {
 		c.person.first("$initial_current_url", url)

@@ -2,16 +2,14 @@ package ga4
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 // Reasons why rows are skipped.
@@ -35,48 +33,21 @@ type Options struct {
 // Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of their
 // forms.
 func Format(options *Options) hogapi.Format {
-	var o Options
-	if options != nil {
-		o = *options
-		o.Skip = slices.Clone(o.Skip)
-	}
+	o := record.Options(options)
+	o.Skip = slices.Clone(o.Skip)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	pool := sync.Pool{New: func() any { return newConverter(o) }}
-	return hogapi.Format{
-		Name:    "ga4",
-		Options: o.text(),
-		Layout:  hogapi.LayoutJSON,
-		Convert: func(record []byte) ([]hogapi.Event, error) {
-			if err := o.PersonProperties.Check(); err != nil {
-				return nil, fmt.Errorf("ga4: options: %w", err)
-			}
-			c, _ := pool.Get().(*converter)
-			defer pool.Put(c)
-			return c.convert(record)
-		},
-		ID: func(record []byte) uuid.UUID {
-			c, _ := pool.Get().(*converter)
-			defer pool.Put(c)
-			return c.id(record)
-		},
-	}
+	return record.Format("ga4", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
 // text names what differs from the defaults.
 func (o Options) text() string {
-	var parts []string
-	if o.Personless {
-		parts = append(parts, "personless")
-	}
-	if o.PersonProperties != formats.PersonSetOnce {
-		parts = append(parts, "person="+string(o.PersonProperties))
-	}
+	parts := []string{record.Flag("personless", o.Personless), record.PersonText(o.PersonProperties)}
 	skip := slices.Clone(o.Skip)
 	slices.Sort(skip)
 	for _, name := range slices.Compact(skip) {
 		parts = append(parts, "skip="+strconv.QuoteToASCII(name))
 	}
-	return strings.Join(parts, ",")
+	return record.OptionsText(",", parts...)
 }
 
 // space is the namespace of the ids of rows.

@@ -3,7 +3,7 @@ package ga4
 import (
 	"errors"
 
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -14,7 +14,7 @@ var paramNames = map[string]string{
 }
 
 // isReal reports whether a value is a text, and not one of Google's for no value, such as (not set).
-func isReal(raw []byte) bool { return props.IsText(raw) && len(raw) > 2 && raw[1] != '(' }
+func isReal(raw []byte) bool { return record.IsText(raw) && len(raw) > 2 && raw[1] != '(' }
 
 // params reads arrays of keys and values. One goroutine at a time may use it.
 type params struct {
@@ -32,7 +32,7 @@ func (p *params) bind() { p.param, p.value, p.element = p.visitParam, p.visitVal
 
 // read gives the keys and values of an array, which may be absent: a text or a number each, or null.
 func (p *params) read(raw []byte, use func(key string, value []byte)) error {
-	if props.IsNone(raw) {
+	if record.IsNone(raw) {
 		return nil
 	}
 	if raw[0] != '[' {
@@ -54,16 +54,16 @@ func (p *params) visitElement(raw []byte) {
 	if p.chosen == nil {
 		p.chosen = []byte("null")
 	}
-	p.use(props.Text(p.key), p.chosen)
+	p.use(record.Text(p.key), p.chosen)
 }
 
 func (p *params) visitParam(key, value []byte) {
 	switch string(key) {
 	case "key":
-		p.key, p.hasKey = value, props.IsText(value)
+		p.key, p.hasKey = value, record.IsText(value)
 	case "value":
 		switch {
-		case props.IsObject(value):
+		case record.IsObject(value):
 			if jsonb.Object(value, p.value) != nil {
 				p.fault = errParam
 			}
@@ -87,8 +87,8 @@ func (p *params) visitValue(key, value []byte) {
 	}
 	switch string(key) {
 	case "string_value":
-		p.chosen = props.Canonical(value)
+		p.chosen = record.Canonical(value)
 	case "int_value", "float_value", "double_value":
-		p.chosen = props.Number(value)
+		p.chosen = record.Number(value)
 	}
 }

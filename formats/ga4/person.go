@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // person gathers the properties of the visitor.
 type person struct {
-	initial, user, both props.Object
+	initial, user, both record.Object
 }
 
 // initialNames are the properties of a visitor's first traffic source.
@@ -29,14 +29,14 @@ func (p *person) first(key string, raw []byte) {
 		return
 	}
 	p.initial.Add(key, raw)
-	if host := props.Host(raw); key == "$initial_referrer" && host != "" {
+	if host := record.Host(raw); key == "$initial_referrer" && host != "" {
 		p.initial.AddText("$initial_referring_domain", host)
 	}
 }
 
 // source adds where the visitor first came from.
 func (p *person) source(raw []byte, c *columns) error {
-	if !props.IsObject(raw) {
+	if !record.IsObject(raw) {
 		return nil
 	}
 	c.left.Begin()
@@ -67,7 +67,7 @@ func (p *person) properties(read *params, raw []byte) error {
 }
 
 // add adds the visitor's properties to those of the event.
-func (p *person) add(out *props.Object, as formats.PersonProperties) {
+func (p *person) add(out *record.Object, as formats.PersonProperties) {
 	if as == formats.PersonNone {
 		return
 	}

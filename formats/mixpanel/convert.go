@@ -6,20 +6,21 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// scratch reads one record at a time. Its raw values are parts of the record.
-type scratch struct {
+// converter makes events of records. One goroutine at a time uses it. Its raw values are parts of the
+// record.
+type converter struct {
 	options    Options
-	visit      jsonb.Visitor // of the record, bound once
-	visitInner jsonb.Visitor // of its properties, bound once
+	visitInner jsonb.Visitor // of the properties of the record, bound once
 
 	fields
 
-	props record.Properties
+	record        record.Reader // Rest has the members outside the properties
+	mapped, noted record.Fields // of the properties: sent under PostHog's names, and under their own
+	props         record.Properties
 }
 
 // fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
@@ -30,26 +31,36 @@ type fields struct {
 	city, region, country                             []byte
 	path, host, title, library, alias                 []byte
 	isDeleted, isImport, apiTimestamp, processingTime []byte
-
-	outer []member // further members of the record, outside its properties
 }
 
-type member struct {
-	name  string
-	value []byte
-}
-
-func newScratch(o Options) *scratch {
-	s := &scratch{options: o, props: record.Properties{Policy: o.PersonProperties}}
-	s.visit, s.visitInner = s.member, s.property
+func newConverter(o Options) *converter {
+	s := &converter{options: o, props: record.Properties{Policy: o.PersonProperties}}
+	s.visitInner = s.property
+	s.record.Fields = record.Fields{"event": &s.name, "properties": &s.properties}
+	s.mapped = record.Fields{
+		"time": &s.time, "distinct_id": &s.distinctID, "$user_id": &s.userID, "$device_id": &s.deviceID, "$city": &s.city,
+		"$region": &s.region, "mp_country_code": &s.country, "current_url_path": &s.path, "current_domain": &s.host,
+		"current_page_title": &s.title, "mp_lib": &s.library, aliasKey: &s.alias, "$insert_id": &s.insertID,
+		"$mp_api_timestamp_ms": &s.apiTimestamp, "mp_processing_time_ms": &s.processingTime,
+	}
+	s.noted = record.Fields{
+		"$is_deleted": &s.isDeleted, "$import": &s.isImport, "$distinct_id_before_identity": &s.beforeIdentity,
+		"$anon_id": &s.anonID, "$identified_id": &s.identifiedID,
+	}
 	return s
 }
 
-// read reads a record. What it has under its own names is in props then.
-func (s *scratch) read(raw []byte) error {
-	s.fields = fields{outer: s.outer[:0]}
+// Begin forgets the record before.
+func (s *converter) Begin() {
+	s.fields = fields{}
+	s.record.Begin()
 	s.props.Begin()
-	twice, err := jsonb.ObjectWithin(raw, s.visit, "properties", s.visitInner)
+}
+
+// read reads a record. What it has under its own names is in props then.
+func (s *converter) read(raw []byte) error {
+	s.Begin()
+	twice, err := jsonb.ObjectWithin(raw, s.record.Visit, "properties", s.visitInner)
 	switch {
 	case err != nil:
 		return err
@@ -59,74 +70,23 @@ func (s *scratch) read(raw []byte) error {
 	return nil
 }
 
-// member takes a member of the record.
-func (s *scratch) member(key, value []byte) {
+// property takes one of the record's properties. Those that are not mapped are kept under their own names.
+func (s *converter) property(key, value []byte) {
+	isMapped := s.mapped.Take(key, value)
 	switch string(key) {
-	case "event":
-		s.name = value
-	case "properties":
-		s.properties = value
-	default:
-		s.outer = append(s.outer, member{string(key), value})
-	}
-}
-
-// property takes one of the record's properties. What is not mapped is kept under its own name.
-func (s *scratch) property(key, value []byte) {
-	switch string(key) {
-	case "time":
-		s.time = value
-	case "distinct_id":
-		s.distinctID = value
-	case "$user_id":
-		s.userID = value
-	case "$device_id":
-		s.deviceID = value
-	case "$city":
-		s.city = value
-	case "$region":
-		s.region = value
-	case "mp_country_code":
-		s.country = value
-	case "current_url_path":
-		s.path = value
-	case "current_domain":
-		s.host = value
-	case "current_page_title":
-		s.title = value
-	case "mp_lib":
-		s.library = value
-	case aliasKey:
-		s.alias = value
-	case "$insert_id":
-		s.insertID = value
-		s.drop(key, value)
-	case "$mp_api_timestamp_ms":
-		s.apiTimestamp = value
-		s.drop(key, value)
-	case "mp_processing_time_ms":
-		s.processingTime = value
-		s.drop(key, value)
-	case "$mp_api_endpoint", "$geo_source":
+	case "$insert_id", "$mp_api_timestamp_ms", "mp_processing_time_ms", "$mp_api_endpoint", "$geo_source":
 		s.drop(key, value)
 	default:
-		s.keep(key, value)
+		if !isMapped {
+			s.keep(key, value)
+		}
 	}
 }
 
 // keep sends a property under its own name, unless PostHog acts on that.
-func (s *scratch) keep(key, value []byte) {
+func (s *converter) keep(key, value []byte) {
+	s.noted.Take(key, value)
 	switch string(key) {
-	case "$is_deleted":
-		s.isDeleted = value
-	case "$import":
-		s.isImport = value
-	case "$distinct_id_before_identity":
-		s.beforeIdentity = value
-	case "$anon_id":
-		s.anonID = value
-	case "$identified_id":
-		s.identifiedID = value
 	case "$browser", "$browser_version", "$os", "$os_version", "$device", "$device_type", "$current_url", "$referrer",
 		"$referring_domain", "$geoip_city_name", "$geoip_subdivision_1_name", "$geoip_country_code", "$geoip_country_name":
 		s.props.AddPerson(string(key), value)
@@ -142,7 +102,7 @@ func (s *scratch) keep(key, value []byte) {
 }
 
 // drop leaves out a property that says nothing about the event.
-func (s *scratch) drop(key, value []byte) {
+func (s *converter) drop(key, value []byte) {
 	if s.options.KeepAll {
 		s.props.Keep(ownName(string(key)), value)
 	}
@@ -152,17 +112,14 @@ func (s *scratch) drop(key, value []byte) {
 func ownName(name string) string { return "$mixpanel_" + strings.TrimPrefix(name, "$") }
 
 // event makes the event of the record that was read.
-func (s *scratch) event() ([]hogapi.Event, error) {
-	if !props.IsObject(s.properties) {
+func (s *converter) event() ([]hogapi.Event, error) {
+	if !record.IsObject(s.properties) {
 		return nil, errors.New("properties: want an object: a line of Mixpanel's export has event and properties")
 	}
 	if len(s.name) < 3 || s.name[0] != '"' {
 		return nil, errors.New("event: want a text that is not empty")
 	}
-	name, err := record.Text(s.name)
-	if err != nil {
-		return nil, fmt.Errorf("event: %w", err)
-	}
+	name := record.Text(s.name)
 	if !s.options.KeepDeleted && (name == "$delete" || record.IsTrue(s.isDeleted)) {
 		return nil, hogapi.Skip(SkipDeleted)
 	}
@@ -190,7 +147,7 @@ func (s *scratch) event() ([]hogapi.Event, error) {
 const aliasKey = "alias"
 
 // finish adds what is mapped, and makes the properties.
-func (s *scratch) finish(name string) []byte {
+func (s *converter) finish(name string) []byte {
 	switch {
 	case s.alias == nil:
 	case name == "$identify":
@@ -218,16 +175,17 @@ func (s *scratch) finish(name string) []byte {
 			s.props.Keep(m.to, m.value)
 		}
 	}
-	for _, m := range s.outer {
-		if record.IsReserved(m.name) || m.name == aliasKey || !s.props.Add(m.name, m.value) {
-			s.props.Keep(ownName(m.name), m.value)
+	for _, m := range s.record.Rest {
+		name := string(m.Name)
+		if record.IsReserved(name) || name == aliasKey || !s.props.Add(name, m.Value) {
+			s.props.Keep(ownName(name), m.Value)
 		}
 	}
 	return s.props.Finish("mixpanel")
 }
 
 // move sends a property under PostHog's name, or under its own where the record has both.
-func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
+func (s *converter) move(value []byte, to, from string) (isMoved bool) {
 	if value == nil {
 		return false
 	}
@@ -238,7 +196,7 @@ func (s *scratch) move(value []byte, to, from string) (isMoved bool) {
 }
 
 // place sends where the event happened.
-func (s *scratch) place() {
+func (s *converter) place() {
 	for _, m := range []struct {
 		value    []byte
 		to, from string

@@ -1,7 +1,6 @@
 package mixpanel
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
@@ -13,7 +12,7 @@ const devicePrefix = "$device:"
 type ids struct{ distinct, anonymous string }
 
 // ids finds the event's person as PostHog's own importer does, so that both give it the same one.
-func (s *scratch) ids() (found ids, err error) {
+func (s *converter) ids() (found ids, err error) {
 	var given, user, device, anon, identified string
 	for _, id := range []struct {
 		name string
@@ -22,12 +21,12 @@ func (s *scratch) ids() (found ids, err error) {
 	}{
 		{"distinct_id", s.distinctID, &given}, {"$user_id", s.userID, &user}, {"$device_id", s.deviceID, &device},
 	} {
-		if *id.text, err = idOf(id.name, id.raw); err != nil {
+		if *id.text, err = record.ShortID(id.name, id.raw); err != nil {
 			return ids{}, err
 		}
 	}
 	if len(s.beforeIdentity) > 0 && s.beforeIdentity[0] == '"' && isAnonymous(given) {
-		if before, err := record.ID(s.beforeIdentity); err == nil && before != "" {
+		if before, err := record.ID("", s.beforeIdentity); err == nil && before != "" {
 			given = before
 		}
 	}
@@ -40,8 +39,8 @@ func (s *scratch) ids() (found ids, err error) {
 		found.distinct = device
 	}
 	if s.anonID != nil && s.identifiedID != nil { // an event $identify
-		anon, _ = record.ID(s.anonID)
-		identified, _ = record.ID(s.identifiedID)
+		anon, _ = record.ID("", s.anonID)
+		identified, _ = record.ID("", s.identifiedID)
 	}
 	switch {
 	case user != "" && device != "" && found.distinct != device && found.distinct != devicePrefix+device:
@@ -70,12 +69,4 @@ func isAnonymous(id string) bool {
 		}
 	}
 	return hasLetter
-}
-
-func idOf(name string, raw []byte) (string, error) {
-	id, err := record.ID(raw)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return id, nil
 }

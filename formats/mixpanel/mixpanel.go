@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 // Options say how an export is read. Nil stands for the defaults.
@@ -50,50 +49,29 @@ const (
 
 // Format reads the lines of Mixpanel's raw export.
 func Format(options *Options) hogapi.Format {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	c := &converter{options: o, fault: o.fault()}
-	c.scratch.New = func() any { return newScratch(o) }
-	return hogapi.Format{Name: "mixpanel", Options: o.text(), Layout: hogapi.LayoutJSON, Convert: c.convert, ID: c.id}
+	return record.Format("mixpanel", o.text(), o.fault(), func() *converter { return newConverter(o) })
 }
 
 // fault is what is wrong with the options, if anything: no record is converted then.
 func (o Options) fault() error {
-	switch {
-	case o.Zone == time.Local:
-		return errors.New("mixpanel: options: Zone: want the project's time zone by its name, not time.Local, " +
-			"which is another one on every machine")
-	case o.PersonProperties.Check() != nil:
-		return fmt.Errorf("mixpanel: options: %w", o.PersonProperties.Check())
+	if o.Zone == time.Local {
+		return errors.New("Zone: want the project's time zone by its name, not time.Local, which is another one on every machine")
 	}
-	return nil
+	return o.PersonProperties.Check()
 }
 
 // text is what differs from the defaults. A zone has its offsets, since two can have one name.
 func (o Options) text() string {
-	var parts []string
+	zone := ""
 	if o.Zone != nil && o.Zone != time.UTC {
 		_, winter := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).In(o.Zone).Zone()
 		_, summer := time.Date(2020, 7, 1, 0, 0, 0, 0, time.UTC).In(o.Zone).Zone()
-		parts = append(parts, fmt.Sprintf("zone=%s %ds/%ds", o.Zone, winter, summer))
+		zone = fmt.Sprintf("zone=%s %ds/%ds", o.Zone, winter, summer)
 	}
-	if o.PersonProperties != formats.PersonSetOnce {
-		parts = append(parts, "person="+string(o.PersonProperties))
-	}
-	for _, flag := range []struct {
-		name string
-		isOn bool
-	}{
-		{"device prefix", o.DevicePrefix}, {"keep deleted", o.KeepDeleted}, {"keep all", o.KeepAll}, {"whole key", o.WholeKey},
-	} {
-		if flag.isOn {
-			parts = append(parts, flag.name)
-		}
-	}
-	return strings.Join(parts, ", ")
+	return record.OptionsText(", ", zone, record.PersonText(o.PersonProperties), record.Flag("device prefix", o.DevicePrefix),
+		record.Flag("keep deleted", o.KeepDeleted), record.Flag("keep all", o.KeepAll), record.Flag("whole key", o.WholeKey))
 }
 
 // namespace is that of PostHog's own importer, so that both give a record the same uuid.
@@ -102,45 +80,25 @@ var namespace = uuid.UUID([]byte("posthog_mixpanel"))
 // wholeNamespace is that of Options.WholeKey.
 var wholeNamespace = uuid.MustParse("6d1f8f0c-2a51-5b0a-9a3e-0f2f7f1a9c44")
 
-// converter makes events of records. It is safe for concurrent use.
-type converter struct {
-	options Options
-	fault   error
-	scratch sync.Pool // of *scratch
-}
-
-func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
-	if c.fault != nil {
-		return nil, c.fault
-	}
-	s := c.scratch.Get().(*scratch)
-	defer c.free(s)
-	if err := s.read(record); err != nil {
+// Convert makes the event of a record.
+func (s *converter) Convert(raw []byte) ([]hogapi.Event, error) {
+	if err := s.read(raw); err != nil {
 		return nil, err
 	}
 	return s.event()
 }
 
-// free gives scratch space back, without parts of the record.
-func (c *converter) free(s *scratch) {
-	clear(s.outer)
-	s.fields = fields{outer: s.outer[:0]}
-	c.scratch.Put(s)
-}
-
-// id is the uuid of a record: also of one that is rejected.
-func (c *converter) id(record []byte) uuid.UUID {
-	s := c.scratch.Get().(*scratch)
-	defer c.free(s)
-	if s.read(record) != nil {
+// ID is the uuid of a record, also of one that is rejected.
+func (s *converter) ID(raw []byte) uuid.UUID {
+	if s.read(raw) != nil {
 		return uuid.Nil
 	}
 	return s.uuid()
 }
 
 // uuid is derived from $insert_id, and is zero without it.
-func (s *scratch) uuid() uuid.UUID {
-	insert, err := idOf("$insert_id", s.insertID)
+func (s *converter) uuid() uuid.UUID {
+	insert, err := record.ID("$insert_id", s.insertID)
 	if err != nil || insert == "" {
 		return uuid.Nil
 	}

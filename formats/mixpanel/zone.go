@@ -25,7 +25,7 @@ type ZoneTest struct {
 	Devices int64 // records whose distinct_id is "$device:" and an id: see Options.DevicePrefix
 
 	days map[daysOffset]int64
-	s    *scratch
+	s    *converter
 }
 
 // daysOffset are the live events of a day of UTC and an offset.
@@ -56,7 +56,7 @@ func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 // Add adds a record. It must not be called by two goroutines at once.
 func (t *ZoneTest) Add(raw []byte) {
 	if t.s == nil {
-		t.s, t.Offsets, t.days = newScratch(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
+		t.s, t.Offsets, t.days = newConverter(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
 	}
 	t.Records++
 	if t.s.read(raw) != nil {

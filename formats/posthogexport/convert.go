@@ -5,50 +5,30 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// prefix is of names that something else has already: see [props.Object.Keep].
+// prefix is of names that something else has already: see [record.Object.Keep].
 const prefix = "posthog_"
 
 // row has the columns of a row, as raw JSON; nil where absent.
 type row struct {
-	uuid, event, distinctID, properties, elements, timestamp, ip, files []byte
+	record.Reader
 
-	rest []column // what is kept under its own name
+	uuid, event, distinctID, properties, elements, timestamp, ip []byte
 }
 
-// column is a column of a row. Both parts are valid as long as the record is.
-type column struct{ name, value []byte }
-
-// visit notes a column.
-func (r *row) visit(key, value []byte) {
-	switch string(key) {
-	case "uuid":
-		r.uuid = value
-	case "event":
-		r.event = value
-	case "distinct_id":
-		r.distinctID = value
-	case "properties":
-		r.properties = value
-	case "elements_chain":
-		r.elements = value
-	case "timestamp":
-		r.timestamp = value
-	case "ip":
-		r.ip = value
-	case "person_id", "person_properties", "created_at", "_inserted_at", "team_id", "site_url": // of the project
-	case "set", "set_once": // which are in the properties too
-	case "files":
-		r.files = value
-		fallthrough
-	default:
-		r.rest = append(r.rest, column{key, value})
-	}
+func (r *row) bind() {
+	r.Fields = record.Fields{
+		"uuid": &r.uuid, "event": &r.event, "distinct_id": &r.distinctID, "properties": &r.properties,
+		"elements_chain": &r.elements, "timestamp": &r.timestamp, "ip": &r.ip,
+	}.Drop("person_id", "person_properties", "created_at", "_inserted_at", "team_id", "site_url", // of the project
+		"set", "set_once") // which are in the properties too
 }
 
 // converter makes events of rows. One goroutine at a time may use it.
@@ -57,8 +37,8 @@ type converter struct {
 	row     row
 	visit   jsonb.Visitor // of row, bound once
 	own     jsonb.Visitor // of its properties, bound once
-	out     props.Object
-	person  props.Object
+	out     record.Object
+	person  record.Object
 	set     []byte // of the properties, where they become $set_once
 	setOnce []byte
 
@@ -68,14 +48,29 @@ type converter struct {
 
 func newConverter(o Options) *converter {
 	c := &converter{options: o}
-	c.visit, c.own = c.row.visit, c.property
+	c.row.bind()
+	c.visit, c.own = c.row.Visit, c.property
 	return c
 }
 
-// convert makes the event of a row.
-func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
-	c.row = row{rest: c.row.rest[:0]}
-	if err := jsonb.Object(record, c.visit); err != nil {
+// Begin forgets the row before.
+func (c *converter) Begin() {
+	c.row.Begin()
+	c.set, c.setOnce = nil, nil
+}
+
+// ID is the uuid of a row, also of a damaged one.
+func (c *converter) ID(raw []byte) uuid.UUID {
+	c.Begin()
+	_ = jsonb.Object(raw, c.visit)
+	id, _ := uuidOf(c.row.uuid)
+	return id
+}
+
+// Convert makes the event of a row.
+func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
+	c.Begin()
+	if err := jsonb.Object(raw, c.visit); err != nil {
 		return nil, err
 	}
 	ev, err := c.event()
@@ -95,16 +90,16 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 // event is the event without its properties.
 func (c *converter) event() (ev hogapi.Event, err error) {
 	switch {
-	case len(c.row.event) == 0 && len(c.row.files) > 0:
+	case len(c.row.event) == 0 && len(c.row.Get("files")) > 0:
 		return ev, errors.New("no event: this is the list of a manifest.json, leave that file out")
-	case !props.IsText(c.row.event):
-		return ev, props.Want("event", "a name, as rows of the events model have (those of persons and sessions are no events)", c.row.event)
+	case !record.IsText(c.row.event):
+		return ev, record.Want("event", "a name, as rows of the events model have (those of persons and sessions are no events)", c.row.event)
 	}
-	ev.Name = props.Text(c.row.event)
+	ev.Name = record.Text(c.row.event)
 	if ev.UUID, err = uuidOf(c.row.uuid); err != nil {
 		return ev, err
 	}
-	if ev.DistinctID, err = props.ID("distinct_id", c.row.distinctID); err != nil {
+	if ev.DistinctID, err = record.ID("distinct_id", c.row.distinctID); err != nil {
 		return ev, err
 	}
 	ev.Timestamp, err = timeOf(c.row.timestamp)
@@ -113,7 +108,7 @@ func (c *converter) event() (ev hogapi.Event, err error) {
 
 // timeOf reads a time of RFC 3339, or as BigQuery writes it: 2024-02-29 23:59:58.012 UTC.
 func timeOf(raw []byte) (time.Time, error) {
-	text := []byte(props.Text(raw))
+	text := []byte(record.Text(raw))
 	at, err := jsonb.ParseTime(text)
 	if err == nil {
 		return at, nil
@@ -126,18 +121,18 @@ func timeOf(raw []byte) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, props.Want("timestamp", "a time such as 2024-02-29T23:59:58.012000+00:00", raw)
+	return time.Time{}, record.Want("timestamp", "a time such as 2024-02-29T23:59:58.012000+00:00", raw)
 }
 
 // properties makes the properties of an event.
 func (c *converter) properties(distinctID string) error {
 	raw := c.row.properties
-	if props.IsText(raw) { // as Parquet and some tables have them
-		raw = []byte(props.Text(raw))
+	if record.IsText(raw) { // as Parquet and some tables have them
+		raw = []byte(record.Text(raw))
 	}
 	c.out.Begin()
-	c.set, c.setOnce, c.distinctID, c.anonymous = nil, nil, distinctID, ""
-	if !props.IsNone(raw) {
+	c.distinctID, c.anonymous = distinctID, ""
+	if !record.IsNone(raw) {
 		if err := jsonb.Object(raw, c.own); err != nil {
 			return err
 		}
@@ -145,15 +140,15 @@ func (c *converter) properties(distinctID string) error {
 	if err := c.persons(); err != nil {
 		return err
 	}
-	if !props.IsNone(c.row.elements) {
+	if !record.IsNone(c.row.elements) {
 		c.out.Keep(prefix, "$elements_chain", c.row.elements)
 	}
-	if !props.IsNone(c.row.ip) {
+	if !record.IsNone(c.row.ip) {
 		c.out.Keep(prefix, "$ip", c.row.ip)
 	}
-	for _, column := range c.row.rest {
-		if !props.IsNone(column.value) {
-			c.out.Keep(prefix, string(column.name), column.value)
+	for _, column := range c.row.Rest {
+		if !record.IsNone(column.Value) {
+			c.out.Keep(prefix, string(column.Name), column.Value)
 		}
 	}
 	return nil
@@ -164,18 +159,18 @@ func (c *converter) property(key, value []byte) {
 	name := string(key)
 	switch {
 	case c.options.PersonProperties == formats.PersonSet:
-	case name == "$set" && props.IsObject(value):
+	case name == "$set" && record.IsObject(value):
 		c.set = value
 		return
-	case name == "$set_once" && props.IsObject(value):
+	case name == "$set_once" && record.IsObject(value):
 		c.setOnce = value
 		return
 	}
-	if name == "distinct_id" && props.Text(value) == c.distinctID {
+	if name == "distinct_id" && record.Text(value) == c.distinctID {
 		return // the import adds it
 	}
 	if name == "$anon_distinct_id" {
-		c.anonymous = props.Text(value)
+		c.anonymous = record.Text(value)
 	}
 	c.out.Keep(prefix, name, value)
 }
@@ -191,10 +186,8 @@ func (c *converter) persons() error {
 		once = c.set
 	case c.set != nil:
 		c.person.Begin()
-		for _, raw := range [][]byte{c.set, once} {
-			if err := jsonb.Object(raw, func(key, value []byte) { c.person.Add(string(key), value) }); err != nil {
-				return err
-			}
+		if err := c.person.AddAll(c.set, once); err != nil {
+			return err
 		}
 		once = c.person.Raw()
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -34,10 +34,10 @@ var innerNames = map[string]map[string]string{
 // contextReader adds the context of a call to the properties. What has no property of its own stays in
 // one named context.
 type contextReader struct {
-	out       *props.Object
+	out       *record.Object
 	groupType string
 
-	left, inner props.Object // what stays: of the context, of an object in it
+	left, inner record.Object // what stays: of the context, of an object in it
 	names       map[string]string
 	isPage      bool
 	isIdentify  bool
@@ -52,8 +52,8 @@ func (r *contextReader) visitors() { r.visit, r.visitInner = r.member, r.innerMe
 // read adds a context, which may be absent.
 func (r *contextReader) read(raw []byte, isIdentify bool) error {
 	r.isIdentify, r.traits, r.fault = isIdentify, nil, nil
-	if !props.IsObject(raw) {
-		if !props.IsNone(raw) {
+	if !record.IsObject(raw) {
+		if !record.IsNone(raw) {
 			r.out.Keep(prefix, "context", raw)
 		}
 		return nil
@@ -71,10 +71,10 @@ func (r *contextReader) read(raw []byte, isIdentify bool) error {
 // member adds a member of the context.
 func (r *contextReader) member(key, value []byte) {
 	name := string(key)
-	if props.IsNone(value) {
+	if record.IsNone(value) {
 		return
 	}
-	if names := innerNames[name]; names != nil && props.IsObject(value) {
+	if names := innerNames[name]; names != nil && record.IsObject(value) {
 		r.inner.Begin()
 		r.names, r.isPage = names, name == "page"
 		if err := jsonb.Object(value, r.visitInner); err != nil {
@@ -88,7 +88,7 @@ func (r *contextReader) member(key, value []byte) {
 	switch {
 	case contextNames[name] != "":
 		r.add(&r.left, contextNames[name], name, value)
-	case name == "traits" && r.isIdentify && props.IsObject(value):
+	case name == "traits" && r.isIdentify && record.IsObject(value):
 		r.traits = value
 	case name == "groupId" && r.groupType != "":
 		r.groups(value)
@@ -99,7 +99,7 @@ func (r *contextReader) member(key, value []byte) {
 
 // innerMember adds a member of an object in the context.
 func (r *contextReader) innerMember(key, value []byte) {
-	if props.IsNone(value) {
+	if record.IsNone(value) {
 		return
 	}
 	name := string(key)
@@ -118,7 +118,7 @@ func (r *contextReader) innerMember(key, value []byte) {
 }
 
 // add adds a property; where it is there with another value, the member stays where it was.
-func (r *contextReader) add(left *props.Object, target, name string, value []byte) bool {
+func (r *contextReader) add(left *record.Object, target, name string, value []byte) bool {
 	if r.out.Add(target, value) {
 		return true
 	}
@@ -139,14 +139,14 @@ func (r *contextReader) place(name string, value []byte) {
 	default:
 		return
 	}
-	if host := props.Host(value); host != "" {
+	if host := record.Host(value); host != "" {
 		r.out.AddText(target, host)
 	}
 }
 
 // groups adds the group of a call.
 func (r *contextReader) groups(value []byte) {
-	key, err := props.ID("context.groupId", value)
+	key, err := record.ID("context.groupId", value)
 	if err != nil {
 		r.fault = err
 		return
@@ -163,5 +163,5 @@ func (r *contextReader) groups(value []byte) {
 
 // isPhone reports whether a device's type is its system.
 func isPhone(raw []byte) bool {
-	return props.IsText(raw) && (bytes.EqualFold(raw[1:len(raw)-1], []byte("ios")) || bytes.EqualFold(raw[1:len(raw)-1], []byte("android")))
+	return record.IsText(raw) && (bytes.EqualFold(raw[1:len(raw)-1], []byte("ios")) || bytes.EqualFold(raw[1:len(raw)-1], []byte("android")))
 }

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/props"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// prefix is of names that something else has already: see [props.Object.Keep].
+// prefix is of names that something else has already: see [record.Object.Keep].
 const prefix = "segment_"
 
 // converter makes events of calls. One goroutine at a time may use it.
@@ -18,7 +20,7 @@ type converter struct {
 	options Options
 	call    call
 	visit   jsonb.Visitor // of call, bound once
-	out     props.Object  // the properties
+	out     record.Object // the properties
 	context contextReader
 	event   hogapi.Event
 	kind    string
@@ -26,28 +28,43 @@ type converter struct {
 
 func newConverter(o Options) *converter {
 	c := &converter{options: o}
-	c.visit = c.call.visit
+	c.call.bind()
+	c.visit = c.call.Visit
 	c.context.out, c.context.groupType = &c.out, o.GroupType
 	c.context.visitors()
 	return c
 }
 
-// convert makes the event of a call.
-func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
-	c.call = call{rest: c.call.rest[:0]}
-	if err := jsonb.Object(record, c.visit); err != nil {
+// Begin forgets the call before.
+func (c *converter) Begin() { c.call.Begin() }
+
+// ID is the uuid of a call with a messageId, also of a damaged one.
+func (c *converter) ID(raw []byte) uuid.UUID {
+	c.Begin()
+	_ = jsonb.Object(raw, c.visit)
+	return uuidOf(c.call.messageID)
+}
+
+// Convert makes the event of a call.
+func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
+	c.Begin()
+	if err := jsonb.Object(raw, c.visit); err != nil {
 		return nil, err
 	}
-	var err error
-	if c.kind, err = c.call.kindOf(); err != nil {
+	kind, err := c.call.kindOf()
+	if c.kind = kind; err != nil {
 		return nil, err
 	}
 	if c.kind == kindGroup && c.options.NoGroups {
 		return nil, hogapi.Skip(SkipGroup)
 	}
 	c.event = hogapi.Event{UUID: uuidOf(c.call.messageID)}
-	if err := c.identify(); err != nil {
+	hasID, err := record.Identify(&c.event, "userId", c.call.userID, "anonymousId", c.call.anonymousID)
+	if err != nil {
 		return nil, err
+	}
+	if !hasID {
+		return nil, hogapi.Skip(SkipNoID)
 	}
 	if c.event.Timestamp, err = c.call.time(); err != nil {
 		return nil, err
@@ -62,29 +79,6 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{c.event}, nil
 }
 
-// identify settles whose event it is.
-func (c *converter) identify() error {
-	user, err := props.ID("userId", c.call.userID)
-	if err != nil {
-		return err
-	}
-	anonymous, err := props.ID("anonymousId", c.call.anonymousID)
-	switch {
-	case err != nil:
-		return err
-	case user == "" && anonymous == "":
-		return hogapi.Skip(SkipNoID)
-	case user == "":
-		c.event.DistinctID = anonymous
-	default:
-		c.event.DistinctID = user
-		if anonymous != user {
-			c.event.AnonymousID = anonymous
-		}
-	}
-	return nil
-}
-
 // properties makes the properties of the event, and its name.
 func (c *converter) properties() error {
 	c.out.Begin()
@@ -97,7 +91,7 @@ func (c *converter) properties() error {
 	if err := c.context.read(c.call.context, c.kind == kindIdentify); err != nil {
 		return fmt.Errorf("context: %w", err)
 	}
-	if c.kind == kindPage && !props.IsNone(c.call.name) {
+	if c.kind == kindPage && !record.IsNone(c.call.name) {
 		c.out.Add("title", c.call.name)
 	}
 	if c.kind == kindIdentify {
@@ -113,15 +107,15 @@ func (c *converter) properties() error {
 func (c *converter) byKind() error {
 	switch c.kind {
 	case kindTrack:
-		if !props.IsText(c.call.event) {
-			return props.Want("event", "the name of the event", c.call.event)
+		if !record.IsText(c.call.event) {
+			return record.Want("event", "the name of the event", c.call.event)
 		}
-		c.event.Name = props.Text(c.call.event)
+		c.event.Name = record.Text(c.call.event)
 	case kindPage:
 		c.event.Name = "$pageview"
 	case kindScreen:
 		c.event.Name = "$screen"
-		if !props.IsNone(c.call.name) {
+		if !record.IsNone(c.call.name) {
 			c.out.Add("$screen_name", c.call.name)
 		}
 	case kindIdentify:
@@ -134,7 +128,7 @@ func (c *converter) byKind() error {
 		return c.group()
 	case kindAlias:
 		c.event.Name = "$create_alias"
-		previous, err := props.ID("previousId", c.call.previousID)
+		previous, err := record.ID("previousId", c.call.previousID)
 		if err != nil {
 			return err
 		}
@@ -148,7 +142,7 @@ func (c *converter) byKind() error {
 
 // group adds what a group call says.
 func (c *converter) group() error {
-	key, err := props.ID("groupId", c.call.groupID)
+	key, err := record.ID("groupId", c.call.groupID)
 	if err != nil {
 		return err
 	}
@@ -156,10 +150,10 @@ func (c *converter) group() error {
 		return errors.New("groupId: a group call needs one")
 	}
 	groupType := c.options.GroupType
-	if props.IsObject(c.call.traits) {
+	if record.IsObject(c.call.traits) {
 		_ = jsonb.Object(c.call.traits, func(name, value []byte) { // valid: it was read
-			if string(name) == "groupType" && props.IsText(value) && !props.IsNone(value) {
-				groupType = props.Text(value)
+			if string(name) == "groupType" && record.IsText(value) && !record.IsNone(value) {
+				groupType = record.Text(value)
 			}
 		})
 	}
@@ -168,7 +162,7 @@ func (c *converter) group() error {
 	}
 	c.out.AddText("$group_type", groupType)
 	c.out.AddText("$group_key", key)
-	if props.IsObject(c.call.traits) {
+	if record.IsObject(c.call.traits) {
 		c.out.Add("$group_set", c.call.traits)
 	} else {
 		c.out.Add("$group_set", []byte("{}"))
@@ -179,11 +173,11 @@ func (c *converter) group() error {
 // own adds the call's own properties.
 func (c *converter) own() error {
 	switch raw := c.call.properties; {
-	case props.IsObject(raw):
+	case record.IsObject(raw):
 		err := jsonb.Object(raw, func(key, value []byte) {
 			name := string(key)
 			if target := pageNames[name]; target != "" && c.kind == kindPage {
-				if props.IsNone(value) {
+				if record.IsNone(value) {
 					return
 				}
 				if c.out.Add(target, value) {
@@ -196,7 +190,7 @@ func (c *converter) own() error {
 		if err != nil {
 			return fmt.Errorf("properties: %w", err)
 		}
-	case !props.IsNone(raw):
+	case !record.IsNone(raw):
 		c.out.Keep(prefix, "properties", raw)
 	}
 	return nil
@@ -213,19 +207,17 @@ func (c *converter) persons() error {
 	}
 	own, more := c.call.traits, c.context.traits
 	switch {
-	case !props.IsObject(own):
+	case !record.IsObject(own):
 		own = more
-	case props.IsObject(more):
+	case record.IsObject(more):
 		both := &c.context.inner
 		both.Begin()
-		for _, traits := range [][]byte{own, more} {
-			if err := jsonb.Object(traits, func(key, value []byte) { both.Add(string(key), value) }); err != nil {
-				return fmt.Errorf("traits: %w", err)
-			}
+		if err := both.AddAll(own, more); err != nil {
+			return fmt.Errorf("traits: %w", err)
 		}
 		own = both.JSON()
 	}
-	if props.IsObject(own) {
+	if record.IsObject(own) {
 		c.out.Keep(prefix, key, own)
 	}
 	return nil
@@ -234,11 +226,11 @@ func (c *converter) persons() error {
 // rest adds what is kept under its own name.
 func (c *converter) rest() {
 	keep := func(name string, raw []byte) {
-		if !props.IsNone(raw) {
+		if !record.IsNone(raw) {
 			c.out.Keep(prefix, name, raw)
 		}
 	}
-	if c.event.UUID.String() != props.Text(c.call.messageID) {
+	if c.event.UUID.String() != record.Text(c.call.messageID) {
 		keep("messageId", c.call.messageID)
 	}
 	if c.event.AnonymousID != "" && c.kind != kindIdentify {
@@ -250,7 +242,7 @@ func (c *converter) rest() {
 	if c.kind != kindScreen {
 		keep("name", c.call.name)
 	}
-	if c.kind != kindIdentify && c.kind != kindGroup || !props.IsObject(c.call.traits) {
+	if c.kind != kindIdentify && c.kind != kindGroup || !record.IsObject(c.call.traits) {
 		keep("traits", c.call.traits)
 	}
 	if c.kind != kindGroup {
@@ -259,7 +251,7 @@ func (c *converter) rest() {
 	if c.kind != kindAlias {
 		keep("previousId", c.call.previousID)
 	}
-	for _, m := range c.call.rest {
-		keep(string(m.key), m.value)
+	for _, m := range c.call.Rest {
+		keep(string(m.Name), m.Value)
 	}
 }

@@ -2,16 +2,13 @@ package segment
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/props"
-	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 // Reasons why calls are skipped.
@@ -36,57 +33,19 @@ type Options struct {
 // Format reads the calls that Segment and RudderStack write to files: track, page, screen, identify,
 // group and alias, one JSON object each.
 func Format(options *Options) hogapi.Format {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	pool := sync.Pool{New: func() any { return newConverter(o) }}
-	return hogapi.Format{
-		Name:    "segment",
-		Options: o.text(),
-		Layout:  hogapi.LayoutJSON,
-		Convert: func(record []byte) ([]hogapi.Event, error) {
-			if err := o.PersonProperties.Check(); err != nil {
-				return nil, fmt.Errorf("segment: options: %w", err)
-			}
-			c, _ := pool.Get().(*converter)
-			defer pool.Put(c)
-			return c.convert(record)
-		},
-		ID: messageUUID,
-	}
+	return record.Format("segment", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
 // text names what differs from the defaults.
-func (o Options) text() (text string) {
-	if o.GroupType != "" {
-		text += ",group=" + strconv.QuoteToASCII(o.GroupType)
-	}
-	if o.NoGroups {
-		text += ",groups=off"
-	}
-	if o.PersonProperties != formats.PersonSetOnce {
-		text += ",person=" + string(o.PersonProperties)
-	}
-	if text == "" {
-		return ""
-	}
-	return text[1:]
+func (o Options) text() string {
+	return record.OptionsText(",", record.Flag("group="+strconv.QuoteToASCII(o.GroupType), o.GroupType != ""),
+		record.Flag("groups=off", o.NoGroups), record.PersonText(o.PersonProperties))
 }
 
 // space is the namespace of message ids that are no UUIDs.
 var space = uuid.MustParse("8c1f6b0e-2d47-5a39-9b6e-73a1d0c5e4f2")
 
-// messageUUID is the uuid of a call, if it has a messageId.
-func messageUUID(record []byte) (id uuid.UUID) {
-	_ = jsonb.Object(record, func(key, value []byte) {
-		if string(key) == "messageId" {
-			id = uuidOf(value)
-		}
-	})
-	return id
-}
-
 // uuidOf is the uuid of a raw messageId.
-func uuidOf(raw []byte) uuid.UUID { return props.UUID(space, props.Text(raw)) }
+func uuidOf(raw []byte) uuid.UUID { return record.UUID(space, record.Text(raw)) }

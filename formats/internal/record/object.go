@@ -1,18 +1,227 @@
-// Package record reads the members of vendors' records. All of it is the same for every vendor.
+// Package record reads the records of other vendors, and builds the properties of events from their
+// raw values. All vendors' formats are made with it.
 package record
 
-import "github.com/hogapi/hogapi/formats/internal/props"
+import (
+	"bytes"
+	"slices"
+	"strconv"
 
-// Keep adds a member under its name or, where that is taken, under the name with as many "_" after it as
-// it takes.
-func Keep(o *props.Object, name string, value []byte) {
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
+// Object is a JSON object that is built member by member from raw values. No key comes twice. It keeps
+// its room from one record to the next, unless that is unusually large. Its zero value is empty.
+type Object struct {
+	buf     []byte
+	members []member
+	marks   [4]uint64 // a bit that is not set says that a key is new
+	many    map[string]int
+}
+
+// member is where a member is in buf: its quoted key and its value.
+type member struct{ key, colon, end int }
+
+const (
+	few   = 48      // members that are compared one by one
+	usual = 1 << 18 // bytes of room that are kept
+)
+
+// Begin forgets what was built before.
+func (o *Object) Begin() {
+	if cap(o.buf) > usual {
+		*o = Object{}
+	}
+	o.buf, o.members, o.marks, o.many = append(o.buf[:0], '{'), o.members[:0], [4]uint64{}, nil
+}
+
+// Len is the number of members.
+func (o *Object) Len() int { return len(o.members) }
+
+// IsEmpty reports whether there are no members.
+func (o *Object) IsEmpty() bool { return len(o.members) == 0 }
+
+// Size is the number of bytes that Append appends.
+func (o *Object) Size() int { return max(len(o.buf), len("{")) + len("}") }
+
+// Append appends the object.
+func (o *Object) Append(dst []byte) []byte {
+	if o.IsEmpty() {
+		return append(dst, "{}"...)
+	}
+	return append(append(dst, o.buf...), '}')
+}
+
+// Add adds a member unless its key is there, and says whether it did. The value must be valid JSON.
+func (o *Object) Add(key string, raw []byte) bool { return add(o, key, raw) }
+
+// AddBytes is Add.
+func (o *Object) AddBytes(key, raw []byte) bool { return add(o, key, raw) }
+
+func add[T string | []byte](o *Object, key T, raw []byte) bool {
+	at, ok := begin(o, key)
+	if !ok {
+		return false
+	}
+	o.buf = append(o.buf, raw...)
+	o.finish(at)
+	return true
+}
+
+// AddText is Add with a text as the value.
+func (o *Object) AddText(key, text string) bool {
+	at, ok := begin(o, key)
+	if !ok {
+		return false
+	}
+	o.buf = appendText(o.buf, text)
+	o.finish(at)
+	return true
+}
+
+// Keep adds a member under its own name; where another value has that name, under prefix and its name,
+// and a number where that is there too. An equal text or number is not kept twice. The name distinct_id
+// is always taken, since the service would read it as the event's.
+func (o *Object) Keep(prefix, key string, raw []byte) {
+	if key != "distinct_id" && (o.Add(key, raw) || o.Has(key, raw)) {
+		return
+	}
+	name := prefix + key
+	for n := 2; !o.Add(name, raw) && !o.Has(name, raw); n++ {
+		name = prefix + key + "_" + strconv.Itoa(n)
+	}
+}
+
+// Has reports whether a member has a value that is neither an object nor an array.
+func (o *Object) Has(key string, raw []byte) bool {
+	return raw[0] != '{' && raw[0] != '[' && bytes.Equal(o.Get(key), raw)
+}
+
+// Get is the raw value of a key, or nil. It is valid until the next change.
+func (o *Object) Get(key string) []byte {
+	at := len(o.buf)
+	o.buf = appendText(o.buf, key)
+	i := o.find(o.buf[at:])
+	o.buf = o.buf[:at]
+	if i < 0 {
+		return nil
+	}
+	return o.buf[o.members[i].colon+1 : o.members[i].end]
+}
+
+// Members are those that were added, without the closing brace. They are valid until the next change.
+func (o *Object) Members() []byte { return o.buf }
+
+// JSON is a copy of the object.
+func (o *Object) JSON() []byte { return o.Append(make([]byte, 0, o.Size())) }
+
+// Raw is the object itself, valid until the next Begin; nothing can be added after it.
+func (o *Object) Raw() []byte {
+	o.buf = append(o.buf, '}')
+	return o.buf
+}
+
+// begin adds a key. It returns where the key begins, or false if it is there already.
+func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
+	if len(o.buf) == 0 {
+		o.buf = append(o.buf, '{')
+	}
+	before := len(o.buf)
+	if len(o.members) > 0 {
+		o.buf = append(o.buf, ',')
+	}
+	at.key = len(o.buf)
+	o.buf = appendText(o.buf, key)
+	if o.find(o.buf[at.key:]) >= 0 {
+		o.buf = o.buf[:before]
+		return at, false
+	}
+	at.colon = len(o.buf)
+	o.buf = append(o.buf, ':')
+	return at, true
+}
+
+// finish enters a member whose value has been added.
+func (o *Object) finish(at member) {
+	at.end = len(o.buf)
+	quoted := o.buf[at.key:at.colon]
+	h := hash(quoted)
+	o.marks[h/64%4] |= 1 << (h % 64)
+	o.members = append(o.members, at)
+	switch {
+	case o.many != nil:
+		o.many[string(quoted)] = len(o.members) - 1
+	case len(o.members) > few:
+		o.many = make(map[string]int, 4*few)
+		for i, m := range o.members {
+			o.many[string(o.buf[m.key:m.colon])] = i
+		}
+	}
+}
+
+// find is the number of the member with a quoted key, or -1.
+func (o *Object) find(quoted []byte) int {
+	h := hash(quoted)
+	if o.marks[h/64%4]&(1<<(h%64)) == 0 {
+		return -1
+	}
+	if o.many != nil {
+		if i, ok := o.many[string(quoted)]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(o.members, func(m member) bool { return bytes.Equal(o.buf[m.key:m.colon], quoted) })
+}
+
+// hash need not be good: it only saves comparisons.
+func hash(quoted []byte) uint {
+	n := uint(len(quoted))
+	return n + 3*uint(quoted[1]) + 5*uint(quoted[n/2]) + 17*uint(quoted[n-2])
+}
+
+// appendText appends a text that was read from valid JSON.
+func appendText[T string | []byte](dst []byte, text T) []byte {
+	if isPlain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
+	dst, err := jsonb.AppendString(dst, string(text))
+	if err != nil { // a caller's constant that is not UTF-8
+		panic(err)
+	}
+	return dst
+}
+
+// isPlain reports whether a text is ASCII and needs no escapes.
+func isPlain[T string | []byte](text T) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// KeepLong adds a member under its name or, where that is taken, under the name with as many "_" after
+// it as are needed.
+func (o *Object) KeepLong(name string, value []byte) {
 	for !o.Add(name, value) {
 		name += "_"
 	}
 }
 
+// AddAll adds the members of some objects. Where a key is in several, the first value counts.
+func (o *Object) AddAll(objects ...[]byte) error {
+	for _, raw := range objects {
+		if err := jsonb.Object(raw, func(key, value []byte) { o.AddBytes(key, value) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AppendMember appends an object as the last member of another one, unless it is empty.
-func AppendMember(dst []byte, name string, o *props.Object) []byte {
+func AppendMember(dst []byte, name string, o *Object) []byte {
 	if o.IsEmpty() {
 		return dst
 	}

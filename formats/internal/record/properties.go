@@ -4,16 +4,15 @@ import (
 	"strconv"
 
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/internal/props"
 )
 
 // Properties are those of an event, and what the event shows about its person.
 type Properties struct {
-	props.Object // of the event
+	Object // of the event
 
 	Policy formats.PersonProperties
 
-	set, once props.Object // of the person
+	set, once Object // of the person
 }
 
 // Begin forgets what was built before.
@@ -24,7 +23,7 @@ func (p *Properties) Begin() {
 }
 
 // Keep adds a property under its name, with "_" after it where that is taken.
-func (p *Properties) Keep(name string, value []byte) { Keep(&p.Object, name, value) }
+func (p *Properties) Keep(name string, value []byte) { p.KeepLong(name, value) }
 
 // AddPerson adds to what is sent of the person, as the policy says.
 func (p *Properties) AddPerson(name string, value []byte) { p.person().Add(name, value) }
@@ -39,7 +38,7 @@ func (p *Properties) AddTextOfBoth(name, text string) {
 	}
 }
 
-func (p *Properties) person() *props.Object {
+func (p *Properties) person() *Object {
 	if p.Policy == formats.PersonSet {
 		return &p.set
 	}

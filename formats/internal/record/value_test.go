@@ -6,16 +6,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hogapi/hogapi/formats/internal/props"
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]struct{ isNull, isEmpty, isTrue, isObject bool }{
-		"":        {isNull: true, isEmpty: true},
-		"null":    {isNull: true, isEmpty: true},
-		`""`:      {isEmpty: true},
+	for raw, want := range map[string]struct{ isNone, isEmpty, isTrue, isObject bool }{
+		"":        {isNone: true, isEmpty: true},
+		"null":    {isNone: true, isEmpty: true},
+		`""`:      {isNone: true, isEmpty: true},
 		"{}":      {isEmpty: true, isObject: true},
 		"[ \n ]":  {isEmpty: true},
 		"[0]":     {},
@@ -31,25 +30,10 @@ func TestKinds(t *testing.T) {
 		`"yes"`:   {},
 		"-1":      {},
 	} {
-		assert.Equal(t, want.isNull, record.IsNull([]byte(raw)), raw)
+		assert.Equal(t, want.isNone, record.IsNone([]byte(raw)), raw)
 		assert.Equal(t, want.isEmpty, record.IsEmpty([]byte(raw)), raw)
 		assert.Equal(t, want.isTrue, record.IsTrue([]byte(raw)), raw)
-		assert.Equal(t, want.isObject, props.IsObject([]byte(raw)), raw)
-	}
-}
-
-func TestID(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]string{
-		"": "", "null": "", `""`: "", `" \t"`: "", `"a"`: "a", `" a "`: " a ", `"\u00e9"`: "é", "17": "17", "-17": "-17", "12345678901234567890": "12345678901234567890",
-	} {
-		got, err := record.ID([]byte(raw))
-		assert.NoError(t, err, raw)
-		assert.Equal(t, want, got, raw)
-	}
-	for _, raw := range []string{"true", "false", "[]", "{}"} {
-		_, err := record.ID([]byte(raw))
-		assert.Error(t, err, raw)
+		assert.Equal(t, want.isObject, record.IsObject([]byte(raw)), raw)
 	}
 }
 

@@ -1,0 +1,161 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+)
+
+// Converter makes events of records. One goroutine at a time uses it.
+type Converter interface {
+	Convert(raw []byte) ([]hogapi.Event, error)
+	ID(raw []byte) uuid.UUID // also of a record that is rejected
+	Begin()                  // forgets the record before
+}
+
+// Format is the format of a vendor. It uses each converter for many records. With a fault of the
+// options it refuses every record.
+func Format[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
+	if fault != nil {
+		fault = fmt.Errorf("%s: options: %w", name, fault)
+	}
+	pool := sync.Pool{New: func() any { return newConverter() }}
+	free := func(c C) {
+		c.Begin() // so that it holds no part of the record
+		pool.Put(c)
+	}
+	return hogapi.Format{
+		Name: name, Options: options, Layout: hogapi.LayoutJSON,
+		Convert: func(raw []byte) ([]hogapi.Event, error) {
+			if fault != nil {
+				return nil, fault
+			}
+			c, _ := pool.Get().(C)
+			defer free(c)
+			return c.Convert(raw)
+		},
+		ID: func(raw []byte) uuid.UUID {
+			c, _ := pool.Get().(C)
+			defer free(c)
+			return c.ID(raw)
+		},
+	}
+}
+
+// Options are those that a caller gave, or the zero value for nil.
+func Options[T any](given *T) (o T) {
+	if given != nil {
+		o = *given
+	}
+	return o
+}
+
+// Flag is the name of an option that is on, or "".
+func Flag(name string, isOn bool) string {
+	if isOn {
+		return name
+	}
+	return ""
+}
+
+// PersonText names a policy other than PersonSetOnce among the options of a format.
+func PersonText(policy formats.PersonProperties) string {
+	return Flag("person="+string(policy), policy != formats.PersonSetOnce)
+}
+
+// OptionsText joins the parts that are not empty.
+func OptionsText(separator string, parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		if part != "" && b.Len() > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// Fields are the variables for the members of a record that a converter knows, by their names. The
+// raw value of a member is a part of the record. A nil variable drops the member.
+type Fields map[string]*[]byte
+
+// Take notes a member, and reports whether it is known.
+func (f Fields) Take(key, value []byte) (isKnown bool) {
+	to, isKnown := f[string(key)]
+	if to != nil {
+		*to = value
+	}
+	return isKnown
+}
+
+// Drop has the members of some names left out.
+func (f Fields) Drop(names ...string) Fields {
+	for _, name := range names {
+		f[name] = nil
+	}
+	return f
+}
+
+// Reader notes the members of a record: the known ones in Fields, the others in Rest, in their order.
+type Reader struct {
+	Fields Fields
+	Rest   []Member
+}
+
+// Member is a member of an object. Both parts are valid as long as the record is.
+type Member struct{ Name, Value []byte }
+
+// Begin forgets the record before.
+func (r *Reader) Begin() {
+	for _, to := range r.Fields {
+		if to != nil {
+			*to = nil
+		}
+	}
+	clear(r.Rest)
+	r.Rest = r.Rest[:0]
+}
+
+// Visit notes a member.
+func (r *Reader) Visit(key, value []byte) {
+	if !r.Fields.Take(key, value) {
+		r.Rest = append(r.Rest, Member{key, value})
+	}
+}
+
+// Get is the value of a member in Rest, or nil.
+func (r *Reader) Get(name string) []byte {
+	for _, m := range r.Rest {
+		if string(m.Name) == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// Identify sets the person of an event: the user, or else the visitor, who is the anonymous id where
+// the record has both. It reports whether the record has one of them.
+func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField string, visitorRaw []byte) (hasID bool, err error) {
+	user, err := ID(userField, userRaw)
+	if err != nil {
+		return false, err
+	}
+	visitor, err := ID(visitorField, visitorRaw)
+	switch {
+	case err != nil:
+		return false, err
+	case user == "":
+		ev.DistinctID = visitor
+	default:
+		ev.DistinctID = user
+		if visitor != user {
+			ev.AnonymousID = visitor
+		}
+	}
+	return ev.DistinctID != "", nil
+}
