@@ -49,7 +49,7 @@ func unit(t *testing.T) map[string][]string {
 	return values
 }
 
-// command is what the unit starts, with its variables replaced as systemd does.
+// command is the command line of the unit, with its variables replaced as systemd does.
 func command(t *testing.T, env map[string]string) (args []string) {
 	t.Helper()
 	starts := unit(t)["Service.ExecStart"]
@@ -107,7 +107,7 @@ func TestUnitResumes(t *testing.T) {
 	require.Equal(t, before, server.Ledger().Len(), "nothing is sent again")
 }
 
-// Each exit code has an answer: what can pass is tried again, what needs the user is not.
+// The service retries after an exit code that can pass, and not after one that needs the user.
 func TestUnitKnowsTheExitCodes(t *testing.T) {
 	u := unit(t)
 	codes := func(key string) []string { return strings.Fields(strings.Join(u["Service."+key], " ")) }
@@ -197,7 +197,8 @@ func TestDockerfile(t *testing.T) {
 	inScratch(t, path)
 }
 
-// inScratch runs the program with no other file than its own and those of an old project of Mixpanel in a time zone.
+// inScratch runs the program in a folder with nothing but itself and the files of an old project of
+// Mixpanel.
 func inScratch(t *testing.T, path string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {

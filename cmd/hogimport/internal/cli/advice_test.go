@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// What a check advises can be done as it is written: with flags that the command has for this format, and with what is
-// known of the files by then.
+// A user can run the commands that a check advises as they are written: with flags that the command
+// has for this format, and with the zone and format that the check has found.
 func TestAdviceCanBeFollowed(t *testing.T) {
 	t.Parallel()
 	const event = `{"event":"e","distinct_id":"p","timestamp":"2024-05-01T12:00:00Z"`

@@ -250,7 +250,8 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	return c.in.writeLeftOut(ctx, c.list, p.Report.Skipped)
 }
 
-// explain says what the reasons and warnings of a report mean, with the places of records that are left out.
+// explain puts the reasons and warnings of a report into sentences, with the places of records that
+// are left out.
 func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
 	p.Said = page.Sentences{Skips: map[string]string{}, Warnings: map[hogapi.Warning]string{}}
 	paths, err := c.in.paths()
@@ -274,7 +275,7 @@ func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.Impor
 	}
 }
 
-// cutRecords leaves out what is at or after --until, as cut does.
+// cutRecords leaves out events at or after --until, as cut does.
 func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([]byte) ([]hogapi.Event, error) {
 	until, err := in.until()
 	if err != nil || until.IsZero() {

@@ -29,8 +29,8 @@ func yearly(t *testing.T, p *clitest.Program, n int) {
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(b.String()), 0o600))
 }
 
-// In the middle of an import and after it, a check knows its events: it says to continue it or to verify, and not to leave
-// out what it has sent.
+// During an import and after it, a check knows its events: it advises to continue or to verify, and
+// not to leave out events that the import has sent.
 func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
@@ -114,7 +114,7 @@ func TestCheckNeverSaysToLeaveOutAll(t *testing.T) {
 	assert.Len(t, report.Held, 3)
 }
 
-// What is known of the project is in the text, and not on the page only.
+// The text says that the project was not asked, as the page does.
 func TestCheckSaysThatTheProjectWasNotAsked(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
-// warn writes what a user should know, and what is no error.
+// warn writes a text that the user should read, although nothing failed.
 func (a *app) warn(text string) {
 	if a.log == "json" {
 		a.logger().Warn(text)
@@ -20,7 +20,7 @@ func (a *app) warn(text string) {
 	fmt.Fprintln(a.stderr, term.Flow("hogimport: "+term.Warning("warning")+": "+paragraph(text)))
 }
 
-// tableTodo is what to do about a table that the flags do not fit.
+// tableTodo is the advice about a table that the flags do not fit.
 func tableTodo(table *generic.ColumnsError) string {
 	if table.IsData() {
 		return "name the columns in their order, such as --header event,distinct_id,timestamp; or give the table a header"

@@ -33,7 +33,7 @@ func logins(t *testing.T, dir, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600))
 }
 
-// What is left out has its reason, where it is, and what can be done.
+// A record that is left out is shown with its reason, its place and advice.
 func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)

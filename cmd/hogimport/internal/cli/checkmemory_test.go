@@ -56,8 +56,9 @@ func TestCheckMemory(t *testing.T) {
 	assert.FileExists(t, filepath.Join(p.Dir, "left-out.txt"))
 }
 
-// residentOf is the most memory that a process has had resident since it was started, in KiB, read until it is done. What
-// the system says after its end includes the memory of the process that has started it: this test, with the race detector.
+// residentOf is the most memory that a process has had resident since it was started, in KiB, read
+// until it ends. The number that the system gives after its end includes the memory of its parent:
+// this test, with the race detector.
 func residentOf(pid int, done <-chan struct{}) (most int64) {
 	highWater := regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
 	tick := time.NewTicker(2 * time.Millisecond)

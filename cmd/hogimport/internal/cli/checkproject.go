@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// importsOf are the imports that have begun to send some files, and what they have of them.
+// importsOf returns the imports that have begun to send some of these files.
 func (c *check) importsOf(ctx context.Context, paths []string) (settled, error) {
 	sent := slices.DeleteFunc(importsBelow(c.keyDigest(&c.project)), func(s *state) bool {
 		_, err := os.Stat(s.checkpoint())
@@ -28,7 +28,8 @@ func (c *check) importsOf(ctx context.Context, paths []string) (settled, error) 
 	return settledOf(paths, files, sent), nil
 }
 
-// is is what hogimport status says of an import, and whether all of it was found in the project.
+// is returns the state that hogimport status shows, and whether all events were found in the
+// project.
 func (s *state) is() (word string, isVerified bool) {
 	one, err := s.standing(time.Now())
 	if err != nil {
@@ -48,8 +49,8 @@ func (s *state) begun() page.Begun {
 	return b
 }
 
-// askProject asks the project which of the days it has events of, and which of these are of imports that have begun, where
-// that is possible. What it cannot say is no error of the files.
+// askProject asks the project for its events of these days, and for the part of them that comes
+// from imports that have begun, if there is a key. An answer that fails is no error of the files.
 func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if !c.canAsk(&c.project) || p.Report.Good == 0 {
 		return
@@ -71,7 +72,7 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 		return
 	}
 	p.Project = c.projectID(&c.project)
-	// To leave out every event is no advice, and neither is it to leave out what the import itself has sent.
+	// Advice never leaves out every event, nor events that the import itself has sent.
 	others := p.Report
 	others.Held = slices.Clone(others.Held)
 	for i := range others.Held {

@@ -48,7 +48,7 @@ func joinedColumns(columns []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// givenFlags are those of some flags that were given, with their values, as they can be typed after other words.
+// givenFlags returns the flags of these names that were given, as they can be typed again.
 func givenFlags(flags *pflag.FlagSet, names ...string) string {
 	var text strings.Builder
 	for _, name := range names {
@@ -94,7 +94,7 @@ func fileWords(paths []string) (words []string) {
 	return words
 }
 
-// patternOf has an asterisk for what differs.
+// patternOf puts an asterisk where names differ.
 func patternOf(paths []string) string {
 	prefix, suffix := paths[0], paths[0]
 	for _, path := range paths[1:] {

@@ -29,7 +29,7 @@ const (
 	codeCannot  code = 7 // not yet, or cannot tell
 )
 
-// fault is an error as the user sees it: what is wrong, and what to do next.
+// fault is an error as the user sees it, with advice.
 type fault struct {
 	code  code
 	text  string      // what is wrong, and where
@@ -40,7 +40,7 @@ type fault struct {
 	err   error       // that it was made of; may be nil
 }
 
-// paragraph is a text without the ends of lines: those of several errors, or of a name.
+// paragraph joins the lines of a text, such as a list of errors.
 func paragraph(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
 
 // Error implements error.
@@ -48,7 +48,7 @@ func (f *fault) Error() string {
 	return strings.TrimSpace(strings.Join(append([]string{f.text}, f.more...), "; ") + "\n  " + f.todo)
 }
 
-// advice is what to do next, in one text.
+// advice is the todo and the next steps in one text.
 func (f *fault) advice() string {
 	text := f.todo
 	for _, step := range f.next {
@@ -95,7 +95,7 @@ func (a *app) exit(err error) int {
 	return int(f.code)
 }
 
-// faultOf is what an error means for the user. It is the only place that knows.
+// faultOf explains an error to the user. No other function does.
 func faultOf(err error) *fault {
 	if ended, ok := errors.AsType[*importError](err); ok {
 		return ended.fault()
@@ -130,7 +130,7 @@ func faultOf(err error) *fault {
 	return &fault{code: codeOther, text: text, err: err}
 }
 
-// importError is why an import has ended, with what is known of it.
+// importError is the error that ended an import, with its result so far.
 type importError struct {
 	err     error
 	state   *state
@@ -143,7 +143,7 @@ func (e *importError) Error() string { return e.err.Error() }
 // Unwrap returns the error of the import.
 func (e *importError) Unwrap() error { return e.err }
 
-// fault is what it means for the user, with the command to continue.
+// fault explains it, with the command to continue.
 func (e *importError) fault() *fault {
 	f := *e.meaning()
 	if strings.Contains(f.todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
@@ -176,7 +176,7 @@ func (e *importError) meaning() *fault {
 	return faultOf(e.err)
 }
 
-// unfit is a state that does not belong to what was asked for.
+// unfit explains a state folder that does not belong to the files or flags.
 func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 	f := &fault{code: codeUsage, text: inFlags(unfit), err: e.err}
 	another := "give other files or another project a state folder of their own, with --state DIR"
@@ -213,7 +213,7 @@ func (e *importError) soFar() string {
 	return text + "; the place is in " + e.state.dir
 }
 
-// afterRejects is what to do when too much was rejected.
+// afterRejects is the advice after too many rejects.
 func (e *importError) afterRejects(begun bool) string {
 	if !begun {
 		return "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
@@ -224,7 +224,7 @@ func (e *importError) afterRejects(begun bool) string {
 
 const resume = "run the same command again: it continues where it stopped"
 
-// stops are what the reasons of a stop mean.
+// stops explains the reasons of a stop.
 var stops = map[hogapi.StopReason]struct {
 	code       code
 	text, todo string
@@ -253,7 +253,7 @@ var stops = map[hogapi.StopReason]struct {
 	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text"},
 }
 
-// faultOfStop is why an import has stopped. An import that has begun can be resumed, whatever is to be corrected.
+// faultOfStop explains why an import has stopped. An import that has begun can always be resumed.
 func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	s, ok := stops[stop.Reason]
 	if !ok {

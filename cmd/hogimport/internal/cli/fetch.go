@@ -178,7 +178,7 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir stri
 	return fetchFault(err)
 }
 
-// showFetched writes what is in the folder.
+// showFetched writes a summary of the folder.
 func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read input, isAll bool) error {
 	pattern := filepath.Join(dir, sum.Pattern)
 	if a.json {

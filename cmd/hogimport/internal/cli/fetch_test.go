@@ -87,7 +87,7 @@ func TestFetchWithoutAnEvent(t *testing.T) {
 	assert.Contains(t, r.Stdout, "There is no event in all of the range: check the dates, the project and\n--export-host.")
 }
 
-// Each end has its code, and a text that says what to do.
+// Each end has its exit code, and a text with advice.
 func TestFetchExitCodes(t *testing.T) {
 	t.Parallel()
 	today, lately := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, -9).Format(time.DateOnly)
@@ -151,7 +151,7 @@ func TestFetchWithAKeyFile(t *testing.T) {
 	require.Equal(t, "me:"+exportSecret, user.Load())
 }
 
-// What comes next reads the export as it was fetched: without the zone its times would be wrong.
+// The next command reads the export as it was fetched: without the zone its times would be wrong.
 func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
 	t.Parallel()
 	p, _ := exporter(t, dayOfEvents)

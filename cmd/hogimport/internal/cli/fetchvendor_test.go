@@ -24,7 +24,7 @@ import (
 
 const exportKey = "k3y-0123456789abcdef"
 
-// vendorProgram is a program whose environment has the keys of a vendor's server.
+// vendorProgram is a program with the keys of a vendor's server in its environment.
 func vendorProgram(t *testing.T, handler http.Handler) *clitest.Program {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -56,7 +56,7 @@ func newAmplitude(o vendortest.AmplitudeOptions) *vendortest.Amplitude {
 	return vendortest.NewAmplitude(o)
 }
 
-// records are the lines of all files of an export, by what $insert_id begins with.
+// records are the lines of all files of an export, by the beginning of their $insert_id.
 func records(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	ids := map[string]int{}
@@ -124,7 +124,7 @@ func inAmplitude(a *vendortest.Amplitude) func(vendortest.Event) bool {
 	return func(e vendortest.Event) bool { return a.Hour(e) >= "20240227T00" && a.Hour(e) <= "20240306T23" }
 }
 
-// Every record of the range is there once, whatever goes wrong on the way, and no day is taken twice.
+// Every record of the range is there once, after any failure on the way, and no day is taken twice.
 func TestFetchFromMixpanel(t *testing.T) {
 	t.Parallel()
 	pacific, err := time.LoadLocation("America/Los_Angeles")
@@ -258,7 +258,8 @@ func TestFetchUpToNow(t *testing.T) {
 	}
 }
 
-// What was fetched is imported by any pattern for the files in the folder, also one that no shell has expanded.
+// Any pattern for the files in the folder imports the fetched files, also one that no shell has
+// expanded.
 func TestFetchedFilesByPattern(t *testing.T) {
 	t.Parallel()
 	events := march(300)

@@ -50,7 +50,7 @@ func newFixCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// correct takes the flags that were given in place of those of an import.
+// correct replaces the flags of an import by the given ones.
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	for name, take := range map[string]func(){
 		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
@@ -212,7 +212,7 @@ func (s *state) lastFix() *state {
 	}
 }
 
-// source is what the import reads: its files, or for a fix the rejects, through the mapping.
+// source is the files of the import, or for a fix the rejects through the mapping.
 func (s *state) source() (hogapi.Source, error) {
 	in := &s.kept.Input
 	if s.kept.Rejects == "" {
@@ -241,7 +241,7 @@ func sizeOfFile(path string) int64 {
 	return info.Size()
 }
 
-// fixText is what to do with the rejects of an import, for the last line of its result.
+// fixText is the advice about the rejects of an import, for the last line of its result.
 func (s *state) fixText(rejected int64) string {
 	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", term.Line(s.rejects()), progress.Number(rejected), quoted(s.folder()))
 }

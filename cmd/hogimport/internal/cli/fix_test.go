@@ -59,7 +59,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	assert.Equal(t, 0, r.Code, r.Stderr)
 	assert.Equal(t, "Nothing is rejected, so there is nothing to fix.\n", r.Stdout)
 
-	// The uuids are those that the events would have had at first.
+	// The events keep the uuids of the first import.
 	whole := hogapitest.New()
 	q := clitest.New(t, whole)
 	actions(t, q, 1000, func(int) bool { return false })

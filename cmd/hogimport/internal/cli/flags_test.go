@@ -81,7 +81,7 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	assert.Equal(t, time.Date(2024, 5, 1, 7, 1, 0, 0, time.UTC), oldest(server), "midnight in Los Angeles is 07:00 in UTC")
 }
 
-// With --sort, a warning that names --sort as what to do would only mislead.
+// With --sort, a warning that advises --sort would mislead.
 func TestWideBatchesAreNamedWithoutSort(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
@@ -120,8 +120,8 @@ func TestPersonPropertiesByPolicy(t *testing.T) {
 	}
 }
 
-// Events of a PostHog export stay as they are. check says what that does to persons where the files are not in order, and where the
-// project is in use.
+// Events of a PostHog export stay as they are. check warns that persons change where the files are
+// not in order, and where the project is in use.
 func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	row := func(plan, at string) string {

@@ -130,8 +130,8 @@ func importsBelow(project string) (all []*state) {
 	return all
 }
 
-// choose says in which folder the import of a run is, and which of its files it has: those that it had, with new ones
-// after them where it is complete, or only new ones.
+// choose finds the state folder of a run and the files that its import gets: its own, followed by
+// new ones once it is complete, or only new ones.
 func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string, more []string, err error) {
 	dir = r.state
 	var imports []*state
@@ -315,8 +315,9 @@ func changedText(changed []string, in *state) string {
 	return fmt.Sprintf("%s %s changed since the import in %s: what was added would not be sent", someFiles(changed), has, in.dir)
 }
 
-// keepFiles keeps which files the import has from now on, those that it had as they were. The function returned notes
-// its last file as it is now, once the import has read it.
+// keepFiles saves the files that the import has from now on; files that it had keep their old sizes
+// and digests. Once the import has read the last file, the caller calls read, which saves the file
+// as it is now.
 func (s *state) keepFiles(ctx context.Context) (read func() error, err error) {
 	was := s.kept.Files
 	if s.kept.Files, err = known(ctx, s.kept.Input.Files); err != nil {

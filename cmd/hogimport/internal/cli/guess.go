@@ -23,7 +23,7 @@ func formatByName(path string) string {
 	return ""
 }
 
-// guess is the format that the first record of a file looks like, for advice; empty where it looks like none.
+// guess is the format of the first record of a file, for advice; empty: not known.
 func guess(ctx context.Context, path string) string {
 	var record []byte
 	var columns []string // of a table

@@ -31,7 +31,7 @@ func setHelp(root *cobra.Command) {
 	})
 }
 
-// flagList is the help of flags: a line with the name and the variable, then what it does.
+// flagList is the help of flags: a line with the name and the variable, then the usage.
 func flagList(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// What others have named, files, events, persons and reasons, is shown by every command and acts in none of them: it
-// neither controls the terminal, nor begins a line, nor shows a key.
+// Every command shows names that others chose, of files, events, persons and reasons, so that they
+// neither control the terminal, nor begin a line, nor show a key.
 func TestNothingThatIsPrintedActsOnTheTerminal(t *testing.T) {
 	t.Parallel()
 	const (

@@ -84,7 +84,8 @@ func TestNamesOfStates(t *testing.T) {
 	assert.NotEqual(t, id("1"), id("2"), "others of the same name are another one")
 }
 
-// Whether a run is running is known from its lock, and from the age of what it said only where the lock cannot be taken.
+// A run is running while its lock is held. Only where the lock cannot be taken, the age of its last
+// progress decides.
 func TestAStateIsRunningWhileItsLockIsHeld(t *testing.T) {
 	t.Parallel()
 	s := &state{dir: filepath.Join(t.TempDir(), "s")}
@@ -125,7 +126,7 @@ func TestLimitsOfRejects(t *testing.T) {
 	}
 }
 
-// Every reason of a stop has a code, a text and what to do.
+// Every reason of a stop has a code, a text and advice.
 func TestEachReasonOfAStop(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[hogapi.StopReason]code{

@@ -12,8 +12,9 @@ import (
 // errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts are Ctrl-C and SIGTERM. The first one is for a command that can finish what is under way, or else
-// it ends the context; the second one always does. The third ends the program.
+// interrupts are Ctrl-C and SIGTERM. The first one asks a command to finish the requests under way,
+// or ends the context if the command cannot; the second one always ends it. The third ends the
+// program.
 type interrupts struct {
 	signals chan os.Signal
 	done    chan struct{}

@@ -17,7 +17,8 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// leftOutName is the file of the commands that are shown to list what is left out. No pattern of exports matches it.
+// leftOutName is the file that a printed command lists left-out records into. No pattern of exports
+// matches it.
 const leftOutName = "left-out.txt"
 
 // leftOut is a line of the list of records that are left out.
@@ -30,8 +31,8 @@ type leftOut struct {
 // leftOutStart is how each line of a list begins.
 const leftOutStart = `{"where":`
 
-// listCommand lists the records of an input that are left out, with more flags.
-// Flags that change nothing of the list are there so that the check says of the import what it has said before.
+// listCommand lists the records of an input that are left out, with more flags. It repeats flags
+// that do not change the list, so that the check prints the same report again.
 func listCommand(in input, more string) string {
 	if in.Sort {
 		more += " --sort"
@@ -42,7 +43,7 @@ func listCommand(in input, more string) string {
 	return "hogimport check " + commandLine(in) + more + " --left-out " + leftOutName
 }
 
-// listHint is what comes before that command.
+// listHint stands before that command.
 const listHint = "To list all of them, with the records:"
 
 // leftOutList writes the list to a file, which is whole or as it was.
@@ -89,7 +90,8 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	return err
 }
 
-// create writes a new file and syncs it. What a crash has left there is removed rather than opened.
+// create writes a new file and syncs it. It removes a file that a crash has left, and never opens
+// one.
 func (l *leftOutList) create(ctx context.Context, path string) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

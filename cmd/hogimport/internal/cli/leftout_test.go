@@ -70,7 +70,7 @@ func nameless(t *testing.T, p *clitest.Program) (places, records []string) {
 	return places, records
 }
 
-// shown is the command of a text that lists what is left out.
+// shown is the command of a text that lists records that are left out.
 func shown(t *testing.T, text string) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^ +(hogimport check .* --left-out .*)$`).FindStringSubmatch(strings.ReplaceAll(text, " \\\n     ", ""))
@@ -112,7 +112,7 @@ func TestAllRecordsThatAreLeftOutAreListed(t *testing.T) {
 	}
 }
 
-// What --until leaves out is listed too, of formats and of lines that are events.
+// The list has records that --until leaves out, of formats and of lines that are events.
 func TestWhatUntilLeavesOutIsListed(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list that does not have what the check has counted, since somebody writes to the files, is not written.
+// A list with another count than the check's, since another program writes to the files, is not
+// written.
 func TestAListHasWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -47,8 +47,8 @@ func (l *linkSource) Events(ctx context.Context, after hogapi.Position) iter.Seq
 	}
 }
 
-// links is whether an import has links, how many are among what was read, and how many among what
-// was acknowledged: 0 where that is not known.
+// links reports whether an import has links, how many were read, and how many were acknowledged: 0
+// if that is not known.
 func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	all := s.kept.Links
 	switch {

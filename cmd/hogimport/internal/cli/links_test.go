@@ -31,7 +31,8 @@ func (people) Events(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, e
 	}
 }
 
-// The number of links is known wherever a run begins among them, those included that are left out.
+// The number of links, including links that are left out, is known wherever a run begins among
+// them.
 func TestLinksAreCountedWhereverARunBegins(t *testing.T) {
 	t.Parallel()
 	for after := range int64(5) {
@@ -48,7 +49,7 @@ func TestLinksAreCountedWhereverARunBegins(t *testing.T) {
 	}
 }
 
-// The result adds up, whatever was not acknowledged.
+// The result adds up after rejects, skips and unconfirmed events.
 func TestTheResultAddsUp(t *testing.T) {
 	t.Parallel()
 	shared := map[string]int64{formats.SkipSharedDevice: 3, "no id": 1473}

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// output is what a program has written so far.
+// output collects the output of a program.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// export writes a Mixpanel export of n events, 7 hours apart, in the time of a zone as if it were UTC. Every bad-th record
-// has no time; 0 is none.
+// export writes a Mixpanel export of n events, 7 hours apart, in the time of a zone as if it were
+// UTC. Every bad-th record has no time; 0: every record has one.
 func export(t *testing.T, dir, name string, n, bad int, zone *time.Location) {
 	t.Helper()
 	var b bytes.Buffer

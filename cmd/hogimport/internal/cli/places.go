@@ -25,7 +25,7 @@ func placeText(paths []string, at hogapi.Position) string {
 	return plainPlace(at)
 }
 
-// plainPlace is where a record is whose line is not known.
+// plainPlace is the place of a record with an unknown line number.
 func plainPlace(at hogapi.Position) string {
 	if at.Key == "" || at.Offset == 0 {
 		return at.String()

@@ -58,8 +58,9 @@ func (a *app) host(p *project) string {
 // projectID is the project's id that is given, or empty.
 func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) }
 
-// client is a client of the project that can do what is asked of it: send events (with the project API key), ask the
-// project (with a personal key and the project's id), or both. What is not asked for is taken where it is known.
+// client returns a client that can send events (with the project API key), ask the project (with a
+// personal key and the project's id), or both. It also takes settings that are not required, where
+// they are known.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", version())}, more...)
 	where, err := hostOptions(a.host(p), p.captureHost)

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// resultText is the result of an import that is complete. What was rejected is on the last line.
+// resultText is the result of a complete import. The last line is about its rejects.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  as the import %s\n", term.Flow("Complete: "+s.account(r)+"."), term.Line(s.kept.ID))
@@ -56,7 +56,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 	return b.String()
 }
 
-// account says what became of all records and links of an import that is complete, so that it adds up.
+// account counts every record and link of a complete import, so that the numbers add up.
 func (s *state) account(r hogapi.Receipt) string {
 	number, shared := progress.Number, r.Skips[formats.SkipSharedDevice]
 	links := s.kept.Links - shared

@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// app is what all commands share.
+// app is shared by all commands.
 type app struct {
 	stdin  io.Reader
 	stdout *term.Screen // results: tables, and JSON with --json
@@ -99,7 +99,7 @@ func commands(a *app) []*cobra.Command {
 	}
 }
 
-// begin takes flags from the environment and checks those of all commands.
+// begin takes flags from the environment and checks the flags of all commands.
 func (a *app) begin(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -142,7 +142,7 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// note writes a line about what is done.
+// note writes a line about the work that is done.
 func (a *app) note(text string) {
 	if a.log == "json" {
 		a.logger().Info(text)

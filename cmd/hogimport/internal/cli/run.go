@@ -82,7 +82,8 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
 
-// again are the flags to continue with, as they can be typed after those that the state has. A key is not one of them.
+// again returns the flags to continue with, to be typed after the flags of the state. It never
+// returns a key.
 func (r *runFlags) again() string {
 	names := []string{"host", "capture-host", "project-key-file", "max-rejects", "rate", "protocol", "max-outage", "metrics", "yes"}
 	if strings.HasPrefix(r.project.key, "@") {
@@ -91,7 +92,7 @@ func (r *runFlags) again() string {
 	return givenFlags(r.flags, names...)
 }
 
-// options are those of the import.
+// options returns the options of the import.
 func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 	o = hogapi.ImportOptions{ID: id, Gate: r.input.gate()}
 	if o.MaxRejectShare, o.MaxRejects, err = rejectLimit(r.rejects); err != nil {
@@ -120,7 +121,7 @@ func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 	return o, nil
 }
 
-// rejectLimit reads --max-rejects: a number, a share, or none.
+// rejectLimit reads --max-rejects: a number, a share, or no limit.
 func rejectLimit(text string) (share float64, number int64, err error) {
 	if text == "none" {
 		return -1, 0, nil

@@ -77,7 +77,7 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 	assert.True(t, strings.HasSuffix(r.Stdout, "\nLeft out: 1, which --max-rejects does not count\n"), r.Stdout)
 }
 
-// All that can be wrong before the first event, with its exit code, and what to do next.
+// Each mistake before the first event has its exit code and advice.
 func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

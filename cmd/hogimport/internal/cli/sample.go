@@ -24,7 +24,7 @@ import (
 // sampleRecords is how many records a run checks before it begins.
 const sampleRecords = 5000
 
-// sample is what the first records of the files look like.
+// sample is the result of checking the first records of the files.
 type sample struct {
 	report hogapi.CheckReport
 	isAll  bool  // there are no more
@@ -123,7 +123,7 @@ func (f *firstRecords) bytes() (sum int64) {
 	return sum
 }
 
-// show writes what was found in a sample for whoever reads it.
+// show writes the sample to the terminal or the log.
 func (a *app) show(s sample) {
 	switch r := s.report; {
 	case r.Read == 0:
@@ -135,7 +135,7 @@ func (a *app) show(s sample) {
 	}
 }
 
-// show writes what was found, in a few lines.
+// show writes the sample in a few lines.
 func (s sample) show(w io.Writer) {
 	r := s.report
 	what := fmt.Sprintf("the first %s records", progress.Number(r.Read))
@@ -200,7 +200,7 @@ func (s sample) names(w io.Writer) {
 	}
 }
 
-// finding writes what was found how often, and the first example without what is said already.
+// finding writes the count and the first example, without words that the line has already.
 func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
 	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
 	if len(f.Examples) > 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// send imports a source with the state in a folder, which the caller has locked. Ctrl-C finishes what is under way.
+// send imports a source with the state of a folder, which the caller has locked. Ctrl-C finishes
+// the requests under way.
 func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, o hogapi.ImportOptions, metricsAt string) (hogapi.Receipt, error) {
 	meter := a.meter()
 	defer meter.End()
@@ -63,7 +64,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	return receipt, w.end(receipt, err)
 }
 
-// watcher passes on what an import says of itself.
+// watcher passes on the progress of an import.
 type watcher struct {
 	state   *state
 	meter   *progress.Meter
@@ -127,8 +128,8 @@ func endedBy(err error) string {
 	return isStopped
 }
 
-// hasSentNothing reports whether the last run ended by itself, and the service can have none of the import's events,
-// after all of its runs.
+// hasSentNothing reports whether the last run ended by itself, and the service can have no event of
+// this import.
 func (s *state) hasSentNothing() bool {
 	p, found, err := s.progress()
 	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
@@ -140,8 +141,9 @@ func (s *state) wasInterrupted() bool {
 	return err == nil && found && p.Ended == isInterrupted
 }
 
-// reset forgets the place and the rejects of runs that sent nothing, so that the files are read from their start. The
-// place goes first: rejects without it are only written again. What was sorted stays if the files are read as before.
+// reset removes the place and the rejects of runs that sent nothing, so that the files are read
+// from their start. The place goes first: rejects without it are only written again. The sort
+// folder stays if the files are read as before.
 func (s *state) reset() error {
 	names := []string{s.checkpoint(), s.rejects(), s.receiptFile()}
 	if s.isChanged {
@@ -186,7 +188,7 @@ func (w *watcher) watchSorting(source hogapi.Source) {
 	}
 }
 
-// keep notes what a run has found out about its source.
+// keep saves facts about the source that a run has found.
 func (w *watcher) keep(change func(*kept)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 	"github.com/hogapi/hogapi/formats/segment"
 )
 
-// input is the files of an import and how they are read: what makes the same events again. It is kept in the state
-// folder, so that verify, fix and undo know it.
+// input is the files of an import and all settings that make the same events of them again. It is
+// kept in the state folder, so that verify, fix and undo know it.
 type input struct {
 	Files     []string `json:"files"` // paths or patterns
 	Format    string   `json:"format"`
@@ -59,7 +59,8 @@ func (in *input) bindRange(cmd *cobra.Command) {
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
 }
 
-// bindUnused adds the other flags of bindRange to a command that sends nothing, or only a sample: those of run can be copied.
+// bindUnused adds the other flags of bindRange to a command that sends nothing, or only a sample,
+// so that the flags of run can be copied.
 func (in *input) bindUnused(cmd *cobra.Command) {
 	const accepted = "accepted, so that the flags of run can be copied: "
 	cmd.Flags().BoolVar(&in.Sort, "sort", false, accepted+"nothing is sorted here")
@@ -147,7 +148,7 @@ func (in *input) readBy() string {
 	return "--format"
 }
 
-// isMapped reports whether a format is one for which --map says what its columns are.
+// isMapped reports whether --map names the columns of a format.
 func isMapped(format string) bool {
 	return slices.Contains([]string{"json", "csv", "tsv", "generic"}, format)
 }
@@ -224,17 +225,19 @@ func (in *input) checkFormat(ctx context.Context) error {
 	return err
 }
 
-// keepsSet reports whether old events, which should come oldest first, replace what persons have.
+// keepsSet reports whether old events, which should come oldest first, replace properties of
+// persons.
 func (in *input) keepsSet() bool {
 	return in.Format == "posthog" && (in.SetPolicy == "" || in.SetPolicy == "keep")
 }
 
-// gate is what the import refuses or changes.
+// gate returns the rules of the import's gate.
 func (in *input) gate() hogapi.GateOptions {
 	return hogapi.GateOptions{PersonPolicy: personPolicies[in.SetPolicy].gate}
 }
 
-// format makes events of the records of the files. Its Convert is nil for jsonl, whose lines are events.
+// format makes events of the records of the files. Its Convert is nil for jsonl, where each line is
+// an event.
 func (in *input) format() (hogapi.Format, error) {
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil {
@@ -277,8 +280,8 @@ func (in *input) filesSeen(seen func(record []byte, err error)) (hogapi.Source, 
 	return in.cut(hogapi.FileSource(format, paths...)), nil
 }
 
-// source is what is imported: the files, sorted and after the links where that is asked for. What is sorted is in a
-// folder below the one given.
+// source returns the files, sorted and after the links if that was asked for. It sorts in a folder
+// below dir.
 func (in *input) source(dir string) (hogapi.Source, error) {
 	source, err := in.files()
 	if err != nil {
@@ -334,7 +337,7 @@ func (in *input) until() (time.Time, error) {
 	return time.Time{}, usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 }
 
-// cut leaves out what is at or after --until.
+// cut leaves out events at or after --until.
 func (in *input) cut(source hogapi.Source) hogapi.Source {
 	until, err := in.until()
 	if err != nil || until.IsZero() {

@@ -69,8 +69,8 @@ func newSpread(ctx context.Context, in *input, id string, most int64, seen func(
 	return s, nil
 }
 
-// oddDay stands for all days at which the clock of a device was wrong: those before 1980, and those that an import refuses
-// since they are not over for two days. They have the weight that they have in the files.
+// oddDay stands for all days of a wrong clock: days before 1980, and days that an import refuses
+// since they ended less than two days ago. They have the weight that they have in the files.
 const oddDay = math.MinInt64
 
 func dayOf(at time.Time) int64 {
@@ -103,8 +103,8 @@ func shares(counts map[int64]int64, total, most int64) map[int64]share {
 		}
 		days = some
 	}
-	// From the day with the fewest events on, each takes its part of what is left. The last days take what remains of
-	// the divisions: among equal ones these are days of any time.
+	// From the day with the fewest events on, each takes its part of the rest. The last days take
+	// the remainders of the divisions: among equal ones these are days of any time.
 	anyOrder := func(day int64) uint64 { return uint64(day) * 0x9E3779B97F4A7C15 }
 	slices.SortFunc(days, func(a, b int64) int {
 		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(anyOrder(a), anyOrder(b)))
@@ -132,7 +132,8 @@ func (s *spread) size() (n int64) {
 	return n
 }
 
-// Events implements hogapi.Source. It reads from the start after any position, since what is taken is counted from there.
+// Events implements hogapi.Source. It reads from the start after any position, since it counts
+// events from there.
 func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
 		s.mu.Lock()
@@ -169,13 +170,13 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 	}
 }
 
-// note keeps what is shown of an event.
+// note keeps the fields of an event that are shown.
 func (s *spread) note(ev hogapi.Event) taken {
 	kept := hogapi.Event{Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, RawProperties: bytes.Clone(ev.RawProperties)}
 	return taken{uuid: ev.UUID, place: ev.Position.String(), raw: string(s.raw), event: kept}
 }
 
-// sample is what the last walk has taken, which must be over.
+// sample is the events that the last walk has taken. The walk must have ended.
 func (s *spread) sample() []taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()

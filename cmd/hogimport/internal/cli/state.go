@@ -26,7 +26,7 @@ const stateRoot = "hogimport-state"
 // lockName is the file in a state folder that a run holds locked.
 const lockName = "run.lock"
 
-// state is the folder that an import keeps: what it reads, where it is, what was rejected, and the result.
+// state is the folder that an import keeps: its settings, its place, its rejects and its result.
 type state struct {
 	dir  string
 	kept kept
@@ -35,7 +35,7 @@ type state struct {
 	more      []string // files that are added to a complete import
 }
 
-// kept is what import.json holds.
+// kept is the content of import.json.
 type kept struct {
 	ID    string    `json:"id"`
 	Input input     `json:"input"` // the files by absolute paths
@@ -67,7 +67,7 @@ func (k *kept) total() int64 {
 // isExact reports whether total is no estimate.
 func (k *kept) isExact() bool { return k.IsExact && (k.Links > 0 || !k.Input.Links) }
 
-// snapshot is what progress.json holds: how far a run is. It is written every few seconds.
+// snapshot is the content of progress.json: how far a run is. It is written every few seconds.
 type snapshot struct {
 	At           time.Time `json:"at"`
 	Read         int64     `json:"read"`
@@ -155,7 +155,8 @@ func (s *state) read(name string, value any) (found bool, err error) {
 	return true, nil
 }
 
-// verified is what verified.json holds: the receipt all of whose events are in the project.
+// verified is the content of verified.json: all events of the receipt with this digest are in the
+// project.
 type verified struct {
 	Digest string `json:"digest"`
 }
@@ -276,7 +277,7 @@ func importIDOf(paths []string, in *input) string {
 	return fmt.Sprintf("%s-%x", id, sum[:2])
 }
 
-// otherID is what an import with other flags of these names has to do with one whose events were sent.
+// otherID explains how an import with other flags of these names relates to the first one.
 func otherID(names string) string {
 	for _, name := range []string{"--format", "--header", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
 		if strings.Contains(names, name) {

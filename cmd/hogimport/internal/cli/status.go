@@ -111,7 +111,7 @@ func (s *standing) shown(n int64) string {
 	return "about " + progress.Number(n)
 }
 
-// stateFolders are the folders below one that have the state of an import, with those of their fixes.
+// stateFolders are the state folders below a folder, including the folders of fixes.
 func stateFolders(root string) []string {
 	var dirs []string
 	for _, pattern := range []string{"*", "*/fix-*"} {
@@ -124,7 +124,7 @@ func stateFolders(root string) []string {
 	return dirs
 }
 
-// What an import is.
+// States of an import.
 const (
 	isRunning  = "running"
 	isWaiting  = "waiting"

@@ -105,7 +105,7 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	assert.Contains(t, p.Run(t, "status").Stdout, "hogimport verify", "more was sent since")
 }
 
-// With --links more is sent than there are records: the total is what it was in the end.
+// With --links an import sends more events than there are records: the total is the final number.
 func TestStatusHasTheRealTotal(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
@@ -146,7 +146,8 @@ func TestStatusAddsUp(t *testing.T) {
 	assert.True(t, adds(row()), "%v", row())
 }
 
-// A verification is of what a run has sent, as it has said at its end. During a run, and after a kill, it says how far that is.
+// A verification is about the events that a run has reported at its end. During a run, and after a
+// kill, it says how far the run is.
 func TestVerifyDuringARunAndAfterAKill(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

@@ -7,7 +7,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// stoppable is a source that ends with errInterrupted once it is asked to: the import then settles what it has taken.
+// stoppable is a source that ends with errInterrupted once it is asked to: the import then settles
+// the events that it has taken.
 type stoppable struct {
 	hogapi.Source
 	asked context.Context //nolint:containedctx // it stands for the wish to stop, not for a call

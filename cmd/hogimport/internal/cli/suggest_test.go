@@ -90,7 +90,7 @@ func TestCheckOnATerminalSuggestsARunThatAsks(t *testing.T) {
 	assert.Contains(t, s.shown(), "hogimport run e.jsonl --format jsonl\r\n")
 }
 
-// The flags of run can be copied: what they change is not of a check or a trial.
+// The flags of run can be copied, and check and trial ignore some of them.
 func TestCheckAndTrialTakeTheFlagsOfRun(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

@@ -49,7 +49,7 @@ func (p *project) bindMoved(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.moved, "moved-host", "", "the server of the import has another address now: `OLD=NEW`, such as localhost:8000=localhost:8010; it is kept with the import")
 }
 
-// move takes what --moved-host says.
+// move applies --moved-host.
 func (t *target) move(text string) error {
 	if text == "" {
 		return nil
@@ -82,7 +82,8 @@ func hostIn(text string) string {
 	return text
 }
 
-// check refuses another host for the import of a state folder than its own. An import of an older release has none.
+// check refuses a host other than that of the state folder. A state of an older release names no
+// host.
 func (s *state) check(now target, p *project) error {
 	if s.kept.Target == "" {
 		return nil
@@ -117,8 +118,8 @@ func (s *state) checkProject(ctx context.Context, client *hogapi.Client, now tar
 	}
 }
 
-// keepTarget keeps where the import was found, and where its server has moved to. Save keeps what other processes have
-// written since: a verify may run during a run.
+// keepTarget saves the import's host and the host that its server has moved to. It keeps changes
+// that other processes have saved since: a verify may run during a run.
 func (s *state) keepTarget(found target, hasEvents bool) error {
 	now := &state{dir: s.dir}
 	if _, err := now.read("import.json", &now.kept); err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// trial is the command that sends a sample to a test project, and shows what has become of it.
+// trial is the command that sends a sample to a test project, and shows how the project has stored
+// it.
 type trial struct {
 	*app
 
@@ -137,7 +138,8 @@ func (t *trial) otherProject(ctx context.Context) error {
 // trialPrefix is how the names of trials begin.
 const trialPrefix = "trial-"
 
-// openState is the folder of this trial: another one for other files or another mapping, whose events are others.
+// openState opens the folder of this trial. Other files or another mapping make other events, and
+// have another folder.
 func (t *trial) openState() (*state, error) {
 	paths, err := t.in.paths()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// tried is a program whose environment has the keys of an import, and a file with the key of a test project.
+// tried is a program with the keys of an import in its environment, and a file with the key of a
+// test project.
 func tried(t *testing.T, server *hogapitest.Server) *clitest.Program {
 	t.Helper()
 	p := clitest.New(t, server)
@@ -164,8 +165,8 @@ func TestTrialTakesEventsOfAllHours(t *testing.T) {
 	assert.Len(t, hours, 48)
 }
 
-// Events that the import refuses for their time have the weight that they have in the files, and are shown as rejected.
-// The last line says what all comes to.
+// Events that the import refuses for their time have the weight that they have in the files, and
+// are shown as rejected. The last line is the verdict.
 func TestTrialOfEventsInTheFuture(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

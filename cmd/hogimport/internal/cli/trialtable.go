@@ -28,7 +28,7 @@ type storedRow struct {
 	Properties json.RawMessage `json:"properties,omitempty"`
 }
 
-// storedEvent is what makes an event.
+// storedEvent returns the fields of an event that are compared.
 type storedEvent struct {
 	Event      string    `json:"event"`
 	DistinctID string    `json:"distinct_id"`

@@ -61,7 +61,7 @@ confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
 	return cmd
 }
 
-// deletion is what undo prints with --json.
+// deletion is the output of undo with --json.
 type deletion struct {
 	ImportID string               `json:"import_id"`
 	Project  string               `json:"project"`
@@ -120,7 +120,7 @@ func (u *undo) run(ctx context.Context) error {
 	return u.done(d)
 }
 
-// preview shows what would be deleted.
+// preview shows the events that would be deleted.
 func (u *undo) preview(d *deletion) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", page.Shown(d.ImportID), page.Shown(d.Project), page.Count(d.Events))

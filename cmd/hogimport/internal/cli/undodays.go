@@ -43,7 +43,7 @@ func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days [
 	return days, err
 }
 
-// rowsOf are the rows that answer a query. None is empty.
+// rowsOf returns the rows that answer a query, each of which has a value.
 func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name string) ([][]any, error) {
 	var answer struct {
 		Results  [][]any

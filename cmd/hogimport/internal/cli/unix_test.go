@@ -164,7 +164,7 @@ func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// What can be read only once would lose the records of the sample.
+// A pipe can be read only once: a sample of it would lose records.
 func TestAPipeIsRefused(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())

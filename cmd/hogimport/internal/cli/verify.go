@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
-// verify is the command that compares an import with what the project shows.
+// verify is the command that compares an import with the events of the project.
 type verify struct {
 	*app
 
@@ -125,7 +125,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	return v.judge(s, result)
 }
 
-// checkEnded refuses an import that is under way, or was killed: what it has sent is not known yet.
+// checkEnded refuses an import that is under way, or was killed: the number of events sent is not
+// known yet.
 func (s *state) checkEnded() error {
 	one, err := s.standing(time.Now())
 	if err != nil {
@@ -144,7 +145,8 @@ func (s *state) checkEnded() error {
 	return nil
 }
 
-// openState opens the state of the import. Its files may be gone; those that are named are where they are now.
+// openState opens the state of the import. Its files may be gone; the user can name files that were
+// moved.
 func (v *verify) openState(ctx context.Context, files []string) (*state, error) {
 	s, err := findState(ctx, v.state, files)
 	if s == nil {
@@ -191,12 +193,12 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	return client.Verify(ctx, receipt, options)
 }
 
-// steps are what a verification does, in words.
+// steps describes the steps of a verification.
 var steps = map[string]string{
 	"count": "counting", "read the source": "reading the files", "compare uuids": "comparing uuids", "look elsewhere": "looking under other days and names",
 }
 
-// lookText is what a verification does.
+// lookText describes the progress of a verification.
 func lookText(p hogapi.VerifyProgress) string {
 	text := fmt.Sprintf("check %d: %s", p.Look, cmp.Or(steps[p.Step], p.Step))
 	switch {
@@ -223,7 +225,7 @@ func (v *verify) of(s *state) string {
 	return " --state " + quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
 }
 
-// next is what comes after a look.
+// next returns the commands that come after a look.
 func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	of := v.of(s)
 	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
@@ -307,7 +309,8 @@ func (v *verify) failed(err error) error {
 	return &f
 }
 
-// sendAgain sends the missing events, with a state of its own below that of the import, whose receipt stays as it is.
+// sendAgain sends the missing events, with a state of its own below that of the import. The
+// import's receipt stays as it is.
 func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, result *hogapi.Verification) error {
 	missing := result.Missing(source)
 	again := &state{dir: s.file("missing-" + digest(result)), kept: kept{ID: s.kept.ID, Input: s.kept.Input, Total: result.MissingEvents, Begun: time.Now().UTC()}}

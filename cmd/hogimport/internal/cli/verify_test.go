@@ -31,7 +31,7 @@ func imported(t *testing.T, server *hogapitest.Server) (p *clitest.Program, fold
 
 var timesInJSON = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]+"`)
 
-// pass lets time pass for what a Verify remembers, and for the end of the import.
+// pass lets time pass: the memory of a verify and the import's end become older.
 func pass(t *testing.T, folder string, by time.Duration) {
 	t.Helper()
 	shift := func(path string, only *regexp.Regexp) {
@@ -69,7 +69,7 @@ func TestVerifyOfAWholeImport(t *testing.T) {
 	assert.True(t, v.Complete())
 }
 
-// What it shows ends with the last count, however fast it is.
+// The progress ends with the last count, however fast the verification is.
 func TestVerifyShowsTheLastCount(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())

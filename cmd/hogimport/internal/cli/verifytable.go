@@ -11,7 +11,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// verifyTable writes a verification in 80 columns: the numbers, what is not complete, and what it means.
+// verifyTable writes a verification in 80 columns: the numbers, the incomplete cells, and their
+// meaning.
 func verifyTable(w io.Writer, p *page.Verify) {
 	v := p.Verification
 	said := p.Verdict()

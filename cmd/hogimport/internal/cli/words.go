@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// zoneWarning is what is wrong with the times of an export that were read by the clocks of a zone, and what to do. It is
-// empty where they are right, or where the zone was given and nothing speaks against it.
+// zoneWarning explains times of an export that do not fit the zone, with advice. It is empty if
+// they fit, or if the user gave the zone and nothing speaks against it.
 func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 	if t == nil || t.Records == 0 {
 		return ""
@@ -37,7 +37,7 @@ func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 	return text + "Stop, and give the zone of the project's settings in Mixpanel with --zone."
 }
 
-// misfit is what is wrong with most times of an export that were read by some clocks.
+// misfit says how the times of an export do not fit a zone.
 func misfit(t *mixpanel.ZoneTest, clock *time.Location) string {
 	text := "the times do not fit " + clock.String()
 	if t.IsLocal() && clock == time.UTC {
@@ -58,7 +58,7 @@ func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 	return usageError(misfit(t, time.UTC)+". Nothing was sent", todo+"; or --zone UTC to send the times as they are")
 }
 
-// identityAdvice is what to do so that a person before and after the login is one, or empty.
+// identityAdvice is how a person before and after the login becomes one, or empty.
 func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
 	if t == nil || t.Devices == 0 || in.Devices {
 		return ""
@@ -70,7 +70,7 @@ func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
 	return counted(t.Devices, "record") + " of those are from before login: add " + flags + ", or each person appears twice."
 }
 
-// skips are what the reasons mean for which records are left out, and what to do, after the number of records.
+// skips explains the reasons for which records are left out, after the number of records.
 var skips = map[string]string{
 	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
 		"Nothing can be done here",
@@ -110,7 +110,7 @@ func skipText(format, reason string, n int64, places []string) string {
 	return text + "."
 }
 
-// meanings are what the codes of warnings mean, after the number of events.
+// meanings explains the codes of warnings, after the number of events.
 var meanings = map[hogapi.Warning]string{
 	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
 	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
@@ -159,7 +159,7 @@ func warningText(w hogapi.Warning, n int64) string {
 	return predicate(n, thing, what) + "."
 }
 
-// warnedThings are what a warning counts, where it is not events.
+// warnedThings names the things that a warning counts, where it does not count events.
 var warnedThings = map[hogapi.Warning]string{
 	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
 }

@@ -47,7 +47,7 @@ func TestPlacesHaveTheNumberOfTheLine(t *testing.T) {
 	assert.Equal(t, "e.json:2: bad", withPlaces("e.json@7: bad", []string{path}, hogapi.Position{Key: "e.json", Offset: 7}))
 }
 
-// What is said of placeholders at the check and after the import goes together.
+// The warnings about placeholders before and after the import agree.
 func TestPlaceholdersAreCountedAsOnePersonWithoutAProfile(t *testing.T) {
 	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
 		warningText(warnings.SuspectID, 788))

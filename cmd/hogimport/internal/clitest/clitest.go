@@ -61,7 +61,7 @@ type Program struct {
 	Stdin string
 }
 
-// New is a program in a folder of its own whose environment names a fake and its keys. There is no HOME.
+// New is a program in a folder of its own. Its environment names a fake and its keys, and no HOME.
 func New(t testing.TB, server *hogapitest.Server) *Program {
 	t.Helper()
 	p := &Program{Dir: t.TempDir(), Env: []string{}}
@@ -75,7 +75,7 @@ func New(t testing.TB, server *hogapitest.Server) *Program {
 	return p
 }
 
-// Result is what a run has left.
+// Result is the output and the exit code of a run.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
@@ -119,8 +119,8 @@ func Start(t testing.TB, cmd *exec.Cmd) (finish func() Result) {
 	}
 }
 
-// Events writes n lines of PostHog's own form with uuids of their own into a file of the program's folder. Lines whose
-// number is bad are no events.
+// Events writes n lines of PostHog's own form, with uuids of their own, into a file of the
+// program's folder. The lines with the numbers in bad are no events.
 func (p *Program) Events(t testing.TB, name string, n int, bad func(i int) bool) []uuid.UUID {
 	t.Helper()
 	var b bytes.Buffer

@@ -269,7 +269,7 @@ func (f *folder) temp() (durable.File, error) {
 	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-// keep reads what is in the temporary file, and gives it its name if it is whole.
+// keep reads the temporary file, and gives it its name if it is whole.
 func (f *folder) keep(s span, file durable.File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {

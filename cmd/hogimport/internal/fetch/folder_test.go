@@ -35,7 +35,7 @@ func requireNoEvents(t *testing.T, j Job) {
 	require.Zero(t, report.Read)
 }
 
-// served is a job whose service is a server of this machine.
+// served is a job with a service on this machine.
 func served(t *testing.T, handler http.HandlerFunc, from, to string) (Job, *int) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,8 @@ func TestSomebodyElsesFiles(t *testing.T) {
 	}
 }
 
-// A process that ends after a part has its name, and before the log has it, loses no part and asks for none twice.
+// A process that ends between the renaming of a part and the log's entry loses no part and asks for
+// no part twice.
 func TestPartThatIsNotInTheLog(t *testing.T) {
 	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
 	_, err := j.Run(t.Context())
@@ -253,7 +254,7 @@ func TestDiskFull(t *testing.T) {
 	t.Fatal("the disk was full each time")
 }
 
-// orderly notes what is done to the files, in order.
+// orderly notes the calls on files, in order.
 type orderly struct {
 	durable.OS
 

@@ -50,7 +50,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// What arrives slowly is waited for as long as it arrives.
+// A slow answer is read as long as bytes arrive.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{handler: func(w http.ResponseWriter, _ *http.Request) {

@@ -24,8 +24,8 @@ type Mixpanel struct {
 	Secret         string // of the service account; without one, the project's API secret
 	Project        string // its id; required with a service account
 
-	// Zone is the time zone of a project made before 2023, whose days are those of that zone. Nil: days of
-	// UTC, or not known. It is only for saying whether a day is over: the service knows its zone.
+	// Zone is the time zone of a project made before 2023: its days are days of that zone. Nil:
+	// days of UTC, or not known. It only decides when a day is over: the service knows its zone.
 	Zone *time.Location
 
 	// Days is how many days are asked for at once, 1 to 31; 0 stands for 1. The service takes 60 requests

@@ -34,7 +34,7 @@ func (p *pace) next(now time.Time) (at time.Time, by limit) {
 	return at, by
 }
 
-// made notes a request, and forgets those that no limit counts any more.
+// made notes a request, and forgets requests that no limit counts any more.
 func (p *pace) made(now time.Time) {
 	p.past = append(p.past, now)
 	most := 0

@@ -1,6 +1,6 @@
 package fetch
 
-// Kind says what kind of problem ended a download, for those who choose an exit code.
+// Kind is the kind of problem that ended a download. The command chooses its exit code by it.
 type Kind int
 
 // The kinds of problems.

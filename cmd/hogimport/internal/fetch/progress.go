@@ -2,7 +2,7 @@ package fetch
 
 import "time"
 
-// Progress is shown what a download does. Its methods are called one at a time.
+// Progress receives the steps of a download. Its methods are called one at a time.
 type Progress interface {
 	// Begin comes first: of total days or hours, held are there already.
 	Begin(unit string, total, held int)
@@ -29,7 +29,7 @@ type Part struct {
 	Early  bool      `json:"early,omitempty"` // late events may still be added to it
 }
 
-// Summary is what is in a folder of the range that was asked for.
+// Summary counts the parts of the range that the folder has.
 type Summary struct {
 	Parts   int
 	Empty   int // parts without an event

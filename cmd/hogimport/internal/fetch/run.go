@@ -19,7 +19,7 @@ type Job struct {
 	From, To time.Time // days, as midnight UTC; both are in the range
 	Folder   string    // that holds this export and nothing else; it is made if it is not there
 
-	// Again downloads again what may have been added to since.
+	// Again downloads parts again that may have been added to since.
 	Again    bool
 	Progress Progress // nil shows nothing
 
@@ -38,8 +38,9 @@ type run struct {
 	fetched int
 }
 
-// Run downloads what the folder does not have yet. Its errors are of type [*Problem]; whatever they are, the
-// folder can be given to a later Run, which downloads the rest. The summary is of what is there.
+// Run downloads the parts that the folder does not have yet. Its errors are of type [*Problem];
+// after any of them a later Run on the folder downloads the rest. The summary counts the parts that
+// are there.
 func (j Job) Run(ctx context.Context) (Summary, error) {
 	e, err := j.Vendor.plan()
 	if err != nil {
@@ -84,7 +85,7 @@ func (e *export) notYet(s span) error {
 		Todo: "run the same command again after " + e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC")}
 }
 
-// all downloads what is missing of a range.
+// all downloads the missing parts of a range.
 func (r *run) all(ctx context.Context, wanted span, again bool) error {
 	repeat, missing := r.plan(wanted, again)
 	units := 0
@@ -105,8 +106,8 @@ func (r *run) all(ctx context.Context, wanted span, again bool) error {
 	return nil
 }
 
-// plan says what to download: parts again that are not as they were, or that may have been added to, and what is
-// not there.
+// plan returns the parts to download: missing ones, and again the ones that have changed or that
+// may have been added to.
 func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
 	var held []span
 	for s, p := range r.folder.parts {
@@ -156,7 +157,7 @@ func (r *run) fill(ctx context.Context, gap span) error {
 	return nil
 }
 
-// summary is what the folder has of a range.
+// summary counts the parts of a range that the folder has.
 func (r *run) summary(wanted span) Summary {
 	s := Summary{Fetched: r.fetched, Pattern: r.export.prefix + "*" + r.export.ending}
 	for at, p := range r.folder.parts {

@@ -182,7 +182,8 @@ func TestTooLargeRanges(t *testing.T) {
 	}
 }
 
-// What does not arrive as a whole twice is asked for in smaller pieces too, where it can be.
+// A part that twice does not arrive as a whole is asked for in smaller pieces too, where the
+// service allows it.
 func TestLargeRangesThatBreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
@@ -234,7 +235,7 @@ func TestEmptyRanges(t *testing.T) {
 	}
 }
 
-// Days that are not over are not asked for, and those that were asked for early are named.
+// A day that is not over is not asked for, and a day that was asked for early is named.
 func TestDaysThatCanChange(t *testing.T) {
 	pacific, err := time.LoadLocation("America/Los_Angeles")
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ func (s span) units() int { return s.last - s.first + 1 }
 
 func (s span) overlaps(other span) bool { return s.first <= other.last && other.first <= s.last }
 
-// gaps are the parts of a span that none of the others covers, in order.
+// gaps returns the parts of a span that no other span covers, in order.
 func (s span) gaps(others []span) []span {
 	sorted := slices.SortedFunc(slices.Values(others), func(a, b span) int { return a.first - b.first })
 	var gaps []span
@@ -28,9 +28,8 @@ func (s span) gaps(others []span) []span {
 	return append(gaps, s)
 }
 
-// chunk is the beginning of a span that is asked for at once: at most step units, and it ends where a
-// multiple of step units since 1970 does, so that the same days are cut in the same way whatever is
-// there already.
+// chunk is the beginning of a span that is asked for at once: at most step units. It ends where a
+// multiple of step units since 1970 does, so that the same days are always cut in the same way.
 func (s span) chunk(step int) span {
 	end := (s.first/step+1)*step - 1
 	return span{s.first, min(end, s.last)}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What each status means, if it stays so: the kind of the problem, the text, and how long it was tried.
+// For each status that stays: the kind of the problem, the text, and how long it was tried.
 func TestStatuses(t *testing.T) {
 	for _, c := range []struct {
 		status      int
@@ -53,7 +53,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// What to do names the flag that says where the service is: the one that was given, or else --region.
+// The advice names the flag of the service's address: the one that was given, or else --region.
 func TestWhatToDoNamesTheFlagThatWasGiven(t *testing.T) {
 	for flag, vendors := range map[string][]Vendor{
 		"--region":      {Mixpanel{Secret: testSecret}, Amplitude{APIKey: testKey, SecretKey: testSecret}},

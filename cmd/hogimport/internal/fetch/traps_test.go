@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bad is an answer that is taken for a failed one, and what the user sees of that.
+// bad is an answer that counts as failed, and the text that the user sees.
 type bad struct {
 	answer http.HandlerFunc
 	reason string
@@ -164,7 +164,7 @@ func (o oneHourSteps) plan() (export, error) {
 	return e, err
 }
 
-// What is whole is kept byte for byte.
+// A whole answer is kept byte for byte.
 func TestWholeAnswers(t *testing.T) {
 	good := packed(line1 + line2)
 	for name, answer := range map[string]http.HandlerFunc{

@@ -89,7 +89,7 @@ const (
 	connectAfter = 15 * time.Second
 )
 
-// body shows what arrives, and ends the request when nothing does.
+// body reports the bytes that arrive, and ends the request when no more arrive.
 type body struct {
 	io.ReadCloser
 

@@ -47,7 +47,7 @@ type series struct {
 	IsRest      bool   // of all names that have no series of their own
 }
 
-// sample is what a chart is made of.
+// sample is an entry of a chart.
 type sample struct {
 	Day  string // 2006-01-02 or 2006-01
 	Name string
@@ -72,8 +72,8 @@ var units = []struct {
 	{"year", "2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }, math.MaxInt},
 }
 
-// periods are all periods from the first sample to the last, and what a sample's day is to be cut to. There are none
-// if a sample has no day.
+// periods are all periods from the first sample to the last, and the length to cut a sample's day
+// to. If a sample has no day, the list is empty.
 func periods(samples []sample) (unit string, layout int, list []string) {
 	if len(samples) == 0 {
 		return "", 0, nil

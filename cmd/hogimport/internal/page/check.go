@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Check is what the page of a check shows.
+// Check is the content of the page of a check.
 type Check struct {
 	Report   formats.CheckReport
 	Problem  string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
@@ -54,7 +54,7 @@ type Begun struct {
 	Acknowledged int64
 }
 
-// Sentences are what reasons and warnings mean, with their numbers.
+// Sentences explain reasons and warnings, with their numbers.
 type Sentences struct {
 	Skips    map[string]string // by reason
 	Warnings map[hogapi.Warning]string
@@ -63,13 +63,13 @@ type Sentences struct {
 // Write writes the page.
 func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
 
-// Summary is what the page says first.
+// Summary is the verdict and the findings.
 func (c Check) Summary() (Verdict, []Finding) {
 	v := c.view()
 	return v.Verdict, v.Findings
 }
 
-// Tested is what the tests of the records have found, in a few sentences.
+// Tested is the results of the tests of the records, in a few sentences.
 func (c Check) Tested() string {
 	var said []string
 	if z := newZones(c.Zone, c.Clock); z != nil {
@@ -81,7 +81,7 @@ func (c Check) Tested() string {
 	return strings.Join(said, " ")
 }
 
-// checkView is what check.html shows.
+// checkView is the data of check.html.
 type checkView struct {
 	frame
 
@@ -125,7 +125,7 @@ type reason struct {
 	Places   []example // the same, of warnings
 }
 
-// duplicates says what is there twice.
+// duplicates counts records and uuids that come twice.
 type duplicates struct {
 	hogapi.CheckFinding
 
@@ -248,7 +248,7 @@ func sizes[K ~string](counts map[K]int64, of int64) []counted {
 	return list
 }
 
-// ways are counts whose names have a meaning.
+// ways are counts under a name with a meaning.
 func ways(counts map[string]int64, of int64, notes map[string]string) []counted {
 	list := sizes(counts, of)
 	for i := range list {

@@ -20,7 +20,7 @@ func (c Check) NeedsSort() bool {
 	return c.Report.LargestJump > Disorder || c.KeepsSet && c.Report.Backwards.Count > 0
 }
 
-// findings are what a reader should know before the import, the worst first.
+// findings are the facts that a reader should know before the import, the worst first.
 func (c Check) findings(v checkView) (list []Finding) {
 	r := c.Report
 	add := func(l Level, anchor, title, text string) { list = append(list, Finding{l, title, text, anchor}) }
@@ -112,7 +112,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 
 func rank(l Level) int { return slices.Index([]Level{Good, Info, Warn, Bad}, l) }
 
-// verdict is what all findings come to.
+// verdict sums up all findings.
 func (c Check) verdict(findings []Finding) Verdict {
 	r := c.Report
 	bad, warn := 0, 0
@@ -156,7 +156,7 @@ func (c Check) isImported() bool {
 	return len(c.Begun) > 0 && len(c.Fresh)+len(c.Changed)+len(c.Grown) == 0 && !slices.ContainsFunc(c.Begun, func(b Begun) bool { return b.Is != "complete" })
 }
 
-// sofar is what was sent before the check.
+// sofar says how much was sent before the check.
 func (c Check) sofar() string {
 	if len(c.Begun) == 0 {
 		return "Nothing has been sent so far."
@@ -207,7 +207,7 @@ func someNames(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Advice says what a reason means, and what to do.
+// Advice explains a reason.
 func (c Check) Advice(r hogapi.Reason) string {
 	if text, known := mappedTexts[r]; known && c.IsMapped {
 		return text
@@ -218,7 +218,7 @@ func (c Check) Advice(r hogapi.Reason) string {
 	return "See the examples."
 }
 
-// mappedTexts are those of formats whose columns --map names.
+// mappedTexts are for formats with columns that --map names.
 var mappedTexts = map[hogapi.Reason]string{
 	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
 	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +

@@ -25,7 +25,7 @@ func (i Identity) level() Level {
 	return Info
 }
 
-// Title is what was found; empty, nothing was.
+// Title names the problem; it is empty if there is no problem.
 func (i Identity) Title() string {
 	switch {
 	case i.Both == 0:
@@ -36,7 +36,7 @@ func (i Identity) Title() string {
 	return plural(i.Both, "event names", "events name") + " a person and the id used before login"
 }
 
-// Text is what to do about it: what is missing.
+// Text is the advice: the flags that are missing.
 func (i Identity) Text() string {
 	if i.Before == 0 {
 		if i.NeedsLinks() {

@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// overlap shows what the project already has in the days of the files.
+// overlap shows the events that the project already has in the days of the files.
 type overlap struct {
 	Level       Level
 	Title, Text string
@@ -74,7 +74,7 @@ func (c Check) overlap() *overlap {
 	return o
 }
 
-// ownText names the imports of these files, and what to do about each.
+// ownText names the imports of these files, with advice about each.
 func (c Check) ownText() string {
 	var list []string
 	for _, b := range c.Begun {

@@ -61,7 +61,7 @@ type Finding struct {
 	Anchor string // the section that has more
 }
 
-// Verdict is what a page says first.
+// Verdict is the first line of a page.
 type Verdict struct {
 	Level Level
 	Title string
@@ -74,7 +74,7 @@ type fact struct {
 	Level             Level // Good, Warn or Bad color the value
 }
 
-// frame is what the pages share.
+// frame is shared by the pages.
 type frame struct {
 	Kind     string // in the title
 	Subject  string

@@ -181,7 +181,7 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 	}
 }
 
-// What the project has is compared in the same periods as the files were counted in.
+// The project's events are compared in the periods in which the files were counted.
 func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 	for _, c := range []struct{ day, title, row string }{
 		{"2024-03-01", "In 1 day both", ">2024-03-01<"}, {"2024-03", "In 1 month both", ">2024-03<"}, {"", "In 1 period both", ">all<"},
@@ -220,7 +220,7 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
 
-// A reason is said once, whatever the number of days and names that have it.
+// A reason is explained once, for any number of days and names.
 func TestEqualReasonsAreSaidOnce(t *testing.T) {
 	v := &hogapi.Verification{State: hogapi.ArrivalMissing, Acknowledged: 3000, Seen: 2900}
 	for i := range 300 {
@@ -296,7 +296,8 @@ func TestLinksOfPersonsAreNamed(t *testing.T) {
 	assert.NotContains(t, b.String(), "$identify")
 }
 
-// What comes twice is stored once: the page says how many events there will be, and what it has counted.
+// An event that comes twice is stored once: the page says how many events there will be, and how
+// many it has counted.
 func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
 	c := good()
 	c.Report.DoubleUUIDs.Count = 234

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Verify is what the page of a verification shows.
+// Verify is the content of the page of a verification.
 type Verify struct {
 	Verification *hogapi.Verification
 	Receipt      hogapi.Receipt
@@ -21,7 +21,8 @@ type Verify struct {
 	Version      string
 	Next         []Step
 
-	// Of an import with --links: the $identify events that join ids are counted like those of the files.
+	// Of an import with --links: the $identify events that join ids are counted like events of the
+	// files.
 	HasLinks  bool
 	LinksRead int64 // of all that was read; 0: not known
 	Links     int64 // of all that was acknowledged; 0: not known
@@ -30,10 +31,10 @@ type Verify struct {
 // Write writes the page.
 func (p Verify) Write(w io.Writer) error { return write(w, "verify.html", p.view()) }
 
-// Verdict is what the page says first.
+// Verdict is the first line of the page.
 func (p Verify) Verdict() Verdict { return p.verdict() }
 
-// verifyView is what verify.html shows.
+// verifyView is the data of verify.html.
 type verifyView struct {
 	frame
 
@@ -103,8 +104,8 @@ func (p Verify) view() verifyView {
 	return v
 }
 
-// parts are the sent events of a cell: those that were found, those that are stored once with another one, those that may
-// still arrive or cannot be counted, and those that are missing.
+// parts divides the sent events of a cell: found, stored once with another one, still to arrive or
+// not countable, and missing.
 func parts(c hogapi.ArrivalCell) (found, once, late, missing int64) {
 	found = min(c.Seen, c.Acknowledged)
 	once = min(c.Doubled, c.Acknowledged-found)
@@ -112,8 +113,8 @@ func parts(c hogapi.ArrivalCell) (found, once, late, missing int64) {
 	return found, once, c.Acknowledged - found - once - missing, missing
 }
 
-// Once is how many of the sent events have the uuid of another one, with which they are stored once. It is known of days
-// and names whose uuids were compared.
+// Once is how many of the sent events have the uuid of another one, with which they are stored
+// once. It is known only for days and names that were compared by uuid.
 func (p Verify) Once() (n int64) {
 	for _, c := range p.Verification.Cells {
 		_, once, _, _ := parts(c)
@@ -154,7 +155,7 @@ var states = []hogapi.ArrivalState{
 	hogapi.ArrivalTooMany, hogapi.ArrivalMissing,
 }
 
-// cells collects the cells that are not complete, those with the same reason together.
+// cells returns the cells that are not complete, and joins cells with the same reason.
 func (v *verifyView) cells() {
 	const most = 200 // cells that are shown
 	var open []hogapi.ArrivalCell
@@ -280,7 +281,7 @@ func (v verifyView) ReadText() string {
 	return Count(v.Receipt.Read) + ": " + plural(v.Receipt.Read-v.LinksRead, "record", "records") + " and " + linksOfPersons(v.LinksRead)
 }
 
-// LinkNote is what the counts say of links.
+// LinkNote explains how links are counted.
 func (p Verify) LinkNote() (note Finding, isNeeded bool) {
 	return Finding{
 		Level: Info, Title: "Links of persons are counted too",

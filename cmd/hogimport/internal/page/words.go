@@ -54,7 +54,7 @@ func Sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// libraryWords are what the library calls otherwise.
+// libraryWords replaces words of the library.
 var libraryWords = strings.NewReplacer(
 	", with Wait or the same Dir", "", "VerifyOptions.Source", "the source files", "give Source and Rejects", "verify with the source files",
 	" looks", " checks", "the last look", "the last check", "have seen so many: it takes", "have found the same number: it takes",
@@ -62,7 +62,7 @@ var libraryWords = strings.NewReplacer(
 	"verify with Source, Gate and all Rejects of the import", "verify with the source files",
 )
 
-// flagNames are the flags for what the library calls otherwise.
+// flagNames replaces names of the library by flags.
 var flagNames = strings.NewReplacer(
 	"WithProjectAPIKey", "POSTHOG_PROJECT_API_KEY", "WithPersonalAPIKey", "POSTHOG_PERSONAL_API_KEY",
 	"WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own", "--host us, eu or a URL",
@@ -189,7 +189,7 @@ func span(oldest, newest time.Time) string {
 	return plural(days, "UTC day", "UTC days")
 }
 
-// Example is where a reject is, and what is wrong with it.
+// Example is the place of a reject and its text.
 func Example[T ~string](reason T, e hogapi.CheckExample) string {
 	text := strings.TrimPrefix(Plain(InFlags(e.Text)), "event refused: "+string(reason)+": ")
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {

@@ -18,7 +18,7 @@ type zoneView struct {
 	Offsets []counted // the most frequent
 }
 
-// newZones is what the test has found of times that were read by the clocks of a zone; nil without a test.
+// newZones is the result of the zone test for the clocks of a zone; nil without a test.
 func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	if t == nil {
 		return nil
@@ -66,7 +66,7 @@ var commonZones = []string{
 	"Australia/Perth", "Australia/Brisbane", "Australia/Sydney", "Pacific/Auckland", "Pacific/Honolulu",
 }
 
-// BestZone is the zone whose clocks fit most live events, or "" where none fits nearly all.
+// BestZone is the zone with clocks that fit most live events, or "" if no zone fits nearly all.
 func BestZone(t *mixpanel.ZoneTest) (best string) {
 	most := 0.9
 	for _, name := range commonZones {

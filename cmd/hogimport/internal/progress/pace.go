@@ -16,7 +16,8 @@ type point struct {
 // window is how far back the pace looks: long enough to be calm, short enough to show a change.
 const window = 15 * time.Second
 
-// add notes how many records are settled. What a run before has settled is no pace.
+// add notes how many records are settled. Records that an earlier run has settled do not count as
+// pace.
 func (p *pace) add(at time.Time, settled int64) {
 	for len(p.points) > 1 && at.Sub(p.points[1].at) > window {
 		p.points = p.points[1:]

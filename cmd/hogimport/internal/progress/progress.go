@@ -72,7 +72,7 @@ func (m *Meter) Update(s hogapi.Stats) {
 	m.show(false)
 }
 
-// Phase shows what is done before events are sent, such as sorting.
+// Phase shows the work before events are sent, such as sorting.
 func (m *Meter) Phase(text string) { m.setPhase(text, false) }
 
 // Part is Phase for records that are read, of about so many; 0: that is not known.
@@ -92,7 +92,7 @@ func (m *Meter) Part(what string, done, total int64) {
 	m.show(false)
 }
 
-// Step is Phase for what must be seen: how a step begins and how it ends.
+// Step is a Phase that is always shown: the beginning and the end of a step.
 func (m *Meter) Step(text string) { m.setPhase(text, true) }
 
 func (m *Meter) setPhase(text string, must bool) {

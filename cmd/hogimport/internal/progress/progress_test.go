@@ -83,7 +83,7 @@ func TestALineAMinute(t *testing.T) {
 	assert.Equal(t, "2026-03-01 12:01:00  60%, 60,500 acknowledged, 1,000/s, about 40s left", lines[1])
 }
 
-// The end is shown however soon it comes after a line, and with what was left out.
+// The last line is shown however soon it follows another, with the number of records left out.
 func TestTheEndIsShown(t *testing.T) {
 	s := newScreen(Lines, 0)
 	s.run(20, func(stats *hogapi.Stats) { stats.Skipped = 90_000 })
@@ -113,7 +113,7 @@ func TestWhatIsDoneBeforeTheFirstEvent(t *testing.T) {
 	assert.Contains(t, s.String(), "acknowledged")
 }
 
-// What a step begins with and what it ends with is shown, however soon one follows the other.
+// The beginning and the end of a step are shown, however soon one follows the other.
 func TestAStepIsShownAtOnce(t *testing.T) {
 	for _, form := range []Form{Bar, Lines, JSON} {
 		s := newScreen(form, 80)

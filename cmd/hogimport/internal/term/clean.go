@@ -1,5 +1,6 @@
-// Package term writes texts for people: on terminals of any width, and into files. It shows what others have named,
-// such as files and events, without letting it act on the terminal, and it knows nothing of imports.
+// Package term writes texts for people: on terminals of any width, and into files. It shows names
+// that others chose, such as files and events, without letting them act on the terminal, and it
+// knows nothing of imports.
 package term
 
 import (

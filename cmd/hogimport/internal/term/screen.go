@@ -22,7 +22,7 @@ const (
 	marks   = "\x01\x02\x03\x04\x05"
 )
 
-// Flow is a text whose lines are wrapped at blanks to the width of the screen, each indented as it begins.
+// Flow wraps the lines of a text at blanks to the width of the screen, and keeps their indentation.
 func Flow(text string) string {
 	return string(flow) + strings.ReplaceAll(text, "\n", "\n"+string(flow))
 }
@@ -63,7 +63,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ForPrograms has lines written as they are long, such as those of JSON.
+// ForPrograms has lines written in their full length, such as lines of JSON.
 func (s *Screen) ForPrograms() { s.isRaw = true }
 
 // Raw is the stream itself, for who draws on it.
@@ -135,8 +135,8 @@ func Padded(text string, width int) string {
 // Cut is the beginning of a text that is too wide.
 func Cut(text string, width int) string { return runewidth.Truncate(text, width, "…") }
 
-// wrapped breaks a line that is too wide at blanks, and indents what follows as the line is. A word that is too long stays
-// whole.
+// wrapped breaks a line that is too wide at blanks, and indents the rest like the line. A word that
+// is too long stays whole.
 func wrapped(text string, width int) string {
 	if Columns(text) <= width {
 		return text

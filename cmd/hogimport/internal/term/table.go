@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table aligns the columns of rows, whose cells end with tabs. Flush writes them.
+// Table aligns the columns of rows. Each cell ends with a tab. Flush writes the rows.
 type Table struct {
 	*tabwriter.Writer
 	whole *bufio.Writer

@@ -58,7 +58,7 @@ func TestClean(t *testing.T) {
 	assert.Equal(t, `a\u000ab`, Line("a\nb"))
 	assert.Equal(t, "a\n\tb", Clean("a\n\tb"))
 
-	// What is cleaned in JSON is the same text.
+	// Cleaned JSON decodes to the same text.
 	raw, err := json.Marshal("\U000e0001\u009b\u202e")
 	require.NoError(t, err)
 	var again string

@@ -28,8 +28,8 @@ type AmplitudeOptions struct {
 	Now      func() time.Time // what the server takes for now; nil is time.Now. The limits use the real clock.
 }
 
-// Amplitude is the export API, GET /api/2/export, of one project. Hours are those in which the server stored an
-// event, not those in which it happened.
+// Amplitude is the export API, GET /api/2/export, of one project. An event belongs to the hour in
+// which the server stored it, not to the hour in which it happened.
 type Amplitude struct {
 	server
 	o AmplitudeOptions
@@ -131,8 +131,8 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 	return packed.Bytes(), nil
 }
 
-// record is one line of a file, with what real exports have: nulls for what is empty, now and then no uuid, a $schema
-// that is a number, a plan that is an object or null.
+// record is one line of a file, like a real export: nulls for empty fields, now and then no uuid, a
+// $schema that is a number, a plan that is an object or null.
 func (a *Amplitude) record(index int, e Event) []byte {
 	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") + "000" }
 	text := func(s string) any {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits are how much a vendor answers. 0 is the vendor's own limit, -1 none.
+// Limits are how much a vendor answers. 0 is the vendor's own limit, -1 is no limit.
 type Limits struct {
 	PerHour    int
 	PerSecond  int
@@ -22,7 +22,7 @@ func (l Limits) or(vendor Limits) Limits {
 	}
 }
 
-// pace admits requests within limits. What it refuses does not count.
+// pace admits requests within limits. Requests that it refuses do not count.
 type pace struct {
 	limits   Limits
 	mu       sync.Mutex

@@ -44,7 +44,7 @@ func unit(at time.Time, step time.Duration) string {
 	return at.Format(time.DateOnly)
 }
 
-// Log is what a server was asked. It is safe for concurrent use.
+// Log is the requests that a server has received. It is safe for concurrent use.
 type Log struct {
 	mu       sync.Mutex
 	requests []Request

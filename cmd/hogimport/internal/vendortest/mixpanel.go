@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// MixpanelLimits are those of Mixpanel's raw export API.
+// MixpanelLimits are the limits of Mixpanel's raw export API.
 var MixpanelLimits = Limits{PerHour: 60, PerSecond: 3, Concurrent: 100}
 
 // MixpanelOptions describe a project of Mixpanel.
@@ -25,7 +25,8 @@ type MixpanelOptions struct {
 
 	Events []Event
 	Zone   *time.Location // of the project; nil is UTC
-	// Old: made before 2023. Days are those of Zone, and time is the local clock, written as if it was UTC.
+	// Old: made before 2023. Days are days of Zone, and time is the local clock, written as if it
+	// was UTC.
 	Old bool
 
 	Limits Limits
@@ -213,8 +214,8 @@ func mixpanelName(e Event) string {
 	return e.Name
 }
 
-// record is one line of the export, with what real exports have: a time with a fraction, a version that is a number
-// or a text, ids in several forms.
+// record is one line of the export, like a real one: a time with a fraction, a version that is a
+// number or a text, ids in several forms.
 func (m *Mixpanel) record(index int, e Event, milliseconds bool) []byte {
 	at := m.clock(e.Time)
 	var stamp any = at.Unix()

@@ -204,7 +204,7 @@ func TestMixpanelRefusals(t *testing.T) {
 	require.False(t, all[5].Whole)
 }
 
-// What Mixpanel gets only later is not in today's answer.
+// Events that Mixpanel gets only later are not in today's answer.
 func TestMixpanelLateEvents(t *testing.T) {
 	now := january.AddDate(0, 0, 3)
 	_, server := mixpanel(t, vendortest.MixpanelOptions{Now: func() time.Time { return now }})

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Fault is what goes wrong with one request. Its zero value is a request that is answered as usual.
+// Fault is the failure of one request. Its zero value is a request that is answered as usual.
 type Fault struct {
 	Status     int           // answers with this status and Text, and nothing else
 	Text       string        // of that answer
@@ -140,7 +140,7 @@ func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole
 		if _, err := w.Write(send[len(send)*part/parts : len(send)*(part+1)/parts]); err != nil {
 			return false
 		}
-		// Without it a small answer would get a Content-Length, and the vendors' have none.
+		// Without it a small answer would get a Content-Length, which the vendors never send.
 		_ = http.NewResponseController(w).Flush()
 	}
 	if f.Cut == CutConnection {

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// server is what both vendors have in common.
+// server is shared by both vendors.
 type server struct {
 	Script Script
 	Log    Log
@@ -19,7 +19,7 @@ type server struct {
 	path string
 	pace pace
 	fail func(w http.ResponseWriter, r *http.Request, f failure)
-	// check fills in what r asks for, or refuses it.
+	// check completes the request r, or refuses it.
 	check func(r *http.Request, asked *Request) *failure
 	// answer makes the body of a good request.
 	answer func(w http.ResponseWriter, r *http.Request, asked *Request, fault Fault) (body []byte, refusal *failure)
