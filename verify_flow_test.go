@@ -16,11 +16,12 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Late arrival and late merges, as the service has them: still arriving, then complete, and never missing.
+// Late arrival and late merges, as the service has them: still arriving, then complete, and never missing,
+// in a project with any time zone.
 func TestVerifyLag(t *testing.T) {
 	t.Parallel()
 	const n = 60
-	server := hogapitest.New()
+	server := hogapitest.New(hogapitest.WithTimezone(time.FixedZone("Asia/Tokyo", 9*60*60)))
 	client := server.Client(t)
 	server.HoldEvents()
 	server.Script(ops.Capture, hogapitest.CutAfter())

@@ -239,23 +239,7 @@ func (s *Server) backfill(r *request) (*backfill, *answer) {
 	if start != nil && !start.Before(*end) {
 		return refuse(invalid("start_at", "invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'"))
 	}
-	if s.era >= E3 && s.backfillLimit > 0 && r.project.backfilling() >= s.backfillLimit {
-		return refuse(failure(http.StatusTooManyRequests, "server_error", "too_many_concurrent_backfills", "Too many concurrent backfills. Please wait for one to end.", ""))
-	}
 	return s.startBackfill(e, start, *end, r.now), nil
-}
-
-// backfilling counts the backfills under way. Retries do not count.
-func (p *Project) backfilling() int {
-	n := 0
-	for _, e := range p.exports {
-		for _, b := range e.backfills {
-			if b.live() && !b.retry {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 var (

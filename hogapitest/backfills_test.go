@@ -165,22 +165,6 @@ func TestListOfBackfills(t *testing.T) {
 	w.refused(404, "not_found", "POST", "/batch_exports/"+uuid.NewString()+"/backfills/", `{}`)
 }
 
-func TestTooManyBackfills(t *testing.T) {
-	w := inProcess(t, hogapitest.WithBackfillLimit(2), hogapitest.WithPolls(1))
-	export := w.project().AddExport(hogapitest.Export{})
-	w.hours(export, 0, 1)
-	w.hours(export, 1, 2)
-	a, err := w.send("POST", w.prefix+"/batch_exports/"+export.String()+"/backfills/", []byte(`{"start_at":"2026-03-04T02:00:00Z","end_at":"2026-03-04T03:00:00Z"}`))
-	require.NoError(t, err)
-	assert.Equal(t, 429, a.StatusCode)
-	assert.Contains(t, a.text, `"code":"too_many_concurrent_backfills"`)
-	assert.Contains(t, a.text, `"type":"server_error"`)
-	assert.Empty(t, a.Header.Values("Retry-After"))
-	w.get("/batch_exports/%s/runs/", export) // both runs end
-	w.get("/batch_exports/%s/runs/", export)
-	w.hours(export, 2, 3)
-}
-
 func TestRowsThatComeLate(t *testing.T) {
 	w := inProcess(t, hogapitest.WithLateRows(2))
 	export := w.project().AddExport(hogapitest.Export{})

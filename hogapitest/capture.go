@@ -2,7 +2,6 @@ package hogapitest
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -54,8 +53,7 @@ func (s *Server) capture(v *visit, body []byte, keep int) answer {
 // unpack decompresses a body within the limits. What says how is the query, then the header, then the body's first bytes.
 func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refusal *answer) {
 	tooLarge := text(http.StatusRequestEntityTooLarge, "length limit exceeded")
-	most := cmp.Or(s.maxBody, maxBody)
-	if len(body) > most {
+	if len(body) > maxBody {
 		return nil, false, &tooLarge
 	}
 	how := strings.ToLower(v.call.Query.Get("compression"))
@@ -66,7 +64,7 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refus
 	if !magic && how != "gzip" && how != "gzip-js" {
 		return body, false, nil
 	}
-	plain, err := gunzip(body, most*inflation)
+	plain, err := gunzip(body, maxBody*inflation)
 	if errors.Is(err, errTooLarge) {
 		return nil, true, &tooLarge
 	}
@@ -157,7 +155,7 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 	commit := s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
 	fitting := b.events[:0]
 	for _, e := range b.events {
-		if e.tooBig || e.over(s.maxEventBytes) {
+		if e.tooBig || e.over() {
 			tooBig = true
 			continue
 		}
@@ -174,18 +172,14 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 		fitting = fitting[:min(keep, len(fitting))]
 	}
 	for i := range fitting {
-		reason := why
-		if reason == "" && s.quota.covers(fitting[i].name) != "" {
-			reason = "over quota"
-		}
-		s.ledger.commit(commit, &fitting[i], reason)
-		if reason == "" {
+		s.ledger.commit(commit, &fitting[i], why)
+		if why == "" {
 			s.duties.stored(v, fitting[i].job)
 			s.table.add(project.id, &fitting[i], s.ledger.compact)
 		}
 	}
 	if tooBig {
-		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", s.maxEventBytes))
+		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", maxEventBytes))
 	}
 	return s.accepted(v)
 }

@@ -210,14 +210,14 @@ func TestCompression(t *testing.T) {
 }
 
 func TestCaptureLimits(t *testing.T) {
-	w := inProcess(t, hogapitest.WithMaxBody(1000), hogapitest.WithMaxEvent(1500))
-	filler := strings.Repeat("a", 900)
+	w := inProcess(t)
+	filler := strings.Repeat("a", 20<<20)
 	assert.Equal(t, 413, w.batch(historical(event(1), old(`"properties":{"a":"`+filler+`"}`))).StatusCode, "as received")
-	assert.Equal(t, 413, w.batch(zipped(t, historical(old(`"properties":{"a":"`+strings.Repeat("a", 6000)+`"}`)))).StatusCode, "decompressed")
+	assert.Equal(t, 413, w.batch(zipped(t, historical(old(`"properties":{"a":"`+strings.Repeat("a", 100<<20)+`"}`)))).StatusCode, "decompressed")
 	assert.Zero(t, w.Ledger().Len())
-	a := w.batch(zipped(t, historical(event(1), old(`"properties":{"a":"`+strings.Repeat("a", 1400)+`"}`), event(2))))
+	a := w.batch(zipped(t, historical(event(1), old(`"properties":{"a":"`+strings.Repeat("a", 1_000_000)+`"}`), event(2))))
 	assert.Equal(t, 413, a.StatusCode, "one event")
-	assert.Equal(t, "maximum event size exceeded: 1500", a.text)
+	assert.Equal(t, "maximum event size exceeded: 1000000", a.text)
 	assert.Equal(t, 2, w.Ledger().Len(), "the others are stored")
 
 	w = inProcess(t, hogapitest.WithMaxBatchEvents(2))
@@ -234,7 +234,8 @@ func TestSizeOfAnEventIsOfItsEscapedForm(t *testing.T) {
 }
 
 func TestQuota(t *testing.T) {
-	w := inProcess(t, hogapitest.WithQuota(hogapitest.QuotaSilent))
+	w := inProcess(t)
+	w.SetQuota(hogapitest.QuotaSilent)
 	assert.JSONEq(t, `{"status":"Ok"}`, w.batch(historical(event(1))).text)
 	w.SetQuota(hogapitest.QuotaListed)
 	a := w.batch(historical(event(2)))

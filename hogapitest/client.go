@@ -39,8 +39,8 @@ func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
 func (s *Server) ClientOptions(project string) []hogapi.Option {
 	p := s.Project(project)
 	return []hogapi.Option{
-		hogapi.WithBaseURL(apiOrigin + s.pathPrefix),
-		hogapi.WithCaptureURL(captureOrigin + s.pathPrefix),
+		hogapi.WithBaseURL(apiOrigin),
+		hogapi.WithCaptureURL(captureOrigin),
 		hogapi.WithProject(p.id),
 		hogapi.WithPersonalAPIKey(s.personalKey),
 		hogapi.WithProjectAPIKey(p.key),

@@ -3,7 +3,6 @@ package hogapitest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -18,8 +17,7 @@ import (
 // decoder unpacks a body.
 type decoder func(packed io.Reader) (io.Reader, error)
 
-// decoders are the encodings of capture v1 that need no option. The fourth, br, is given by
-// [WithDecoder].
+// decoders are the encodings of capture v1, except br: this module depends on no brotli library.
 var decoders = map[string]decoder{
 	"gzip":    func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) },
 	"deflate": inflate,
@@ -53,27 +51,23 @@ func inflate(packed io.Reader) (io.Reader, error) {
 }
 
 // unpackV1 decompresses as the header says, without looking at the bytes.
-func (s *Server) unpackV1(h http.Header, body []byte) (plain []byte, refusal *answer) {
-	most := cmp.Or(s.maxBody, maxBodyV1)
+func unpackV1(h http.Header, body []byte) (plain []byte, refusal *answer) {
 	name, there := header(h, "Content-Encoding")
 	name = strings.ToLower(name)
 	decode := decoders[name]
-	if own := s.decoders[name]; own != nil {
-		decode = own
-	}
 	switch {
-	case there && decode == nil && name == "br":
-		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "the fake has no decoder for br: see hogapitest.WithDecoder")
+	case there && name == "br":
+		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "the fake has no decoder for br")
 	case there && decode == nil:
 		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding must be one of gzip, deflate, br, zstd")
-	case len(body) > most:
+	case len(body) > maxBodyV1:
 		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the request body is too large")
 	case len(body) == 0:
 		return nil, refuseV1(http.StatusBadRequest, "empty_body", "the request body is empty")
 	case !there:
 		return body, nil
 	}
-	plain, err := decoded(decode, body, most*inflation)
+	plain, err := decoded(decode, body, maxBodyV1*inflation)
 	if errors.Is(err, errTooLarge) {
 		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the decompressed request body is too large")
 	}

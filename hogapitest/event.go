@@ -277,16 +277,16 @@ func asText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// over reports whether the event is over a limit as the service counts: as JSON that is written once more inside a JSON string.
-func (e *event) over(limit int) bool {
-	if 2*len(e.raw)+1024 < limit {
+// over reports whether the event is too big as the service counts: as JSON that is written once more inside a JSON string.
+func (e *event) over() bool {
+	if 2*len(e.raw)+1024 < maxEventBytes {
 		return false // at worst every byte is escaped
 	}
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, e.raw)
 	n := compact.Len() + 512 // the message around it
 	n += bytes.Count(compact.Bytes(), []byte(`"`)) + bytes.Count(compact.Bytes(), []byte(`\`))
-	return n > limit
+	return n > maxEventBytes
 }
 
 func firstText(f fields, names ...string) string {

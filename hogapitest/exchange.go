@@ -49,7 +49,7 @@ func (s *Server) arrive(method string, u *url.URL, header http.Header, small []b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, params, known := s.match(method, u.Path)
-	if r.protocol == protocolV1 && s.isProbe(header, small) {
+	if r.protocol == protocolV1 && isProbe(header, small) {
 		r.op = ops.Protocol
 	}
 	call := &Call{Op: r.op, Method: method, Path: u.Path, Query: u.Query(), Header: header.Clone(), At: s.now()}

@@ -22,7 +22,6 @@ type Fault struct {
 
 	header     http.Header   // added to the answer
 	lateAnswer time.Duration // after the act, before the answer
-	trickle    time.Duration // the answer's body takes that long
 	bodyBytes  int           // only so many bytes of the answer arrive; -1 is all, half is -2
 	cleanEnd   bool          // and the answer looks whole nonetheless
 
@@ -167,13 +166,6 @@ func Slow(d time.Duration, inner ...Fault) Fault {
 func SlowAnswer(d time.Duration, inner ...Fault) Fault {
 	f := within("SlowAnswer", d, inner)
 	f.lateAnswer = d
-	return f
-}
-
-// Trickle sends the status and header at once and the body bit by bit over the given time.
-func Trickle(d time.Duration, inner ...Fault) Fault {
-	f := within("Trickle", d, inner)
-	f.trickle = d
 	return f
 }
 

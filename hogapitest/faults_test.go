@@ -52,7 +52,6 @@ func TestEachFault(t *testing.T) {
 		{hogapitest.Slow(time.Millisecond), 201, true, `"id"`},
 		{hogapitest.Slow(time.Millisecond, hogapitest.CutAfter()), 0, true, ""},
 		{hogapitest.SlowAnswer(time.Millisecond, hogapitest.Status(500)), 500, false, "server_error"},
-		{hogapitest.Trickle(time.Millisecond), 201, true, `"id"`},
 		{hogapitest.PartialCommit(1, 503), 503, false, "server_error"},
 		{hogapitest.Then(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -198,7 +197,7 @@ func TestChaosIsTheSameForOneSeed(t *testing.T) {
 
 func TestSlowEndsWithItsContext(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		for _, f := range []hogapitest.Fault{hogapitest.Slow(time.Hour), hogapitest.SlowAnswer(time.Hour), hogapitest.Trickle(time.Hour)} {
+		for _, f := range []hogapitest.Fault{hogapitest.Slow(time.Hour), hogapitest.SlowAnswer(time.Hour)} {
 			w.Script(ops.DashboardsList, f)
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(20*time.Millisecond, cancel)

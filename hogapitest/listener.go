@@ -116,11 +116,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The client may act on the answer before this function ends: what it did is recorded first.
 	v.leave(a.status, v.whole(a))
-	v.send(w, r, a)
+	v.send(w, a)
 }
 
 // send writes the answer to a socket.
-func (v *visit) send(w http.ResponseWriter, r *http.Request, a answer) {
+func (v *visit) send(w http.ResponseWriter, a answer) {
 	if !v.whole(a) {
 		breakOff(w, a, v.fault.arriving(len(a.body)))
 		return
@@ -133,21 +133,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, a answer) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	w.WriteHeader(a.status)
-	if v.fault.trickle == 0 {
-		_, _ = w.Write(a.body)
-		return
-	}
-	flush := http.NewResponseController(w).Flush
-	_ = flush()
-	for at := 0; at < len(a.body); {
-		size, wait := dripped(len(a.body), v.fault.trickle, at)
-		if pause(r.Context(), wait) != nil {
-			return
-		}
-		n, _ := w.Write(a.body[at:min(at+size, len(a.body))])
-		_ = flush()
-		at += max(n, 1)
-	}
+	_, _ = w.Write(a.body)
 }
 
 // reset ends the connection with an RST.

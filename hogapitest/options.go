@@ -1,7 +1,6 @@
 package hogapitest
 
 import (
-	"io"
 	"slices"
 	"time"
 )
@@ -11,11 +10,6 @@ type Option func(*Server)
 
 // WithProject sets the id of the default project, a number. Further ones come with [Server.Project].
 func WithProject(id string) Option { return func(s *Server) { s.project = id } }
-
-// WithForeignProject adds a project of another organisation: every call to it is answered 403.
-func WithForeignProject(id string) Option {
-	return func(s *Server) { s.foreign = append(s.foreign, id) }
-}
 
 // WithPersonalKey adds a personal API key with its scopes; none means all. The first key given is the one that [Server.Client] uses.
 func WithPersonalKey(key string, scopes ...string) Option {
@@ -55,16 +49,9 @@ func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } 
 // it older eras refuse every personal key there (403), and the logs of a run fail in the newest (500), as the service does.
 func WithWorkingLogs() Option { return func(s *Server) { s.workingLogs = true } }
 
-// WithPathPrefix serves everything below a path such as "/posthog", and nothing outside it.
-func WithPathPrefix(prefix string) Option { return func(s *Server) { s.pathPrefix = prefix } }
-
 // WithPolls sets how many reads a new run needs to come to its end: at 1 it is shown as Starting once and is over at
 // the next read; each further one adds a Running in between. The default is 3.
 func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
-
-// WithBackfillLimit sets how many backfills of a project may be under way; one more is answered 429
-// too_many_concurrent_backfills. The default is no limit.
-func WithBackfillLimit(n int) Option { return func(s *Server) { s.backfillLimit = n } }
 
 // WithFileDownloadLimit sets how many file downloads of a project may be under way; one more is answered 429
 // too_many_concurrent_file_downloads. The default is no limit.
@@ -88,48 +75,15 @@ func WithRunDelay(d time.Duration) Option { return func(s *Server) { s.runDelay 
 // moment later.
 func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
 
-// WithLinks rewrites the next and previous links of every page, for services behind a proxy: another scheme, host or prefix.
-func WithLinks(rewrite func(link string) string) Option {
-	return func(s *Server) { s.rewriteLink = rewrite }
-}
-
-// WithIgnoredOffsets makes offset pages ignore the offset: each is the first page again.
-func WithIgnoredOffsets() Option { return func(s *Server) { s.ignoreOffsets = true } }
-
-// WithRepeatedCursors makes the next link of each cursor page lead to the first page's end again, forever.
-func WithRepeatedCursors() Option { return func(s *Server) { s.repeatCursors = true } }
-
-// WithQuota starts the server over or under the plan's limit: see [Quota].
-func WithQuota(q Quota) Option { return func(s *Server) { s.quota = q } }
-
-// WithMaxBody sets the greatest body of a capture request in bytes as received; decompressed it may be 5 times that.
-// The default is the service's 20 MiB for /batch/ and 10 MiB for v1.
-func WithMaxBody(n int) Option { return func(s *Server) { s.maxBody = n } }
-
 // WithTimezone sets the time zone of every project, in which a query sees a timestamp and reads a text without a zone. The default is UTC.
 func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }
 
 // WithoutV1 leaves capture v1 out, as on a self-hosted server: 404, and no JSON. The eras before E3 have none.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 
-// WithDecoder gives capture v1 a decoder for a Content-Encoding. It has gzip, deflate and zstd; without a decoder it refuses br (415),
-// since this module depends on no brotli library. [github.com/andybalholm/brotli] has one.
-func WithDecoder(encoding string, decode func(packed io.Reader) (io.Reader, error)) Option {
-	return func(s *Server) { s.decoders[encoding] = decode }
-}
-
 // WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.
 func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvents = n } }
-
-// WithMaxEvent sets the greatest event in bytes, counted as the service does. The default is 1,000,000.
-func WithMaxEvent(n int) Option { return func(s *Server) { s.maxEventBytes = n } }
 
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls: for imports of a million events.
 // Queries then know no property but $import_job_id.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
-
-// WithThrottle allows each personal key n management calls within any such time, as the service does with 480 a minute; one more is
-// answered 429 "throttled" with Retry-After. The default is no limit.
-func WithThrottle(n int, per time.Duration) Option {
-	return func(s *Server) { s.throttle, s.throttlePer = n, per }
-}

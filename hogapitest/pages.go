@@ -19,12 +19,8 @@ func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer 
 	if err != nil || offset < 0 {
 		offset = 0
 	}
-	from := offset
-	if s.ignoreOffsets {
-		from = 0
-	}
 	results := []any{}
-	for i := from; i < min(from+limit, count); i++ {
+	for i := offset; i < min(offset+limit, count); i++ {
 		results = append(results, item(i))
 	}
 	page := object{"count": count, "next": nil, "previous": nil, "results": results}
@@ -71,11 +67,7 @@ func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int
 	}
 	page := object{"next": nil, "previous": nil}
 	if to < n {
-		last := to
-		if s.repeatCursors {
-			last = min(size, n)
-		}
-		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(row(last-1)))}})
+		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(row(to-1)))}})
 	}
 	if from > 0 && from < n {
 		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(row(from)))}})
@@ -125,9 +117,6 @@ func (s *Server) link(r *request, change url.Values) string {
 	u.RawQuery = query.Encode()
 	if s.era >= E3 {
 		u.Path = strings.Replace(u.Path, "/api/environments/", "/api/projects/", 1)
-	}
-	if s.rewriteLink != nil {
-		return s.rewriteLink(u.String())
 	}
 	return u.String()
 }

@@ -1,7 +1,6 @@
 package hogapitest_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -71,53 +70,6 @@ func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
 	for _, path := range []string{"/batch_exports/" + export.String() + "/logs/", "/app_metrics/1/error_details/?error_type=E"} {
 		assert.Equal(t, "This action does not support Personal API Key access", w.refused(403, "permission_denied", "GET", path, ""))
 	}
-}
-
-func TestAppMetrics(t *testing.T) {
-	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E2), hogapitest.WithWorkingLogs()}, func(t *testing.T, w *wire) {
-		p := w.project()
-		inner := hogapitest.AppMetrics{Dates: []string{"2026-03-04"}, Successes: []int{1}, SuccessesOnRetry: []int{0}, Failures: []int{0}}
-		p.SetAppMetrics("7", hogapitest.AppMetrics{
-			Dates: []string{"2026-03-03", "2026-03-04"}, Successes: []int{3, 4}, SuccessesOnRetry: []int{0, 1}, Failures: []int{2, 0},
-			Errors: []hogapitest.AppError{{Type: "Timeout", Details: []hogapitest.AppErrorDetail{
-				{Time: now, UUID: uuid.MustParse("0190e0a2-0000-7000-8000-00000000000a"), Details: json.RawMessage(`{"why":1}`)},
-				{Time: now.Add(-time.Hour)},
-			}}},
-			HistoricalExports: []hogapitest.HistoricalExport{
-				{JobID: "a", Created: now.Add(-time.Minute), Status: "success", Finished: now, Payload: json.RawMessage(`{"from":1}`), Metrics: inner},
-				{JobID: "b", Created: now, Status: "not_finished"},
-			},
-		})
-		is := func(want, path string) {
-			t.Helper()
-			got, err := json.Marshal(w.get("%s", path))
-			require.NoError(t, err)
-			assert.JSONEq(t, want, string(got))
-		}
-		is(`{"metrics":{"dates":["2026-03-03","2026-03-04"],"successes":[3,4],"successes_on_retry":[0,1],"failures":[2,0],
-			"totals":{"successes":7,"successes_on_retry":1,"failures":2}},
-			"errors":[{"error_type":"Timeout","count":2,"last_seen":"2026-03-04T12:00:00Z"}]}`, "/app_metrics/7/?category=webhook")
-		is(`{"result":[{"timestamp":"2026-03-04T12:00:00Z","error_uuid":"0190e0a2-0000-7000-8000-00000000000a","error_type":"Timeout","error_details":{"why":1}},
-			{"timestamp":"2026-03-04T11:00:00Z","error_uuid":"00000000-0000-0000-0000-000000000000","error_type":"Timeout","error_details":null}]}`, "/app_metrics/7/error_details/?error_type=Timeout")
-		is(`{"metrics":{"dates":[],"successes":[],"successes_on_retry":[],"failures":[],"totals":{"successes":0,"successes_on_retry":0,"failures":0}},"errors":null}`, "/app_metrics/hog-1/")
-
-		jobs := results(w.get("/app_metrics/7/historical_exports/"))
-		require.Len(t, jobs, 2)
-		assert.Equal(t, 60.0, jobs[0]["duration"])
-		assert.NotContains(t, jobs[1], "finished_at")
-		assert.NotContains(t, jobs[1], "duration")
-		job := w.get("/app_metrics/7/historical_exports/a/")
-		assert.Equal(t, jobs[0], job["summary"])
-		assert.Equal(t, []any{"2026-03-04"}, job["metrics"].(map[string]any)["dates"])
-
-		w.refused(400, "required", "GET", "/app_metrics/7/error_details/", "")
-		w.refused(400, "invalid_choice", "GET", "/app_metrics/7/?category=other", "")
-		w.refused(404, "not_found", "GET", "/app_metrics/8/", "")
-		w.refused(500, "error", "GET", "/app_metrics/7/historical_exports/c/", "")
-	})
-	old := inProcess(t, hogapitest.WithOldService())
-	old.project().SetAppMetrics("7", hogapitest.AppMetrics{})
-	old.refused(400, "required", "GET", "/app_metrics/7/", "")
 }
 
 func TestAppMetricsOfAnExport(t *testing.T) {

@@ -26,8 +26,8 @@ type route struct {
 var routes = []route{
 	{op: ops.AppMetricsGet, method: "GET", pattern: split("/app_metrics/{id}"), scope: "plugin:read", until: E2, serve: (*Server).getAppMetrics},
 	{op: ops.AppMetricsErrorDetails, method: "GET", pattern: split("/app_metrics/{id}/error_details"), scope: noScope + "plugin:read", until: E2, serve: (*Server).getErrorDetails},
-	{op: ops.AppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).listHistoricalExports},
-	{op: ops.AppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).getHistoricalExport},
+	{op: ops.AppMetricsHistoricalExports, method: "GET", pattern: split("/app_metrics/{id}/historical_exports"), scope: "plugin:read", until: E2, serve: (*Server).historicalExports},
+	{op: ops.AppMetricsHistoricalExport, method: "GET", pattern: split("/app_metrics/{id}/historical_exports/{job}"), scope: "plugin:read", until: E2, serve: (*Server).historicalExports},
 
 	{op: ops.BatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
 	{op: ops.BatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
@@ -90,10 +90,7 @@ const noScope = "since E3: "
 // match finds the route of a path and what its parameters are. A path that the era knows with another method only gives an empty
 // route and known true. A route that the era does not have is found where no other one fits.
 func (s *Server) match(method, path string) (found route, params map[string]string, known bool) {
-	if !strings.HasPrefix(path, s.pathPrefix) {
-		return route{}, nil, false
-	}
-	segments := split(path[len(s.pathPrefix):])
+	segments := split(path)
 	for _, r := range s.routes {
 		values, ok := r.match(segments)
 		switch {

@@ -21,7 +21,6 @@ type Project struct {
 
 	exports    []*export
 	dashboards []Dashboard
-	metrics    map[string]AppMetrics
 	downloads  []*fileDownload
 	warnings   []Warning
 	deletions  []*DataDeletion
@@ -283,11 +282,4 @@ func (p *Project) AddDashboard(d Dashboard) int {
 	d.Created = or(d.Created, p.server.now())
 	p.dashboards = append(p.dashboards, d)
 	return d.ID
-}
-
-// SetAppMetrics sets what the service holds on a plugin configuration.
-func (p *Project) SetAppMetrics(id string, m AppMetrics) {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	p.metrics[id] = m
 }

@@ -34,8 +34,7 @@ type Server struct {
 	leaks      []string        // keys that came where they do not belong
 	hosts      map[string]bool // that personal keys were sent to
 	inFlight   map[hogapi.Op]*gauge
-	recent     map[string][]time.Time // calls of each key, for the throttle
-	signatures map[string]signed      // of URLs of the storage
+	signatures map[string]signed // of URLs of the storage
 	ledger     ledgerBook
 	quota      Quota
 	reject     func(raw json.RawMessage) int
@@ -54,48 +53,36 @@ type settings struct {
 	project           string
 	personalKey       string
 	projectKey        string
-	pathPrefix        string
-	foreign           []string
 	noEnvironments    bool
 	member            bool
 	emptyBodies       bool
 	workingLogs       bool
 	polls             int
-	backfillLimit     int
 	fileDownloadLimit int
 	hogqlExports      bool
 	ignoreRanges      bool
 	lateRows          int
 	runDelay          time.Duration
-	ignoreOffsets     bool
-	repeatCursors     bool
-	rewriteLink       func(link string) string
-	maxBody           int // 0: each protocol's own
 	noV1              bool
 	dataDeletions     bool
 	zone              *time.Location // of every project
-	decoders          map[string]decoder
 	maxBatchEvents    int
-	maxEventBytes     int
-	throttle          int
-	throttlePer       time.Duration
 }
 
 // New makes a server of the newest era with one project, [DefaultProject], and one key of each kind, unless options say otherwise.
 // It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
-		settings:   settings{era: E4, now: time.Now, polls: 3, maxEventBytes: maxEventBytes},
+		settings:   settings{era: E4, now: time.Now, polls: 3},
 		projects:   map[string]*Project{},
 		keys:       map[string]personalKey{},
 		hosts:      map[string]bool{},
 		routes:     slices.Clone(routes),
 		scripts:    map[hogapi.Op]*script{},
 		inFlight:   map[hogapi.Op]*gauge{},
-		recent:     map[string][]time.Time{},
 		signatures: map[string]signed{},
 	}
-	s.decoders, s.answers, s.zone = map[string]decoder{}, map[string]cachedAnswer{}, time.UTC
+	s.answers, s.zone = map[string]cachedAnswer{}, time.UTC
 	for _, option := range options {
 		option(s)
 	}
@@ -124,7 +111,7 @@ func (s *Server) Project(id string) *Project {
 		key = "phc_hogapitestProject" + id
 	}
 	team, _ := strconv.Atoi(id)
-	p := &Project{server: s, id: id, team: team, key: key, metrics: map[string]AppMetrics{}}
+	p := &Project{server: s, id: id, team: team, key: key}
 	s.projects[id] = p
 	return p
 }
@@ -193,24 +180,7 @@ const (
 	QuotaFree   Quota = iota // all events are stored
 	QuotaSilent              // all are dropped behind a plain 200 "Ok", as the service does
 	QuotaListed              // all are dropped and the answer has a quota_limited list; v1 answers 402 to both
-
-	QuotaExceptions // of $exception only; on /batch/ they are dropped in silence, and v1 says so for each event
-	QuotaSurveys    // of "survey sent" only
-	QuotaAI         // of $ai_… only
 )
-
-// covers is the result's details for an event that is over a scoped quota, or empty.
-func (q Quota) covers(name string) (details string) {
-	switch {
-	case q == QuotaExceptions && name == "$exception":
-		return "exceptions_over_quota"
-	case q == QuotaSurveys && name == "survey sent":
-		return "survey_responses_over_quota"
-	case q == QuotaAI && strings.HasPrefix(name, "$ai_"):
-		return "llm_events_over_quota"
-	}
-	return ""
-}
 
 // split cuts a path into its segments; one trailing slash makes no difference.
 func split(path string) []string {

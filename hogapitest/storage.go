@@ -64,7 +64,7 @@ func (s *Server) downloadFile(r *request) answer {
 	f := d.Files[index]
 	token := rand.Text()
 	s.signatures[token] = signed{f.Content, `"` + f.ID.String() + `"`, r.now.Add(signatureLife)}
-	u := url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: s.pathPrefix + "/" + storageSegment + "/" + f.ID.String()}
+	u := url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: "/" + storageSegment + "/" + f.ID.String()}
 	u.RawQuery = url.Values{"X-Amz-Signature": {token}}.Encode()
 	location := u.String()
 	if origin := r.url.Scheme + "://" + r.url.Host; origin == apiOrigin {

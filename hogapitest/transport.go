@@ -12,7 +12,6 @@ import (
 	"os"
 	"strconv"
 	"syscall"
-	"time"
 )
 
 // The origins of the in-process service. Its transport answers for every host: these only look right.
@@ -106,7 +105,7 @@ func (v *visit) response(r *http.Request, a answer) *http.Response {
 		return resp
 	}
 	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
-	body := &responseBody{ctx: r.Context(), data: bytes.NewReader(a.body), drip: v.fault.trickle}
+	body := &responseBody{ctx: r.Context(), data: bytes.NewReader(a.body)}
 	if !v.whole(a) {
 		body.data = bytes.NewReader(a.body[:v.fault.arriving(len(a.body))])
 		body.end = io.ErrUnexpectedEOF
@@ -119,22 +118,8 @@ func (v *visit) response(r *http.Request, a answer) *http.Response {
 type responseBody struct {
 	ctx    context.Context
 	data   *bytes.Reader
-	drip   time.Duration // the time for all of it
-	end    error         // in place of io.EOF
+	end    error // in place of io.EOF
 	closed bool
-}
-
-// drips is how many pieces a trickled body comes in, at most.
-const drips = 10
-
-// dripped says how large the pieces of a body of n bytes are, and how long to wait before the one that begins at a byte.
-func dripped(n int, whole time.Duration, at int) (size int, wait time.Duration) {
-	size = n/drips + 1
-	if at%size != 0 {
-		return size - at%size, 0
-	}
-	count, i := int64((n+size-1)/size), int64(at/size)
-	return size, time.Duration(int64(whole)*(i+1)/count - int64(whole)*i/count)
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
@@ -143,14 +128,6 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	}
 	if b.ctx.Err() != nil {
 		return 0, context.Cause(b.ctx)
-	}
-	if b.drip > 0 && b.data.Len() > 0 {
-		n := int(b.data.Size())
-		size, wait := dripped(n, b.drip, n-b.data.Len())
-		if err := pause(b.ctx, wait); err != nil {
-			return 0, err
-		}
-		p = p[:min(len(p), size)]
 	}
 	n, err := b.data.Read(p)
 	if err == io.EOF && b.end != nil {

@@ -58,7 +58,7 @@ func (s *Server) readV1(h http.Header, body []byte) *v1Request {
 		func() *answer { return r.authorize(h) },
 		func() *answer { return r.readHeader(h) },
 		func() *answer {
-			plain, refusal := s.unpackV1(h, body)
+			plain, refusal := unpackV1(h, body)
 			if refusal != nil {
 				return refusal
 			}
@@ -237,8 +237,8 @@ func echo(h http.Header, a *answer) {
 }
 
 // isProbe reports whether a small body holds an empty batch.
-func (s *Server) isProbe(h http.Header, body []byte) bool {
-	plain, refusal := s.unpackV1(h, body)
+func isProbe(h http.Header, body []byte) bool {
+	plain, refusal := unpackV1(h, body)
 	if refusal != nil {
 		return false
 	}

@@ -73,7 +73,7 @@ func (s *Server) captureV1(v *visit) answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.overQuota(r) {
+	if s.quota != QuotaFree {
 		return *refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
 	}
 	list := s.storeV1(v, r)
@@ -97,7 +97,7 @@ func (s *Server) culpritsV1(r *v1Request) *answer {
 			status = reject(e.raw)
 		}
 		switch {
-		case status == http.StatusRequestEntityTooLarge, e.over(s.maxEventBytes):
+		case status == http.StatusRequestEntityTooLarge, e.over():
 			e.tooBig = true
 		case status != 0:
 			a := usualV1(status)
@@ -105,25 +105,6 @@ func (s *Server) culpritsV1(r *v1Request) *answer {
 		}
 	}
 	return nil
-}
-
-// overQuota applies the quotas: a batch that has no event left is refused as a whole.
-func (s *Server) overQuota(r *v1Request) bool {
-	if s.quota == QuotaSilent || s.quota == QuotaListed {
-		return true
-	}
-	left, over := 0, 0
-	for i := range r.events {
-		e := &r.events[i]
-		if details := s.quota.covers(e.name); details != "" && e.dropped == "" {
-			e.dropped = details
-			over++
-		}
-		if e.dropped == "" {
-			left++
-		}
-	}
-	return over > 0 && left == 0
 }
 
 // storeV1 commits the events of a good batch.

@@ -116,28 +116,12 @@ func TestWrongResults(t *testing.T) {
 
 func TestV1Quotas(t *testing.T) {
 	w := inProcess(t)
-	exception := func(n int) string { return v1Event(n, "event", `"$exception"`) }
 	w.SetQuota(hogapitest.QuotaSilent)
 	a := w.post(v1Batch(v1Event(1)))
 	assert.Equal(t, 402, a.StatusCode)
 	assert.Equal(t, "billing_limit_exceeded", a.tag(t))
 	assert.Empty(t, a.Header.Get("Retry-After"))
 
-	w.SetQuota(hogapitest.QuotaExceptions)
-	assert.Equal(t, []string{"ok", "drop: exceptions_over_quota"}, w.post(v1Batch(v1Event(1), exception(2))).results(t))
-	assert.Equal(t, 402, w.post(v1Batch(exception(3))).StatusCode) // none is left
-	assert.Equal(t, 402, w.post(v1Batch(exception(3), v1Event(4, "event", `""`))).StatusCode)
-	w.SetQuota(hogapitest.QuotaAI)
-	assert.Equal(t, []string{"ok", "drop: llm_events_over_quota"}, w.post(v1Batch(exception(5), v1Event(6, "event", `"$ai_span"`))).results(t))
-	w.SetQuota(hogapitest.QuotaSurveys)
-	assert.Equal(t, []string{"ok", "drop: survey_responses_over_quota"}, w.post(v1Batch(exception(7), v1Event(8, "event", `"survey sent"`))).results(t))
-	assert.Equal(t, uuids(2, 3, 4, 6, 8), w.Ledger().Missing(uuids(1, 2, 3, 4, 5, 6, 7, 8)))
-
-	assert.Equal(t, []string{"drop: missing_event_name"}, w.post(v1Batch(v1Event(4, "event", `""`))).results(t)) // which no quota dropped
-
-	before := w.Ledger().Len() // on /batch/ they go in silence
-	require.Equal(t, 200, w.batch(historical(strings.Replace(event(9), "signed up", "survey sent", 1), event(10))).StatusCode)
-	assert.Equal(t, before+1, w.Ledger().Len())
 }
 
 func TestV1Culprits(t *testing.T) {

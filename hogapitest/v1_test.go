@@ -259,8 +259,8 @@ func TestV1JudgesEachEvent(t *testing.T) {
 		assert.Equal(t, stored, w.Ledger().Len())
 		assert.Len(t, w.Ledger().Dropped(), len(tests)-stored)
 	})
-	w := inProcess(t, hogapitest.WithMaxEvent(5000))
-	big := v1Event(2, "properties", `{"a":"`+strings.Repeat("x", 6000)+`"}`)
+	w := inProcess(t)
+	big := v1Event(2, "properties", `{"a":"`+strings.Repeat("x", 1_000_000)+`"}`)
 	assert.Equal(t, []string{"ok", "drop: event_too_big", "ok"}, w.post(v1Batch(v1Event(1), big, v1Event(3))).results(t))
 }
 
