@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Integration is a new integration on the wire, with its credentials.
+// Integration returns a new integration as sent, with its credentials.
 func Integration(r integration.Request) (kind integration.Kind, keys map[string]any, refusal *outgoing.Refusal) {
 	c := filling{keys: map[string]any{}}
 	switch r := plain(r).(type) {
@@ -47,7 +47,8 @@ func Integration(r integration.Request) (kind integration.Kind, keys map[string]
 	return kind, c.keys, c.problem
 }
 
-// plain is a value, or what a pointer to one points to; nil for a nil pointer.
+// plain returns the value that a pointer points to, nil for a nil pointer, and other values
+// unchanged.
 func plain(value any) any {
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
@@ -59,27 +60,26 @@ func plain(value any) any {
 	return v.Interface()
 }
 
-// filling is the config of an integration while it is filled.
+// filling is the config of an integration under construction.
 type filling struct {
 	keys    map[string]any
 	problem *outgoing.Refusal // the first
 }
 
-// refuse notes what is wrong with a field.
+// refuse notes the first problem of a field.
 func (c *filling) refuse(field, want string) {
 	if c.problem == nil {
 		c.problem = &outgoing.Refusal{Field: field, Want: want}
 	}
 }
 
-// text sends a value that is not empty.
 func (c *filling) text(key, value string) {
 	if value != "" {
 		c.keys[key] = value
 	}
 }
 
-// need sends a value that may not be blank. The field's value is not quoted: it may be secret.
+// need adds a value that must not be blank. It never quotes the value, which may be secret.
 func (c *filling) need(field, key, value string) {
 	if strings.TrimSpace(value) == "" {
 		c.refuse(field, "a value, not an empty text")
@@ -87,7 +87,7 @@ func (c *filling) need(field, key, value string) {
 	c.text(key, value)
 }
 
-// host sends the name of a host.
+// host adds the name of a host.
 func (c *filling) host(field, key, name string) {
 	c.need(field, key, name)
 	if strings.Contains(name, "/") {
@@ -95,7 +95,7 @@ func (c *filling) host(field, key, name string) {
 	}
 }
 
-// aws sends a role or a key.
+// aws adds a role or a key.
 func (c *filling) aws(role string, id, key string) {
 	hasKey := id != "" || key != ""
 	if (role != "") == hasKey {

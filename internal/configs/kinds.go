@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi/internal/optjson"
 )
 
-// kinds has, for each type of config, the kinds of destinations that it is for.
+// kinds maps each type of config to its kinds of destinations.
 var kinds = map[reflect.Type][]destination.Type{
 	reflect.TypeFor[destination.S3]():           {destination.TypeS3, destination.TypeAwsS3, destination.TypeS3Compatible},
 	reflect.TypeFor[destination.Snowflake]():    {destination.TypeSnowflake},
@@ -30,7 +30,7 @@ func Fits(config destination.Config, kind destination.Type) bool {
 	return t == reflect.TypeFor[destination.Raw]() || slices.Contains(kinds[t], kind)
 }
 
-// Read is a config as the service sent it. One that does not fit its kind is a Raw.
+// Read decodes a config from the service. A config that does not fit its kind becomes a Raw.
 func Read(kind destination.Type, text json.RawMessage) destination.Config {
 	for t, all := range kinds {
 		if !slices.Contains(all, kind) {

@@ -1,6 +1,6 @@
-// Package configs has the rules for the configs of destinations and of integrations: which fits a kind,
-// what an update must send so that nothing is lost, and which values no server can store. Kinds are known
-// by their names.
+// Package configs has the rules for configs of destinations and integrations: which config fits a
+// kind, which keys an update must send to lose nothing, and which values no server can store. It
+// knows kinds by name.
 package configs
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Keys are those of a config.
+// Keys are the keys of a config.
 type Keys = optjson.Keys
 
-// unreturned are the keys that servers which replace a config store and never return.
+// unreturned are the keys that servers store and never return, for kinds with replaced configs.
 var unreturned = map[string][]string{
 	"S3":        {"aws_access_key_id", "aws_secret_access_key"},
 	"Snowflake": {"password", "private_key", "private_key_passphrase", "user"},
@@ -36,9 +36,8 @@ func IsReplacedKind(kind string) bool {
 	return isOld
 }
 
-// Update is the config to send for changed keys over the stored ones, and the whole config that they
-// make. A server that merges is sent the changed keys only, one that replaces all of them. stored is nil
-// where it is not known.
+// Update returns the config to send for changed keys, and the whole config that results. A server
+// that merges gets the changed keys, a server that replaces gets all. stored is nil if not known.
 func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *outgoing.Refusal) {
 	whole = optjson.Overlay(stored, changed)
 	if isReplaced {
@@ -51,8 +50,8 @@ func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Key
 	return sent, whole, refuseLoss(lostInside(sent), "some servers replace the whole key")
 }
 
-// checkReplacement refuses to replace the stored config, of which only a part is read, by a whole one
-// that would lose some of it.
+// checkReplacement refuses to replace the stored config, which is only partly readable, if that
+// would lose a part of it.
 func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
 	names, isKnown := unreturned[kind]
 	if stored == nil || !isKnown {
@@ -78,7 +77,7 @@ func refuseLoss(lost []string, why string) *outgoing.Refusal {
 	}
 }
 
-// lostInside are the credentials inside copy_inputs that would be lost with it.
+// lostInside returns the credentials inside copy_inputs that a replacement would lose.
 func lostInside(keys Keys) (lost []string) {
 	var inputs Keys
 	if json.Unmarshal(keys["copy_inputs"], &inputs) != nil || inputs == nil {
@@ -97,7 +96,7 @@ func lostInside(keys Keys) (lost []string) {
 	return lost
 }
 
-// Encode is a config with its credentials, as JSON and as its keys.
+// Encode encodes a config with its credentials, as JSON and as keys.
 func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
 	text, err := optjson.Revealed(config)
 	if err == nil && outgoing.HasBadText(text) {
@@ -116,7 +115,7 @@ func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
 	return text, keys, nil
 }
 
-// values are the config keys with a known set of values.
+// values are the known values of config keys.
 var values = map[string][]string{
 	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
 	"file_format":          {"JSONLines", "Parquet"},
@@ -125,7 +124,7 @@ var values = map[string][]string{
 	"mode":                 {"INSERT", "COPY"},
 }
 
-// CheckValues refuses values that are spelt in another way than the service knows them.
+// CheckValues refuses misspelt values of keys with known values.
 func CheckValues(keys Keys) *outgoing.Refusal {
 	for name, known := range values {
 		var value string
@@ -139,8 +138,8 @@ func CheckValues(keys Keys) *outgoing.Refusal {
 	return nil
 }
 
-// Check refuses a destination that no server can store. Keys is the whole config, or what an update
-// sends of it; id is that of the integration, where the destination has one.
+// Check refuses a destination that no server can store. keys is the whole config or the part that
+// an update sends; id is the integration's id, if hasID.
 func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.Refusal {
 	switch {
 	case isNew && kind == "FileDownload":
@@ -161,8 +160,8 @@ func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.R
 	return nil
 }
 
-// Replacement is what newer servers take in place of a destination that they have refused, or "". It is
-// said by the field that the error names, and by its text.
+// Replacement names the successor of a destination that newer servers refuse, or returns "". It
+// looks at the field and the text of the service's error.
 func Replacement(kind, attr, detail string, config any) string {
 	switch {
 	case kind == "S3" && (strings.HasSuffix(attr, "__type") || strings.Contains(detail, "deprecated")):
@@ -174,13 +173,13 @@ func Replacement(kind, attr, detail string, config any) string {
 	return ""
 }
 
-// holdsCredentials reports whether a config has credentials of its own.
+// holdsCredentials reports whether a config contains credentials.
 func holdsCredentials(config any) bool {
 	text, err := optjson.Revealed(config)
 	return err == nil && len(mask.Credentials(text)) > 0
 }
 
-// checkNew refuses what only an older export can have.
+// checkNew refuses settings that only older exports may have.
 func checkNew(keys Keys) *outgoing.Refusal {
 	if string(keys["legacy_parquet_extension"]) == "true" {
 		const want = "false or absent: only an older export that writes such names can keep them"
@@ -189,11 +188,11 @@ func checkNew(keys Keys) *outgoing.Refusal {
 	return nil
 }
 
-// checkCompression refuses a codec that the file format cannot have. Without a format a new export
-// has JSONLines, and an update the stored one.
+// checkCompression refuses a codec that the file format does not support. Without a format, a new
+// export uses JSONLines, and an update keeps the stored format.
 func checkCompression(keys Keys, isNew bool) *outgoing.Refusal {
 	var format, codec string
-	_ = json.Unmarshal(keys["file_format"], &format) // of another type: the service's to judge
+	_ = json.Unmarshal(keys["file_format"], &format) // the service judges values of other types
 	_ = json.Unmarshal(keys["compression"], &codec)
 	if format == "" && isNew {
 		format = "JSONLines"

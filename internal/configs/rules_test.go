@@ -16,7 +16,8 @@ func keysOf(t *testing.T, text string) (keys Keys) {
 	return keys
 }
 
-// A server that merges is sent what changes; one that replaces is sent all, and nothing that it never returns is lost.
+// A server that merges gets the changes; a server that replaces gets everything, and loses no key
+// that it never returns.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	const inputs = `"copy_inputs":{"bucket":"b","authorization":{"aws_access_key_id":"a","aws_secret_access_key":"s"},"bucket_credentials":null}`
@@ -55,10 +56,10 @@ func TestUpdate(t *testing.T) {
 
 func TestValuesThatNoServerCanStore(t *testing.T) {
 	t.Parallel()
-	for text, refused := range map[string][2]bool{ // of a new export, of an update
+	for text, refused := range map[string][2]bool{ // for a new export, for an update
 		`{}`:                     {false, false},
 		`{"compression":"gzip"}`: {false, false},
-		`{"compression":"zstd"}`: {true, false}, // the stored format may be another one
+		`{"compression":"zstd"}`: {true, false}, // the stored format may differ
 		`{"compression":"zstd","file_format":null}`:        {true, false},
 		`{"compression":"lz4","file_format":"JSONLines"}`:  {true, true},
 		`{"compression":"snappy","file_format":"Parquet"}`: {false, false},

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Bound is one end of the range of a backfill: a date, an instant or the beginning of time. The zero
-// value is unset.
+// Bound is one end of the range of a backfill: a date, an instant or the beginning of time. The
+// zero value is unset.
 type Bound struct {
 	form boundForm
 	t    time.Time // in UTC, of a date its midnight; comparable
@@ -25,10 +25,10 @@ const (
 	formBeginning
 )
 
-// Date is a date, by its midnight in UTC.
+// Date returns a date, given its midnight in UTC.
 func Date(midnight time.Time) Bound { return Bound{form: formDate, t: midnight} }
 
-// CalendarDate is a date by its parts. [Range.Check] refuses one that does not exist.
+// CalendarDate returns a date. [Range.Check] refuses one that does not exist.
 func CalendarDate(year int, month time.Month, day int) Bound {
 	b := Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 	if y, m, d := b.t.Date(); y != year || m != month || d != day {
@@ -37,7 +37,7 @@ func CalendarDate(year int, month time.Month, day int) Bound {
 	return b
 }
 
-// Instant is a time. The zero time gives an unset Bound.
+// Instant returns a time. The zero time gives an unset Bound.
 func Instant(t time.Time) Bound {
 	if t.IsZero() {
 		return Bound{}
@@ -45,10 +45,10 @@ func Instant(t time.Time) Bound {
 	return Bound{form: formInstant, t: t.UTC().Round(0)}
 }
 
-// Beginning is before the oldest data there is.
+// Beginning is before the oldest data.
 func Beginning() Bound { return Bound{form: formBeginning} }
 
-// IsUnset reports whether there is no bound.
+// IsUnset reports whether the bound is unset.
 func (b Bound) IsUnset() bool { return b.form == formUnset }
 
 // IsDate reports whether the bound is a date.
@@ -57,7 +57,7 @@ func (b Bound) IsDate() bool { return b.form == formDate }
 // IsBeginning reports whether the bound is [Beginning].
 func (b Bound) IsBeginning() bool { return b.form == formBeginning }
 
-// Time is the instant, or the midnight of a date, or the zero time.
+// Time returns the instant, the midnight of a date, or the zero time.
 func (b Bound) Time() time.Time { return b.t }
 
 // String is the form that is sent, or "beginning", or "" when unset.
@@ -95,7 +95,7 @@ func (b Bound) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var sent *string
 	if err := json.Unmarshal(text, &sent); err != nil {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Days are where the days or the weeks of an export begin.
+// Days says when the days or weeks of an export begin.
 type Days struct {
 	Zone    *time.Location
 	Hour    int
-	Weekday time.Weekday // of weeks
+	Weekday time.Weekday // for weeks
 	Weekly  bool
 }
 
-// String says where they begin.
 func (d Days) String() string {
 	if d.Weekly {
 		return fmt.Sprintf("a %s, %02d:00 in %s, where a week of this export begins", d.Weekday, d.Hour, d.Zone)
@@ -22,9 +21,9 @@ func (d Days) String() string {
 	return fmt.Sprintf("%02d:00 in %s, where a day of this export begins", d.Hour, d.Zone)
 }
 
-// Begin is where a day begins. The date is a midnight in UTC. Where clocks repeat the hour, it is the first;
-// where they skip it, it has the offset of before, as Python has it, in which the service computes. A time of
-// [time.Date] would be in either zone there, and so perhaps in the day before.
+// Begin returns the start of a day; date is a midnight in UTC. If clocks repeat the hour, it is the
+// first one. If they skip it, it has the offset from before, like Python, which the service uses.
+// [time.Date] may choose either offset there, and so perhaps the previous day.
 func (d Days) Begin(date time.Time) time.Time {
 	shown := date.Add(time.Duration(d.Hour) * time.Hour)
 	before, after := d.at(shown, -day), d.at(shown, day)
@@ -34,19 +33,19 @@ func (d Days) Begin(date time.Time) time.Time {
 	return before
 }
 
-// at is when clocks would show a time if they had the offset of a little before or after.
+// at returns the time shown as seen with the offset of shortly before or after.
 func (d Days) at(shown time.Time, near time.Duration) time.Time {
 	_, offset := shown.Add(near).In(d.Zone).Zone()
 	return shown.Add(-time.Duration(offset) * time.Second)
 }
 
-// shows reports whether clocks show a time, which is given as if it were UTC.
+// shows reports whether clocks show a time, which is passed as if it were UTC.
 func (d Days) shows(t, shown time.Time) bool {
 	_, offset := t.In(d.Zone).Zone()
 	return t.Add(time.Duration(offset) * time.Second).Equal(shown)
 }
 
-// Span is what a range of dates covers.
+// Span returns the span of a range of dates.
 func (d Days) Span(r Range) Span {
 	whole := Span{End: d.Begin(r.End.Time())}
 	if r.Start.IsDate() {
@@ -55,8 +54,8 @@ func (d Days) Span(r Range) Span {
 	return whole
 }
 
-// DateOf is the date of the day or the week that begins at a time, as a midnight in UTC. It may be the time
-// that [time.Date] gives where clocks skip or repeat the hour, since programs write it so.
+// DateOf returns the date of the day or week that begins at t, as a midnight in UTC. Where clocks
+// skip or repeat the hour it also accepts the time from [time.Date], which programs commonly use.
 func (d Days) DateOf(t time.Time) (date time.Time, ok bool) {
 	year, month, day := t.In(d.Zone).Date()
 	for _, begin := range []func(time.Time) time.Time{d.Begin, d.written} {
@@ -70,13 +69,13 @@ func (d Days) DateOf(t time.Time) (date time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// written is where a day begins for [time.Date].
+// written returns the start of a day by [time.Date].
 func (d Days) written(date time.Time) time.Time {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, d.Hour, 0, 0, 0, d.Zone)
 }
 
-// Step is the length of an interval, by its name, on servers that do not know time zones.
+// Step returns the length of an interval by its name, for servers without time zones.
 func Step(interval string) (time.Duration, bool) {
 	switch interval {
 	case "hour":

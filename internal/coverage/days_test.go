@@ -14,7 +14,7 @@ func TestDaysAreFoundAgain(t *testing.T) {
 		require.NoError(t, err)
 		for _, hour := range []int{0, 2, 23} {
 			days := Days{Zone: zone, Hour: hour}
-			for i := range 366 { // also over the changes of clocks
+			for i := range 366 { // includes changes of clocks
 				date := time.Date(2024, 1, 1+i, 0, 0, 0, 0, time.UTC)
 				got, ok := days.DateOf(days.Begin(date))
 				require.True(t, ok, "%s of %v", days, date)
@@ -26,7 +26,8 @@ func TestDaysAreFoundAgain(t *testing.T) {
 	}
 }
 
-// Where clocks skip an hour or repeat it, a day begins as in Python, whose datetime is of the offset before, unless fold is set.
+// Where clocks skip or repeat an hour, a day begins as in Python: its datetime uses the offset from
+// before unless fold is set.
 func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
 	for _, tt := range []struct {
 		zone, date string

@@ -10,46 +10,45 @@ import (
 	"github.com/google/uuid"
 )
 
-// Service shows what there is of a backfill or a retry: its record, where the service keeps records, and
-// runs.
+// Service reads the record of a backfill or retry, if the service keeps records, and runs.
 type Service[B, R any] interface {
 	Record(ctx context.Context, id uuid.UUID) (*B, error)
-	Records(ctx context.Context) iter.Seq2[B, error] // the newest first
+	Records(ctx context.Context) iter.Seq2[B, error] // newest first
 	RecordFacts(row *B) RecordFacts
 	Run(ctx context.Context, id uuid.UUID) (*R, error)
-	Runs(ctx context.Context) iter.Seq2[R, error]                          // the newest first
-	RunsWithin(ctx context.Context, of Span) iter.Seq2[R, error]           // in the order of their intervals
-	Locate(ctx context.Context) (whole Span, running uuid.UUID, err error) // what to cover; a run of it that is not over, or nil
+	Runs(ctx context.Context) iter.Seq2[R, error]                          // newest first
+	RunsWithin(ctx context.Context, of Span) iter.Seq2[R, error]           // in order of their intervals
+	Locate(ctx context.Context) (whole Span, running uuid.UUID, err error) // the span to cover; a run of it under way, or nil
 	Fault(err error) Fault
 }
 
-// RecordFacts are what counts of a record.
+// RecordFacts are the relevant facts of a record.
 type RecordFacts struct {
 	ID             uuid.UUID
 	Created, Ended time.Time
 	Whole          Span
-	DataStart      time.Time // where the data begins; zero: not known
+	DataStart      time.Time // start of the data; zero: not known
 	IsOver         bool
-	Runs           int  // how many runs there are, if it is known and they all have ended
-	IsEmpty        bool // as far as is known, there was nothing to export, so nothing ran
-	Mark           any  // changes when the record does; comparable
+	Runs           int  // number of runs, if known and all have ended
+	IsEmpty        bool // apparently there was nothing to export, so nothing ran
+	Mark           any  // changes with the record; comparable
 }
 
-// Fault is what the error of a read means.
+// Fault classifies the error of a read.
 type Fault struct {
-	NoEndpoint bool // the server does not have the resource
-	NoRecords  bool // as NoEndpoint, of a list of records
+	NoEndpoint bool // the server lacks the resource
+	NoRecords  bool // the server lacks lists of records
 	NotFound   bool
-	IsServer   bool // the server has failed
+	IsServer   bool // the server failed
 }
 
-// ErrFull is the error of a range with more intervals than can be followed.
+// ErrFull says that a range has more intervals than a Follower can follow.
 var ErrFull = errors.New("more intervals than can be followed")
 
-// Follower follows a backfill or a retry, look after look. It is for one goroutine.
+// Follower polls a backfill or a retry. Only one goroutine may use it.
 type Follower[B, R any] struct {
 	Runs   *Runs[R]
-	Record *B  // the service's, once it is there
+	Record *B  // the service's record, once found
 	Open   Gap // of a record that is over and counts more runs than are listed: the part without a run
 
 	service   Service[B, R]
@@ -58,13 +57,13 @@ type Follower[B, R any] struct {
 	changedAt time.Time
 }
 
-// NewFollower follows what began after runs were noted. Where there is no record, it is over once nothing
-// has changed for the time of settle.
+// NewFollower follows the work since the baseline of runs. Without a record, it is over when
+// nothing has changed during settle.
 func NewFollower[B, R any](s Service[B, R], runs *Runs[R], settle time.Duration) *Follower[B, R] {
 	return &Follower[B, R]{Runs: runs, service: s, settle: settle, joined: slices.Clone(runs.Running)}
 }
 
-// Look reads what is new, and reports whether nothing more is expected.
+// Look reads changes, and reports whether no more are expected.
 func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
 	for _, read := range []func(context.Context) error{f.readRecord, f.locate, f.findRecord, f.readJoined, f.readRuns} {
 		if err := read(ctx); err != nil {
@@ -80,7 +79,7 @@ func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
 	return f.isDone(ctx)
 }
 
-// readRecord reads the service's record by its id. The service writes it a moment after the request.
+// readRecord reads the service's record by id. The service writes it shortly after the request.
 func (f *Follower[B, R]) readRecord(ctx context.Context) error {
 	if f.Runs.OfRuns || f.Runs.Backfill == uuid.Nil || f.Record != nil && f.service.RecordFacts(f.Record).IsOver {
 		return nil
@@ -100,8 +99,7 @@ func (f *Follower[B, R]) readRecord(ctx context.Context) error {
 	return nil
 }
 
-// findRecord finds the record where its id is not known: the first one of the range that was not there
-// before the request.
+// findRecord finds the record if its id is not known: the first new one for the range.
 func (f *Follower[B, R]) findRecord(ctx context.Context) error {
 	if f.Runs.OfRuns || f.Runs.Backfill != uuid.Nil {
 		return nil
@@ -138,7 +136,7 @@ func (f *Follower[B, R]) setRecord(row *B) {
 	f.Record = row
 }
 
-// locate finds out what is to be covered.
+// locate determines the span to cover.
 func (f *Follower[B, R]) locate(ctx context.Context) error {
 	if f.Runs.Whole != nil {
 		return nil
@@ -160,8 +158,7 @@ func (f *Follower[B, R]) join(id uuid.UUID) {
 	}
 }
 
-// readJoined reads the runs that were under way at the request: their intervals get no run of their
-// own.
+// readJoined reads the runs that were under way at the request: their intervals get no further run.
 func (f *Follower[B, R]) readJoined(ctx context.Context) error {
 	var live []uuid.UUID
 	for _, id := range f.joined {
@@ -177,8 +174,8 @@ func (f *Follower[B, R]) readJoined(ctx context.Context) error {
 	return nil
 }
 
-// readRuns reads the runs that are new or not yet over. They begin one after another, so that is
-// seldom more than a page.
+// readRuns reads runs that are new or not over. Runs begin one after another, so this seldom takes
+// more than a page.
 func (f *Follower[B, R]) readRuns(ctx context.Context) error {
 	if f.Runs.Backfill == uuid.Nil && !f.Runs.OfRuns {
 		return nil // its runs cannot be recognised yet
@@ -195,7 +192,7 @@ func (f *Follower[B, R]) readRuns(ctx context.Context) error {
 	return nil
 }
 
-// isDone reports whether nothing more is expected.
+// isDone reports whether no more changes are expected.
 func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 	switch {
 	case f.Runs.AnyUnderWay():
@@ -215,8 +212,8 @@ func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 	return time.Since(f.changedAt) >= f.settle, nil
 }
 
-// open is the part of the range whose runs the record counts, although they are not listed. The count alone
-// proves nothing: it has a run for a rest that is shorter than an interval.
+// open returns the part of the range with runs that the record counts but the service does not
+// list. The count alone proves nothing: it includes a run for a rest shorter than an interval.
 func (f *Follower[B, R]) open() Gap {
 	facts, listed := f.service.RecordFacts(f.Record), len(f.Runs.newest)
 	if facts.Runs <= listed || facts.IsEmpty && listed == 0 {
@@ -225,7 +222,7 @@ func (f *Follower[B, R]) open() Gap {
 	return gapOf(Span{f.dataStart(), f.Runs.Whole.End}, f.Runs.intervals(func(R) bool { return true }))
 }
 
-// dataStart is where the runs of a record begin.
+// dataStart returns the start of a record's first run.
 func (f *Follower[B, R]) dataStart() time.Time {
 	if adjusted := f.service.RecordFacts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
 		return adjusted.UTC()
@@ -233,25 +230,25 @@ func (f *Follower[B, R]) dataStart() time.Time {
 	return f.Runs.Whole.Start
 }
 
-// joinGaps looks for the runs of others that the backfill has joined: those of intervals that got
-// no run of its own, and that were under way while it was.
+// joinGaps finds runs of others that the backfill joined: their intervals got no run of its own,
+// and they were under way at the same time.
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
 	gap := f.Runs.Gap(f.dataStart())
 	if gap.Size == 0 {
 		return nil
 	}
 	if gap.Hull.Start.IsZero() || gap.Hull.End.IsZero() {
-		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // the order by interval does not list runs without a start
+		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // the order by interval omits runs without a start
 	}
 	within := Span{gap.Hull.Start.Add(-ZonesApart), gap.Hull.End.Add(ZonesApart)}
 	err := f.joinAmong(f.service.RunsWithin(ctx, within), gap.Hull)
 	if err != nil && f.service.Fault(err).IsServer {
-		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // some servers fail in that order at a run without a start
+		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // some servers fail in that order if a run has no start
 	}
 	return err
 }
 
-// joinAmong takes the runs of a list that the backfill has joined in an opening of its own runs.
+// joinAmong takes the runs in a list that the backfill joined, in a gap between its own runs.
 func (f *Follower[B, R]) joinAmong(runs iter.Seq2[R, error], opening Span) error {
 	facts := f.service.RecordFacts(f.Record)
 	for run, err := range runs {

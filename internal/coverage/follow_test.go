@@ -40,14 +40,14 @@ var (
 
 func hour(n int) time.Time { return time.Date(1999, 1, 1, n, 0, 0, 0, time.UTC) }
 
-// shown is a service that shows records, if it keeps any, and runs.
+// shown is a service with runs and, optionally, records.
 type shown struct {
 	requested time.Time
 	records   []aRecord
 	runs      []aRun
 	noRecords bool
-	counts    int   // of runs, by a record that is over
-	byTime    error // of a list in the order of intervals
+	counts    int   // number of runs in a record that is over
+	byTime    error // error of a list in the order of intervals
 }
 
 func (s *shown) Record(context.Context, uuid.UUID) (*aRecord, error) {
@@ -140,7 +140,7 @@ func look(t *testing.T, f *Follower[aRecord, aRun]) (done bool) {
 	return done
 }
 
-// The record says when it is over, whether or not its id is known; its runs name it.
+// A record says when it is over, with or without a known id; its runs name it.
 func TestFollowARecord(t *testing.T) {
 	t.Parallel()
 	for _, id := range []uuid.UUID{recordID, {}} {
@@ -164,7 +164,8 @@ func TestFollowARecord(t *testing.T) {
 	}
 }
 
-// Without records, every new run of the range counts, and silence is the end.
+// Without records, every new run of the range counts, and the backfill is over when nothing
+// changes.
 func TestFollowRuns(t *testing.T) {
 	t.Parallel()
 	for _, id := range []uuid.UUID{recordID, {}} {
@@ -188,7 +189,7 @@ func TestFollowRuns(t *testing.T) {
 	}
 }
 
-// An interval that was running gets no run of its own: the other one counts, and is waited for.
+// An interval with a run under way gets no other run: that run counts and is waited for.
 func TestFollowJoinsTheRunsOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []error{nil, errBroken} {
@@ -210,8 +211,8 @@ func TestFollowJoinsTheRunsOfOthers(t *testing.T) {
 	require.ErrorIs(t, err, errGone)
 }
 
-// The record counts runs that are not listed: they are looked for until nothing changes. A count that is too great for the range
-// proves nothing.
+// If the record counts runs that are not listed, the follower looks for them until nothing changes.
+// A count too large for the range proves nothing.
 func TestFollowARecordThatCountsMore(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Range is what a backfill covers: from Start up to, but not including, End.
+// Range is the range of a backfill: from Start up to, but not including, End.
 type Range struct{ Start, End Bound }
 
-// Check refuses a range that can mean nothing, whatever the export.
+// Check refuses a range that is invalid for every export.
 func (r Range) Check() *outgoing.Refusal {
 	badEnd := func(want string) *outgoing.Refusal { return outgoing.Refuse("End", r.End.String(), want) }
 	const inCalendar = "a date that the calendar has; AddDate of a time.Time computes with dates"
@@ -34,16 +34,15 @@ func (r Range) Check() *outgoing.Refusal {
 	return nil
 }
 
-// Schedule is when an export runs.
+// Schedule says when an export runs.
 type Schedule struct {
 	Interval string
-	Timezone string // empty on servers that do not know time zones
+	Timezone string // empty on servers without time zones
 	Hour     int
 	Weekday  time.Weekday
 }
 
-// CheckOffsets refuses offsets that an interval does not have. An interval that is not known may have
-// any.
+// CheckOffsets refuses offsets that an interval does not have. An unknown interval may have any.
 func CheckOffsets(interval string, hasDay, hasHour bool) *outgoing.Refusal {
 	isHourly := slices.Contains([]string{"hour", "every 5 minutes", "every 15 minutes"}, interval)
 	switch {
@@ -55,19 +54,19 @@ func CheckOffsets(interval string, hasDay, hasHour bool) *outgoing.Refusal {
 	return nil
 }
 
-// Days are where the days or the weeks of an export with a time zone begin.
+// Days returns the days or weeks of an export with a time zone.
 func (s Schedule) Days() (Days, error) {
 	zone, err := time.LoadLocation(s.Timezone)
 	return Days{Zone: zone, Hour: s.Hour, Weekday: s.Weekday, Weekly: s.Interval == "week"}, err
 }
 
-// takesDates: servers that show a timezone want plain dates where older ones want instants.
+// takesDates: servers that show a timezone want plain dates; older servers want instants.
 func (s Schedule) takesDates() bool {
 	return s.Timezone != "" && (s.Interval == "day" || s.Interval == "week")
 }
 
-// Range makes the range from one time up to another in the form that the export takes. It refuses a
-// range that the service would round.
+// Range returns the range between two times in the form that the export takes. It refuses a range
+// that the service would round.
 func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 	switch {
 	case from.IsZero():

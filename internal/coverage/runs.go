@@ -10,37 +10,37 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// mostIntervals is how many intervals are kept: each is held with its newest run.
+// mostIntervals limits memory: the newest run of each interval is kept.
 const mostIntervals = 200_000
 
-// Facts are what counts of a run.
+// Facts are the relevant facts of a run.
 type Facts struct {
 	ID       uuid.UUID
-	Backfill *uuid.UUID // that made the run; nil if the service does not say
+	Backfill *uuid.UUID // the cause of the run; nil if unknown
 	Interval Span
 	Created  time.Time
-	Ended    time.Time // while it has not ended: when it last changed
+	Ended    time.Time // or the last change, if it has not ended
 	Mark     watch.Mark
 }
 
-// Runs are the runs of what is followed: the newest of each interval. It is for one goroutine.
+// Runs holds the newest run of each interval. Only one goroutine may use it.
 type Runs[R any] struct {
-	Baseline // what was there before the request
+	Baseline // rows before the request
 
 	Backfill uuid.UUID // the id of the service's record, once known
-	Whole    *Span     // what is to be covered, once known
-	OpenEnd  bool      // the service alone knows the end of the range
-	Most     int       // intervals
-	Changed  bool      // since the follower last set it to false
+	Whole    *Span     // the span to cover, once known
+	OpenEnd  bool      // only the service knows the end of the range
+	Most     int       // limit for the number of intervals
+	Changed  bool      // since the follower last reset it
 
 	facts  func(R) Facts
 	isOver func(R) bool
 	newest map[Span]R
-	from   time.Time // its own runs were created from then on
+	from   time.Time // creation time of the first own run
 	since  time.Time // the next look reads the runs created from then on
 }
 
-// NewRuns is empty. Its functions say what counts of a run, and whether the run is over.
+// NewRuns returns an empty Runs.
 func NewRuns[R any](before Baseline, requested time.Time, facts func(R) Facts, isOver func(R) bool) *Runs[R] {
 	s := &Runs[R]{Baseline: before, Most: mostIntervals, Changed: true, facts: facts, isOver: isOver, newest: map[Span]R{}}
 	s.readFrom(requested.Add(-ClocksApart))
@@ -50,28 +50,28 @@ func NewRuns[R any](before Baseline, requested time.Time, facts func(R) Facts, i
 	return s
 }
 
-// IsRecord reports whether a record of a backfill may be that of the request.
+// IsRecord reports whether a backfill record may belong to the request.
 func (s *Runs[R]) IsRecord(id uuid.UUID, created time.Time, whole Span) bool {
 	return s.isNew(id, created) && (whole == *s.Whole || s.OpenEnd && whole.Start.Equal(s.Whole.Start))
 }
 
-// Found takes over what the service's record of the backfill says.
+// Found takes data from the service's record of the backfill.
 func (s *Runs[R]) Found(id uuid.UUID, created time.Time, whole Span) {
 	s.Backfill, s.Whole = id, &whole
 	s.readFrom(created.Add(-ClocksApart))
 }
 
-// readFrom sets the time since which the runs in question were created.
+// readFrom sets the creation time from which runs may be own runs.
 func (s *Runs[R]) readFrom(t time.Time) { s.from, s.since = t, t }
 
-// ReadAll makes the next look read all of its own runs again.
+// ReadAll makes the next look read all own runs again.
 func (s *Runs[R]) ReadAll() { s.since = s.from }
 
-// IsFull reports whether there are more intervals than can be followed.
+// IsFull reports whether there are more intervals than the limit.
 func (s *Runs[R]) IsFull() bool { return len(s.newest) > s.Most }
 
-// Read takes a run of a list, the newest first, if it is its own. It reports whether the list need
-// be read further. At the end follows DoneReading.
+// Read takes a run from a list, newest first, if it is an own run. It reports whether to read more
+// of the list. Call DoneReading after the last.
 func (s *Runs[R]) Read(run R) bool {
 	f := s.facts(run)
 	if f.Created.Before(s.since) || s.IsFull() {
@@ -83,8 +83,8 @@ func (s *Runs[R]) Read(run R) bool {
 	return true
 }
 
-// DoneReading sets where the next look begins to read: no later than its oldest run that is not
-// over, and a little before the newest, for rows that are written late.
+// DoneReading sets the start of the next look: the oldest run that is not over, or slightly before
+// the newest run, since rows may be written late.
 func (s *Runs[R]) DoneReading() {
 	var newest, oldest time.Time
 	for _, run := range s.newest {
@@ -108,7 +108,7 @@ func (s *Runs[R]) DoneReading() {
 	}
 }
 
-// Join takes a run that was under way at the request, if it is a part of the range. It reports
+// Join takes a run that was under way at the request, if it is part of the range. It reports
 // whether the run must be read again.
 func (s *Runs[R]) Join(run R) bool {
 	f := s.facts(run)
@@ -119,8 +119,8 @@ func (s *Runs[R]) Join(run R) bool {
 	return !s.isOver(run)
 }
 
-// Fill takes a run of others that was joined in an opening of the own runs: one that was under way
-// at some time between the beginning and the end. It reports whether the run must be read again.
+// Fill takes a run of others that was joined, in a gap between own runs: it was under way at some
+// time between began and ended. It reports whether the run must be read again.
 func (s *Runs[R]) Fill(run R, opening Span, began, ended time.Time) bool {
 	f := s.facts(run)
 	old, known := s.newest[f.Interval]
@@ -134,7 +134,7 @@ func (s *Runs[R]) Fill(run R, opening Span, began, ended time.Time) bool {
 	return false
 }
 
-// isOwn reports whether a run was made by what is followed, as far as the service says so.
+// isOwn reports whether a run belongs to this backfill, as far as the service says so.
 func (s *Runs[R]) isOwn(f Facts) bool {
 	if f.Backfill != nil && s.Backfill != uuid.Nil {
 		return *f.Backfill == s.Backfill
@@ -153,7 +153,7 @@ func (s *Runs[R]) take(run R, f Facts) {
 	s.newest[f.Interval] = run
 }
 
-// AnyUnderWay reports whether a run is not over.
+// AnyUnderWay reports whether some run is not over.
 func (s *Runs[R]) AnyUnderWay() bool {
 	for _, run := range s.newest {
 		if !s.isOver(run) {
@@ -163,17 +163,17 @@ func (s *Runs[R]) AnyUnderWay() bool {
 	return false
 }
 
-// Gap is what its own runs leave open of the range from a start on.
+// Gap returns the parts of the range, from a start on, without an own run.
 func (s *Runs[R]) Gap(start time.Time) Gap {
 	return gapOf(Span{start, s.Whole.End}, s.intervals(func(run R) bool { return s.isOwn(s.facts(run)) }))
 }
 
-// Progress is the part of the range whose runs are over, from 0 to 1.
+// Progress returns the part of the range with finished runs, from 0 to 1.
 func (s *Runs[R]) Progress() float64 {
 	return s.Whole.part(gapOf(*s.Whole, s.intervals(s.isOver)).Size)
 }
 
-// Sorted is the newest run of each interval, in the order of the intervals.
+// Sorted returns the newest run of each interval, in the order of the intervals.
 func (s *Runs[R]) Sorted() []R {
 	var runs []R
 	for _, x := range s.intervals(func(R) bool { return true }) {
@@ -182,7 +182,7 @@ func (s *Runs[R]) Sorted() []R {
 	return runs
 }
 
-// intervals are those of the chosen runs, in their order.
+// intervals returns the intervals of the chosen runs, in order.
 func (s *Runs[R]) intervals(choose func(R) bool) []Span {
 	chosen := slices.DeleteFunc(slices.Collect(maps.Keys(s.newest)), func(x Span) bool { return !choose(s.newest[x]) })
 	slices.SortFunc(chosen, Span.compare)

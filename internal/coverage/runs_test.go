@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// run is made so many minutes after noon.
+// run has times in minutes after noon.
 type run struct {
 	name     byte
 	hour     int
@@ -35,7 +35,7 @@ func factsOf(r run) Facts {
 	}
 }
 
-// followed covers three hours, asked for at noon.
+// followed covers three hours, requested at noon.
 func followed(before Baseline) *Runs[run] {
 	s := NewRuns(before, noon, factsOf, func(r run) bool { return r.ended > 0 })
 	s.Whole = new(hours(0, 3))
@@ -95,7 +95,7 @@ func TestTheNewestRunOfAnIntervalCounts(t *testing.T) {
 	}
 }
 
-// The next look reads as far as the oldest run that is not over, and a little before the newest.
+// The next look starts at the oldest run that is not over, and slightly before the newest run.
 func TestWhereTheNextLookBegins(t *testing.T) {
 	s := followed(Baseline{Since: noon, OfRuns: true})
 	s.DoneReading()
@@ -150,7 +150,7 @@ func TestIntervalsAreBounded(t *testing.T) {
 	assert.Equal(t, "ab", names(s))
 }
 
-// Where an export was unpaused, the service alone knows the end of the range.
+// For an unpaused export, only the service knows the end of the range.
 func TestRecordOfTheRange(t *testing.T) {
 	s := followed(Baseline{Since: noon, Known: []uuid.UUID{idOf('k')}})
 	assert.False(t, s.IsRecord(idOf('k'), noon, hours(0, 3)))
@@ -172,7 +172,8 @@ func TestBaseline(t *testing.T) {
 	assert.Equal(t, Baseline{Since: second(41), Known: []uuid.UUID{idOf('a'), idOf('b')}}, BaselineOf(page[:2], false, key), "more of the same minute follow")
 }
 
-// Clocks of the service's machines differ: a run that seems a little older than the request is read.
+// Clocks of the service's machines differ: a run that seems slightly older than the request is
+// read.
 func TestClocksThatAreApart(t *testing.T) {
 	s := NewRuns(Baseline{}, noon, factsOf, func(run) bool { return false })
 	assert.Equal(t, noon.Add(-ClocksApart), s.since)

@@ -1,6 +1,6 @@
-// Package coverage follows backfills: which runs count for a backfill or a retry, which part of its range
-// they cover, whether it is over, and where the days of an export begin. It knows times and ids; it
-// makes no calls.
+// Package coverage follows backfills: it decides which runs belong to a backfill or retry, which
+// part of the range they cover, whether it is over, and when an export's days begin. It knows times
+// and ids, and makes no calls.
 package coverage
 
 import (
@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Span is an interval of data, or a range of them: [Start, End). A zero Start is the beginning of
-// time; a zero End is that of a run whose interval has no end. It is comparable.
+// Span is an interval of data, or a range of intervals: [Start, End). A zero Start is the beginning
+// of time; a zero End belongs to a run without an end. It is comparable.
 type Span struct{ Start, End time.Time }
 
-// NewSpan keeps what the service keeps: whole microseconds.
+// NewSpan truncates times to microseconds, as the service does.
 func NewSpan(start, end time.Time) Span {
 	return Span{start.UTC().Truncate(time.Microsecond), end.UTC().Truncate(time.Microsecond)}
 }
 
-// Holds reports whether y is a part of x. An interval without an end is a part of itself only.
+// Holds reports whether y is part of x. An interval without an end is part of itself only.
 func (x Span) Holds(y Span) bool {
 	return x == y || !y.End.IsZero() && !y.Start.Before(x.Start) && !y.End.After(x.End)
 }
 
 func (x Span) compare(y Span) int { return cmp.Or(x.Start.Compare(y.Start), x.End.Compare(y.End)) }
 
-// length counts a span from the beginning of time from 1970. One without an end has the least
-// length there is.
+// length measures a span. It counts the beginning of time as 1970. A span without an end has the
+// least length.
 func (x Span) length() time.Duration {
 	switch {
 	case x.End.IsZero():
@@ -37,7 +37,7 @@ func (x Span) length() time.Duration {
 	return x.End.Sub(x.Start)
 }
 
-// part is how much of the span is not in a gap, from 0 to 1.
+// part returns the fraction of the span outside a gap, from 0 to 1.
 func (x Span) part(gap time.Duration) float64 {
 	if gap == 0 {
 		return 1
@@ -45,10 +45,10 @@ func (x Span) part(gap time.Duration) float64 {
 	return 1 - float64(gap)/float64(x.length())
 }
 
-// Gap is what runs leave open of a range.
+// Gap describes the parts of a range without runs.
 type Gap struct {
 	Size time.Duration
-	Hull Span // from the first opening to the end of the last
+	Hull Span // from the start of the first such part to the end of the last
 }
 
 func (g *Gap) add(x Span) {
@@ -56,11 +56,11 @@ func (g *Gap) add(x Span) {
 		g.Hull.Start = x.Start
 	}
 	g.Hull.End = x.End
-	g.Size = max(g.Size, g.Size+x.length()) // the sum of centuries overflows
+	g.Size = max(g.Size, g.Size+x.length()) // centuries may overflow the sum
 }
 
-// gapOf finds what intervals, in their order, leave open. An opening shorter than one interval is
-// not counted: the service exports whole intervals only.
+// gapOf finds the parts without an interval; the intervals are in order. It ignores parts shorter
+// than one interval, since the service exports whole intervals only.
 func gapOf(whole Span, intervals []Span) Gap {
 	var (
 		g        Gap
@@ -93,10 +93,10 @@ func gapOf(whole Span, intervals []Span) Gap {
 	return g
 }
 
-// Seen are the intervals that have been seen, about 40 bytes each.
+// Seen is a set of intervals, about 40 bytes each.
 type Seen map[[2]int64]struct{}
 
-// First reports whether an interval is seen for the first time.
+// First adds an interval, and reports whether it is new.
 func (s Seen) First(x Span) bool {
 	key := [2]int64{x.Start.UnixMicro(), x.End.UnixMicro()}
 	_, isOld := s[key]

@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// hours is a span of hours after noon.
+// hours is a span in hours after noon.
 func hours(from, to int) Span {
 	return Span{noon.Add(time.Duration(from) * time.Hour), noon.Add(time.Duration(to) * time.Hour)}
 }
@@ -73,7 +73,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// The sum of openings that are longer than any duration does not become negative.
+// The sum of very long gaps does not become negative.
 func TestGapOfCenturies(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	g := gapOf(Span{year(1000), year(3000)}, []Span{{year(1900), year(1901)}})

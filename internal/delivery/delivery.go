@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// Item is one event as bytes.
 type Item struct {
 	Seq  uint64    // the caller's number
 	ID   [16]byte  // items with equal ids never share a request; zero: no limit
@@ -78,6 +79,7 @@ const (
 	Stop                   // every later request would fail too
 )
 
+// Answer is the outcome of one request.
 type Answer struct {
 	Verdict    Verdict
 	Status     int           // 0: no answer

@@ -51,7 +51,7 @@ func around(prefix, suffix string) func(time.Time) ([]byte, []byte) {
 
 func newGzip() Encoder { return gzip.NewWriter(nil) }
 
-// idle returns a Sender whose lanes do not run.
+// idle returns a Sender without running lanes.
 func idle(l Limits, prefix string) *Sender {
 	s := &Sender{
 		cfg: Config{

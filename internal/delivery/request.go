@@ -119,6 +119,7 @@ type Fate struct {
 	Reason  string // of a refused or unsure item, or the service's remark on an accepted one
 }
 
+// Outcome is the kind of a fate.
 type Outcome uint8
 
 const (

@@ -12,7 +12,7 @@ import (
 // batch holds them all. Further items spread over the lanes until nothing is left.
 type Sender struct {
 	cfg      Config
-	ctx      context.Context // while it lasts, requests may begin
+	ctx      context.Context //nolint:containedctx // ends the start of requests
 	throttle *throttle
 	encoders encoders
 	bodies   *spares // of batches

@@ -73,6 +73,7 @@ func (t *throttle) batchLimits() (items, bytes int) {
 	return int(t.items.Load()), int(t.bytes.Load())
 }
 
+// State is the current state of a throttle.
 type State struct {
 	Permits   int // most requests at the same time
 	Throttled time.Duration

@@ -7,7 +7,7 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Check refuses a place to continue from that no writer can have.
+// Check refuses a progress that no writer can have.
 func (p Progress) Check() *outgoing.Refusal {
 	switch {
 	case p.At < 0:
@@ -23,8 +23,8 @@ var (
 	ownEnding     = regexp.MustCompile(`(?i)\.(part|part\.size|tmp|hogapi-tmp|lock)$`)
 )
 
-// CheckNames refuses a folder without a name, and an extension of its files that is none or is used for
-// other files here.
+// CheckNames refuses an empty folder name, and an extension that is invalid or used for other files
+// here.
 func CheckNames(folder, extension string) *outgoing.Refusal {
 	switch {
 	case folder == "":

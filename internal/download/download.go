@@ -1,8 +1,9 @@
-// Package download moves a file from a storage to a writer or into a folder. What is cut off
-// resumes where it was, all bytes are of one version of the file, and what is not whole is an error.
+// Package download moves a file from a storage to a writer or into a folder. It resumes interrupted
+// downloads, keeps all bytes to one version of the file, and returns an error unless the file is
+// whole.
 //
-// The package knows the storage only. Its caller says how to get a URL and what an error looks
-// like. These URLs are signed, so they are secrets: no error quotes them, or the text of a transport.
+// The package knows the storage only. Its caller provides URLs and errors. These URLs are signed,
+// so they are secrets: no error quotes them or the text of a transport.
 package download
 
 import (
@@ -18,26 +19,26 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Config says how to get one file. Its functions are called one at a time.
+// Config configures the download of one file. Its functions are called one at a time.
 type Config struct {
-	Locate func(context.Context) (*url.URL, error)           // a fresh URL of the file, for one try
-	Do     func(*http.Request) (*http.Response, error)       // one request: no redirects, nothing added
-	Failed func(have Progress, cause error) (complete error) // the error of a file that is not whole
+	Locate func(context.Context) (*url.URL, error)           // a new URL of the file for each try
+	Do     func(*http.Request) (*http.Response, error)       // one request, without redirects and changes
+	Failed func(have Progress, cause error) (complete error) // the error for an incomplete file
 
-	Changed error          // the cause, where the storage has another file than the one that was begun
-	Retry   httptry.Policy // of tries without a new byte
-	Idle    time.Duration  // a try ends when no byte has arrived for so long
+	Changed error          // the cause if the storage's file has changed since the start
+	Retry   httptry.Policy // for tries without a new byte
+	Idle    time.Duration  // a try ends if no byte arrives for this time
 }
 
-// Progress is how much of which file a writer has.
+// Progress says which file a writer has, and how much of it.
 type Progress struct {
 	At    int64  // bytes written
-	Size  int64  // of the file; -1 if it is not known
-	ETag  string // of the first try whose storage gave one
+	Size  int64  // of the file; -1 if not known
+	ETag  string // of the first answer with one
 	Tries int    // requests to the storage
 }
 
-// File writes to w what it has not yet, and returns the size of the file.
+// File writes the missing bytes to w, and returns the size of the file.
 func File(ctx context.Context, c Config, w io.Writer, have Progress) (size int64, err error) {
 	t := newTransfer(c, w, have)
 	if err := t.run(ctx); err != nil {
@@ -46,7 +47,7 @@ func File(ctx context.Context, c Config, w io.Writer, have Progress) (size int64
 	return t.Size, nil
 }
 
-// transfer is one file on its way, over all tries.
+// transfer is the download of one file over all tries.
 type transfer struct {
 	Config
 	Progress
@@ -55,7 +56,7 @@ type transfer struct {
 	noGzip bool // the file is not stored as gzip
 }
 
-// newTransfer continues what the writer has. Of a file that it has nothing of, any version is fine.
+// newTransfer continues a download. If the writer has no bytes, it accepts any version.
 func newTransfer(c Config, w io.Writer, have Progress) *transfer {
 	t := &transfer{Config: c, Progress: Progress{At: have.At, Size: -1}, w: w}
 	if have.At > 0 {
@@ -67,7 +68,7 @@ func newTransfer(c Config, w io.Writer, have Progress) *transfer {
 	return t
 }
 
-// passing is an error that another try, with a URL of its own, may not meet.
+// passing is an error that may not recur with another URL.
 type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
@@ -79,7 +80,7 @@ func (t *transfer) run(ctx context.Context) error {
 	return nil
 }
 
-// untilWhole tries until the file is whole, or no further try can help.
+// untilWhole tries until the file is whole or further tries are useless.
 func (t *transfer) untilWhole(ctx context.Context) error {
 	for failures := 0; ; {
 		before := t.At
@@ -107,7 +108,7 @@ func (t *transfer) untilWhole(ctx context.Context) error {
 	}
 }
 
-// ended is the error of a download whose context has ended.
+// ended returns the error for a download with an ended context.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
@@ -115,7 +116,7 @@ func ended(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 }
 
-// try asks for a URL and reads from it what is missing.
+// try gets a URL and reads the missing bytes from it.
 func (t *transfer) try(ctx context.Context) error {
 	where, err := t.Locate(ctx)
 	if err != nil {

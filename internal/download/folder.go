@@ -13,13 +13,14 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// Folder takes files so that a crash of the machine leaves none that looks whole and is not. Its
-// errors are complete, except that of a second owner, which is a [durable.ErrLocked].
+// Folder stores files so that even a crash of the machine leaves no incomplete file that looks
+// whole. Its errors are complete, except for [durable.ErrLocked] when another owner holds the
+// folder.
 type Folder struct {
 	FS        durable.FS
 	Path      string
-	Owner     string // two folders of one path and owner are not filled at the same time
-	SyncEvery int64  // bytes after which a part is synced, so that a later call may continue it; default 64 MiB
+	Owner     string // excludes a second call for the same path and owner
+	SyncEvery int64  // bytes between syncs of a part, so that a later call may resume; default 64 MiB
 }
 
 // Item is a file and its name in a folder.
@@ -28,8 +29,7 @@ type Item struct {
 	Config
 }
 
-// Fill downloads the files that are not there yet. It returns the paths of those that are whole,
-// with an error too.
+// Fill downloads the missing files. It returns the paths of the whole files, even with an error.
 func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err error) {
 	f.SyncEvery = cmp.Or(f.SyncEvery, 64<<20)
 	unlock, err := f.lock()
@@ -47,8 +47,8 @@ func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err err
 	return paths, nil
 }
 
-// lock keeps another call from writing the same files. The lock's file is removed while it is held,
-// where the system lets it be.
+// lock keeps another call from writing the same files. It removes the lock's file while holding the
+// lock, if the system allows that.
 func (f Folder) lock() (unlock func(), err error) {
 	if err := f.FS.MakeFolder(f.Path); err != nil {
 		return nil, errtext.Errorf("the folder cannot be made: %v", err)
@@ -67,7 +67,7 @@ func (f Folder) lock() (unlock func(), err error) {
 	}, nil
 }
 
-// file downloads one file, unless it is there.
+// file downloads one file unless it exists.
 func (f Folder) file(ctx context.Context, path string, c Config) error {
 	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
 		if err := f.FS.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {
@@ -75,7 +75,7 @@ func (f Folder) file(ctx context.Context, path string, c Config) error {
 		}
 	}
 	if there, err := f.FS.OpenFile(path, os.O_RDONLY, 0); err == nil {
-		// The call that renamed it may have been killed before it synced the folder.
+		// The call that renamed it may have been killed before syncing the folder.
 		return errors.Join(there.Close(), f.FS.SyncFolder(filepath.Dir(path)))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return errtext.Errorf("the file cannot be opened: %v", err)
@@ -85,7 +85,7 @@ func (f Folder) file(ctx context.Context, path string, c Config) error {
 		return errtext.Errorf("the file cannot be written: %v", err)
 	}
 	err = part.fill(ctx, c)
-	if errors.Is(err, c.Changed) { // what an earlier call has left is of another one
+	if errors.Is(err, c.Changed) { // an earlier call has left a part of another version
 		err = part.fill(ctx, c)
 	}
 	if err != nil {

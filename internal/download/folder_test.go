@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
 )
 
-// fill downloads the files a and b into a folder, with one try for each.
+// fill downloads the files a and b into a folder, with one try each.
 func fill(t *testing.T, folder string, steps ...step) ([]string, *storage, error) {
 	t.Helper()
 	s := &storage{steps: steps}
@@ -40,7 +40,7 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 	type left struct {
 		part, size string
-		requests   int // 3 where the storage shows that the file has changed
+		requests   int // 3 if the storage shows that the file has changed
 	}
 	for name, c := range map[string]left{
 		"no size":            {"garbage", "", 2},
@@ -72,7 +72,7 @@ func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// What a part's second file says is read by later versions: its form stays.
+// Later versions read a part's second file, so its form stays.
 func TestThePartOfAFile(t *testing.T) {
 	folder := t.TempDir()
 	_, _, err := fill(t, folder, cutAt(7, file, errCut))
@@ -96,7 +96,7 @@ func TestThePartOfAFile(t *testing.T) {
 	assert.Equal(t, paths, filesIn(t, folder))
 }
 
-// A file may be stored as gzip if its name does not deny it.
+// A file may be stored as gzip unless its name says otherwise.
 func TestAFolderOfFilesMarkedAsGzip(t *testing.T) {
 	for name, isGood := range map[string]bool{"a.jsonl.gz": true, "a": true, "a.parquet": false, "a.jsonl": false} {
 		s := &storage{steps: []step{answers(200, content, "Content-Encoding", "gzip")}}
@@ -110,7 +110,7 @@ func TestAFolderOfFilesMarkedAsGzip(t *testing.T) {
 	}
 }
 
-// Each call begins a changed file again, once; what a call leaves is of one version.
+// Each call restarts a changed file once; the part that a call leaves is of one version.
 func TestAFolderMixesNoVersions(t *testing.T) {
 	folder := t.TempDir()
 	_, _, err := fill(t, folder, cutAt(7, file, io.EOF), fails(errCut))
@@ -142,8 +142,8 @@ func TestAFolderHasOneOwner(t *testing.T) {
 	require.NoError(t, lock.Close())
 }
 
-// Whenever the machine crashes, or the disk fails: a file under its own name is whole, and calls
-// that follow complete the rest.
+// After a crash or a disk failure at any time, a file under its own name is whole, and later calls
+// complete the rest.
 func TestAFolderSurvivesCrashes(t *testing.T) {
 	seeds := uint64(300)
 	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {

@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// What stands in the folder under a name of ours and is no file is neither written through, nor
-// waited for, nor taken for a whole file.
+// Anything but a regular file under one of our names is not written through, waited for, or taken
+// for a whole file.
 func TestAFolderUsesRegularFilesOnly(t *testing.T) {
 	mine := filepath.Join(t.TempDir(), "mine")
 	link := func(to string) func(string) error {
@@ -50,7 +50,7 @@ func TestAFolderUsesRegularFilesOnly(t *testing.T) {
 	}
 }
 
-// A whole file may have further names: it is not written to.
+// A whole file may have further hard links: it is not written to.
 func TestAFolderTakesAWholeFileWithTwoNames(t *testing.T) {
 	folder := t.TempDir()
 	paths, _, err := fill(t, folder, file)

@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// part is a file that is not whole. How much of it is certainly on disk is in a second file: after
-// a crash of the machine the rest may hold anything.
+// part is an incomplete file. A second file records how much of it is surely on disk: after a crash
+// the rest may be garbage.
 type part struct {
 	durable.File
 
@@ -23,11 +23,11 @@ type part struct {
 	path      string
 	syncEvery int64
 	at        int64
-	kept      partState // what the second file says
-	transfer  *transfer // that writes to it
+	kept      partState // content of the second file
+	transfer  *transfer // writes to the part
 }
 
-// partState is how much of a part is certainly on disk, and which file it is a part of.
+// partState says how much of a part is surely on disk, and to which file it belongs.
 type partState struct {
 	Synced int64  `json:"synced"`
 	Size   int64  `json:"size"`
@@ -41,7 +41,7 @@ const (
 
 func (p *part) sizePath() string { return p.path + sizeEnding }
 
-// openPart opens what an earlier call has left of a file, or a new part.
+// openPart opens the part that an earlier call has left, or a new one.
 func openPart(fsys durable.FS, whole string, syncEvery int64) (*part, error) {
 	p := &part{fs: fsys, path: whole + partEnding, syncEvery: syncEvery}
 	saved, err := durable.Read(fsys, p.sizePath())
@@ -68,7 +68,7 @@ func openPart(fsys durable.FS, whole string, syncEvery int64) (*part, error) {
 	return p, nil
 }
 
-// fill downloads what is missing. If the file has changed, nothing of it remains.
+// fill downloads the missing bytes. If the file has changed, it drops the part first.
 func (p *part) fill(ctx context.Context, c Config) error {
 	p.transfer = newTransfer(c, p, Progress{At: p.at, Size: p.kept.Size, ETag: p.kept.ETag})
 	extension := filepath.Ext(strings.TrimSuffix(p.path, partEnding))
@@ -80,12 +80,12 @@ func (p *part) fill(ctx context.Context, c Config) error {
 			return errtext.Errorf("the file cannot be written: %v", problem)
 		}
 	case err != nil:
-		_ = p.keep() // for the next call; without it, that call has to repeat more
+		_ = p.keep() // for the next call, which otherwise repeats more
 	}
 	return err
 }
 
-// cut makes a part end after n bytes.
+// cut truncates a part to n bytes.
 func (p *part) cut(n int64) error {
 	p.at = n
 	if err := p.Truncate(n); err != nil {
@@ -95,7 +95,7 @@ func (p *part) cut(n int64) error {
 	return err
 }
 
-// forget empties a part. Its second file is removed first, and durably.
+// forget empties a part. It first removes the second file, durably.
 func (p *part) forget() error {
 	p.kept = partState{}
 	err := p.fs.Remove(p.sizePath())
@@ -108,7 +108,7 @@ func (p *part) forget() error {
 	return p.cut(0)
 }
 
-// Write is that of the file, with a sync now and then.
+// Write writes to the file and syncs it regularly.
 func (p *part) Write(b []byte) (int, error) {
 	n, err := p.File.Write(b)
 	p.at += int64(n)
@@ -118,7 +118,7 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// keep makes what has been written so far certain.
+// keep syncs the part and records its size.
 func (p *part) keep() error {
 	if p.at == p.kept.Synced {
 		return nil

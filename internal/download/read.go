@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// read makes one request to the storage, and writes what the writer has not.
+// read makes one request to the storage, and writes the missing bytes.
 func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -30,7 +30,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	if err != nil || resp == nil {
 		return passing{fmt.Errorf("no answer from the storage: %w", connectionError(ctx, cmp.Or(err, httptry.ErrNoAnswer)))}
 	}
-	if resp.Body == nil { // as transports for tests leave it
+	if resp.Body == nil { // as from transports for tests
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
@@ -41,7 +41,7 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	return t.take(ctx, idle, resp.Body, t.At-skip, end)
 }
 
-// request asks for what is missing, with no header but these two.
+// request requests the missing bytes, with only two headers.
 func (t *transfer) request(ctx context.Context, where *url.URL) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *transfer) request(ctx context.Context, where *url.URL) (*http.Request, 
 	}
 	req.Header.Set("Accept-Encoding", "identity") // without it net/http would decompress .gz files
 	if from := t.At; from > 0 {
-		// The writer may have it all, and not every storage answers a range after the end with the size.
+		// If the writer has all bytes, not every storage answers a range after the end with the size.
 		if t.Size < 0 || from == t.Size {
 			from--
 		}
@@ -58,7 +58,7 @@ func (t *transfer) request(ctx context.Context, where *url.URL) (*http.Request, 
 	return req, nil
 }
 
-// take reads a body that holds the file from place up to end.
+// take reads a body with the file's bytes from place to end.
 func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, place, end int64) error {
 	buffer := make([]byte, 128<<10)
 	for place < end {
@@ -69,7 +69,7 @@ func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, p
 		if place == 0 && bytes.HasPrefix(data, []byte("<?xml")) {
 			return passing{errors.New("the storage answered with a message in XML where the file should be")}
 		}
-		fresh := data[min(max(t.At-place, 0), int64(len(data))):] // what the writer has not
+		fresh := data[min(max(t.At-place, 0), int64(len(data))):] // the missing bytes
 		place += int64(len(data))
 		if err := t.write(fresh); err != nil {
 			return err
@@ -106,13 +106,13 @@ func (t *transfer) write(data []byte) error {
 	return nil
 }
 
-// begin checks the head of the storage's answer. The body holds the file up to end, and begins with
-// skip bytes that the writer has already.
+// begin checks the status and header of the storage's answer. The body has the file up to end, and
+// begins with skip bytes that the writer already has.
 func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	contentRange := resp.Header.Get("Content-Range")
 	from, end, size := int64(0), resp.ContentLength, resp.ContentLength
 	switch resp.StatusCode {
-	case http.StatusOK: // the whole file, also where a part was asked for
+	case http.StatusOK: // the whole file, even if a part was requested
 	case http.StatusPartialContent:
 		var ok bool
 		if from, end, size, ok = parseContentRange(contentRange); !ok || from > t.At {
@@ -137,7 +137,7 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 			"the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
-	case strings.Contains(resp.Header.Get("Content-Type"), "xml"): // no file of an export is XML
+	case strings.Contains(resp.Header.Get("Content-Type"), "xml"): // exports contain no XML files
 		return 0, 0, passing{errors.New("the storage answered with a message in XML where the file should be")}
 	case size < 0:
 		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
@@ -145,11 +145,11 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	return t.At - from, end, t.identify(resp, size)
 }
 
-// identify compares size and ETag with those of earlier tries: all bytes must be of one file.
+// identify compares size and ETag with earlier tries: all bytes must come from one file.
 func (t *transfer) identify(resp *http.Response, size int64) error {
 	etag := resp.Header.Get("ETag")
 	switch {
-	case t.At == 0: // whatever it was before
+	case t.At == 0: // any version will do
 		t.Size, t.ETag = size, etag
 		return nil
 	case t.Size >= 0 && t.Size != size:

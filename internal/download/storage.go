@@ -19,7 +19,7 @@ import (
 
 var errNoURL = errors.New("the answer leads to something that is not a URL of a file")
 
-// Location is the URL that an answer leads to, which came from a service of the given scheme.
+// Location parses the URL in an answer from a service with the given scheme.
 func Location(text, scheme string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -33,8 +33,8 @@ func Location(text, scheme string) (*url.URL, error) {
 	return u, nil
 }
 
-// connectionError is an error of the transport to the storage in words of our own: those of a
-// transport can quote the signed URL, or what was sent. It wraps only causes that quote neither.
+// connectionError replaces a transport error, since its text may quote the signed URL or the
+// request. It wraps only causes that quote neither.
 func connectionError(ctx context.Context, err error) error {
 	var (
 		system  *os.SyscallError
@@ -54,7 +54,7 @@ func connectionError(ctx context.Context, err error) error {
 		return errors.New("its certificate is not trusted, or is of another host")
 	case errors.As(err, &notTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return errors.New("it does not speak TLS: is the scheme of its URL right?")
-	case errors.As(err, &system): // its text is the system's own, such as "connection refused"
+	case errors.As(err, &system): // the system's own text, such as "connection refused"
 		return fmt.Errorf("the connection failed: %w", system)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("it did not answer in time: %w", os.ErrDeadlineExceeded)
@@ -68,8 +68,8 @@ func connectionError(ctx context.Context, err error) error {
 	return errors.New("the connection failed")
 }
 
-// isEncoded reports a body that is not the bytes of the file themselves. A file that is stored as
-// gzip may be marked as such; its bytes are still those of the file.
+// isEncoded reports whether a body is an encoding of the file's bytes. A file stored as gzip may be
+// marked as gzip; its bytes are still the file's own.
 func isEncoded(h http.Header, noGzip bool) bool {
 	values := h.Values("Content-Encoding")
 	if len(values) == 1 && strings.EqualFold(values[0], "gzip") {
@@ -80,7 +80,7 @@ func isEncoded(h http.Header, noGzip bool) bool {
 	})
 }
 
-// statusError is the error of a storage that sends no file. A signature that has expired is a 403.
+// statusError returns the error for a storage that sends no file. Expired signatures give 403.
 func statusError(status int) error {
 	err := fmt.Errorf("the storage answered %d %s", status, http.StatusText(status))
 	if httptry.IsTransientStatus(status) || status == http.StatusForbidden {

@@ -83,7 +83,7 @@ func TestWhichStatusesPass(t *testing.T) {
 	}
 }
 
-// An error of a transport is told by its kind: its text can quote the signed URL.
+// Errors name the kind of a transport error only: its text may quote the signed URL.
 func TestConnectionErrorsQuoteNothing(t *testing.T) {
 	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	for want, err := range map[string]error{

@@ -26,7 +26,7 @@ var (
 	errCut     = errors.New("the connection was cut")
 )
 
-// failure is what the tests' Failed makes of an error.
+// failure is the error that the tests' Failed returns.
 type failure struct {
 	have  Progress
 	cause error
@@ -37,11 +37,11 @@ func (f *failure) Unwrap() error { return f.cause }
 
 type step func(*http.Request) (*http.Response, error)
 
-// storage answers each request with the next step, and from then on with the last one.
+// storage answers each request with the next step, and repeats the last one.
 type storage struct {
 	steps  []step
 	urls   int
-	ranges []string // asked for, one for each request
+	ranges []string // requested ranges, one for each request
 }
 
 func (s *storage) config(maxTries int) Config {
@@ -79,7 +79,7 @@ func part206(body, place string) step { return answers(206, body, "Content-Range
 
 func fails(err error) step { return func(*http.Request) (*http.Response, error) { return nil, err } }
 
-// fileOf answers as a storage does, Range included.
+// fileOf answers like a storage, with support for Range.
 func fileOf(etag, text string) step {
 	return func(r *http.Request) (*http.Response, error) {
 		from := 0
@@ -96,10 +96,9 @@ func fileOf(etag, text string) step {
 
 var file = fileOf(`"1"`, content)
 
-// whole ignores Range.
 var whole = answers(200, content, "ETag", `"1"`)
 
-// cutAt is a step whose body ends after n bytes, with an error or, if that is io.EOF, without one.
+// cutAt is a step with a body that ends after n bytes, with an error or, for io.EOF, without one.
 func cutAt(n int, inner step, err error) step {
 	return func(r *http.Request) (*http.Response, error) {
 		resp, _ := inner(r)
@@ -109,7 +108,7 @@ func cutAt(n int, inner step, err error) step {
 	}
 }
 
-// with is a step whose answer is changed.
+// with changes the answer of a step.
 func with(change func(*http.Response)) step {
 	return func(r *http.Request) (*http.Response, error) {
 		resp, _ := file(r)
@@ -240,7 +239,7 @@ func TestATransferEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The time limit is that of the storage, not of the writer.
+// The time limit applies to the storage, not to the writer.
 func TestASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
@@ -262,7 +261,7 @@ func (w slow) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// pieces are a body in halves, which ends with the request.
+// pieces is a body in halves, which ends with the request.
 type pieces struct {
 	io.Reader
 
@@ -276,7 +275,7 @@ func (b *pieces) Read(p []byte) (int, error) {
 	return b.Reader.Read(p[:min(len(p), len(content)/2)])
 }
 
-// short has room for some bytes only, and says so or does not.
+// short has room for a few bytes only, and may or may not report that.
 type short struct {
 	room int
 	err  error

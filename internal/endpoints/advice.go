@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// alternatives are what to use on servers that do not have an operation.
+// alternatives are for servers that lack an operation.
 var alternatives = map[ops.Op]string{
 	ops.AppMetricsGet: "Runs.Counts counts the runs of a batch export; functions and workflows have " +
 		"/hog_functions/{id}/metrics/ and /hog_flows/{id}/metrics/, through Client.Do",
@@ -52,28 +52,28 @@ const onlyScheduled = "a batch export to a destination of your own, with BatchEx
 
 const inlineCredentials = "the credentials in the config of the destination, such as the Password of destination.Postgres"
 
-// Alternative is what to use on servers that do not have an operation, or "".
+// Alternative names an alternative to an operation for servers that lack it, or returns "".
 func Alternative(op ops.Op) string { return alternatives[op] }
 
-// Failure is an answer that is not a success.
+// Failure is an unsuccessful answer.
 type Failure struct {
 	Op          ops.Op
 	Route       string
 	Tries       int
 	Status      int
-	Type        string // of the service's error, as Code and Detail
+	Type        string // of the service's error, like Code and Detail
 	Code        string
 	Detail      string
-	Attr        string // the field that it complains about
+	Attr        string // the field in the service's error
 	RequestID   string
 	RetryAfter  time.Duration
-	Scope       string // that the operation needs
-	Alternative string // to the operation
+	Scope       string // required by the operation
+	Alternative string // for the operation
 	IDs         int    // in the route
-	IsForeign   bool   // something else than the service has answered
+	IsForeign   bool   // the answer is not from the service
 }
 
-// String names the operation, the status, the service's words and what to do about it.
+// String names the operation, the status, the service's text and advice.
 func (f Failure) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d", f.Op, f.Status)
@@ -100,7 +100,7 @@ func (f Failure) String() string {
 	return b.String()
 }
 
-// Hint says what the caller can do, or "".
+// Hint returns advice for the caller, or "".
 func (f Failure) Hint() string {
 	switch s := f.Status; {
 	case s == http.StatusUnauthorized && (f.Op == ops.Capture || f.Op == ops.Preflight):
@@ -141,14 +141,14 @@ func (f Failure) Hint() string {
 	return ""
 }
 
-// IsUnsupported reports whether the server does not have the operation, by its own word.
+// IsUnsupported reports whether the service says that it lacks the operation.
 func (f Failure) IsUnsupported() bool {
 	switch f.Status {
 	case http.StatusNotFound:
-		// Where there is no route of this name, the service takes "test" for the id of an export.
+		// A server without this route takes "test" for the id of an export.
 		return f.Detail == httptry.NoEndpoint || f.Op == ops.BatchExportsTest && f.Code != "" && f.Detail != httptry.NoProject
 	case http.StatusMethodNotAllowed:
-		return f.Type != "" || f.Code != "" // not a proxy's
+		return f.Type != "" || f.Code != "" // not from a proxy
 	case http.StatusForbidden:
 		return strings.Contains(strings.ToLower(f.Detail), httptry.NoKeyCan)
 	}
@@ -166,13 +166,14 @@ func (f Failure) unsupportedHint() string {
 	return hint
 }
 
-// lacksSlash reports whether the path of a call that is not in the table can be why it was not found.
+// lacksSlash reports whether a custom call may have failed because its path lacks the trailing
+// slash.
 func (f Failure) lacksSlash() bool {
 	isElsewhere := f.Status == http.StatusNotFound || f.Status >= 300 && f.Status < 400
 	return f.Op == ops.Do && isElsewhere && !strings.HasSuffix(f.Route, "/")
 }
 
-// Look says where to look, after a call whose outcome is not known.
+// Look says where to check the outcome of a call.
 func Look(op ops.Op) string {
 	const look = "check before you try again"
 	switch op {

@@ -1,5 +1,5 @@
-// Package endpoints knows the endpoints of the service: how each is called, whether a call of it may be
-// repeated, and what a caller can do about an answer that is not a success.
+// Package endpoints knows the endpoints of the service: their methods and paths, whether their
+// calls may be repeated, and advice for unsuccessful answers.
 package endpoints
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Replay says whether a call may be sent again after a try whose outcome is not known.
+// Replay says whether to repeat a call with an unknown outcome.
 type Replay uint8
 
-// The classes of calls.
+// Classes of calls.
 const (
-	Default    Replay = iota // by the method, of a call that is not in the table
+	Default    Replay = iota // by method, for custom calls
 	Safe                     // changes nothing
-	Idempotent               // leaves the same state no matter how often it is carried out
+	Idempotent               // repeating it leaves the same state
 	Never                    // acts again each time
 )
 
@@ -31,18 +31,18 @@ const (
 type Row struct {
 	Name   ops.Op
 	Method string
-	Path   string // below the project's prefix, with {parameters} and the trailing slash
-	Scope  string // of the personal API key; empty where the service does not say
+	Path   string // below the project's prefix, with {parameters} and trailing slash
+	Scope  string // of the personal API key; empty if the service declares no scope
 	Replay Replay
 }
 
-// Of is the row of an operation.
+// Of returns the row of an operation.
 func Of(op ops.Op) Row { return rows[op] }
 
-// All are the rows of all operations.
+// All returns the rows of all operations.
 func All() map[ops.Op]Row { return maps.Clone(rows) }
 
-// IDs are the ids for the parameters of a path. The nil id is refused.
+// IDs formats the ids for the parameters of a path. It refuses the nil id.
 func (r Row) IDs(ids []uuid.UUID) ([]string, *outgoing.Refusal) {
 	var texts []string
 	rest := r.Path
@@ -57,8 +57,8 @@ func (r Row) IDs(ids []uuid.UUID) ([]string, *outgoing.Refusal) {
 	return texts, nil
 }
 
-// Expand puts ids into the {parameters} of the path, in order, escaped. It refuses an id that would
-// leave its segment, and one that is a key.
+// Expand replaces the {parameters} of the path with escaped ids, in order. It refuses ids that
+// would leave their segment, and keys.
 func (r Row) Expand(ids []string) (string, *outgoing.Refusal) {
 	var b strings.Builder
 	rest := r.Path
@@ -66,7 +66,7 @@ func (r Row) Expand(ids []string) (string, *outgoing.Refusal) {
 		before, after, _ := strings.Cut(rest, "{")
 		name, tail, _ := strings.Cut(after, "}")
 		fits, want := outgoing.IsPathSegment, "letters, digits, '_', '@' or '-'"
-		if r.Name == ops.AppMetricsHistoricalExport && i > 0 { // a job's id has no form of its own
+		if r.Name == ops.AppMetricsHistoricalExport && i > 0 { // job ids have no fixed form
 			fits, want = outgoing.IsOneSegment, "an id as HistoricalExports returns it"
 		}
 		if !fits(id) || mask.HasKey(id) {
@@ -80,7 +80,7 @@ func (r Row) Expand(ids []string) (string, *outgoing.Refusal) {
 	return b.String(), nil
 }
 
-// Custom is the row of a call that is not in the table, whose method and path are the caller's.
+// Custom returns the row of a call that is not in the table, with the caller's method and path.
 func Custom(method, path string, replay Replay) (Row, *outgoing.Refusal) {
 	row := Row{Name: ops.Do, Method: method, Path: path, Replay: replay}
 	ownClass := Never
@@ -100,7 +100,7 @@ func Custom(method, path string, replay Replay) (Row, *outgoing.Refusal) {
 	below, slashed := strings.CutPrefix(path, "/")
 	for segment := range strings.SplitSeq(strings.TrimSuffix(below, "/"), "/") {
 		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
-			shown, _, _ := strings.Cut(path, "?") // a query may hold anything
+			shown, _, _ := strings.Cut(path, "?") // the query may be secret
 			return row, outgoing.Refuse("Path", shown, `a path below the project such as "/insights/", `+
 				`of letters, digits, '_', '@' and '-'; the query goes into Query`)
 		}

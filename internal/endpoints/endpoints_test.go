@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// No scope helps where the organization takes no personal key, or the key's owner is no admin of the project.
+// No scope helps if the organization accepts no personal keys, or the key's owner is not an admin.
 func TestForbiddenWhateverTheScope(t *testing.T) {
 	for detail, want := range map[string]string{
 		"Organization 'Acme' does not allow using personal API keys. Contact an admin": "an admin of the organization",

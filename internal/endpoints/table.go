@@ -6,8 +6,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// rows is every endpoint of the management API that is called, in the order of PostHog's API reference.
-// Logs and error details: older servers declare no scope there and refuse every personal key.
+// rows are the endpoints of the management API that this module calls, in the order of PostHog's
+// API reference. For logs and error details, older servers declare no scope and refuse all personal
+// keys.
 var rows = table(
 	Row{ops.AppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", Safe},
 	Row{ops.AppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", Safe},
@@ -33,7 +34,7 @@ var rows = table(
 	Row{ops.DashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", Safe},
 	Row{ops.DashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", Safe},
 
-	// The newer resource, which PostHog's API reference of that age does not list.
+	// The newer resource; PostHog's API reference of that time does not list it.
 	Row{ops.BackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", Safe},
 	Row{ops.BackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", Never},
 	Row{ops.BackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", Safe},
@@ -50,7 +51,7 @@ var rows = table(
 
 	Row{ops.Query, http.MethodPost, "/query/", "query:read", Safe},
 
-	// A create is told apart by its submission_id.
+	// submission_id identifies a create.
 	Row{ops.DataDeletionsList, http.MethodGet, "/data_deletion_requests/", "data_deletion:read", Safe},
 	Row{ops.DataDeletionsCreate, http.MethodPost, "/data_deletion_requests/", "data_deletion:write", Idempotent},
 	Row{ops.DataDeletionsGet, http.MethodGet, "/data_deletion_requests/{id}/", "data_deletion:read", Safe},

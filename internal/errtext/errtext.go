@@ -1,4 +1,4 @@
-// Package errtext words errors that have other errors as causes, and those of inputs that are unfit.
+// Package errtext composes the texts of errors with causes and of errors about unfit input.
 package errtext
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Bare is an error without the prefix of the module, to stand in another one.
+// Bare returns an error without the module's prefix, for use within another error.
 func Bare(err error) error {
 	if strings.HasPrefix(err.Error(), prefix) {
 		return bare{err}
@@ -22,7 +22,7 @@ type bare struct{ err error }
 func (e bare) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
 func (e bare) Unwrap() error { return e.err }
 
-// Pathless is an error of a file without its path.
+// Pathless returns a file error without its path.
 func Pathless(err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		return of.Err
@@ -35,7 +35,7 @@ func Pathless(err error) error {
 
 const prefix = "hogapi: "
 
-// worded is an error with one prefix, whatever its causes begin with.
+// worded is an error with exactly one prefix, even if its causes have prefixes.
 type worded struct {
 	text   string
 	causes []error
@@ -44,7 +44,7 @@ type worded struct {
 func (e *worded) Error() string   { return e.text }
 func (e *worded) Unwrap() []error { return e.causes }
 
-// Errorf is fmt.Errorf with the prefix of the module, once. It wraps every error among args.
+// Errorf is fmt.Errorf with the module's prefix, once. It wraps every error among args.
 func Errorf(format string, args ...any) error {
 	e := &worded{}
 	for i, arg := range args {

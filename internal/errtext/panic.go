@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Panic is a panic of somebody's function: where it was, and what the runtime says of it. Another
-// panic's value can hold the record, so only its type is named.
+// Panic describes a panic in a caller's function: its position, and the text of a runtime error.
+// For other values it names only the type, since the value may contain the record.
 func Panic(value any, who string) error {
 	what := fmt.Sprintf("a panic with a value of type %T", value)
 	if err, ok := value.(runtime.Error); ok {
@@ -16,7 +16,7 @@ func Panic(value any, who string) error {
 	}
 	const deepest = 32
 	callers := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // of what has panicked, in which the runtime comes first
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // the runtime's frames come first
 	for {
 		frame, more := frames.Next()
 		if !strings.HasPrefix(frame.Function, "runtime.") {

@@ -14,7 +14,7 @@ func panicOf(f func()) (err error) {
 	return nil
 }
 
-// A panic's value can hold a secret, so only its type is named, unless it is the runtime's own.
+// Only the type of a panic's value is named, since it may hold a secret, except for runtime errors.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	err := panicOf(func() { panic("a secret") })

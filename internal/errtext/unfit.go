@@ -2,11 +2,11 @@ package errtext
 
 import "fmt"
 
-// UnfitError is an input that cannot be used: the caller has to choose another one.
+// UnfitError reports an input that cannot be used; the caller must choose another one.
 type UnfitError struct {
-	Field string // what is wrong
-	Value string // what was given; may be empty
-	Want  string // what is allowed
+	Field string // the faulty input
+	Value string // as given; may be empty
+	Want  string // valid values
 }
 
 func (e *UnfitError) Error() string { return fmt.Sprintf("%s %q: want %s", e.Field, e.Value, e.Want) }

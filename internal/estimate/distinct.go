@@ -1,4 +1,4 @@
-// Package estimate counts distinct things in little memory.
+// Package estimate counts distinct items in little memory.
 package estimate
 
 import (
@@ -11,21 +11,22 @@ const (
 	registers = 1 << indexBits
 )
 
-// Distinct estimates how many different hashes it was given, with a standard error of 0.8 %, in 16 KiB: HyperLogLog of
-// Flajolet and others, with linear counting for small numbers. Its zero value is ready to use.
+// Distinct estimates the number of different hashes with a standard error of 0.8 % in 16 KiB:
+// HyperLogLog by Flajolet and others, with linear counting for small numbers. Its zero value is
+// ready.
 type Distinct struct {
 	rank [registers]uint8
 }
 
-// Add notes a hash, whose bits must be evenly spread.
+// Add adds a hash with evenly distributed bits.
 func (d *Distinct) Add(hash uint64) {
 	index := hash >> (64 - indexBits)
-	rest := hash<<indexBits | 1<<(indexBits-1) // the mark bounds the rank
+	rest := hash<<indexBits | 1<<(indexBits-1) // the added bit bounds the rank
 	rank := uint8(bits.LeadingZeros64(rest)) + 1
 	d.rank[index] = max(d.rank[index], rank)
 }
 
-// Count is the estimate.
+// Count returns the estimate.
 func (d *Distinct) Count() int64 {
 	var sum float64
 	empty := 0

@@ -2,18 +2,19 @@ package estimate
 
 import "math/bits"
 
-// Marks remembers up to Most marks with a word each: 15 bytes a mark, where a map takes 30 and more. Marks are 64 bits of a
-// hash or of a uuid: two things of one mark are the same. Its zero value with a Most is empty and ready to use.
+// Marks maps up to Most marks to a word each, in 15 bytes a mark; a Go map takes 30 or more. A mark
+// is 64 bits of a hash or uuid, so items with equal marks are the same. Set Most before use;
+// otherwise the zero value is ready.
 type Marks struct {
-	Most int // marks that are remembered; those after them are not
+	Most int // limit; later marks are not kept
 
-	marks []uint64 // 0: an empty place
+	marks []uint64 // 0: an empty slot
 	words []uint32
 	n     int
 }
 
-// Add notes a mark with its word, and returns the word that the mark came with first. Without room, a mark that is not
-// known is not kept.
+// Add notes a mark with its word, and returns the first word noted with it. Without room, it does
+// not keep a new mark.
 func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	mark = max(mark, 1)
 	if i, found := m.find(mark); found {
@@ -22,7 +23,7 @@ func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	if m.n >= m.Most {
 		return 0, false, false
 	}
-	const most, of = 4, 5 // of all places are taken
+	const most, of = 4, 5 // largest load
 	if m.n*of >= len(m.marks)*most {
 		m.grow(most, of)
 	}
@@ -32,7 +33,7 @@ func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	return word, false, true
 }
 
-// Word is the word that a mark came with first.
+// Word returns the first word noted with a mark.
 func (m *Marks) Word(mark uint64) (word uint32, known bool) {
 	i, known := m.find(max(mark, 1))
 	if known {
@@ -41,12 +42,12 @@ func (m *Marks) Word(mark uint64) (word uint32, known bool) {
 	return word, known
 }
 
-// find returns the place of a mark, or the one that it would have.
+// find returns the slot of a mark, or the slot for adding it.
 func (m *Marks) find(mark uint64) (place int, found bool) {
 	if len(m.marks) == 0 {
 		return 0, false
 	}
-	hash := mark ^ mark>>33 // spread as MurmurHash3 does it at its end
+	hash := mark ^ mark>>33 // the finalizer of MurmurHash3
 	hash *= 0xff51afd7ed558ccd
 	hash ^= hash >> 33
 	hash *= 0xc4ceb9fe1a85ec53
@@ -65,7 +66,7 @@ func (m *Marks) find(mark uint64) (place int, found bool) {
 	}
 }
 
-// grow makes room for twice as many, and not for more than are needed.
+// grow doubles the room, up to the need.
 func (m *Marks) grow(most, of int) {
 	const least = 1 << 10
 	places := max(least, min(2*len(m.marks), m.Most*of/most+1))

@@ -15,25 +15,25 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// The most rows that an answer may have: as many as the queries ask for.
+// Limits for the rows of an answer; the queries ask for as many.
 const (
 	MostCounts = 50_000
 	MostUUIDs  = 10_000
 )
 
-// ErrFull is the error of an answer that may lack rows.
+// ErrFull is the error for an answer that may lack rows.
 var ErrFull = errors.New("the answer may lack rows: it has as many as it may have, or says that there are more")
 
 var errCached = errors.New("the answer is from a cache, and not of now")
 
-// Answer is the answer to a query. Each row decodes itself, from a list of columns.
+// Answer is the answer to a query. Each row decodes itself from a list of columns.
 type Answer[T any] struct {
 	Rows     []T
 	IsCached bool
-	HasMore  bool // rows than these
+	HasMore  bool // more rows exist
 }
 
-// Decode refuses what is not one whole answer.
+// Decode refuses a body that is not one complete answer.
 func (a *Answer[T]) Decode(ctx context.Context, body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -93,7 +93,7 @@ func (a *Answer[T]) readRows(ctx context.Context, d *json.Decoder) error {
 		if ctx.Err() != nil {
 			return httptry.ContextError(ctx)
 		}
-		if len(a.Rows) == MostCounts { // which the caller refuses
+		if len(a.Rows) == MostCounts { // the caller refuses it
 			return fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MostCounts)
 		}
 		var row T
@@ -106,7 +106,7 @@ func (a *Answer[T]) readRows(ctx context.Context, d *json.Decoder) error {
 	return err
 }
 
-// columns decodes a row of so many columns.
+// columns decodes a row with a fixed number of columns.
 func columns(b []byte, into ...any) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -126,12 +126,12 @@ func columns(b []byte, into ...any) error {
 	return nil
 }
 
-// Whole is the rows of an answer of now, of which there must be fewer than most.
+// Whole returns the rows of a current answer, which must have fewer than most.
 func (a *Answer[T]) Whole(most int) ([]T, error) {
 	switch {
 	case a.IsCached:
 		return nil, errCached
-	case len(a.Rows) >= most, a.HasMore && len(a.Rows) < most-1: // a full list of uuids has a next one
+	case len(a.Rows) >= most, a.HasMore && len(a.Rows) < most-1: // a full list of uuids has a next page
 		return nil, ErrFull
 	}
 	return a.Rows, nil
@@ -144,14 +144,14 @@ type CountRow struct {
 	arrival.Counts
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON decodes a list of columns.
 func (r *CountRow) UnmarshalJSON(b []byte) error {
 	var day string
 	places := []any{&day, &r.Event, &r.Copies, &r.Seen, &r.Sum.High, &r.Sum.Low}
 	err := columns(b, places...)
 	if err == nil {
 		r.Sum.N = r.Seen
-	} else if err = columns(b, places[:4]...); err != nil { // it was asked for without sums
+	} else if err = columns(b, places[:4]...); err != nil { // requested without sums
 		return err
 	}
 	at, err := time.Parse(time.DateOnly, day[:min(len(day), len(time.DateOnly))])
@@ -165,7 +165,7 @@ func (r *CountRow) UnmarshalJSON(b []byte) error {
 // UUIDRow is a row of a list of uuids.
 type UUIDRow struct{ ID uuid.UUID }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON decodes a list of one column.
 func (r *UUIDRow) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := columns(b, &text); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzQueryAnswer: what is taken as an answer is one JSON object with one list of results, each of which was read.
+// FuzzQueryAnswer: an accepted answer is one JSON object with one list of results, all of them
+// decoded.
 func FuzzQueryAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"results":[["1999-03-01","e",2,1]],"is_cached":false,"error":null}`, `{"results":[["1999-03-01","e",2,1,4294967296,18446744073709551615]],"hasMore":true}`, `{"results":[]}`, `{"results":[[]]}`, `{"results":null}`, `[]`, `{`,

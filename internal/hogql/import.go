@@ -15,32 +15,33 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Service carries out a query now. The name is for the service's own records.
+// Service runs a query now. The name is for the service's own records.
 type Service interface {
 	Counts(ctx context.Context, q Query, name string) ([]CountRow, error)
 	UUIDs(ctx context.Context, q Query, name string) ([]UUIDRow, error)
 	Fault(err error) Fault
 }
 
-// Fault is what the error of a query means.
+// Fault classifies the error of a query.
 type Fault struct {
-	IsTooMuch     bool // less can be asked for with more success
-	IsHopeless    bool // no query can succeed before the caller has corrected something
-	IsUnreachable bool // nor any other, for now
-	IsRefused     bool // the service does not take the text of the query
+	IsTooMuch     bool // a smaller query may succeed
+	IsHopeless    bool // every query fails until the caller corrects something
+	IsUnreachable bool // every query fails for now
+	IsRefused     bool // the service rejects the text of the query
 	IsBusy        bool // the same query may succeed later
 	RetryAfter    time.Duration
 }
 
-// Waits for room at the service.
+// Waits for a busy service.
 const (
 	firstWaitForRoom = 10 * time.Second
 	longestWait      = 5 * time.Minute
 	mostWaits        = 10
 )
 
-// patiently repeats a query while the service is busy. It waits as long as it is asked to, or else ten
-// seconds, doubling. One after the other, queries never take more than one of the project's three places.
+// patiently repeats a query while the service is busy. It waits as long as the service asks, or
+// else ten seconds, doubling. Queries run one at a time, so they take one of the project's three
+// slots.
 func patiently[T any](ctx context.Context, s Service, query func() ([]T, error)) ([]T, error) {
 	wait := firstWaitForRoom
 	for n := 1; ; n++ {
@@ -59,24 +60,24 @@ func patiently[T any](ctx context.Context, s Service, query func() ([]T, error))
 	}
 }
 
-// Import asks for the events of one import. It is not safe for concurrent use.
+// Import queries the events of one import. It is not safe for concurrent use.
 type Import struct {
 	Service Service
 	ID      string
-	older   bool // the server refuses toDate of another zone
-	noSums  bool // it refuses the sums of uuids, or its functions
+	older   bool // the server refuses toDate with a time zone
+	noSums  bool // the server refuses the sums of uuids or their functions
 }
 
 func (j *Import) name() string { return "hogapi verify " + j.ID }
 
-// Fault says what an error of a query means.
+// Fault classifies the error of a query.
 func (j *Import) Fault(err error) Fault {
 	fault := j.Service.Fault(err)
 	fault.IsTooMuch = fault.IsTooMuch || errors.Is(err, ErrFull) || errors.Is(err, httptry.ErrTooBig) || errors.Is(err, httptry.ErrTimeout)
 	return fault
 }
 
-// Count counts by day and name, with the sums of the uuids where the service can add them up.
+// Count counts by day and name, with sums of uuids if the service supports them.
 func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error) {
 	if j.noSums {
 		return j.countBy(ctx, CountDays(j.ID, w), w)
@@ -86,7 +87,7 @@ func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error
 	if !isRefused && (err == nil || !j.Fault(err).IsTooMuch || w.Halves() != nil) {
 		return rows, err
 	}
-	counts, failed := j.countBy(ctx, CountDays(j.ID, w), w) // which costs less
+	counts, failed := j.countBy(ctx, CountDays(j.ID, w), w) // cheaper
 	if failed != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error
 	return counts, nil
 }
 
-// Find looks for an event by its uuid, among those of the import or among all.
+// Find looks for an event by its uuid, among the import's events or among all.
 func (j *Import) Find(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]CountRow, error) {
 	if ofImport {
 		return j.countBy(ctx, findOfImport(j.ID, id, w), w)
@@ -128,7 +129,7 @@ func (j *Import) countBy(ctx context.Context, q Query, w arrival.Window) ([]Coun
 	return rows, err
 }
 
-// checkCounts refuses an answer to another question.
+// checkCounts refuses rows outside the query and duplicates.
 func checkCounts(rows []CountRow, w arrival.Window) error {
 	type key struct {
 		day   time.Time
@@ -137,7 +138,7 @@ func checkCounts(rows []CountRow, w arrival.Window) error {
 	seen := make(map[key]bool, len(rows))
 	for _, r := range rows {
 		k := key{r.Day, r.Event}
-		isOld := !w.Until.After(time.Unix(0, 0)) // where the service names no days
+		isOld := !w.Until.After(time.Unix(0, 0)) // the service gives no days
 		if seen[k] || !isOld && (r.Day.Before(w.From) || !r.Day.Before(w.Until)) {
 			return errors.New("the answer has a row that was not asked for, or has one twice")
 		}
@@ -146,7 +147,7 @@ func checkCounts(rows []CountRow, w arrival.Window) error {
 	return nil
 }
 
-// List gives the uuids of the events of a name in a window, in the order of their texts.
+// List yields the uuids of the events with a name in a window, sorted as texts.
 func (j *Import) List(ctx context.Context, event string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
 	return func(yield func(uuid.UUID, error) bool) {
 		after := ""

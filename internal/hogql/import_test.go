@@ -22,7 +22,7 @@ var (
 	march      = arrival.Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
-// service answers from functions.
+// service answers with functions.
 type service struct {
 	counts func(q Query) ([]CountRow, error)
 	uuids  func(after string) ([]UUIDRow, error)
@@ -89,8 +89,8 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	assert.Contains(t, texts[2], startOfDay)
 }
 
-// A server that refuses the sums of uuids is asked for counts from then on. One that they cost too much is asked for smaller windows
-// first, and for counts of a day alone.
+// If a server refuses sums of uuids, later queries only count. If sums cost too much, queries first
+// use smaller windows, and then count single days.
 func TestSumsAreNotNeeded(t *testing.T) {
 	t.Parallel()
 	firstDay := arrival.Window{From: march.From, Until: march.From.AddDate(0, 0, 1)}
@@ -98,7 +98,7 @@ func TestSumsAreNotNeeded(t *testing.T) {
 		fail  error
 		w     arrival.Window
 		want  error
-		asked int // of two counts
+		asked int // with two counts
 	}{
 		"refused":            {errRefused, march, nil, 4},
 		"too much":           {errTooMuch, march, errTooMuch, 2},
@@ -123,7 +123,7 @@ func TestSumsAreNotNeeded(t *testing.T) {
 	require.ErrorIs(t, err, errRefused)
 }
 
-// Rows that were not asked for, or come twice, are no answer.
+// Duplicate rows, and rows outside the query, are an error.
 func TestCountsOfAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	row := func(day int) CountRow { return CountRow{Day: march.From.AddDate(0, 0, day), Event: "e"} }

@@ -1,5 +1,5 @@
-// Package hogql asks the service about the events of one import: the texts of the queries, what their
-// answers must be, and how to ask where the service is busy. It makes no calls.
+// Package hogql queries the service for the events of one import: it has the texts of the queries,
+// the checks of their answers, and the waits for a busy service. It makes no calls itself.
 package hogql
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Query is a query with the values of its placeholders, such as {job_id}.
+// Query is a query with values for its placeholders, such as {job_id}.
 type Query struct {
 	HogQL  string
 	Values map[string]any
 }
 
-// MarshalJSON is the query as the service takes it.
+// MarshalJSON encodes the query for the service.
 func (q Query) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Kind   string         `json:"kind"`
@@ -29,7 +29,7 @@ func (q Query) MarshalJSON() ([]byte, error) {
 	}{"HogQLQuery", q.HogQL, q.Values})
 }
 
-// String is the query with its values written into it, quoted.
+// String returns the query with its values inserted, quoted.
 func (q Query) String() string {
 	quoted := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	var pairs []string
@@ -39,14 +39,15 @@ func (q Query) String() string {
 	return strings.NewReplacer(pairs...).Replace(q.HogQL)
 }
 
-// What all queries ask for: the events of one import, in a window of whole days of UTC.
+// All queries select the events of one import in a window of whole UTC days.
 const (
 	events = "\nFROM events\nWHERE properties.$import_job_id = {job_id}" + window
 	window = " AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
 
 	countDays = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
 		events + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
-	// Copies of an event that are not merged yet count once in the sums, so these are over groups by uuid.
+	// Copies of an event that are not merged yet must count once in the sums, so the sums group by
+	// uuid.
 	sumDays = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHigh + " AS high_sum, " + sumLow + " AS low_sum" +
 		"\nFROM (SELECT " + dayOfEvent + " AS utc_day, event AS event_name, uuid AS one_uuid, count() AS of_one" +
 		events + "\n  GROUP BY utc_day, event_name, one_uuid)\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
@@ -63,7 +64,7 @@ const (
 	selectEvents = "SELECT uuid FROM events WHERE properties.$import_job_id = {job_id}" + window
 
 	dayOfEvent = "toDate(toTimeZone(timestamp, 'UTC'))"
-	// Older servers do not know that toTimeZone returns a time, and refuse toDate of it.
+	// Older servers refuse toDate here, since they do not know that toTimeZone returns a time.
 	startOfDay = "toStartOfDay(toTimeZone(timestamp, 'UTC'))"
 )
 
@@ -83,24 +84,23 @@ func CountTotal(id string, w arrival.Window) Query { return ofImport(countTotal,
 // CountDays counts the events of an import by day and name.
 func CountDays(id string, w arrival.Window) Query { return ofImport(countDays, id, w) }
 
-// SumDays counts the events of an import by day and name, and adds up their uuids as [uuidsum.Sum] does.
+// SumDays counts the events of an import by day and name, and sums their uuids like [uuidsum.Sum].
 func SumDays(id string, w arrival.Window) Query { return ofImport(sumDays, id, w) }
 
-// ListUUIDs lists the uuids of the events of one name, in the order of their texts, after one of them.
+// ListUUIDs lists the uuids of the events with one name, sorted as texts, after a given one.
 func ListUUIDs(id, event, after string, w arrival.Window) Query {
 	q := ofImport(listUUIDs, id, w)
 	q.Values["one_event"], q.Values["after_id"] = event, after
 	return q
 }
 
-// The times that an event can have.
+// Limits of event times.
 var (
 	firstTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastTime  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// SelectEvents selects the events of an import, from one time until before another. Zero times are those
-// of no limit.
+// SelectEvents selects the events of an import in [from, until). A zero time means no limit.
 func SelectEvents(id string, from, until time.Time) Query {
 	if from.IsZero() {
 		from = firstTime

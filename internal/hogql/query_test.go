@@ -18,7 +18,8 @@ func TestQueryForms(t *testing.T) {
 	assert.JSONEq(t, `{"kind":"HogQLQuery","query":"SELECT {a}, {b}","values":{"a":"it's \\ {b}","b":5}}`, string(text))
 }
 
-// Without limits all times that an event can have are selected; times are sent in UTC, with their fractions.
+// Without limits, all possible event times are selected. Times are sent in UTC with their
+// fractions.
 func TestSelectEvents(t *testing.T) {
 	t.Parallel()
 	all := SelectEvents("i", time.Time{}, time.Time{})

@@ -218,7 +218,7 @@ func list[T any](dst []byte, items []T, depth int, value appender[T]) ([]byte, e
 	return append(dst, ']'), nil
 }
 
-// mapped appends a map whose values have one type.
+// mapped appends a map with values of one type.
 func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appender[T]) ([]byte, error) {
 	if m == nil {
 		return append(dst, "null"...), nil

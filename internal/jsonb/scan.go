@@ -158,7 +158,7 @@ type member struct {
 	escaped            bool // the key has escapes
 }
 
-// member checks the member whose key starts at i, in an object at a depth.
+// member checks the member with its key at i, in an object at a depth.
 func (s *scanner) member(i, depth int) (m member, kind Kind) {
 	if m, kind = s.name(i); kind == 0 {
 		m.end, kind = s.value(m.value, depth)

@@ -95,7 +95,7 @@ func badRune(s string) int {
 	return i
 }
 
-// scanString checks the string whose opening quote is data[i]. It returns the offset after the
+// scanString checks the string with its opening quote at data[i]. It returns the offset after the
 // closing quote, or of the fault.
 func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
 	i++

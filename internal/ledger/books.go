@@ -61,6 +61,7 @@ type stateJSON[P comparable] struct {
 	Table  *savedTable `json:"table"`
 }
 
+// MarshalJSON writes the whole state.
 func (s State[P]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stateJSON[P]{s.Place, s.Totals, &s.table})
 }

@@ -30,9 +30,10 @@ func (d Digest) String() string {
 	return hex.EncodeToString(b[:])
 }
 
+// MarshalText is String.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b) != 16 {

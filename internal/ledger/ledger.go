@@ -335,6 +335,7 @@ type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
 // Refused returns the number of rejected and unconfirmed events.
 func (c Counts) Refused() int64 { return c.Rejected + c.Unconfirmed }
 
+// Counts returns the committed counts.
 func (l *Ledger[P, R]) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -354,6 +355,7 @@ type Live struct {
 	InFlight                                                   int // not committed
 }
 
+// Live returns the current counts.
 func (l *Ledger[P, R]) Live() Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
+// Row counts the settled events of one name in one period.
 type Row struct {
 	Period string // a day "2006-01-02", a month "2006-01", or "" if neither is known
 	Name   string // "" where the event has none
@@ -65,6 +66,7 @@ type Counter struct{ table *table }
 // NewCounter returns an empty counter.
 func NewCounter() *Counter { return &Counter{newTable(mostRows)} }
 
+// Count counts an event.
 func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).Acknowledged++ }
 
 // Rows returns the counts, sorted.

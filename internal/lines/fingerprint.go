@@ -32,7 +32,7 @@ const (
 	mostOfTail = 4 << 10
 )
 
-// Replaced stands for a file whose name led elsewhere before its fingerprint was taken.
+// Replaced stands for a file that lost its name before its fingerprint was taken.
 var Replaced = Fingerprint{Head: "replaced"}
 
 // fingerprintAt takes the fingerprint of a file up to the end of a record. It is zero for a file

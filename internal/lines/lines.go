@@ -11,6 +11,7 @@ import (
 	"io"
 )
 
+// Reader reads lines. It is not safe for concurrent use.
 type Reader struct {
 	source  io.Reader
 	longest int

@@ -1,4 +1,4 @@
-// Package loosetime reads times that are written in several ways.
+// Package loosetime parses times in several formats.
 package loosetime
 
 import (
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Time reads the times of answers that are less strict than RFC 3339: without a zone, which means
-// UTC, with a blank for the T, or a date alone. Null and "" are the zero time.
+// Time parses times in answers that are less strict than RFC 3339: without a zone, which means UTC,
+// with a blank for the T, or a date alone. Null and "" are the zero time.
 type Time struct{ time.Time }
 
 var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly}
 
-// UnmarshalJSON reads a time in any of these forms.
+// UnmarshalJSON accepts all these formats.
 func (lt *Time) UnmarshalJSON(b []byte) error {
 	var text *string
 	if err := json.Unmarshal(b, &text); err != nil {
@@ -25,7 +25,7 @@ func (lt *Time) UnmarshalJSON(b []byte) error {
 	}
 	const date = len(time.DateOnly)
 	if len(*text) > date && (*text)[date] == ' ' {
-		*text = (*text)[:date] + "T" + (*text)[date+1:] // a blank of a layout would match several
+		*text = (*text)[:date] + "T" + (*text)[date+1:] // a blank in a layout would match several
 	}
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, *text); err == nil {

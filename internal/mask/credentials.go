@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// JSON replaces the values of keys that look like credentials, at any depth.
+// JSON masks the values of keys that look like credentials, at any depth.
 func JSON(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -22,7 +22,7 @@ func JSON(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(`"` + Redacted + `"`)
 }
 
-// Member is the value of a JSON key as it prints.
+// Member returns the printable value of a JSON key.
 func Member(name string, raw json.RawMessage) json.RawMessage {
 	if looksSecret(name) {
 		return json.RawMessage(`"` + Redacted + `"`)
@@ -48,13 +48,13 @@ func redactValue(v any) any {
 	return v
 }
 
-// secretWords are parts of names, whatever their case, blanks and dashes.
+// secretWords are parts of key names, in any case, with or without blanks and dashes.
 var secretWords = []string{
 	"secret", "password", "passwd", "pwd", "passphrase", "privatekey", "accesskey", "accountkey", "apikey",
 	"connectionstring", "sharedaccess", "credential", "token", "clientid",
 }
 
-// blanks are what names are written with or without.
+// blanks removes optional separators from names.
 var blanks = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 func looksSecret(name string) bool {
@@ -63,12 +63,12 @@ func looksSecret(name string) bool {
 	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
 
-// leastSecret is how long a credential must be to be looked for: shorter texts are a part of
-// too many words.
+// leastSecret is the least length of a credential to search for: shorter texts occur in too many
+// words.
 const leastSecret = 4
 
-// Credentials are the credentials in a JSON body, by the names of their keys, and
-// their parts: see secretParts.
+// Credentials returns the credentials in a JSON body, which it finds by key names, and their
+// secretParts.
 func Credentials(body []byte) []string {
 	var value any
 	if json.Unmarshal(body, &value) != nil {
@@ -98,13 +98,13 @@ func Credentials(body []byte) []string {
 		}
 	}
 	walk(value, false)
-	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // before a part of it
+	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // before its parts
 }
 
-// secretParts are the texts that give a credential away: each line, as of a private key, and the keys
-// and signatures of a connection string.
+// secretParts returns the texts that disclose a credential: each line, for example of a private
+// key, and the keys and signatures of a connection string.
 func secretParts(secret string) (parts []string) {
-	for line := range strings.SplitSeq(strings.ReplaceAll(secret, `\n`, "\n"), "\n") { // a private key, maybe in one line
+	for line := range strings.SplitSeq(strings.ReplaceAll(secret, `\n`, "\n"), "\n") { // a private key may be on one line
 		parts = append(parts, strings.TrimSpace(line))
 	}
 	for setting := range strings.SplitSeq(secret, ";") {
@@ -114,7 +114,7 @@ func secretParts(secret string) (parts []string) {
 		if _, signature, ok := strings.Cut(setting, "sig="); ok {
 			signature, _, _ = strings.Cut(signature, "&")
 			if plain, err := url.PathUnescape(strings.TrimSpace(signature)); err == nil {
-				signature = plain // echoes are found escaped, too
+				signature = plain // servers also echo it escaped
 			}
 			parts = append(parts, signature)
 		}

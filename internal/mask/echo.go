@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// What is hidden, and how much is kept.
+// Limits for hiding keys and keeping texts.
 const (
-	LeastOfKey = 8        // so many first characters of a key are worth hiding
-	leastWhole = 16       // a shorter key is a word of a test, which a good answer may hold too
-	MostHeader = 64 << 10 // bytes of the header that are kept of a failed call
-	mostText   = 4 << 10  // bytes of an error's text that are kept
+	LeastOfKey = 8        // a shorter prefix of a key is not hidden
+	leastWhole = 16       // a shorter key is a test's word, which good answers may contain
+	MostHeader = 64 << 10 // bytes kept of a failed call's header
+	mostText   = 4 << 10  // bytes kept of an error's text
 )
 
-// Bytes returns text without the keys that a server may have echoed in it: whole or cut short, as
-// they are or escaped as JSON and URLs do. It reads the text once.
+// Bytes masks keys that a server may have echoed in text: whole or cut short, plain or escaped for
+// JSON or URLs. It reads the text once.
 func Bytes(text []byte, keys []string) []byte {
 	return withoutEchoes(text, keys, func(key string) int { return min(len(key), LeastOfKey) })
 }
 
-// Whole is Bytes for an answer that is used: only whole keys are taken out of it.
+// Whole is Bytes for successful answers: it masks only whole keys.
 func Whole(text []byte, keys []string) []byte {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < leastWhole })
 	return withoutEchoes(text, keys, func(key string) int { return len(key) })
@@ -32,9 +32,9 @@ func Whole(text []byte, keys []string) []byte {
 func withoutEchoes(text []byte, keys []string, least func(key string) int) []byte {
 	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), LeastOfKey)])) }
 	if !bytes.ContainsAny(text, `%\`) && !slices.ContainsFunc(keys, mayEcho) {
-		return text // as nearly always
+		return text // nearly always
 	}
-	var begins [256]bool // how an echo can begin
+	var begins [256]bool // possible first bytes of an echo
 	begins['\\'], begins['%'] = true, true
 	for _, key := range keys {
 		if key != "" {
@@ -62,7 +62,7 @@ func withoutEchoes(text []byte, keys []string, least func(key string) int) []byt
 	return append(out, text[kept:]...)
 }
 
-// echo reports how many bytes of key the text begins with, and how many of its own bytes say so.
+// echo returns how many bytes of key the text begins with, and how many bytes of text they take.
 func echo(text []byte, key string) (matched, size int) {
 	for skipped := 0; matched < len(key) && size < len(text); {
 		var said [utf8.UTFMax]byte
@@ -71,7 +71,7 @@ func echo(text []byte, key string) (matched, size int) {
 			said[0], n, length = text[size], 1, 1
 		}
 		if !strings.HasPrefix(key[matched:], string(said[:n])) {
-			if text[size] == '\\' && skipped < 2*(matched+1) { // escaped more than once, as Python's repr is in JSON
+			if text[size] == '\\' && skipped < 2*(matched+1) { // escaped repeatedly, as in Python's repr within JSON
 				skipped, size = skipped+1, size+1
 				continue
 			}
@@ -82,8 +82,8 @@ func echo(text []byte, key string) (matched, size int) {
 	return matched, size
 }
 
-// unescape reads one character that may be escaped. It takes length bytes of the text and means n
-// bytes of said.
+// unescape decodes one character that may be escaped. It consumes length bytes of text and stores n
+// bytes in said.
 func unescape(said *[utf8.UTFMax]byte, text []byte) (n, length int) {
 	const short, meaning = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	switch {
@@ -125,8 +125,8 @@ func hexadecimal(digits []byte) (c rune, ok bool) {
 // Text is Bytes for a string.
 func Text(s string, keys []string) string { return string(Bytes([]byte(s), keys)) }
 
-// Header is what is kept of the header of a failed call: no keys, and not more than a header
-// needs.
+// Header returns the part of a failed call's header that is kept: without keys, and of limited
+// size.
 func Header(h http.Header, keys []string) http.Header {
 	kept, left := http.Header{}, MostHeader
 	for name, values := range h {
@@ -144,8 +144,8 @@ func Header(h http.Header, keys []string) http.Header {
 	return kept
 }
 
-// Error is Bytes for the text of a transport's error, which may quote a malformed answer. What it
-// wraps is then lost.
+// Error masks keys in the text of a transport's error, which may quote a malformed answer. If it
+// masks any, the wrapped error is lost.
 func Error(err error, keys []string) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ const (
 	testProjectKey  = "phc_CanaryProjectKey0123456789"
 )
 
-// A server that echoes a key is not helped to print it, wherever the echo is cut.
+// A key echoed by the server is never printed, wherever the echo is cut.
 func TestBytes(t *testing.T) {
 	keys := []string{testPersonalKey, testProjectKey}
 	for _, tt := range [][2]string{
@@ -47,7 +47,7 @@ func TestBytes(t *testing.T) {
 	} {
 		require.Equal(t, "a "+Redacted+" b", Text("a "+said+" b", []string{secret}), said)
 	}
-	for said, secret := range map[string]string{ // as Python's repr writes them, and that in JSON
+	for said, secret := range map[string]string{ // as in Python's repr, and in that within JSON
 		`it\'s "so" \\d`:      `it's "so" \d`,
 		`it\\'s \"so\" \\\\d`: `it's "so" \d`,
 		`\\'quoted\"`:         `'quoted"`,
@@ -61,7 +61,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Of an answer that is used only whole keys are taken out, and no words that a test has for a key.
+// In successful answers only whole keys are masked, but not the words that tests use as keys.
 func TestWhole(t *testing.T) {
 	keys := []string{testPersonalKey, "monkey"}
 	half := `{"a":"` + testPersonalKey[:len(testPersonalKey)-1] + `"}`
@@ -75,7 +75,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// Of a header everything is hidden that a text hides, names too, and a large one is cut.
+// A header is masked like a text, including its names, and a large one is cut.
 func TestHeader(t *testing.T) {
 	keys := []string{testPersonalKey}
 	kept := Header(http.Header{"X-A": {"a " + testPersonalKey, "b"}, testPersonalKey: {"c"}}, keys)
@@ -84,7 +84,7 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, http.Header{"X-A": {"b"}}, kept)
 }
 
-// An error that shows nothing stays the same error; one that does keeps its text only.
+// An error without a key stays the same error; one with a key keeps only its text.
 func TestError(t *testing.T) {
 	require.NoError(t, Error(nil, nil))
 	plain := errors.New("cut off")
@@ -96,7 +96,6 @@ func TestError(t *testing.T) {
 	require.Len(t, Error(errors.New(strings.Repeat("x", 1<<20)), nil).Error(), mostText)
 }
 
-// escaped writes every character as a JSON escape.
 func escaped(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// HasKey reports whether a text holds an API key by its prefix.
+// HasKey reports whether a text contains an API key with a known prefix.
 func HasKey(s string) bool {
-	s = strings.ToLower(s) // POSTHOG_REGION is read so
+	s = strings.ToLower(s) // POSTHOG_REGION ignores case
 	for _, prefix := range []string{"phx_", "phc_", "phs_", "pha_"} {
 		if strings.Contains(s, prefix) {
 			return true
@@ -16,9 +16,8 @@ func HasKey(s string) bool {
 	return false
 }
 
-// UnlessKey returns a text that is about to be printed, or nothing where it may be a key that was
-// given in the wrong place: older ones have no prefix, but more letters and digits in a row than an
-// id has.
+// UnlessKey returns s for printing, or "" if it may be a misplaced key: old keys have no prefix,
+// but a longer run of letters and digits than any id.
 func UnlessKey(s string) string {
 	const longest = 32
 	run := 0
@@ -38,8 +37,8 @@ func UnlessKey(s string) string {
 	return s
 }
 
-// aKey is what a key of the service looks like.
+// aKey matches keys of the service.
 var aKey = regexp.MustCompile(`ph[a-z]_[A-Za-z0-9_-]{4,}`)
 
-// Keys returns a text without what looks like a key of the service.
+// Keys masks the service's keys in a text.
 func Keys(text string) string { return aKey.ReplaceAllString(text, Redacted) }

@@ -1,6 +1,6 @@
-// Package mask keeps keys and credentials out of what is printed: the keys that a server
-// repeats in its answer, the values of JSON keys that look like credentials, and texts that may
-// be a key given in the wrong place. It also makes foreign texts short and fit for one line.
+// Package mask keeps keys and credentials out of printed text: keys that a server echoes in its
+// answer, values of JSON keys that look like credentials, and texts that may be a misplaced key. It
+// also shortens foreign texts and fits them into one line.
 package mask
 
 import (
@@ -9,10 +9,10 @@ import (
 	"unicode"
 )
 
-// Redacted is what a secret prints as, everywhere.
+// Redacted replaces secrets in all output.
 const Redacted = "[redacted]"
 
-// Clean makes foreign text safe for one line of a log: no control characters, bounded.
+// Clean makes foreign text safe for one line of a log: short, without control characters.
 func Clean(s string) string {
 	const most = 500
 	s = strings.Map(func(r rune) rune {
@@ -27,7 +27,7 @@ func Clean(s string) string {
 	return s
 }
 
-// Shown is a foreign text for a line of a report, cut where it is long.
+// Shown shortens a foreign text for a line of a report.
 func Shown[T ~string](text T) string {
 	const most = 200
 	if text == "" {
@@ -40,7 +40,7 @@ func Shown[T ~string](text T) string {
 	return s
 }
 
-// OneLine is a foreign text that cannot begin another line, or command a terminal.
+// OneLine keeps a foreign text from starting another line or controlling a terminal.
 func OneLine(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
 		return strconv.QuoteToGraphic(s)
@@ -48,7 +48,7 @@ func OneLine(s string) string {
 	return s
 }
 
-// Brief is the beginning of an error's text. It may end within a character.
+// Brief returns the beginning of an error's text. It may end within a character.
 func Brief(err error) string {
 	text := err.Error()
 	return text[:min(len(text), mostText)]

@@ -22,7 +22,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// What may be a key is not repeated: one with a prefix, and a long run of letters and digits.
+// Texts that may be a key are not printed: a known prefix, or a long run of letters and digits.
 func TestUnlessKey(t *testing.T) {
 	for _, text := range []string{
 		"", "12345", "@current", "/api/projects", strings.Repeat("a", 32), strings.Repeat("a-", 100),
@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, "phx_abc", Keys("phx_abc"), "too short")
 }
 
-// The values of keys that look like credentials do not print, at any depth and in any spelling.
+// Values of keys that look like credentials are masked, at any depth and in any spelling.
 func TestJSON(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"a":1,"b":[{"Private-Key":"x"}]}`:        `{"a":1,"b":[{"Private-Key":"` + Redacted + `"}]}`,
@@ -58,7 +58,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, `"x"`, string(Member("host", json.RawMessage(`"x"`))))
 }
 
-// Credentials are found by the names of their keys, line by line, the longest first.
+// Credentials are found by key names and returned line by line, longest first.
 func TestCredentials(t *testing.T) {
 	found := Credentials([]byte(`{"name":"n","config":{"password":"hunter22","private_key":"-----BEGIN-----\nabcdefghijklm\n",
 		"secret":{"a":["deep one"]},"token":"abc"}}`))

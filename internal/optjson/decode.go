@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Decode fills *config with the keys of a JSON object; those that it does not know go into Extra.
-// Nothing of what it held is left.
+// Decode replaces *config by the keys of a JSON object. Unknown keys go into Extra.
 func Decode(b []byte, config any) error {
 	var keys Keys
 	if err := json.Unmarshal(b, &keys); err != nil {
@@ -35,8 +34,8 @@ func Decode(b []byte, config any) error {
 	return nil
 }
 
-// Loose reads JSON into *into, a value or an optional one. It also reads numbers and booleans that
-// the service has turned into strings. Its errors do not quote what was sent.
+// Loose decodes JSON into *into, a value or an optional one. It accepts numbers and booleans that
+// the service has turned into strings. Its errors do not quote the input.
 func Loose(b []byte, into any) error {
 	err := json.Unmarshal(b, into)
 	var text string
@@ -50,7 +49,7 @@ func Loose(b []byte, into any) error {
 	return json.Unmarshal([]byte(plain), into)
 }
 
-// unquoted is the number, the boolean or the null that a text stands for, as JSON; or empty.
+// unquoted returns the number, boolean or null in a string as JSON, or "".
 func unquoted(text string, t reflect.Type) string {
 	isNull := text == "None" || text == ""
 	switch t.Kind() {
@@ -71,7 +70,7 @@ func unquoted(text string, t reflect.Type) string {
 	return ""
 }
 
-// valueType is the type of the value in an optional field; any other type is its own.
+// valueType returns the type of the value in an optional field; other types are returned unchanged.
 func valueType(t reflect.Type) reflect.Type {
 	if get, ok := t.MethodByName("Get"); ok && get.Type.NumOut() > 0 {
 		return get.Type.Out(0)
@@ -79,8 +78,8 @@ func valueType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// DecodeUnion fills the field of *union that the value fits: the struct with an object, the number
-// with a number or a text of digits, and the text, if the union has one, with any other text.
+// DecodeUnion sets the matching field of *union: a struct for an object, a number for a number or a
+// string of digits, and a string, if the union has one, for other strings.
 func DecodeUnion(b []byte, union any) (err error) {
 	v := reflect.ValueOf(union).Elem()
 	v.SetZero()

@@ -9,19 +9,18 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Redacted writes a config for print: the fields that are not absent, and Extra, with credentials
-// redacted.
+// Redacted encodes a config for printing: the fields that are not absent, and Extra, with
+// credentials masked.
 func Redacted(config any) ([]byte, error) { return encode(config, false) }
 
-// Revealed writes a config as Redacted does, but with its credentials: only for the body of a
-// request.
+// Revealed encodes a config with its credentials. Use it only for the body of a request.
 func Revealed(config any) ([]byte, error) { return encode(config, true) }
 
-// RedactedUnion writes the first field of a union that is set, or else the last, with credentials
-// redacted.
+// RedactedUnion encodes the first field of a union that is set, or else the last, with credentials
+// masked.
 func RedactedUnion(union any) ([]byte, error) { return encodeUnion(reflect.ValueOf(union), false) }
 
-// RedactedKeys writes the keys with the values of those that look like credentials redacted.
+// RedactedKeys encodes keys, and masks the values of keys that look like credentials.
 func RedactedKeys(keys Keys) []byte {
 	if len(keys) == 0 {
 		return []byte("{}")
@@ -33,14 +32,13 @@ func RedactedKeys(keys Keys) []byte {
 	return mask.JSON(b)
 }
 
-// optional is a field with three states.
 type optional interface {
 	json.Marshaler
 	IsZero() bool
 	IsNull() bool
 }
 
-// encode writes a config: a struct, a pointer to one, or bytes that are JSON already.
+// encode encodes a config: a struct, a pointer to one, or raw JSON.
 func encode(config any, reveal bool) ([]byte, error) {
 	v := reflect.Indirect(reflect.ValueOf(config))
 	if v.Kind() == reflect.Slice {
@@ -78,8 +76,8 @@ func encode(config any, reveal bool) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// encodeField writes a field that is not absent. What it holds prints redacted by itself, and is
-// revealed here.
+// encodeField encodes a field that is not absent. Its own encoding masks credentials; reveal undoes
+// that.
 func encodeField(field optional, reveal bool) ([]byte, error) {
 	if !reveal || field.IsNull() {
 		return field.MarshalJSON()

@@ -1,8 +1,7 @@
-// Package optjson is the codec of configs: structs whose fields are absent, null or set, some of
-// them credentials, with a map named Extra for the keys that they do not know. It knows types by
-// their form only. An optional field has IsZero, IsNull, Get and the methods of encoding/json; a
-// credential has Reveal, and prints redacted by itself. A union is a struct of which one field is
-// set.
+// Package optjson encodes and decodes configs: structs with fields that are absent, null or set,
+// some of them credentials, and with a map named Extra for unknown keys. It recognizes types by
+// their methods. An optional field has IsZero, IsNull, Get and the methods of encoding/json; a
+// credential has Reveal, and masks itself in print. A union is a struct with one field set.
 package optjson
 
 import (
@@ -13,10 +12,10 @@ import (
 	"sync"
 )
 
-// Keys are the keys of a JSON object, each value as JSON.
+// Keys are the keys of a JSON object with raw values.
 type Keys = map[string]json.RawMessage
 
-// Overlay returns an object with the changed keys over it, at every depth.
+// Overlay merges changed over below, at every depth.
 func Overlay(below, changed Keys) Keys {
 	whole := Keys{}
 	maps.Copy(whole, below)
@@ -34,7 +33,7 @@ const extraField = "Extra"
 
 var fieldCache sync.Map
 
-// fieldNames are the JSON names of a config's fields in their order, Extra included.
+// fieldNames returns the JSON names of a config's fields in order, including Extra.
 func fieldNames(t reflect.Type) []string {
 	if names, ok := fieldCache.Load(t); ok {
 		return names.([]string)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opt is an optional field as this package asks for it: nil is absent, and a nil pointer in it null.
+// opt is an optional field for this package: nil is absent, and a pointer to nil is null.
 type opt[T any] struct{ v **T }
 
 func set[T any](v T) opt[T] { p := &v; return opt[T]{&p} }
@@ -37,7 +37,7 @@ func (o *opt[T]) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// secret prints redacted, and reads a text.
+// secret is masked in print and decodes strings.
 type secret string
 
 func (s secret) Reveal() string             { return string(s) }
@@ -88,7 +88,7 @@ func text(s string) json.RawMessage { return json.RawMessage(s) }
 
 var canaryText = text(`"` + canary + `"`)
 
-// Each config in both forms. The revealed form is read to the same config again.
+// Each config in both forms. Decoding the revealed form gives the same config.
 func TestForms(t *testing.T) {
 	pair := part{Key: set(secret(canary)), Extra: keys{"my_secret": canaryText, "n": text(`1`)}}
 	for name, tt := range map[string]struct {
@@ -136,7 +136,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Bytes are written as they are, or redacted as a whole where they are not JSON.
+// Raw JSON is written unchanged; other bytes are masked as a whole.
 func TestRaw(t *testing.T) {
 	for sent, redacted := range map[string]string{
 		`{"deep":[{"token":"` + canary + `"}],"n":1}`: `{"deep":[{"token":"[redacted]"}],"n":1}`,
@@ -158,7 +158,7 @@ func TestRedactedKeys(t *testing.T) {
 	require.Equal(t, `[redacted]`, string(RedactedKeys(Keys{"a": text(`"` + canary)})))
 }
 
-// No error of either form holds a credential.
+// No error contains a credential, in either form.
 func TestEncodeErrors(t *testing.T) {
 	for want, c := range map[string]any{
 		"name has a field of its own and cannot be in Extra":      config{Extra: keys{"name": canaryText}},
@@ -197,7 +197,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What does not fit is not quoted: it may be a credential in the wrong place.
+// Errors do not quote a value of the wrong type: it may be a misplaced credential.
 func TestDecodeErrors(t *testing.T) {
 	for sent, want := range map[string]string{
 		`"` + canary + `"`:             "json: cannot unmarshal string into Go value of type map[string]json.RawMessage",
@@ -219,7 +219,7 @@ func TestDecodeErrors(t *testing.T) {
 	require.EqualError(t, err, "json: cannot unmarshal string into Go value of type int64", "it has no text")
 }
 
-// A union keeps nothing of what it held, least of all a credential.
+// Decoding a union clears its earlier value, above all a credential.
 func TestDecodeUnionStartsEmpty(t *testing.T) {
 	for _, sent := range []string{`7`, `"a role"`, `null`, `[]`} {
 		l := login{ID: 1, Role: "r", Pair: part{Key: set(secret(canary))}}

@@ -2,11 +2,11 @@ package outgoing
 
 import "strings"
 
-// wantVisible keeps a key the same text in a header, in JSON and in a quoted error, so that it can
-// be found and redacted there.
+// wantVisible keeps a key unchanged in headers, JSON and quoted errors, so that it can be found and
+// masked there.
 const wantVisible = "visible ASCII characters only, without quotes and backslashes"
 
-// PersonalKeyProblem says what is wrong with a personal API key.
+// PersonalKeyProblem describes a fault of a personal API key, or returns "".
 func PersonalKeyProblem(key string) string {
 	switch {
 	case key == "":
@@ -21,7 +21,7 @@ func PersonalKeyProblem(key string) string {
 	return ""
 }
 
-// ProjectKeyProblem says what is wrong with a project API key.
+// ProjectKeyProblem describes a fault of a project API key, or returns "".
 func ProjectKeyProblem(key string) string {
 	switch {
 	case key == "":
@@ -38,12 +38,12 @@ func ProjectKeyProblem(key string) string {
 
 func isQuotable(key string) bool { return IsVisibleASCII(key) && !strings.ContainsAny(key, `"\`) }
 
-// IsVisibleASCII reports whether a text has no blanks, and nothing outside of ASCII.
+// IsVisibleASCII reports whether a text is ASCII without blanks and control characters.
 func IsVisibleASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// WantProject is what the id of a project must be.
+// WantProject describes a valid project id.
 const WantProject = `the project's id, a number, or "@current"`
 
 // IsProjectID reports whether s is the id of a project.

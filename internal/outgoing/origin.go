@@ -10,12 +10,12 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// apiPart is the end of a URL that belongs to the calls: "/api", with what follows it, and the path
-// of the batch endpoint.
+// apiPart matches the end of a URL that the calls add themselves: "/api" with anything after it,
+// and the path of the batch endpoint.
 var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)?)?|/batch)$`)
 
-// Origin is a URL that keys will be sent to, or says what it must be. That repeats the text only once it
-// is known to hold neither a password nor a key.
+// Origin parses a URL that keys will be sent to, or describes a valid one. It quotes the text only
+// if that contains no password or key.
 func Origin(text string, insecure bool) (origin *url.URL, want string) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
 	switch {

@@ -1,5 +1,5 @@
-// Package outgoing has the rules for what a client sends, and where: the settings of a client, and the URL,
-// header, query and body of a call. What breaks a rule is a [Refusal].
+// Package outgoing has the rules for requests: the settings of a client, and the URL, header, query
+// and body of a call. A [Refusal] says which rule is broken.
 package outgoing
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// badText is what encoding/json makes of a byte that is not UTF-8. A U+FFFD of the caller's own is
-// written as it is.
+// badText matches the escape that encoding/json writes for invalid UTF-8. It writes a real U+FFFD
+// unescaped.
 var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 
-// HasBadText reports whether JSON of encoding/json has text that was not UTF-8.
+// HasBadText reports whether encoding/json replaced invalid UTF-8 in its output b.
 func HasBadText(b []byte) bool { return badText.Match(b) }
 
-// Body is a body as JSON; nil for no body.
+// Body encodes a body as JSON; nil means no body.
 func Body(body any) ([]byte, *Refusal) {
 	bad := func(value, want string) ([]byte, *Refusal) { return nil, Refuse("body", value, want) }
 	switch body.(type) {
@@ -52,12 +52,12 @@ func Body(body any) ([]byte, *Refusal) {
 	return b, nil
 }
 
-// URL is the address of a call: an escaped path below an origin, and the queries, of which the last one
-// wins.
+// URL returns the address of a call: an escaped path below an origin, and queries; later ones
+// override earlier ones.
 func URL(origin *url.URL, path string, queries ...url.Values) *url.URL {
 	u := *origin
 	u.RawPath = u.EscapedPath() + path
-	u.Path, _ = url.PathUnescape(u.RawPath) // its parts are checked
+	u.Path, _ = url.PathUnescape(u.RawPath) // cannot fail: its parts are checked
 	all := url.Values{}
 	for _, query := range queries {
 		maps.Copy(all, query)
@@ -66,7 +66,7 @@ func URL(origin *url.URL, path string, queries ...url.Values) *url.URL {
 	return &u
 }
 
-// SetHeader fills the header of a call: the caller's own, and what the call itself sets.
+// SetHeader sets the header of a call: the caller's own and the call's.
 func SetHeader(h, own http.Header, key, agent string, hasBody bool) *Refusal {
 	for name, values := range own {
 		if want := HeaderProblem(name, values); want != "" {
@@ -85,17 +85,16 @@ func SetHeader(h, own http.Header, key, agent string, hasBody bool) *Refusal {
 	return nil
 }
 
-// ownHeaders cannot be set by WithHeader. The idempotency keys are among them since net/http would
-// repeat a request that has one, whatever its replay class, although the service does not know
-// them.
+// ownHeaders cannot be set by WithHeader. They include the idempotency keys: net/http would repeat
+// a request with one, regardless of its replay class, although the service ignores them.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Host",
 	"Transfer-Encoding",
 	"Idempotency-Key", "X-Idempotency-Key",
 }
 
-// HeaderProblem says what is wrong with a header given by the caller. net/http would refuse a
-// malformed one only while sending, which looks like a failure of the network.
+// HeaderProblem describes a fault of a caller's header, or returns "". net/http refuses a malformed
+// header only while sending, which looks like a network failure.
 func HeaderProblem(name string, values []string) string {
 	const symbols = "!#$%&'*+-.^_`|~"
 	isToken := func(r rune) bool {

@@ -50,7 +50,7 @@ func TestHeaders(t *testing.T) {
 
 func TestSegments(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string][2]bool{ // as it is, escaped
+	for s, want := range map[string][2]bool{ // unescaped, escaped
 		"": {false, false}, "a-1_@": {true, true}, "a/b": {false, true}, ".": {false, false}, "..": {false, false}, "ä": {false, true},
 		"a\n": {false, false}, "\xff": {false, false}, strings.Repeat("a", 201): {false, false},
 	} {

@@ -13,7 +13,7 @@ func SetText(q url.Values, name, value string) {
 	}
 }
 
-// SetList sets a query parameter to values with commas in between, unless there are none.
+// SetList sets a query parameter to comma-separated values, unless the list is empty.
 func SetList[T ~string](q url.Values, name string, values []T) {
 	var texts []string
 	for _, value := range values {
@@ -29,5 +29,5 @@ func SetTime(q url.Values, name string, t time.Time) {
 	}
 }
 
-// Time is how every time is sent: in UTC, since some servers drop a zone without converting.
+// Time formats a time for the service: in UTC, since some servers drop a zone without converting.
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

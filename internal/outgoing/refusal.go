@@ -9,11 +9,11 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Refusal is why something is not sent: what is wrong, what was given, and what is allowed. The value is
-// empty where it may be secret.
+// Refusal says why something is not sent: the field, the given value, and valid values. The value
+// is empty if it may be secret.
 type Refusal struct{ Field, Value, Want string }
 
-// Refuse is a refusal that quotes a value, unless it holds a key.
+// Refuse returns a refusal that quotes the value, unless it contains a key.
 func Refuse(field, value, want string) *Refusal {
 	return &Refusal{field, mask.UnlessKey(value), want}
 }
@@ -28,10 +28,10 @@ func Negative(fields map[string]int) *Refusal {
 	return nil
 }
 
-// WantUnit is the advice for a number that was given as a duration: a bare 48 is 48 nanoseconds.
+// WantUnit is advice for a duration without a unit: a bare 48 is 48 nanoseconds.
 const WantUnit = "a unit, such as 48*time.Hour or 48*time.Second"
 
-// LacksUnit reports whether a duration is shorter than any that a caller can mean.
+// LacksUnit reports whether a duration is too short to be meant.
 func LacksUnit(d time.Duration) bool { return 0 < d && d < time.Millisecond }
 
 // Durations refuses the first duration, by name, that is below 0 or lacks a unit.

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// The cloud regions, each with the hosts of its API and of its capture.
+// The cloud regions, each with the hosts of its API and of capture.
 const (
 	RegionUS = "us"
 	RegionEU = "eu"
@@ -17,27 +17,27 @@ const (
 // defaultAPIPath is the path before the project id.
 const defaultAPIPath = "/api/projects"
 
-// Settings say where a client sends its calls and its events.
+// Settings say where a client sends its calls and events.
 type Settings struct {
 	Region, BaseURL, CaptureURL string
 	APIPath                     string
 	Project                     string
-	NoProject                   bool // the client may be without a project
+	NoProject                   bool // a missing project is allowed
 	HasPersonalKey              bool // for management calls
 	HasProjectKey               bool // for events
-	IsInsecure                  bool // http is fine
-	ReadsEnv                    bool // the environment was asked too
+	IsInsecure                  bool // http is allowed
+	ReadsEnv                    bool // the environment was read too
 
 	Problems []*Refusal
 }
 
-// Problem notes what is wrong.
+// Problem notes a refusal.
 func (s *Settings) Problem(field, value, want string) {
 	s.Problems = append(s.Problems, Refuse(field, value, want))
 }
 
-// Check fills what follows from the other settings, notes what is wrong, and returns the origins of the
-// API and of capture, without trailing slashes.
+// Check completes the settings, notes problems, and returns the origins of the API and of capture,
+// without trailing slashes.
 func (s *Settings) Check() (api, capture *url.URL) {
 	if s.Region != "" && s.Region != RegionUS && s.Region != RegionEU {
 		s.Problem("region", s.Region, `"us" or "eu"`)
@@ -61,7 +61,7 @@ func (s *Settings) Check() (api, capture *url.URL) {
 	return api, capture
 }
 
-// locate turns the region and the given URLs into two URLs, and reports contradictions.
+// locate derives both URLs from the region and the given URLs, and notes contradictions.
 func (s *Settings) locate() {
 	api, capture := RegionOf(s.BaseURL), RegionOf(s.CaptureURL)
 	switch {
@@ -119,7 +119,7 @@ func (s *Settings) checkProject() {
 	}
 }
 
-// orEnv names the variables in addition to the options, where the environment was asked too.
+// orEnv adds the names of variables to those of options, if the environment was read too.
 func (s *Settings) orEnv(names string) string {
 	if !s.ReadsEnv {
 		return ""
@@ -127,7 +127,7 @@ func (s *Settings) orEnv(names string) string {
 	return "; in the environment " + names
 }
 
-// RegionOf returns the region whose API or capture origin u is, or "".
+// RegionOf returns the region with API or capture origin u, or "".
 func RegionOf(u string) string {
 	host := u
 	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {

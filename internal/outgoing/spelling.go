@@ -2,8 +2,8 @@ package outgoing
 
 import "strings"
 
-// Misspelt refuses a value that differs from a known one only by case, blanks or dashes. Other unknown
-// values pass: the service may know them.
+// Misspelt refuses a value that differs from a known one only in case, blanks or dashes. Other
+// unknown values pass: the service may know them.
 func Misspelt[T ~string](field string, value T, known []T) *Refusal {
 	if value == "" {
 		return Refuse(field, "", "a value, not an empty text")
@@ -16,7 +16,7 @@ func Misspelt[T ~string](field string, value T, known []T) *Refusal {
 	return nil
 }
 
-// MisspeltIfSet is Misspelt of a value that may be empty.
+// MisspeltIfSet is Misspelt for an optional value.
 func MisspeltIfSet[T ~string](field string, value T, known []T) *Refusal {
 	if value == "" {
 		return nil

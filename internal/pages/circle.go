@@ -1,14 +1,14 @@
 package pages
 
-// Circle notices a walk that comes to a place again, sooner or later and in little memory: it remembers
-// one place, and another one each time that the walk has become twice as long.
+// Circle detects, in little memory, that a walk visits a place again: it remembers one place, and
+// replaces it each time the walk has doubled in length.
 type Circle[P comparable] struct {
 	place    P
 	steps    int
 	nextMark int
 }
 
-// IsClosedBy notes a place, and reports whether the walk has come to it before.
+// IsClosedBy notes a place, and reports whether the walk has returned to an earlier one.
 func (c *Circle[P]) IsClosedBy(p P) bool {
 	if c.steps > 0 && p == c.place {
 		return true

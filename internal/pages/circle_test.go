@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A circle is noticed soon, however long the way to it and it are; a walk that never comes back is none.
+// A circle is detected soon, for any length of the circle and the way to it. Other walks do not
+// circle.
 func TestCircle(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, around int }{{0, 1}, {0, 3}, {10, 3}, {7, 400}, {1000, 1}} {

@@ -7,22 +7,23 @@ import (
 	"iter"
 )
 
-// Key is where a page is cut, such as the key of its last row. The zero one is the start.
+// Key is the position between pages, such as the key of a page's last row. Its zero value is the
+// start.
 type Key interface {
 	comparable
 	IsZero() bool
 	String() string
 }
 
-// Keyed are pages of events, each of which begins where the one before has ended.
+// Keyed reads events in consecutive pages.
 type Keyed[E any, K Key] struct {
-	// Read reads the events after a key, and returns where the next page begins.
+	// Read reads the events after a key, and returns the start of the next page.
 	Read func(ctx context.Context, after K) (events []E, upTo K, err error)
-	// KeyOf is the key of an event, and whether the event can do without.
+	// KeyOf returns the key of an event, and whether the event may lack one.
 	KeyOf func(event *E) (key *K, isFree bool)
 }
 
-// All gives the events of all pages after a key. Those without a key get the end of their page.
+// All yields the events of all pages after a key. Events without a key get the end of their page.
 func (k Keyed[E, K]) All(ctx context.Context, after K) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var seen Circle[K]
@@ -53,7 +54,7 @@ func (k Keyed[E, K]) All(ctx context.Context, after K) iter.Seq2[E, error] {
 	}
 }
 
-// page reads one page and checks that a walk can rely on it.
+// page reads one page and checks that its keys lead onwards.
 func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err error) {
 	if ctx.Err() != nil {
 		return nil, upTo, context.Cause(ctx)
@@ -84,7 +85,7 @@ func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err
 	return events, upTo, nil
 }
 
-// keyName is a key in an error.
+// keyName formats a key for an error.
 func keyName[K Key](key K) string {
 	if key.IsZero() {
 		return "the start"

@@ -13,7 +13,6 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// key is the key of a row.
 type key int
 
 func (k key) IsZero() bool   { return k == 0 }
@@ -24,7 +23,7 @@ type row struct {
 	name string
 }
 
-// keyed reads pages from a function. Rows with a name can do without a key.
+// keyed reads pages with read. Rows with a name may lack a key.
 func keyed(read func(after key) ([]row, key, error)) pages.Keyed[row, key] {
 	return pages.Keyed[row, key]{
 		Read:  func(_ context.Context, after key) ([]row, key, error) { return read(after) },
@@ -61,7 +60,7 @@ func TestKeyedPages(t *testing.T) {
 	}
 }
 
-// Rows without a key get the end of their page, and the caller's rows stay as they are.
+// Rows without a key get the end of their page; the caller's rows are not modified.
 func TestKeyedPagesWithoutKeys(t *testing.T) {
 	t.Parallel()
 	table := []row{{name: "a"}, {name: "b"}}

@@ -19,7 +19,7 @@ const pageSize = 2
 
 type page = pages.View[int]
 
-// list gives the numbers from 0, pageSize a page, by offset or by cursor.
+// list yields the numbers from 0, pageSize a page, by offset or by cursor.
 type list struct {
 	items    int
 	byCursor bool
@@ -29,7 +29,7 @@ type list struct {
 	mu       sync.Mutex
 	asked    []pages.Place
 	now      int
-	most     int // pages fetched at the same time
+	most     int // most pages fetched at the same time
 }
 
 func (l *list) fetch(ctx context.Context, at pages.Place) (got pages.Fetched[*page]) {
@@ -71,7 +71,6 @@ func (l *list) fetch(ctx context.Context, at pages.Place) (got pages.Fetched[*pa
 	return pages.Fetched[*page]{Page: p}
 }
 
-// failure is the error of a walk.
 type failure struct {
 	page int
 	at   pages.Place
@@ -95,7 +94,7 @@ func (l *list) walk() walk {
 	return w
 }
 
-// walks runs a test for both kinds of lists, without and with prefetch, in virtual time.
+// walks runs a test for both kinds of lists, with and without prefetch, in virtual time.
 func walks(t *testing.T, test func(t *testing.T, byCursor bool, prefetch int)) {
 	for _, byCursor := range []bool{false, true} {
 		for _, prefetch := range []int{0, 1, 3} {
@@ -111,7 +110,7 @@ func collect[T any](seq iter.Seq2[T, error]) (items []T, last error) {
 	items = []T{}
 	for item, err := range seq {
 		if err != nil {
-			last = errors.Join(last, err) // a second error would show
+			last = errors.Join(last, err) // keep a second error visible
 			continue
 		}
 		items = append(items, item)

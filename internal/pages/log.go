@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Log describes a walk over a log of E, from the newest entry to the oldest, by time. All state of a
-// walk is made inside the range, so a sequence can be walked again.
+// Log describes a walk by time over a log of E, newest entry first. A sequence can be walked again,
+// since all state is made inside the range.
 type Log[E any] struct {
 	Fetch    func(before time.Time) ([]E, error)               // the newest entries before a time
-	Mark     func(*E) Mark                                     // what tells entries apart
+	Mark     func(*E) Mark                                     // identifies an entry
 	Failed   func(page int, before time.Time, err error) error // makes the error that ends a walk
 	After    time.Time                                         // zero for all
 	Before   time.Time                                         // where to start; zero for the newest
-	Limit    int                                               // entries asked for on a page
-	MaxPages int                                               // a walk over more pages is an error; 0 means 10,000
+	Limit    int                                               // entries requested a page
+	MaxPages int                                               // more pages are an error; 0 means 10,000
 }
 
 // Mark is the time of an entry, and a digest of the whole entry.
@@ -29,7 +29,7 @@ type Mark struct {
 	Digest digest
 }
 
-// NewMark is the mark of an entry that has a time and these texts.
+// NewMark returns the mark of an entry with a time and texts.
 func NewMark(t time.Time, parts ...string) Mark {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%d ", t.UnixNano())
@@ -43,7 +43,7 @@ func NewMark(t time.Time, parts ...string) Mark {
 // logTick is the resolution of the service's log times.
 const logTick = time.Microsecond
 
-// mostAtOneTime bounds the entries of one time that a walk remembers.
+// mostAtOneTime limits the entries with equal times that a walk remembers.
 const mostAtOneTime = 10_000
 
 var (
@@ -51,7 +51,7 @@ var (
 	errEmptyAnswer   = errors.New("the answer is empty, although entries came before it")
 )
 
-// All yields the entries of all pages. An error comes once, last.
+// All yields the entries of all pages. An error comes last.
 func (l Log[E]) All() iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		w := logWalk[E]{Log: l}
@@ -75,17 +75,16 @@ func (l Log[E]) All() iter.Seq2[E, error] {
 }
 
 // logWalk is the state of one walk; its Before moves. Several entries may share the time at which a
-// page ends, so the next page begins with that time again, and the entries that were there already
-// are left out.
+// page ends, so the next page begins with that time again and omits the entries already seen.
 type logWalk[E any] struct {
 	Log[E]
 
-	seen map[digest]int // how often each entry of the time at the border was shown
-	most int            // entries on the fullest page so far: the server may have a limit of its own
+	seen map[digest]int // how often each entry with the last time was seen
+	most int            // entries on the fullest page so far: the server may have its own limit
 }
 
-// step fetches the n-th page and returns what is new on it. A page with nothing new is the end. A
-// short one is not, since a server may have a lower limit of its own.
+// step fetches the n-th page and returns its new entries. A page with no new entries is the end. A
+// short page is not, since the server may have a lower limit.
 func (w *logWalk[E]) step(n int) ([]E, error) {
 	entries, err := w.Fetch(w.Before)
 	if err != nil {
@@ -121,8 +120,8 @@ func tooManyAtOnce(entries int) error {
 		"select by Levels or Search, or continue with an earlier Before", entries)
 }
 
-// endsHere tells the end of a log from a full page of one time, with older entries after it. The
-// server's own limit is not known, so it asks for them.
+// endsHere distinguishes the end of a log from a full page of entries with one time that hides
+// older entries. Since the server's limit is not known, it requests older entries.
 func (w *logWalk[E]) endsHere(entries int) error {
 	older, full := w.Before.Add(-logTick), entries >= w.Limit
 	if !full && w.After.Before(older) {
@@ -138,7 +137,7 @@ func (w *logWalk[E]) endsHere(entries int) error {
 	return nil
 }
 
-// fresh leaves out what the pages before have shown.
+// fresh returns the entries that earlier pages have not shown.
 func (w *logWalk[E]) fresh(entries []E, marks []Mark) ([]E, error) {
 	var fresh []E
 	left := maps.Clone(w.seen)
@@ -155,7 +154,7 @@ func (w *logWalk[E]) fresh(entries []E, marks []Mark) ([]E, error) {
 	return fresh, nil
 }
 
-// move lets the next page begin with the oldest time of this one, that time included.
+// move starts the next page at the oldest time of this one, inclusive.
 func (w *logWalk[E]) move(marks []Mark) {
 	if len(marks) == 0 {
 		return

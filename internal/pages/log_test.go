@@ -16,7 +16,7 @@ type line struct {
 	text string
 }
 
-// log is a service with a log: the newest lines before a time, as many as asked for or as it gives.
+// log is a service with a log: it returns the newest lines before a time, up to a limit.
 type log struct {
 	lines  []line // newest first
 	atMost int
@@ -24,7 +24,7 @@ type log struct {
 	serve  func(n int, found []line) ([]line, error)
 }
 
-// logOf has lines of the given microseconds; equal numbers are equal times, with other texts.
+// logOf has lines at these microseconds; equal numbers are lines with equal times and other texts.
 func logOf(micros ...int) *log {
 	l := &log{atMost: 3}
 	for i, n := range micros {
@@ -57,7 +57,7 @@ func (l *log) walk(limit int) pages.Log[line] {
 
 func TestLogIsWhole(t *testing.T) {
 	twins := logOf(11, 10, 9, 9, 4, 3)
-	twins.lines[3].text = twins.lines[2].text // one line, written twice
+	twins.lines[3].text = twins.lines[2].text // the same line twice
 	tail := logOf(11, 10, 9, 9, 9)
 	tail.lines[3].text, tail.lines[4].text = tail.lines[2].text, tail.lines[2].text
 	long := make([]int, 12_000)
@@ -79,7 +79,7 @@ func TestLogIsWhole(t *testing.T) {
 		"the last page is full":   logOf(9, 8, 5, 5, 5),
 	} {
 		t.Run(name, func(t *testing.T) {
-			seq := l.walk(500).All() // the server gives 3
+			seq := l.walk(500).All() // the server returns 3
 			for range 2 {
 				got, err := collect(seq)
 				require.NoError(t, err)
@@ -89,7 +89,8 @@ func TestLogIsWhole(t *testing.T) {
 	}
 }
 
-// A full page of one time ends the walk with an error, since older entries cannot be reached. A limit of the server is found out.
+// A full page of entries with one time ends the walk with an error, since older entries cannot be
+// reached. The walk discovers the server's limit.
 func TestLogOfOneTime(t *testing.T) {
 	for _, limit := range []int{3, 500} {
 		for name, l := range map[string]*log{"first page": logOf(5, 5, 5, 4), "later page": logOf(9, 5, 5, 5, 5, 1)} {
@@ -114,7 +115,7 @@ func TestLogOfOneTime(t *testing.T) {
 	require.LessOrEqual(t, n, 10_500)
 }
 
-// Only a full page without news makes a walk ask for older entries, and only for those after After.
+// A walk requests older entries only after a full page without new ones, and only after After.
 func TestLogAsksNoMoreThanItNeeds(t *testing.T) {
 	short := logOf(9, 8, 7, 6)
 	_, err := collect(short.walk(500).All())

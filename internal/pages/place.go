@@ -9,19 +9,19 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// ErrRepeatedLink ends a walk that would go in a circle.
+// ErrRepeatedLink ends a walk that would loop.
 var ErrRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
 
-// longestCursor is far over what the service makes, which is about 60 bytes.
+// longestCursor is far above the service's cursors of about 60 bytes.
 const longestCursor = 4 << 10
 
-// Place is where a page begins. Its zero value is the start of a list.
+// Place is the start of a page. Its zero value is the start of a list.
 type Place struct {
 	Offset, Limit int
 	Cursor        string
 }
 
-// Set puts the place into a list's own query.
+// Set adds the place to a list's query.
 func (p Place) Set(q url.Values) {
 	if p.Limit > 0 {
 		q.Set("limit", strconv.Itoa(p.Limit))
@@ -34,7 +34,7 @@ func (p Place) Set(q url.Values) {
 	}
 }
 
-// ByOffset takes the offset and the limit out of a link.
+// ByOffset reads the offset and limit from a link.
 func ByOffset(from Place, link string) (Place, error) {
 	q, err := linkQuery(link)
 	if err != nil {
@@ -54,13 +54,13 @@ func ByOffset(from Place, link string) (Place, error) {
 	return to, nil
 }
 
-// ByCursor takes the cursor out of a link.
+// ByCursor reads the cursor from a link.
 func ByCursor(_ Place, link string) (Place, error) {
 	cursor, err := CursorIn(link)
 	return Place{Cursor: cursor}, err
 }
 
-// Start is the cursor to start with: a cursor as it is, or that of a link.
+// Start returns the first cursor, given a cursor or a link with one.
 func Start(cursor string) (string, error) {
 	if mask.HasKey(cursor) {
 		return "", errors.New("this holds an API key")
@@ -71,7 +71,7 @@ func Start(cursor string) (string, error) {
 	return cursor, nil
 }
 
-// CursorIn is the cursor in a link.
+// CursorIn returns the cursor in a link.
 func CursorIn(link string) (string, error) {
 	q, err := linkQuery(link)
 	if err != nil {
@@ -87,7 +87,7 @@ func CursorIn(link string) (string, error) {
 	}
 }
 
-// linkQuery is the query of a link. The rest of the link, its host above all, is not used.
+// linkQuery returns the query of a link. It ignores the rest, above all the host.
 func linkQuery(link string) (url.Values, error) {
 	u, err := url.Parse(link)
 	if err == nil {

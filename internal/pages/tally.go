@@ -2,16 +2,16 @@ package pages
 
 import "fmt"
 
-// tally compares what a walk over counted pages has seen with what there is to see.
+// tally compares the rows that a walk has seen with the counts of its pages.
 type tally struct {
 	start, pages, seen int
-	least, most, last  int  // of the counts of its pages
-	anyOrder           bool // pages are fetched ahead: a later page can be of an earlier state of the list
+	least, most, last  int  // counts of the pages
+	anyOrder           bool // with prefetch, a later page may show an earlier state of the list
 	hasMoved           bool // a row may have moved past the walk
 	ids                map[any]bool
 }
 
-// add takes the next page. Its ids are nil where rows have none.
+// add notes the next page. Its ids are nil for rows without ids.
 func (t *tally) add(items, count int, ids []any) {
 	if t.pages++; t.pages == 1 {
 		t.least, t.most, t.last = count, count, count
@@ -26,8 +26,8 @@ func (t *tally) add(items, count int, ids []any) {
 	}
 }
 
-// check is called at the end of a walk. Equal counts prove nothing where one of them fell: a row that was
-// created makes up for one that was deleted.
+// check runs at the end of a walk. Equal counts prove nothing if one of them fell: a created row
+// makes up for a deleted one.
 func (t *tally) check() error {
 	switch {
 	case t.hasMoved || t.least < t.most && t.most-t.start > t.seen:
@@ -40,7 +40,7 @@ func (t *tally) check() error {
 	return nil
 }
 
-// resume is where the rest of a list is: rows that have moved can be anywhere.
+// resume returns the place to continue at: the start, if rows have moved.
 func (t *tally) resume() Place {
 	if t.hasMoved || t.least < t.most {
 		return Place{Offset: t.start}

@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// counted collects a list that counts, without and with prefetch.
+// counted collects a list with counts, with and without prefetch.
 func counted(t *testing.T, start, maxPages int, newList func() *list, check func(t *testing.T, items []int, err error)) {
 	t.Helper()
 	for _, prefetch := range []int{0, 3} {
@@ -22,7 +22,7 @@ func counted(t *testing.T, start, maxPages int, newList func() *list, check func
 	}
 }
 
-// A list that ends before its count is not complete, and says where it broke off.
+// A list that ends before its count is an error, which says where the list broke off.
 func TestEndBeforeTheCount(t *testing.T) {
 	cut := func() *list {
 		return &list{items: 9, serve: func(at int, p *page) {
@@ -41,7 +41,7 @@ func TestEndBeforeTheCount(t *testing.T) {
 	})
 }
 
-// A page with fewer items than its place in the list has passed some over, although the links lead on.
+// A page shorter than its step passes over items, even if the links continue.
 func TestListWithAShortPage(t *testing.T) {
 	short := func() *list {
 		return &list{items: 8, serve: func(at int, p *page) {
@@ -56,7 +56,7 @@ func TestListWithAShortPage(t *testing.T) {
 	})
 }
 
-// Rows that are deleted move others up, past the walk, which has to begin again at its start.
+// Deleted rows move others up, past the walk, which must start again.
 func TestDeletedRows(t *testing.T) {
 	l := &list{items: 9}
 	l.serve = func(at int, _ *page) {
@@ -74,8 +74,9 @@ func TestDeletedRows(t *testing.T) {
 	require.Equal(t, pages.Place{Offset: 1}, failed.at, "what was passed over can be anywhere")
 }
 
-// A row that is deleted before the place of a walk moves another past it, also where a row that is created makes up for it in the
-// counts; and one that is created there shows a row again. With prefetch, pages come in any order of time.
+// A row deleted before the walk's place moves another past it, even if a created row makes up for
+// it in the counts; a row created there shows a row again. With prefetch, pages arrive in any order
+// of time.
 func TestRowsThatMove(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prefetch int
@@ -101,7 +102,7 @@ func TestRowsThatMove(t *testing.T) {
 	}
 }
 
-// Rows that are created after the others move none.
+// Rows created after the others do not move any.
 func TestRowsCreatedDuringAWalk(t *testing.T) {
 	l := &list{items: 6}
 	l.serve = func(at int, _ *page) {
@@ -114,7 +115,8 @@ func TestRowsCreatedDuringAWalk(t *testing.T) {
 	require.Equal(t, upTo(9), items)
 }
 
-// No correct walk fails: of a part, of nothing, after the end, without a count, with a page limit that is just enough.
+// Correct walks never fail: a partial walk, an empty list, a start after the end, no count, and a
+// page limit that just suffices.
 func TestCountsOfCorrectWalks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		start, maxPages int
@@ -136,11 +138,11 @@ func TestCountsOfCorrectWalks(t *testing.T) {
 		})
 	}
 	for range (&list{items: 7}).walk().All(t.Context()) {
-		break // and a walk that the reader ends is not checked
+		break // a walk that the reader ends is not checked
 	}
 }
 
-// Of pages, the last one is delivered before the error.
+// With pages, the last page is delivered before the error.
 func TestPagesBeforeTheirCount(t *testing.T) {
 	l := &list{items: 5, serve: func(_ int, p *page) { p.Link = "" }}
 	var got []string

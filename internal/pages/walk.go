@@ -1,7 +1,7 @@
-// Package pages walks a list page after page: it follows the service's links with guards against
-// loops, fetches ahead in order, and checks that a counted list was seen whole. A log, which has no
-// links, is walked by time, and pages of events by a key. What a page holds, how it is fetched and what
-// an error looks like is the caller's.
+// Package pages walks paged lists: it follows the service's links with guards against loops,
+// prefetches in order, and checks that a counted list was seen whole. It walks logs, which have no
+// links, by time, and pages of events by key. The caller defines the pages, the fetching and the
+// errors.
 package pages
 
 import (
@@ -12,35 +12,35 @@ import (
 	"iter"
 )
 
-// mostPages bounds a walk without a limit of its own.
+// mostPages is the default of MaxPages.
 const mostPages = 10_000
 
-// ErrPageLimit ends a walk over more pages than allowed.
+// ErrPageLimit ends a walk over too many pages.
 var ErrPageLimit = errors.New("the page limit is reached; raise MaxPages or continue here")
 
-// Walk describes a walk over a list of T in pages of type P. All state of a walk is made inside the
-// range, so a sequence can be walked again.
+// Walk describes a walk over a list of T in pages of type P. A sequence can be walked again, since
+// all state is made inside the range.
 type Walk[T, P any] struct {
 	Fetch    func(context.Context, Place) Fetched[P]
 	View     func(P) View[T]
 	Next     func(from Place, link string) (Place, error) // ByOffset or ByCursor
-	Refuse   func(context.Context) error                  // bad input, before anything is fetched
+	Refuse   func(context.Context) error                  // refuses bad input before any fetch
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
-	ID       func(*T) any                                 // of a row, comparable; nil where rows have none
+	ID       func(*T) any                                 // of a row, comparable; nil if rows have none
 	Start    Place
-	MaxPages int // a walk over more pages is an error; 0 means 10,000
-	Prefetch int // pages fetched at the same time ahead of the reader
+	MaxPages int // more pages are an error; 0 means 10,000
+	Prefetch int // pages fetched ahead of the reader at the same time
 }
 
-// View is what a walk reads of a page.
+// View is the part of a page that a walk reads.
 type View[T any] struct {
 	Items []T
-	Count int    // items of the whole list; 0 where the page does not count
+	Count int    // items in the whole list; 0 if the page has no count
 	Link  string // to the next page; empty on the last
 }
 
-// Fetched is the result of fetching a page. Deliver, unless nil, is called when the page is
-// delivered, not while another is read.
+// Fetched is the result of fetching a page. Deliver, if not nil, is called when the page is
+// delivered, not during another fetch.
 type Fetched[P any] struct {
 	Page    P
 	Err     error
@@ -57,8 +57,8 @@ func (f Fetched[P]) deliver() (P, error) {
 // One fetches the page at the start.
 func (w Walk[T, P]) One(ctx context.Context) (P, error) { return w.Fetch(ctx, w.Start).deliver() }
 
-// Pages yields page after page. An error comes once, last. A page whose link cannot be followed is
-// not yielded: it may be one that was, and a walk that resumes at the error fetches it again.
+// Pages yields all pages. An error comes last. A page with a faulty link is not yielded: it may be
+// a repetition, and a walk that resumes at the error fetches it again.
 func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
@@ -68,8 +68,8 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		ahead := newLookahead(ctx, w)
-		defer ahead.stop() // waits for what is under way, after
-		defer cancel()     // ending it
+		defer ahead.stop() // waits for fetches under way,
+		defer cancel()     // which cancel ends first
 		at, seen := w.Start, map[digest]bool{}
 		sum := tally{start: w.Start.Offset, anyOrder: w.Prefetch > 0, ids: map[any]bool{}}
 		for n := 1; ; n++ {
@@ -107,11 +107,11 @@ func (w Walk[T, P]) ids(rows []T) (ids []any) {
 	return ids
 }
 
-// digest is a SHA-256, and stands for what a server can make long.
+// digest is a SHA-256; it stands for texts that a server can make long.
 type digest [sha256.Size]byte
 
-// page fetches the n-th page of a walk and reads where the next one begins; nil after the last. It
-// remembers cursors by their digests, since a server can make them long.
+// page fetches the n-th page of a walk and returns the start of the next one, or nil after the
+// last. It remembers cursors as digests, since a server can make them long.
 func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at Place, seen map[digest]bool) (
 	p P, next *Place, err error,
 ) {

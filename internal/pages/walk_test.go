@@ -32,7 +32,7 @@ func TestEveryPageOnce(t *testing.T) {
 	})
 }
 
-// An error comes once, with the place of its page, and a walk that begins there reads the rest.
+// An error comes once, with the place of its page, and a walk that starts there reads the rest.
 func TestResumeAtAFailedPage(t *testing.T) {
 	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
 		l := &list{items: 9, byCursor: byCursor, latency: time.Second, failures: map[int]error{4: errCut}}
@@ -53,7 +53,7 @@ func TestResumeAtAFailedPage(t *testing.T) {
 	})
 }
 
-// A page is delivered when its turn comes, though it was fetched before; what is not delivered is nobody's.
+// A prefetched page is delivered in its turn; a page that is not delivered has no effect.
 func TestDelivery(t *testing.T) {
 	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
 		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
@@ -70,7 +70,7 @@ func TestDelivery(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, p.Items[0], delivered[n])
 			if n++; n == 3 {
-				synctest.Wait() // the pages ahead are under way
+				synctest.Wait() // the prefetch is under way
 				break
 			}
 			time.Sleep(time.Minute)
@@ -83,7 +83,7 @@ func TestDelivery(t *testing.T) {
 	})
 }
 
-// An ended context ends the walk, whatever was fetched already.
+// An ended context ends the walk, even if pages are prefetched.
 func TestEndedContext(t *testing.T) {
 	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
 		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
@@ -114,7 +114,7 @@ func TestRefusedWalk(t *testing.T) {
 	require.Empty(t, l.asked)
 }
 
-// Cursors that lead round in a circle are noticed, even to where the walk began.
+// Cursors in a circle are detected, even if the circle includes the start.
 func TestCursorCircle(t *testing.T) {
 	for _, back := range []string{"?cursor=c2", "?cursor=c4"} {
 		l := &list{items: 100, byCursor: true, serve: func(at int, p *page) {
@@ -147,7 +147,7 @@ func TestMostPages(t *testing.T) {
 	require.Len(t, endless.asked, 10_000)
 }
 
-// What a walk remembers of long cursors is little.
+// A walk needs little memory for long cursors.
 func TestMemoryOfCursors(t *testing.T) {
 	n := 0
 	l := &list{items: 4, byCursor: true, serve: func(_ int, p *page) {
@@ -171,7 +171,7 @@ func TestMemoryOfCursors(t *testing.T) {
 	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(2<<20), "of 2,900 cursors")
 }
 
-// Pages are fetched at the same time, at most so many, and delivered in order.
+// Pages are fetched at the same time, up to a limit, and delivered in order.
 func TestPrefetch(t *testing.T) {
 	read := func(t *testing.T, prefetch int) (took time.Duration, l *list) {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestPrefetch(t *testing.T) {
 	require.Equal(t, alone, one, "nobody works on a page here")
 }
 
-// With a cursor only the next page can be fetched ahead: while the reader works on this one.
+// With a cursor only the next page can be prefetched, while the reader works.
 func TestCursorPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &list{items: 10 * pageSize, byCursor: true, latency: 50 * time.Millisecond}
@@ -251,7 +251,7 @@ func TestHostileCounts(t *testing.T) {
 	}
 }
 
-// Links that leap and then creep keep nobody busy: what lies between is not gone through one by one.
+// Links that leap and then creep do not keep the walk busy with the pages between.
 func TestHostileSteps(t *testing.T) {
 	const far = int(^uint(0)>>1) / 4
 	l := &list{items: 4, serve: func(at int, p *page) {
@@ -269,7 +269,7 @@ func TestHostileSteps(t *testing.T) {
 	require.Equal(t, []int{0, 1}, items)
 }
 
-// The server may shrink the limit: its link says the real one.
+// The server may lower the limit: its link has the real one.
 func TestPlaceOfALink(t *testing.T) {
 	from := pages.Place{Offset: 2, Limit: 1000}
 	to, err := pages.ByOffset(from, "http://x/?offset=4&limit=2&cursor=c")

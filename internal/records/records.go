@@ -1,4 +1,4 @@
-// Package records knows when two records of files are the same, however the files are packed.
+// Package records detects equal records of files, however the files are packed.
 package records
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Digest stands for a record: equal records have equal ones.
+// Digest represents a record: equal records have equal digests.
 type Digest [16]byte
 
 // Digester makes digests. It is not safe for concurrent use. Its zero value is ready to use.
 type Digester struct{ canonical []byte }
 
-// Of is the digest of a record in its canonical form. What is not JSON is taken as it is.
+// Of hashes a record in its canonical form. Input that is not JSON is hashed unchanged.
 func (d *Digester) Of(record []byte) Digest {
 	canonical, err := jsonb.Canonical(d.canonical[:0], record)
 	if err != nil {
@@ -28,32 +28,32 @@ func (d *Digester) Of(record []byte) Digest {
 	return Digest(sum[:16])
 }
 
-// String is the digest as 22 letters, digits, - and _.
+// String encodes the digest as 22 letters, digits, - and _.
 func (d Digest) String() string { return base64.RawURLEncoding.EncodeToString(d[:]) }
 
-// Equals counts equal records of one file that were read within about a second of event time. It knows
-// those of the second before, this one and the next one, until a record of another second comes. So what
-// it knows at a place depends only on the records since two that lie more than two seconds apart. Its
-// zero value is ready to use.
+// Equals counts equal records of one file within about a second of event time. It remembers the
+// previous second, the current and the next one until a record of another second arrives. So its
+// memory at any place depends only on the records since two that are more than two seconds apart.
+// Its zero value is ready.
 type Equals struct {
 	seconds [3]second
-	last    int64 // the second that was read last
+	last    int64 // the second read last
 	begun   bool
 	oldest  int64
 	newest  int64
 }
 
-// second has the records of one second, by the first half of their digests: two different records that
-// share it are only numbered where they need not be.
+// second holds the records of one second by the first half of their digests. If two different
+// records share it, they are numbered without need, which is harmless.
 type second struct {
 	unix int64
 	seen map[uint64]uint32
 }
 
-// most is how many different records a second may have until further ones are taken for new.
+// most limits the different records of a second; further ones count as new.
 const most = 1 << 16
 
-// Pass notes the time of the next record, which may be zero: then it belongs to the second before.
+// Pass notes the time of the next record. A zero time belongs to the previous second.
 func (e *Equals) Pass(at time.Time) {
 	unix := at.Unix()
 	if at.IsZero() || e.begun && unix == e.last {
@@ -70,10 +70,10 @@ func (e *Equals) Pass(at time.Time) {
 	}
 }
 
-// IsSettled reports whether the records before the first one that was passed do not matter any more.
+// IsSettled reports whether the records before the first Pass no longer matter.
 func (e *Equals) IsSettled() bool { return e.newest-e.oldest > 2 }
 
-// Before returns how many equal records were read before the one that was passed last, and counts it.
+// Before returns how many equal records preceded the current one, and counts it.
 func (e *Equals) Before(d Digest) (n int64) {
 	s, key := e.current(), binary.BigEndian.Uint64(d[:])
 	before, isKnown := s.seen[key]
@@ -83,7 +83,7 @@ func (e *Equals) Before(d Digest) (n int64) {
 	return int64(before)
 }
 
-// current has the records of the second that was read last.
+// current returns the records of the second read last.
 func (e *Equals) current() *second {
 	var free *second
 	for i := range e.seconds {

@@ -1,5 +1,5 @@
-// Package survey looks at all events of a source once, in memory that does not grow with it: how many there
-// are by day and name, how many persons, which uuids come twice, and how time runs.
+// Package survey analyzes all events of a source once, in bounded memory: counts by day and name,
+// the number of persons, repeated uuids, and the order of times.
 package survey
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// Event is what counts of an event.
+// Event is the survey's view of an event.
 type Event struct {
 	ID     uuid.UUID
 	Name   string
 	Person uint64
 	Time   time.Time
 
-	Content uint64 // a hash of all that is sent of it
+	Content uint64 // hash of everything sent
 	Size    int    // bytes
 }
 
-// word is a hash of what the first event of a uuid was: its upper half of what the service tells events of
-// one uuid apart by, its lower half of the content.
+// word combines two hashes for the first event with a uuid: of the fields by which the service
+// distinguishes events with one uuid, and of the content.
 func (ev *Event) word(seed maphash.Seed) uint32 {
 	merged := maphash.Comparable(seed, struct {
 		name   string
@@ -36,7 +36,7 @@ func (ev *Event) word(seed maphash.Seed) uint32 {
 	return uint32(merged)<<half | uint32(ev.Content>>(64-half))
 }
 
-// compare says how two events of one uuid differ.
+// compare says how two events with one uuid differ.
 func compare(was, is uint32) (isConflict, isReuse bool) {
 	const half = 16
 	isConflict = was>>half != is>>half
@@ -47,23 +47,23 @@ func markOf(id uuid.UUID) uint64 {
 	return binary.BigEndian.Uint64(id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(id[8:])
 }
 
-// Found is what is special about an event, compared with those before it.
+// Found reports findings about an event relative to earlier ones.
 type Found struct {
 	IsDouble   bool          // an earlier event has its uuid
-	IsConflict bool          // and another name, person or day
-	IsReuse    bool          // and another content, of the same name, person and day
-	Jump       time.Duration // how much older it is than the one before; 0: it is not
+	IsConflict bool          // and a different name, person or day
+	IsReuse    bool          // and different content with the same name, person and day
+	Jump       time.Duration // how much older it is than the previous event; 0 if not
 }
 
-// Totals are over all events.
+// Totals cover all events.
 type Totals struct {
 	Events         int64
 	Bytes          int64
 	Largest        int
 	Oldest, Newest time.Time
 	LargestJump    time.Duration
-	WideSpans      int64 // of each thousand events in a row, how often they span more than a day
-	IsPartial      bool  // more uuids than are remembered: those after them were compared with these only
+	WideSpans      int64 // of the runs of 1,000 events, how many span more than a day
+	IsPartial      bool  // too many uuids to remember: later ones were compared with the remembered only
 }
 
 const (
@@ -72,19 +72,19 @@ const (
 	uuidMixFactor = 0x9E3779B97F4A7C15
 )
 
-// Survey is what was seen so far. It is for one goroutine.
+// Survey holds the results so far. Only one goroutine may use it.
 type Survey struct {
 	totals  Totals
 	seed    maphash.Seed
 	days    *ledger.Counter
 	persons estimate.Distinct
-	ids     estimate.Marks // with what the first event of each uuid is
+	ids     estimate.Marks // with a word for the first event with each uuid
 	last    time.Time
 	span    span
 	inSpan  int
 }
 
-// span is a time from its oldest to its newest event. Zero, it has none yet.
+// span is the range from the oldest to the newest time. The zero span is empty.
 type span struct{ oldest, newest time.Time }
 
 func (s *span) add(at time.Time) {
@@ -96,12 +96,12 @@ func (s *span) add(at time.Time) {
 	}
 }
 
-// New is an empty Survey. The hashes of persons are of the seed.
+// New returns an empty Survey. The seed is for the hashes of persons.
 func New(seed maphash.Seed) *Survey {
 	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks{Most: mostIDs}}
 }
 
-// Add looks at an event.
+// Add analyzes an event.
 func (s *Survey) Add(ev Event) (found Found) {
 	s.totals.Events++
 	s.totals.Bytes += int64(ev.Size)
@@ -140,8 +140,8 @@ func (s *Survey) endSpan() {
 	s.span, s.inSpan = span{}, 0
 }
 
-// Recent compares events with those of the same uuid among the last ones: as many as it remembers, up to
-// twice that. It is for one goroutine. Its zero value with a seed is ready to use.
+// Recent compares each event with recent events of the same uuid. It remembers the last mostRecent
+// to 2*mostRecent uuids. Only one goroutine may use it. Its zero value with a seed is ready.
 type Recent struct {
 	Seed maphash.Seed
 
@@ -150,7 +150,7 @@ type Recent struct {
 
 const mostRecent = 100_000
 
-// Add says how an event differs from the first one of its uuid.
+// Add says how an event differs from the first one with its uuid.
 func (r *Recent) Add(ev Event) (isConflict, isReuse bool) {
 	mark, word := markOf(ev.ID), ev.word(r.Seed)
 	if was, known := r.before.Word(mark); known {
@@ -168,14 +168,14 @@ func (r *Recent) Add(ev Event) (isConflict, isReuse bool) {
 	return compare(was, word)
 }
 
-// Totals are those of all events so far. An open span counts too, so it is to be called once.
+// Totals returns the totals so far. It counts a run that is still open, so call it once.
 func (s *Survey) Totals() Totals {
 	s.endSpan()
 	return s.totals
 }
 
-// Persons is about how many there are.
+// Persons returns the approximate number of persons.
 func (s *Survey) Persons() int64 { return s.persons.Count() }
 
-// Days are the events by day and name.
+// Days returns the counts by day and name.
 func (s *Survey) Days() []ledger.Row { return s.days.Rows() }

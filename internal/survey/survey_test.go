@@ -36,7 +36,7 @@ func TestSurvey(t *testing.T) {
 	assert.Equal(t, []string{"2019-12-31 b", "2020-01-01 a", "2020-01-01 b", "2020-01-01 c"}, rows)
 }
 
-// Of each thousand events it is said whether they span more than a day.
+// Of each 1,000 events the survey says whether they span more than a day.
 func TestWideSpans(t *testing.T) {
 	t.Parallel()
 	s := New(maphash.MakeSeed())
@@ -51,7 +51,8 @@ func TestWideSpans(t *testing.T) {
 	assert.Zero(t, New(maphash.MakeSeed()).Totals())
 }
 
-// Two events of one uuid are compared by what the service merges by, and then by their contents, as long as one is remembered.
+// Two events with one uuid are compared first by the fields that the service merges by, and then by
+// content, as long as one of them is remembered.
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	r := Recent{Seed: maphash.MakeSeed()}
@@ -74,7 +75,7 @@ func TestRecent(t *testing.T) {
 	assert.Equal(t, [2]bool{}, add(1, "b", 1), "forgotten")
 }
 
-// Once there are too many uuids, further ones are compared with those that are remembered.
+// When there are too many uuids, further ones are compared with the remembered ones.
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()
 	s := New(maphash.MakeSeed())

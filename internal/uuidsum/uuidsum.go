@@ -36,9 +36,10 @@ func (s Sum) String() string {
 	return fmt.Sprintf("%d-%d-%d", s.N, s.High, s.Low)
 }
 
+// MarshalText is String.
 func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (s *Sum) UnmarshalText(text []byte) error {
 	*s = Sum{}
 	if len(text) == 0 {

@@ -8,8 +8,8 @@ import (
 
 var errGoexit = errors.New("the source ended its goroutine")
 
-// Aside runs a function on a goroutine of its own and returns its error. Once ctx has ended, it waits no
-// longer than patience, and leaves a function behind that has not ended by then. Its panic is an error.
+// Aside runs a function in its own goroutine and returns its error. After the end of ctx it waits
+// at most for patience, and then abandons the function. A panic becomes an error.
 func Aside(ctx context.Context, patience time.Duration, f func() error, panicked func(value any) error) (err error, ended bool) { //nolint:revive // the error is the function's
 	done := make(chan error, 1)
 	go func() {
@@ -35,7 +35,7 @@ func Aside(ctx context.Context, patience time.Duration, f func() error, panicked
 	}
 }
 
-// Every calls a function again and again, one call at a time, and once more when it is ended.
+// Every calls a function at an interval, one call at a time, and a last time when it is ended.
 func Every(interval time.Duration, f func()) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

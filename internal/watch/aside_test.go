@@ -41,7 +41,7 @@ func TestAside(t *testing.T) {
 					require.EqualError(t, err, tt.want)
 				}
 				assert.Equal(t, tt.took, time.Since(begin))
-				time.Sleep(time.Minute) // until what was left has ended
+				time.Sleep(time.Minute) // until the abandoned function has ended
 			})
 		})
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// longestWait is how long the service's wish to wait is obeyed between two looks.
+// longestWait limits the wait between two looks that the service may ask for.
 const longestWait = time.Hour
 
-// Pace says how often to look, when to give up, and what a failed look means.
+// Pace sets how often to look and when to give up, and classifies failures.
 type Pace struct {
-	Interval    time.Duration // between two looks; it doubles while nothing changes
+	Interval    time.Duration // between two looks; doubles while nothing changes
 	MaxInterval time.Duration
-	MaxFailures int           // in a row
-	Settle      time.Duration // without a change, after which nothing more is expected where nothing says so
-	Limit       time.Duration // of all looks together; 0: none
-	OnLook      func(Info)    // nil: nobody is told
+	MaxFailures int           // consecutive
+	Settle      time.Duration // without a change; then no more changes are expected if nothing says so
+	Limit       time.Duration // of all looks together; 0: no limit
+	OnLook      func(Info)    // may be nil
 	Judge       func(error) Failure
 }
 
-// WithDefaults fills the zero fields, and refuses what is below 0.
+// WithDefaults replaces zero fields by defaults, and refuses negative ones.
 func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	if refusal := outgoing.Durations(map[string]time.Duration{
 		"WatchOptions.Interval": p.Interval, "WatchOptions.MaxInterval": p.MaxInterval, "WatchOptions.Settle": p.Settle, "WatchOptions.Limit": p.Limit,
@@ -39,15 +39,15 @@ func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	return p, refusal
 }
 
-// Info is what one look has shown.
+// Info describes one look.
 type Info struct {
-	Of    string        // what is looked at
-	State string        // as it was last seen; empty before
+	Of    string        // the thing looked at
+	State string        // as last seen; empty before
 	Err   error         // why the look failed
 	Next  time.Duration // until the next look; 0 after the last
 }
 
-// Bound is a context that ends with the limit.
+// Bound returns a context that ends with the limit.
 func (p Pace) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx == nil || p.Limit == 0 {
 		return ctx, func() {}
@@ -55,14 +55,13 @@ func (p Pace) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, p.Limit, fmt.Errorf("WatchOptions.Limit of %v is over", p.Limit))
 }
 
-// Failure is what the error of a look means.
+// Failure classifies the error of a look.
 type Failure struct {
-	Answered bool          // by the service
+	Answered bool          // the service answered
 	CanPass  bool          // the same look may succeed later
-	Wait     time.Duration // how long the service asks to wait
+	Wait     time.Duration // requested by the service
 }
 
-// pacer decides when the next look comes.
 type pacer struct {
 	Pace
 	interval time.Duration
@@ -76,7 +75,7 @@ func (p *pacer) bears(err error) bool {
 	return failure.CanPass && p.failures < p.MaxFailures && failure.Wait <= longestWait
 }
 
-// next is the wait before the next look, never shorter than the service asks for.
+// next returns the wait before the next look, at least as long as the service asks for.
 func (p *pacer) next(changed bool, err error) time.Duration {
 	switch {
 	case changed || p.interval == 0:
@@ -93,8 +92,8 @@ func (p *pacer) next(changed bool, err error) time.Duration {
 	return p.interval
 }
 
-// gaveUp is the error of a look that ends a walk. It says if the service asks for a longer wait than is
-// obeyed, and the last state.
+// gaveUp returns the error that ends a walk, with the last state. It says so if the service asked
+// for too long a wait.
 func (p Pace) gaveUp(at Info) error {
 	asked := p.Judge(at.Err).Wait
 	switch {
@@ -107,7 +106,7 @@ func (p Pace) gaveUp(at Info) error {
 	return at.Err
 }
 
-// lastSeen is the last state in an error.
+// lastSeen describes the last state for an error.
 func (i Info) lastSeen() string {
 	if i.State == "" {
 		return ""
@@ -115,7 +114,7 @@ func (i Info) lastSeen() string {
 	return ", last seen as " + i.State
 }
 
-// Sleep waits, or reports false when the context has ended.
+// Sleep waits, and returns false if the context has ended.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

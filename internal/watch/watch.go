@@ -1,5 +1,5 @@
-// Package watch looks at something of the service again and again until it is over. What is looked
-// at, and what a failed look means, is the caller's.
+// Package watch polls something of the service until it is over. The caller defines the look and
+// classifies failed looks.
 package watch
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// Sight is what one look at something has shown.
+// Sight is the result of one look.
 type Sight[S any] struct {
 	State   *S
 	Text    string // the state in a few words
@@ -22,8 +22,8 @@ type Sight[S any] struct {
 // Look looks once.
 type Look[S any] func(context.Context) (Sight[S], error)
 
-// Follow looks until it is done, and yields what has changed. An error comes once, last, with the
-// last state. Each walk begins with a look function of its own.
+// Follow looks until the sight is done, and yields changes. An error comes last, with the last
+// state. Each walk calls begin for its own look function.
 func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S]) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
 		ctx, end := p.Bound(ctx)
@@ -60,7 +60,7 @@ func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S
 	}
 }
 
-// Changes follows what a look at shows whole: it changes when its mark does.
+// Changes follows a thing that get returns whole: it has changed if its mark has.
 func Changes[S any](ctx context.Context, p Pace, what string, get func(context.Context) (*S, error), judge func(*S) (text string, now Mark, done bool)) iter.Seq2[*S, error] {
 	return Follow(ctx, p, what, func() Look[S] {
 		var before *Mark
@@ -77,7 +77,7 @@ func Changes[S any](ctx context.Context, p Pace, what string, get func(context.C
 	})
 }
 
-// Last drains a walk.
+// Last returns the last state and the error of a walk.
 func Last[S any](states iter.Seq2[*S, error]) (last *S, err error) {
 	for state, failed := range states {
 		last, err = state, failed
@@ -85,7 +85,7 @@ func Last[S any](states iter.Seq2[*S, error]) (last *S, err error) {
 	return last, err
 }
 
-// Values yields what is pointed to; nil is the zero value.
+// Values yields the values that states point to, and the zero value for nil.
 func Values[S any](states iter.Seq2[*S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for state, err := range states {
@@ -100,7 +100,7 @@ func Values[S any](states iter.Seq2[*S, error]) iter.Seq2[S, error] {
 	}
 }
 
-// stopped is the error of a context that has ended, joined by why the last look failed.
+// stopped returns the error for an ended context, joined with the error of the last look.
 func (p Pace) stopped(ctx context.Context, at Info) error {
 	ended, failed := ctx.Err(), at.Err
 	if cause := context.Cause(ctx); !errors.Is(cause, ended) {

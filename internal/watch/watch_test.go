@@ -22,7 +22,7 @@ type waits struct{ time.Duration }
 
 func (w waits) Error() string { return "hogapi: wait " + w.String() }
 
-// walk looks at the given numbers and errors, one a second at first.
+// walk looks at the given numbers and errors, once a second at first.
 func walk(ctx context.Context, o Pace, looks ...any) (seen []int, waited []time.Duration, err error) {
 	o.Interval, o.MaxInterval = time.Second, 3*time.Second
 	o.Judge = func(err error) Failure {
@@ -90,7 +90,7 @@ func TestAWalkEndsWithItsLastState(t *testing.T) {
 	}
 }
 
-// The limit bounds all looks, and each look is told of, whatever it shows.
+// The limit bounds all looks, and OnLook is called for each of them.
 func TestTheLimitOfAWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Info

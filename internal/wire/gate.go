@@ -50,6 +50,7 @@ const (
 	PersonPolicyStrip                // only identity events keep them
 )
 
+// Rules are the settings of a gate.
 type Rules struct {
 	MinAge                time.Duration // default 48 h; below 0: any age
 	PersonPolicy          PersonPolicy
@@ -66,6 +67,7 @@ type Gate struct {
 	groupTypes groupTypes
 }
 
+// NewGate returns a gate with rules; zero fields get defaults.
 func NewGate(rules Rules) *Gate {
 	if rules.MinAge == 0 {
 		rules.MinAge = defaultMinAge

@@ -17,9 +17,10 @@ type Origin struct {
 	Offset int64  `json:"offset,omitempty"`
 }
 
+// IsZero reports whether the event has no origin.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// Identity derives the uuids of events that have none.
+// Identity derives the uuids of events without one.
 type Identity struct {
 	space [sha1.Size]byte // of the import
 	named bool            // the import has an id
