@@ -123,7 +123,8 @@ func TestEveryCombinationResumes(t *testing.T) {
 
 func (p plan) resumes(t *testing.T) {
 	steps := 0
-	want, _ := storedBy(t.Context(), t, hogapitest.New(), p(t.TempDir(), func() { steps++ }), &stoppable{})
+	want, err := storedBy(t.Context(), t, hogapitest.New(), p(t.TempDir(), func() { steps++ }), &stoppable{})
+	require.NoError(t, err)
 	require.NotEmpty(t, want)
 	const phases = 6
 	for phase := range phases {

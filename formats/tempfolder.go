@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,12 +32,19 @@ func newTempFolder(prefix string) (*tempFolder, error) {
 		if err == nil {
 			return &tempFolder{path, lock}, nil
 		}
-		failed = errors.Join(err, os.RemoveAll(path)) // another process may have taken it for a stale one
+		_ = os.RemoveAll(path)
+		failed = err // another process may have taken it for a stale one
 	}
 	return nil, failed
 }
 
-func (f *tempFolder) remove() error { return errors.Join(f.lock.Close(), os.RemoveAll(f.path)) }
+// remove gives the folder up. Another process may take it for a stale one at this moment and put its lock
+// into it; that one removes the folder then. What stays after all, the next newTempFolder removes.
+func (f *tempFolder) remove() error {
+	err := f.lock.Close()
+	_ = os.RemoveAll(f.path)
+	return err
+}
 
 // removeStale removes the folders that nobody has locked. What cannot be removed stays.
 func removeStale(prefix string) {
