@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -93,5 +94,12 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 	file, err := durable.Read(disk.Crashed(random.Uint64()), "elsewhere/rejects")
 	require.NoError(t, err)
 	requireExactRejects(t, file, b.rejects)
+
+	path := writeFile(t, "rejects", string(file))
+	again, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.RejectedRecords(path, nil), &hogapi.ImportOptions{
+		ID: "again", MaxRejectShare: -1, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil }),
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, b.rejects, again.Rejected+again.Acknowledged, "seed %d", seed)
 	return cuts
 }
