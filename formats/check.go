@@ -13,26 +13,27 @@ import (
 
 // CheckOptions set up a [Check].
 type CheckOptions struct {
-	// Import are the options that the import is to have: those of hogapi.Check and Rate count. Without
-	// them the ID is "check".
+	// Import are the options that the import is to have: the ones that hogapi.Check uses and Rate
+	// count. Without them the ID is "check".
 	Import *hogapi.ImportOptions
-	// Zone is the zone of the vendor's charts, in which the days of the report are shown too: default UTC.
+	// Zone is the zone of the vendor's charts, in which the days of the report are shown too:
+	// default UTC.
 	Zone *time.Location
-	// Client counts what its project already has in the days of the files. It needs a personal key with
-	// the scope query:read. Nil: nothing is counted.
+	// Client counts the events that its project has in the days of the files. It needs a personal
+	// key with the scope query:read. Nil: nothing is counted.
 	Client *hogapi.Client
-	// Test is given each record, one at a time, and says what it has found: *mixpanel.ZoneTest, for one,
+	// Test is given each record, one at a time, and reports in a text: *mixpanel.ZoneTest, for one,
 	// finds out if times are local. Nil: no test.
 	Test RecordTest
 }
 
-// RecordTest looks at records, and says what it has found.
+// RecordTest looks at records, and reports in a text.
 type RecordTest interface {
 	Add(record []byte)
 	String() string
 }
 
-// CheckReport says what an import of files would send, and what their format makes of them.
+// CheckReport says which events an import of files would send, and how their format makes them.
 type CheckReport struct {
 	hogapi.CheckReport
 
@@ -59,7 +60,7 @@ const (
 	UUIDOfContent = "content" // of the record itself
 )
 
-// Conversion is a record, and what it became.
+// Conversion is a record, and its events.
 type Conversion struct {
 	Before string   `json:"before"` // at most 2,000 bytes of it
 	After  []string `json:"after"`  // its events as lines of JSON
@@ -72,10 +73,10 @@ type HeldDay struct {
 	Files   int64  `json:"files"`   // events that the files have
 }
 
-// Check reads files of a format and sends nothing. It returns what [hogapi.Check] says of them, and
-// what only the format knows: how records were converted, which ids there are and which come twice, which keys are kept
-// without a meaning to PostHog. With a client it also counts by day what the project already has: a
-// live SDK that ran in parallel, or an earlier import.
+// Check reads files of a format and sends nothing. It returns the report of [hogapi.Check], and
+// adds facts of the format: how records were converted, which ids there are and which come twice,
+// which keys are kept without a meaning to PostHog. With a client it also counts the events by day
+// that the project has: of a live SDK that ran in parallel, or of an earlier import.
 func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, paths ...string) (CheckReport, error) {
 	o := CheckOptions{}
 	if options != nil {
@@ -125,9 +126,9 @@ func hours(events int64, rate int) float64 {
 const countDays = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +
 	"WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\nGROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
-// Held counts what a project already has in the days of a report, as [Check] does with a client: for the
-// report of a source that is not one of files, or after the files were read. It needs a personal key with
-// the scope query:read. A report without good events has no days.
+// Held counts the events that a project has in the days of a report, as [Check] does with a client:
+// for the report of a source that is not one of files, or after the files were read. It needs a
+// personal key with the scope query:read. A report without good events has no days.
 func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]HeldDay, error) {
 	if r.Good == 0 {
 		return nil, nil
@@ -163,8 +164,9 @@ func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]H
 	return list, nil
 }
 
-// Cut is the day from which on the project has events of its own on each day that the files have: import
-// what is before it, by a mapping that skips the rest. It is "" where there is no such day.
+// Cut is the day from which on the project has events of its own on each day that the files have:
+// import the events before it, by a mapping that skips the rest. It is "" where there is no such
+// day.
 func (r CheckReport) Cut() string {
 	has := map[string]bool{}
 	for _, d := range r.Held {

@@ -16,7 +16,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A report says what the format makes of files, what the project has on their days, and where to cut.
+// A report shows the events that the format makes, counts those of the project by day, and says
+// where to cut.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
@@ -32,7 +33,7 @@ func TestCheck(t *testing.T) {
 	path := write(t, "table.csv", table.String())
 	format, err := generic.Format(&generic.Options{Map: []string{"uuid=id"}})
 	require.NoError(t, err)
-	var known strings.Builder // what a live SDK has sent
+	var known strings.Builder // events of a live SDK
 	for i := range 30 {
 		fmt.Fprintf(&known, `{"event":"live","distinct_id":"x","timestamp":%q}`+"\n", longAgo.AddDate(0, 0, 5+i/3).Format(time.RFC3339))
 	}

@@ -15,7 +15,7 @@ import (
 // contents are the files of a source, as they are.
 type contents []lines.Content
 
-// contentsOf looks at the files that a source and those that it wraps read.
+// contentsOf looks at the files that a source reads, and the sources that it wraps.
 func contentsOf(source hogapi.Source) (all contents, err error) {
 	switch s := source.(type) {
 	case interface {

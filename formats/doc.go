@@ -1,5 +1,5 @@
-// Package formats has what the formats of vendors share: an order of time for files that have another
-// one, and the links between the ids of a person. The formats themselves are in the folders below, a
+// Package formats serves the formats of all vendors: it sorts the events of files by time, and
+// makes the links between the ids of a person. The formats themselves are in the folders below, a
 // package each; [generic] reads any table by a map of its columns.
 //
 //	source := formats.Sorted(hogapi.FileSource(amplitude.Format(nil), "export.zip"), "work")

@@ -15,7 +15,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// Files that are not in the order of their events are sorted, and the ids of a person are joined before their events come.
+// Files that are not in the order of their events are sorted, and the ids of a person are joined
+// before their events come.
 func Example() {
 	folder, err := os.MkdirTemp("", "hogapi-")
 	if err != nil {
@@ -58,7 +59,7 @@ func Example() {
 	// 2024-05-01 click 2
 }
 
-// A check says what an import would do, before anything is sent.
+// A check reads the files as an import would, and sends nothing.
 func ExampleCheck() {
 	folder, err := os.MkdirTemp("", "hogapi-")
 	if err != nil {
@@ -90,7 +91,8 @@ func ExampleCheck() {
 	// kept: map[plan:3]
 }
 
-// A source that is not one of files is checked by hogapi.Check, and the project is asked afterwards.
+// A source that is not one of files is checked by hogapi.Check, and the project is asked
+// afterwards.
 func ExampleHeld() {
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)

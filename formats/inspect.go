@@ -80,7 +80,7 @@ func (i *inspector) seeID(id uuid.UUID) {
 	if id == uuid.Nil {
 		return
 	}
-	const mix = 0x9E3779B97F4A7C15 // so that what differs in one half does not cancel what differs in the other
+	const mix = 0x9E3779B97F4A7C15 // so that equal changes of both halves do not cancel out
 	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), 0); {
 	case known:
 		i.result.DoubleIDs++
@@ -100,7 +100,7 @@ func sourceOf(id uuid.UUID, record []byte) string {
 	return UUIDOfID
 }
 
-// report is what was seen, with what an import would do.
+// report is the report of an import, with the facts that see has noted.
 func (i *inspector) report(check hogapi.CheckReport) CheckReport {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -131,7 +131,7 @@ func conversion(record []byte, events []hogapi.Event) (c Conversion) {
 // keysOf are the keys of a record, and of the objects in it.
 func keysOf(record []byte) map[string]bool {
 	keys := map[string]bool{}
-	_ = jsonb.Object(record, func(key, value []byte) { // of a record that is not one, those before the fault
+	_ = jsonb.Object(record, func(key, value []byte) { // of a damaged record, the keys before the fault
 		keys[string(key)] = true
 		if value[0] == '{' {
 			_ = jsonb.Object(value, func(key, _ []byte) { keys[string(key)] = true })

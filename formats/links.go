@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/internal/extsort"
 )
 
-// SkipSharedDevice is why a link is left out: more than one person used the anonymous id, and a link
-// would make them one person, for good.
+// SkipSharedDevice is why a link is left out: more than one person used the anonymous id, and a
+// link would make them one person, for good.
 const SkipSharedDevice = "a device with two users"
 
 // Links is a source of the $identify events that join the ids of a person, oldest first. Import it
@@ -30,10 +30,10 @@ const SkipSharedDevice = "a device with two users"
 // event. An anonymous id with two persons is not linked to either: it is skipped, with the reason
 // [SkipSharedDevice].
 //
-// It reads the whole source once before it gives the first event, and again when an import is resumed
-// among the links. Pairs are sorted on disk, in the folder for temporary files, and take at most 32 MiB
-// of memory. The next run removes what a crash has left there. Records that make no event are left to the
-// source itself.
+// It reads the whole source once before it gives the first event, and again when an import is
+// resumed among the links. Pairs are sorted on disk, in the folder for temporary files, and take at
+// most 32 MiB of memory. The next run removes the files that a crash has left there. Records that
+// make no event are left to the source itself.
 func Links(source hogapi.Source) hogapi.Source { return links{source} }
 
 type links struct{ source hogapi.Source }

@@ -18,8 +18,9 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A device with two users is never linked, in whatever order its pairs are read, also where an older pair comes again: a link would make
-// them one person for good. A pair of a device with one user is linked at its oldest time.
+// A device with two users is never linked, in any order of its pairs, also where an older pair
+// comes again: a link would make them one person for good. A pair of a device with one user is
+// linked at its oldest time.
 func TestLinksOfSharedDevices(t *testing.T) {
 	t.Parallel()
 	row := func(device, user string, second int) string {
@@ -49,7 +50,8 @@ func TestLinksOfSharedDevices(t *testing.T) {
 	orders24(nil, rows)
 }
 
-// Each pair of ids is linked once, at the time of its oldest event and oldest first, but for devices with two users, which are counted.
+// Each pair of ids is linked once, at the time of its oldest event and oldest first, but for
+// devices with two users, which are counted.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))

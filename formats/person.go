@@ -2,9 +2,9 @@ package formats
 
 import "errors"
 
-// PersonProperties says how a vendor's format sends what a record shows about its person. The import's
-// GateOptions.PersonPolicy acts after it. Empty is the default of the format: PersonSet for PostHog's own
-// events, which stay as they are, and PersonSetOnce for all others.
+// PersonProperties says how a vendor's format sends the properties of a record's person. The
+// import's GateOptions.PersonPolicy acts after it. Empty is the default of the format: PersonSet
+// for PostHog's own events, which stay as they are, and PersonSetOnce for all others.
 type PersonProperties string
 
 // Person properties.

@@ -28,7 +28,7 @@ var vendorFormats = map[string]func() hogapi.Format{
 	"segment":       func() hogapi.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
 }
 
-// A record makes the same events whatever record came before it.
+// A record makes the same events after any other record.
 func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
 	t.Parallel()
 	for name, format := range vendorFormats {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// String is the report as a text: what an import would do, and tables of what the format knows.
+// String is the report as a text: the report of the import, and tables of the facts of the format.
 func (r CheckReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "format %s\n%s\n", r.Format, r.CheckReport)

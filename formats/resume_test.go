@@ -18,10 +18,10 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// plan makes a source of what its process has: a folder, and a function that is called at each step of its work.
+// plan makes a source from a folder and a function, which it calls at each step of its work.
 type plan func(dir string, step func()) hogapi.Source
 
-// stepping is the format of orders, whose every record is a step.
+// stepping is the format of orders with a step for each record.
 func stepping(step func()) hogapi.Format {
 	f := orders
 	f.Convert = func(record []byte) ([]hogapi.Event, error) {
@@ -89,8 +89,9 @@ func (c *stoppable) Save(_ context.Context, state []byte) error {
 	return nil
 }
 
-// Every source that sources are made of resumes, wherever it is stopped or killed: while links are read, while events are sorted, between
-// two sources, among the events. Each event arrives with the uuid and the content that it has without a stop.
+// Every source that sources are made of resumes, wherever it is stopped or killed: while links are
+// read, while events are sorted, between two sources, among the events. Each event arrives with the
+// uuid and the content that it has without a stop.
 func TestEveryCombinationResumes(t *testing.T) {
 	t.Parallel()
 	a, b := ordersOfDevices(0, 12), ordersOfDevices(100, 12)
@@ -148,7 +149,8 @@ func (p plan) resumes(t *testing.T) {
 	}
 }
 
-// A reject handler that fails within a record of several events has the whole record again in the next run: no event of it is passed over.
+// A reject handler that fails within a record of several events has the whole record again in the
+// next run: no event of it is passed over.
 func TestRejectHandlerFailsWithinARecord(t *testing.T) {
 	t.Parallel()
 	const refused = 3 // events of the second record, which have no person
@@ -179,7 +181,8 @@ func TestRejectHandlerFailsWithinARecord(t *testing.T) {
 	}
 }
 
-// A run that ends within a record of several events would lose or double some of them where the sorting is stopped there.
+// A run that ends within a record of several events would lose or double some of them where the
+// sorting is stopped there.
 func TestSortRunsEndBetweenRecords(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -218,7 +221,7 @@ func TestSortRunsEndBetweenRecords(t *testing.T) {
 	}
 }
 
-// storedBy imports a source and returns what the server has then.
+// storedBy imports a source and returns the events of the server.
 func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source hogapi.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
 	t.Helper()
 	_, err := server.Client(t).Import(ctx, source, &hogapi.ImportOptions{

@@ -23,7 +23,7 @@ import (
 
 var longAgo = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// orders is a format that makes none, one or several events of a record, some with ids and other times.
+// orders is a format that makes up to three events of a record, some with ids and other times.
 var orders = hogapi.Format{
 	Name: "orders", Layout: hogapi.LayoutJSON,
 	Convert: func(record []byte) ([]hogapi.Event, error) {
@@ -111,8 +111,8 @@ func twice(ev hogapi.Event) ([]hogapi.Event, error) {
 	return []hogapi.Event{ev, second}, nil
 }
 
-// An event has the same uuid and the same content whether its file is read directly, sorted or mapped, in whatever order of these, and
-// nothing is lost.
+// An event has the same uuid and the same content whether its file is read directly, sorted or
+// mapped, in any order of these, and nothing is lost.
 func TestUUIDsStayTheSame(t *testing.T) {
 	t.Parallel()
 	path := write(t, "orders.jsonl", someOrders(300))
@@ -139,7 +139,8 @@ func TestUUIDsStayTheSame(t *testing.T) {
 	}
 }
 
-// What was rejected is imported from the reject file with the uuids that it has in its file, also if that was sorted.
+// Rejected records are imported from the reject file with the uuids that they have in their file,
+// also if that was sorted.
 func TestRejectsOfSortedFiles(t *testing.T) {
 	t.Parallel()
 	path := write(t, "orders.jsonl", someOrders(300))
@@ -174,7 +175,8 @@ func TestRejectsOfSortedFiles(t *testing.T) {
 	}
 }
 
-// The events come oldest first, those of equal times as they were; from every position on the rest comes.
+// The events come oldest first, and of equal times in their order; after each position the rest
+// comes.
 func TestSorted(t *testing.T) {
 	t.Parallel()
 	path, dir := write(t, "orders.jsonl", someOrders(500)), filepath.Join(t.TempDir(), "new", "folder")

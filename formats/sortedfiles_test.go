@@ -32,7 +32,8 @@ func order(who string, second int) string {
 	return fmt.Sprintf(`{"who":%q,"at":"2024-05-01T12:30:%02dZ"}`+"\n", who, second)
 }
 
-// A folder is of the files that were sorted: others of the same names, and changed ones, are refused.
+// A folder is of the files that were sorted: others of the same names, and changed ones, are
+// refused.
 func TestSortedFolderIsOfItsFiles(t *testing.T) {
 	t.Parallel()
 	pad := strings.Repeat("\n", 200<<10)
@@ -66,7 +67,7 @@ func TestSortedFolderIsOfItsFiles(t *testing.T) {
 			require.ErrorContains(t, err, "ev.jsonl")
 			require.ErrorContains(t, err, "Sort into another folder")
 
-			// Once the folder is removed, a place in what it had is none in what it gets.
+			// After the folder is removed, a place in its old content is refused.
 			require.NoError(t, os.RemoveAll(dir))
 			_, err = readSorted(t, other, hogapi.Position{})
 			require.NoError(t, err)
@@ -112,7 +113,8 @@ func TestFormatsOfNil(t *testing.T) {
 	}
 }
 
-// One flipped bit anywhere in the folder never changes an event: the import stops, and says which files to remove.
+// One flipped bit anywhere in the folder never changes an event: the import stops, and says which
+// files to remove.
 func TestDamagedSortFolders(t *testing.T) {
 	t.Parallel()
 	path, dir := write(t, "orders.jsonl", someOrders(12)), t.TempDir()

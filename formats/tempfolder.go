@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// tempFolder is a folder in that for temporary files. It is locked while it is in use, so that those of
+// tempFolder is a folder for temporary files. It is locked while it is in use, so that folders of
 // dead processes can be found.
 type tempFolder struct {
 	path string
@@ -18,7 +18,8 @@ type tempFolder struct {
 
 const tempLock = "lock"
 
-// newTempFolder makes a folder whose name begins with a prefix, and removes those that crashes have left.
+// newTempFolder makes a folder with a name that begins with a prefix, and removes folders that
+// crashes have left.
 func newTempFolder(prefix string) (*tempFolder, error) {
 	removeStale(prefix)
 	const tries = 10
@@ -46,7 +47,7 @@ func (f *tempFolder) remove() error {
 	return err
 }
 
-// removeStale removes the folders that nobody has locked. What cannot be removed stays.
+// removeStale removes the folders that nobody has locked. A folder that cannot be removed stays.
 func removeStale(prefix string) {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, path := range found {

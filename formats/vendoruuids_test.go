@@ -20,7 +20,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// visits is a format whose records have an id of the vendor or not; of their two events the first has it, or both.
+// visits is a format of records with or without an id of the vendor. The first of their two events
+// has it, or both have it.
 var visits = hogapi.Format{
 	Name: "visits", Layout: hogapi.LayoutJSON,
 	Convert: func(record []byte) ([]hogapi.Event, error) {
@@ -65,7 +66,8 @@ func someVisits() string {
 	return b.String() + b.String()[:strings.IndexByte(b.String(), '\n')+1]
 }
 
-// copies imports a source and returns the different events that were stored: several can have one uuid.
+// copies imports a source and returns the different events that were stored: several can have one
+// uuid.
 func copies(t *testing.T, server *hogapitest.Server, source hogapi.Source, id, rejects string) (events []string) {
 	t.Helper()
 	options := &hogapi.ImportOptions{ID: id, Rate: hogapi.Unpaced, MaxRejectShare: -1}
@@ -85,8 +87,9 @@ func copies(t *testing.T, server *hogapitest.Server, source hogapi.Source, id, r
 	return slices.Compact(events)
 }
 
-// Events of records with a vendor's id, which not all of their events have, are the same whether the file is read directly, sorted, mapped
-// or imported again from rejects: none has another uuid, and none is lost where the vendor gives several records one id.
+// Events of records with a vendor's id, which not all of their events have, are the same whether
+// the file is read directly, sorted, mapped or imported again from rejects: no uuid changes, and no
+// event is lost where the vendor gives several records one id.
 func TestUUIDsOfRecordsWithIDs(t *testing.T) {
 	t.Parallel()
 	path := write(t, "visits.jsonl", someVisits())
@@ -118,8 +121,8 @@ func TestUUIDsOfRecordsWithIDs(t *testing.T) {
 	}
 }
 
-// A reject file can have the rejects of several imports, of several events of a record, and of records that share an id and a place: each
-// is imported again.
+// A reject file can have the rejects of several imports, of several events of a record, and of
+// records that share an id and a place: each is imported again.
 func TestRejectsThatLookAlike(t *testing.T) {
 	t.Parallel()
 	const at = `"at":"2024-05-01T12:00:00Z"`

@@ -16,15 +16,15 @@ type Options struct {
 	// KeepSessions imports the events session_start, which PostHog has no use for.
 	KeepSessions bool
 
-	// Groups makes events $groupidentify of the properties of groups that a record has: see the package's
-	// section on groups. Without it they are the property $amplitude_group_properties.
+	// Groups makes events $groupidentify of the properties of groups that a record has: see the
+	// package's section on groups. Without it they are the property $amplitude_group_properties.
 	Groups bool
 
-	// PersonProperties says what becomes of user properties, and of what an event shows about its person.
+	// PersonProperties says how user properties, and the fields that describe the person, are sent.
 	PersonProperties formats.PersonProperties
 
-	// KeepAll keeps the fields that are dropped, named $amplitude_ and their name, and user_properties as they
-	// were at each event.
+	// KeepAll keeps the fields that are dropped, named $amplitude_ and their name, and
+	// user_properties as they were at each event.
 	KeepAll bool
 }
 
@@ -65,8 +65,8 @@ func (s *converter) ID(raw []byte) uuid.UUID {
 // namespace is that of all uuids that are derived here.
 var namespace = uuid.MustParse("b3c0a5de-6f0b-5d3e-8a55-9d7c1c1f2a60")
 
-// id is the record's uuid, or one that is derived from its $insert_id, which is unique for a device. It is
-// zero without both.
+// id is the record's uuid, or one that is derived from its $insert_id, which is unique for a
+// device. It is zero without both.
 func (s *converter) id() uuid.UUID {
 	if own, err := record.ID("uuid", s.uuid); err == nil && own != "" {
 		if id, ok := record.OwnUUID(own); ok {

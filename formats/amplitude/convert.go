@@ -127,7 +127,7 @@ func (s *converter) readUser() error {
 	return nil
 }
 
-// finish adds what is mapped, and makes the properties.
+// finish adds the mapped fields, and makes the properties.
 func (s *converter) finish(name, device string) []byte {
 	if s.alias != nil {
 		if name == identify { // PostHog would act on it
@@ -161,7 +161,7 @@ func (s *converter) ids(device string) {
 	}
 }
 
-// page sends what the event properties say about the page under PostHog's names too.
+// page sends the event properties of the page under PostHog's names too.
 func (s *converter) page() {
 	for _, m := range []struct {
 		value    []byte
@@ -206,7 +206,8 @@ func (s *converter) place() {
 	}
 }
 
-// move sends a field under PostHog's name, or as one that is not mapped where an event property has that name.
+// move sends a field under PostHog's name, or as one that is not mapped where an event property has
+// that name.
 func (s *converter) move(value []byte, to, from string) (isMoved bool) {
 	if record.IsEmpty(value) {
 		return false

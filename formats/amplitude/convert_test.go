@@ -61,7 +61,7 @@ func TestOptions(t *testing.T) {
 	assert.Contains(t, string(set[0].RawProperties), `"$set":{"plan":"x","$os":"iOS","$device_type":"Mobile"}}`)
 }
 
-// What sets the properties of a group has a uuid of the group, the properties and the time.
+// The uuid of a $groupidentify is made of the group, its properties and the time.
 func TestGroupUUIDs(t *testing.T) {
 	t.Parallel()
 	event := func(at, tier string) hogapi.Event {

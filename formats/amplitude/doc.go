@@ -2,14 +2,15 @@
 //
 // # Files
 //
-// The export API (https://amplitude.com/api/2/export, in the EU https://analytics.eu.amplitude.com) answers with
-// a zip file of gzip files of JSON lines, one or more for each hour: give it to [hogapi.FileSource] as it is.
-// The files of the exports to S3 and GCS have the same rows.
+// The export API (https://amplitude.com/api/2/export, in the EU https://analytics.eu.amplitude.com)
+// answers with a zip file of gzip files of JSON lines, one or more for each hour: give it to
+// [hogapi.FileSource] as it is. The files of the exports to S3 and GCS have the same rows.
 //
-// The range of an export is of server_upload_time, and both of its hours are included. A file of one hour has
-// events of other days: of telephones that were offline, and late ones. So files are not in order of event
-// time: use formats.Sorted where the order matters, and import years in one go rather than by upload time. An
-// hour that is in two exports makes no duplicates, since uuids are Amplitude's.
+// The range of an export is of server_upload_time, and both of its hours are included. A file of
+// one hour has events of other days: of telephones that were offline, and late ones. So files are
+// not in order of event time: use formats.Sorted where the order matters, and import years in one
+// go rather than by upload time. An hour that is in two exports makes no duplicates, since uuids
+// are Amplitude's.
 //
 // # Mapping
 //
@@ -21,11 +22,11 @@
 //	else server_received_time
 //	user_id, else device_id                  distinct_id                         unless blank; a number by its digits
 //	uuid, else $insert_id of the device_id   uuid                                see below
-//	event_properties                         their own names and values          what PostHog would act on, such as
+//	event_properties                         their own names and values          names on which PostHog acts, such as
 //	                                                                             $set: $amplitude_ and the name
 //	user_properties                          $set_once of their own names        see Options.PersonProperties; without
 //	                                                                             null and initial_… of "EMPTY"
-//	initial_referrer, initial_utm_source …   $initial_… in $set_once             those that PostHog knows
+//	initial_referrer, initial_utm_source …   $initial_… in $set_once             the names that PostHog knows
 //	user_id                                  $amplitude_user_id
 //	device_id                                $amplitude_device_id, $device_id
 //	event_id, session_id                     $amplitude_event_id, …_session_id   unless 0
@@ -53,39 +54,42 @@
 //	every other field, unless empty          $amplitude_ and the name            such as $amplitude_language; amplitude_id:
 //	                                                                             $amplitude_id
 //
-// Where an event property has the name that a field is mapped to, the property stays, and the field is named as
-// one that is not mapped. The properties historical_migration and analytics_source are added. What the table puts
-// into $browser, $os, $device_type, $geoip_…_name, $current_url, $pathname, $referrer and $referring_domain is
-// sent as person properties too.
+// Where an event property has the name that a field is mapped to, the property stays, and the field
+// is named as one that is not mapped. The properties historical_migration and analytics_source are
+// added. The values that the table puts into $browser, $os, $device_type, $geoip_…_name,
+// $current_url, $pathname, $referrer and $referring_domain are sent as person properties too.
 //
-// Whether os_name is the operating system is decided by its name, and for unknown names by platform: empty or Web
-// is the web.
+// Whether os_name is the operating system is decided by its name, and for unknown names by
+// platform: empty or Web is the web.
 //
 // # Identity
 //
-// The uuid is Amplitude's uuid. A row with another text there gets a uuid of that text, a row without it one of
-// device_id and $insert_id, and a row without both one of its content: see [hogapi.FileSource].
+// The uuid is Amplitude's uuid. A row with another text there gets a uuid of that text, a row
+// without it one of device_id and $insert_id, and a row without both one of its content: see
+// [hogapi.FileSource].
 //
-// An event with both user_id and device_id has the device as [hogapi.Event.AnonymousID], so that formats.Links can
-// join the visitor before the login to the user. Each $identify that it makes is an event of its own, also on
-// PostHog's bill. Devices of two users occur, also within a minute: Links leaves them out. Rows of Amplitude's own
-// $identify are sent as events of that name, which join nobody.
+// An event with both user_id and device_id has the device as [hogapi.Event.AnonymousID], so that
+// formats.Links can join the visitor before the login to the user. Each $identify that it makes is
+// an event of its own, also on PostHog's bill. Devices of two users occur, also within a minute:
+// Links leaves them out. Rows of Amplitude's own $identify are sent as events of that name, which
+// join nobody.
 //
-// Rows of the table of merged Amplitude IDs are skipped: they name only Amplitude's own numbers for users.
+// Rows of the table of merged Amplitude IDs are skipped: they name only Amplitude's own numbers for
+// users.
 //
 // # Groups
 //
-// A row of Amplitude's own $groupidentify becomes one such event for each of its groups, and nothing else of the
-// row is sent. With Options.Groups an event with group_properties makes one more for each group that has any: an
-// event of its own, also on PostHog's bill. It has the time of the event, and a uuid that is derived from type,
-// key, properties and time. Amplitude exports what the group was like at the event, so most of them change
-// nothing: where groups have changed little, leave the option out and send each group once, with
-// [hogapi.GroupIdentify].
+// A row of Amplitude's own $groupidentify becomes one such event for each of its groups, and
+// nothing else of the row is sent. With Options.Groups an event with group_properties makes one
+// more for each group that has any: an event of its own, also on PostHog's bill. It has the time of
+// the event, and a uuid that is derived from type, key, properties and time. Amplitude exports the
+// state of the group at the event, so most of them change nothing: where groups have changed
+// little, leave the option out and send each group once, with [hogapi.GroupIdentify].
 //
 // # Skipped and rejected
 //
-// Skipped are rows without event_type (SkipNoEventType), without user_id and device_id (SkipNoID), of session_start
-// (SkipSessionStart), of merged users (SkipMergedUsers), and of $groupidentify without a group (SkipNoGroup).
-// Rejected are rows without a time, with an id that is neither a text nor a number, or with one name twice in
-// an object whose members are mapped.
+// Skipped are rows without event_type (SkipNoEventType), without user_id and device_id (SkipNoID),
+// of session_start (SkipSessionStart), of merged users (SkipMergedUsers), and of $groupidentify
+// without a group (SkipNoGroup). Rejected are rows without a time, with an id that is neither a
+// text nor a number, or with one name twice in an object with mapped members.
 package amplitude

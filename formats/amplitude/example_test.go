@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// Six lines import an export: the zip file as it was downloaded, or what was unpacked from it.
+// Six lines import an export: the zip file as it was downloaded, or the files in it.
 func ExampleFormat() {
 	client, server := exampleClient() // your program: hogapi.NewClient
 	source := hogapi.FileSource(amplitude.Format(nil), "testdata/all.jsonl")

@@ -27,7 +27,8 @@ type groupList struct {
 	isOddProperty bool // group_properties has something else than objects
 }
 
-// readGroups reads groups, which are lists by type, and group_properties, which are objects by type and key.
+// readGroups reads groups, which are lists by type, and group_properties, which are objects by type
+// and key.
 func (s *converter) readGroups() (list groupList, err error) {
 	if groups, isObject := object(s.groups); isObject {
 		if err := jsonb.Object(groups, func(kind, keys []byte) { list.addKeys(string(kind), keys) }); err != nil {
@@ -68,14 +69,14 @@ func (l *groupList) addKeys(kind string, raw []byte) {
 			return
 		}
 		if l.isOdd = l.isOdd || n > 0; !l.addKey(kind, key) {
-			return // what follows is a part of something else
+			return // the rest belongs to another value
 		}
 		rest = after
 	}
 }
 
-// element is the first element of what is left of an array of texts and numbers, which was read before. It is
-// nil at the end, and where the element is something else.
+// element is the first element of the rest of an array of texts and numbers, which was read before.
+// It is nil at the end, and where the element is something else.
 func element(rest []byte) (first, after []byte) {
 	rest = bytes.TrimLeft(rest, "[, \t\r\n")
 	if len(rest) == 0 {
@@ -130,7 +131,8 @@ func (l *groupList) addProperties(kind, key string, values []byte) {
 	l.all = append(l.all, group{kind: kind, key: key, properties: values})
 }
 
-// addGroups sends the groups of an event, one a type, and makes the events that set the properties of groups.
+// addGroups sends the groups of an event, one a type, and makes the events that set the properties
+// of groups.
 func (s *converter) addGroups(list groupList, at time.Time) (generated []hogapi.Event) {
 	var first record.Object
 	hasProperties := false

@@ -9,7 +9,8 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// converter makes events of rows. One goroutine at a time uses it. Its raw values are parts of the row.
+// converter makes events of rows. One goroutine at a time uses it. Its raw values are parts of the
+// row.
 type converter struct {
 	options   Options
 	visit     jsonb.Visitor // of the row, bound once
@@ -22,7 +23,7 @@ type converter struct {
 	props           record.Properties
 }
 
-// fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
+// fields are the members of a row that are sent under other names, as raw JSON; nil where absent.
 type fields struct {
 	name, uuid, insertID, userID, deviceID, eventID, sessionID []byte
 	eventTime, clientTime, receivedTime                        []byte
@@ -61,7 +62,7 @@ func (s *converter) Begin() {
 	s.props.Begin()
 }
 
-// read reads a record. What it has under its own names is in props then.
+// read reads a row. It adds the members that keep their names to props.
 func (s *converter) read(raw []byte) error {
 	s.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
@@ -155,8 +156,8 @@ func isFirstTouch(name string) bool {
 	return false
 }
 
-// extra sends a field that is not mapped, unless it is empty. Its name is that of the field after $amplitude_,
-// since event properties can have any name.
+// extra sends a field that is not mapped, unless it is empty. Its name is that of the field after
+// $amplitude_, since event properties can have any name.
 func (s *converter) extra(name string, value []byte) {
 	if !record.IsEmpty(value) {
 		s.props.Keep(ownName(name), value)

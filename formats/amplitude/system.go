@@ -13,8 +13,8 @@ const (
 	tablet  = "Tablet"
 )
 
-// system sends what the event came from. On the web, os_name is the browser and device_type the operating
-// system; elsewhere os_name is the operating system.
+// system sends the browser, the operating system and the device. On the web, os_name is the browser
+// and device_type the operating system; elsewhere os_name is the operating system.
 func (s *converter) system() {
 	s.move(s.manufacturer, "$device_manufacturer", "device_manufacturer")
 	s.move(s.model, "$device_model", "device_model")
@@ -53,8 +53,8 @@ func (s *converter) movePerson(value []byte, to, from string) {
 	}
 }
 
-// systemOf is an operating system as PostHog names it, with the kind of its devices, or "" where the name is
-// of something else, such as a browser.
+// systemOf is an operating system as PostHog names it, with the kind of its devices, or "" where
+// the name is of something else, such as a browser.
 func systemOf(name string) (system, kind string) {
 	switch strings.ToLower(name) {
 	case "ios", "iphone os", "iphone", "apple iphone", "ipad", "apple ipad", "ipados":

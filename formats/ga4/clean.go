@@ -15,8 +15,8 @@ var numbers = map[string]bool{
 	"item_refund": true, "item_refund_in_usd": true,
 }
 
-// cleaner makes the same values of all forms of a row: without nulls and empty objects, and with numbers
-// that are numbers. One goroutine at a time may use it.
+// cleaner makes the same values of all forms of a row: without nulls and empty objects, and with
+// numbers that are numbers. One goroutine at a time may use it.
 type cleaner struct {
 	params params
 	object record.Object // of the params of an item

@@ -27,17 +27,17 @@ var columnNames = map[string]map[string]string{
 	},
 }
 
-// webNames are those of the object web_info in the column device.
+// webNames are the names of the object web_info in the column device.
 var webNames = map[string]string{"browser": "$browser", "browser_version": "$browser_version", "hostname": "$host"}
 
 // isNothing reports whether a value of a column says nothing.
 func isNothing(raw []byte) bool { return record.IsNone(raw) || string(raw) == `"(not set)"` }
 
-// columns makes properties of columns. What has no property of its own stays in one that is named as its
-// column. One goroutine at a time may use it.
+// columns makes properties of columns. Members without a property of their own stay in one that is
+// named as its column. One goroutine at a time may use it.
 type columns struct {
 	out         *record.Object
-	left, inner record.Object // what stays: of a column, of an object in it
+	left, inner record.Object // the members that stay: of a column, of an object in it
 	to          *record.Object
 	names       map[string]string
 	visit       jsonb.Visitor // bound once
@@ -50,7 +50,7 @@ func (c *columns) bind(out *record.Object) {
 	c.clean.bind()
 }
 
-// read adds all columns of a row but the params and what is of the person.
+// read adds all columns of a row but the params and the ones about the person.
 func (c *columns) read(r *row) error {
 	if items := c.clean.items(r.items); items != nil {
 		c.out.Keep(prefix, "items", items)

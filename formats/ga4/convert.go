@@ -98,8 +98,8 @@ func nameOf(name string) string {
 	return name
 }
 
-// uuid is the uuid of the row at hand, whose params alone are the properties so far. Rows without
-// numbers of a batch have none.
+// uuid is the uuid of the row, of which only the params are in the properties yet. It is zero for
+// rows without numbers of a batch.
 func (c *converter) uuid() uuid.UUID {
 	r := &c.row
 	if !r.hasBatch() {
@@ -119,7 +119,7 @@ func (c *converter) uuid() uuid.UUID {
 	return uuid.NewSHA1(space, b)
 }
 
-// identify settles whose event it is.
+// identify sets the person of the event.
 func (c *converter) identify(raw []byte) error {
 	c.isPersonless = false
 	hasID, err := record.Identify(&c.event, "user_id", c.row.userID, "user_pseudo_id", c.row.pseudoID)

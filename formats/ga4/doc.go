@@ -4,12 +4,12 @@
 //
 // # Files
 //
-// Rows of the tables events_YYYYMMDD, exported from BigQuery to Cloud Storage as newline-delimited JSON.
-// Three forms of a row are read, and become the same event: the export to files, with 64-bit numbers as
-// texts and nulls left out; saved results of a query, with numbers as texts and all nulls written; and what
-// client libraries write, with numbers. Leave out events_intraday_… and events_fresh_… of days that have a
-// table of their own, and take a day's table when it is three days old: it changes until then. Rows are not
-// in the order of time: see formats.Sorted.
+// Rows of the tables events_YYYYMMDD, exported from BigQuery to Cloud Storage as newline-delimited
+// JSON. Three forms of a row are read, and become the same event: the export to files, with 64-bit
+// numbers as texts and nulls left out; saved results of a query, with numbers as texts and all
+// nulls written; and rows of client libraries, with numbers. Leave out events_intraday_… and
+// events_fresh_… of days that have a table of their own, and take a day's table when it is three
+// days old: it changes until then. Rows are not in the order of time: see formats.Sorted.
 //
 // # Mapping
 //
@@ -40,30 +40,30 @@
 //	other members of these        under the column's name, as an object
 //	other columns                 their own names
 //
-// ga_session_id stays under its own name: PostHog's $session_id must be a UUIDv7. event_date is kept too: it
-// is the day in the property's time zone, by which Google's reports count.
+// ga_session_id stays under its own name: PostHog's $session_id must be a UUIDv7. event_date is
+// kept too: it is the day in the property's time zone, by which Google's reports count.
 //
-// Where a name is taken by another value, the prefix ga4_ is put before it: params come first, and a second
-// param of the same key is kept so. A param distinct_id always gets it.
+// Where a name is taken by another value, the prefix ga4_ is put before it: params come first, and
+// a second param of the same key is kept so. A param distinct_id always gets it.
 //
-// Dropped: nulls, empty texts, empty objects and (not set) in columns, but not in params; of each row
-// event_bundle_sequence_id, event_server_timestamp_offset, event_previous_timestamp and the three batch_…
-// numbers; set_timestamp_micros of user properties.
+// Dropped: nulls, empty texts, empty objects and (not set) in columns, but not in params; of each
+// row event_bundle_sequence_id, event_server_timestamp_offset, event_previous_timestamp and the
+// three batch_… numbers; set_timestamp_micros of user properties.
 //
 // # Skipped and rejected
 //
-// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless Options.Personless
-// keeps them, and the names of Options.Skip ([SkipName]). All other events are kept, also those that Google
-// makes itself. Rejected are rows without a name, with a time that is not one, and with params of another
-// shape.
+// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless
+// Options.Personless keeps them, and the names of Options.Skip ([SkipName]). All other events are
+// kept, also those that Google makes itself. Rejected are rows without a name, with a time that is
+// not one, and with params of another shape.
 //
 // # Identity
 //
 // GA4 gives no ids to rows. Since the middle of 2024 rows have batch_page_id, batch_ordering_id and
 // batch_event_index: the uuid is then derived from these, stream_id, both user ids, time, name,
-// event_bundle_sequence_id and params, so that it is the same in all forms and in tables of different age.
-// Older rows get one as [hogapi.FileSource] says, which differs between the forms: import a day from one
-// form of export.
+// event_bundle_sequence_id and params, so that it is the same in all forms and in tables of
+// different age. Older rows get one as [hogapi.FileSource] says, which differs between the forms:
+// import a day from one form of export.
 //
 // No event is generated. For a visitor who became a user, formats.Links makes the $identify events.
 package ga4

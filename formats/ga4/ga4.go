@@ -20,18 +20,18 @@ const (
 
 // Options say how rows become events. Nil means the defaults.
 type Options struct {
-	// Personless keeps the events of visitors who gave no consent, and so have no id: each gets an id of
-	// its own, made of its row, and $process_person_profile false. The default skips them.
+	// Personless keeps the events of visitors who gave no consent, and so have no id: each gets an
+	// id of its own, made of its row, and $process_person_profile false. The default skips them.
 	Personless bool
 	// Skip are event names of GA4 to leave out. Google makes some events itself that say little in
 	// PostHog: session_start, first_visit, user_engagement.
 	Skip []string
-	// PersonProperties says what becomes of user properties.
+	// PersonProperties says how user properties are sent.
 	PersonProperties formats.PersonProperties
 }
 
-// Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of their
-// forms.
+// Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of
+// their forms.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
 	o.Skip = slices.Clone(o.Skip)
@@ -39,7 +39,7 @@ func Format(options *Options) hogapi.Format {
 	return record.Format("ga4", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
-// text names what differs from the defaults.
+// text names the options that differ from the defaults.
 func (o Options) text() string {
 	parts := []string{record.Flag("personless", o.Personless), record.PersonText(o.PersonProperties)}
 	skip := slices.Clone(o.Skip)

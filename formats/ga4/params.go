@@ -13,7 +13,8 @@ var paramNames = map[string]string{
 	"source": "utm_source", "medium": "utm_medium", "campaign": "utm_campaign", "term": "utm_term", "content": "utm_content",
 }
 
-// isReal reports whether a value is a text, and not one of Google's for no value, such as (not set).
+// isReal reports whether a value is a text, and not one of Google's for no value, such as (not
+// set).
 func isReal(raw []byte) bool { return record.IsText(raw) && len(raw) > 2 && raw[1] != '(' }
 
 // params reads arrays of keys and values. One goroutine at a time may use it.
@@ -30,7 +31,8 @@ var errParam = errors.New("want an array of objects, each with a text key and an
 
 func (p *params) bind() { p.param, p.value, p.element = p.visitParam, p.visitValue, p.visitElement }
 
-// read gives the keys and values of an array, which may be absent: a text or a number each, or null.
+// read gives the keys and values of an array, which may be absent: a text or a number each, or
+// null.
 func (p *params) read(raw []byte, use func(key string, value []byte)) error {
 	if record.IsNone(raw) {
 		return nil

@@ -53,7 +53,7 @@ func (p *person) source(raw []byte, c *columns) error {
 	return err
 }
 
-// properties adds the user properties but those that Google counts sessions with.
+// properties adds the user properties, without the two that Google counts sessions with.
 func (p *person) properties(read *params, raw []byte) error {
 	err := read.read(raw, func(key string, value []byte) {
 		if key != "ga_session_id" && key != "ga_session_number" && string(value) != "null" {
@@ -66,7 +66,7 @@ func (p *person) properties(read *params, raw []byte) error {
 	return nil
 }
 
-// add adds the visitor's properties to those of the event.
+// add adds the visitor's properties to the event.
 func (p *person) add(out *record.Object, as formats.PersonProperties) {
 	if as == formats.PersonNone {
 		return

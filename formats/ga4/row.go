@@ -32,7 +32,8 @@ func (r *row) time() (time.Time, error) {
 	return time.Time{}, record.Want("event_timestamp", "microseconds since 1970", r.timestamp)
 }
 
-// hasBatch reports whether a row has the three numbers that tell an event from all others of its visitor.
+// hasBatch reports whether a row has the three numbers that tell an event from all others of its
+// visitor.
 func (r *row) hasBatch() bool {
 	return !record.IsNone(r.batchPage) && !record.IsNone(r.batchOrdering) && !record.IsNone(r.batchEvent)
 }

@@ -17,7 +17,7 @@ import (
 type converter struct {
 	root   node
 	uses   []*use
-	given  int               // of the uses, those of the map
+	given  int               // how many of the uses the map has
 	fields map[string][]*use // by target that is no property, constants last
 	names  []string          // of properties, in the order of the map
 	props  map[string][]*use // by name, constants last
@@ -80,7 +80,7 @@ func (c *converter) add(u *use) error {
 	return nil
 }
 
-// addDefaults takes columns of the usual names for what no entry is for.
+// addDefaults maps columns of the usual names to the targets that have no entry.
 func (c *converter) addDefaults() {
 	c.given = len(c.uses)
 	for name, target := range aliases {
@@ -116,7 +116,7 @@ type reading struct {
 	*converter
 
 	values [][]byte // by the order of the uses; empty ones are nil
-	rest   []member // what is not mapped
+	rest   []member // the members that are not mapped
 }
 
 // member is a property, with the place that it comes from.
@@ -159,7 +159,7 @@ func (r *reading) object(raw []byte, n *node, place string) (rest []member, err 
 	return rest, errors.Join(append(errs, err)...)
 }
 
-// inside looks for what is mapped within a value, and returns what is left of it.
+// inside reads the mapped members of a value, and returns the others.
 func (r *reading) inside(m member, n *node) ([]member, error) {
 	value := m.value
 	if n.spread != nil {
@@ -243,7 +243,7 @@ func (r *reading) text(target string) (string, error) {
 
 // id is the uuid of a record that has an id.
 func (c *converter) id(record []byte) uuid.UUID {
-	r, _ := c.read(record) // what else is wrong with it does not change its id
+	r, _ := c.read(record) // another fault of it does not change its id
 	return r.id()
 }
 
@@ -283,7 +283,7 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{ev}, nil
 }
 
-// properties are what is mapped to properties, and what is not mapped.
+// properties are the mapped ones, and all members that are not mapped.
 func (r *reading) properties() ([]byte, error) {
 	all := r.rest
 	var persons [2][]member // $set, $set_once

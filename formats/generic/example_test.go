@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A table whose columns have other names is imported with a map of them.
+// A table with columns of other names is imported with a map of them.
 func ExampleFormat() {
 	folder, err := os.MkdirTemp("", "hogapi-")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package generic reads tables and JSON of which no other package knows anything. A map says what their
-// columns, or the members of their objects, are:
+// Package generic reads tables and JSON that no other package knows. A map names the meaning of
+// their columns, or of the members of their objects:
 //
 //	format, err := generic.Format(&generic.Options{Map: []string{
 //		"event=action", "person=user_id", "person=device_id", "time=when|unix", "uuid=id",
@@ -8,7 +8,7 @@
 //
 // Each entry of the map is TARGET=SOURCE. The targets are:
 //
-//	event, person, time   what every event needs
+//	event, person, time   every event needs them
 //	uuid                  an id of the event: as it is if it is a UUID, else a version 5 UUID of it and Options.Name
 //	anonymous             another id of the person: see formats.Links
 //	$set.plan             the person property plan; also $set_once.plan
@@ -16,27 +16,27 @@
 //	*                     all members of an object become properties
 //	drop                  left out
 //
-// A source is a column, or a path such as properties.time; names with dots or bars are in quotes ("a.b").
-// It can be followed by how it is read:
+// A source is a column, or a path such as properties.time; names with dots or bars are in quotes
+// ("a.b"). It can be followed by how it is read:
 //
 //	|unix |unixms |unixus      the time, in seconds, milliseconds or microseconds since 1970
 //	|layout:02.01.2006 15:04   the time, in a layout of package time
 //	|number                    a text that is a number
 //	|json                      a text that is JSON
 //
-// A source can also be const:TEXT, for the event, the person and properties. Of several sources for one
-// target the first that is not empty counts, and a constant only where all others are empty. What is not
-// mapped stays a property of its own name. The columns event, distinct_id, timestamp, uuid and anonymous_id
-// need no entry.
+// A source can also be const:TEXT, for the event, the person and properties. Of several sources for
+// one target the first that is not empty counts, and a constant only where all others are empty.
+// Other columns stay properties of their own names. The columns event, distinct_id, timestamp, uuid
+// and anonymous_id need no entry.
 //
-// A time is read whole or refused. Without |unix or |layout it is RFC 3339, also with a blank in place of
-// the T, without seconds, or a date alone. A time without an offset is one of Options.Zone, and refused
-// without a zone. So is one that the clocks of the zone skip. Of one that they show twice, the first
-// counts. Fractions are read to the nanosecond.
+// A time is read whole or refused. Without |unix or |layout it is RFC 3339, also with a blank in
+// place of the T, without seconds, or a date alone. A time without an offset is one of
+// Options.Zone, and refused without a zone. So is one that the clocks of the zone skip. Of one that
+// they show twice, the first counts. Fractions are read to the nanosecond.
 //
-// A table must have the columns of the map, and one for the event, the person and the time; another file
-// stops the import with a [ColumnsError]. A record without one of these three is refused by the import,
-// which names what is missing.
+// A table must have the columns of the map, and one for the event, the person and the time; another
+// file stops the import with a [ColumnsError]. A record without one of these three is refused by
+// the import, which names the missing one.
 package generic
 
 import (
@@ -51,13 +51,13 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Options say what the columns are. The zero value reads tables and JSON whose columns are called event,
+// Options map the columns. The zero value reads tables and JSON with columns that are called event,
 // distinct_id, timestamp, uuid and anonymous_id.
 type Options struct {
 	Name   string         // of the format: default "generic"; uuids of ids are derived from it
 	Layout hogapi.Layout  // default: decided by how a file begins
 	Header []string       // the columns of tables without a header
-	Map    []string       // what columns and members are, TARGET=SOURCE each
+	Map    []string       // of columns and members, TARGET=SOURCE each
 	Zone   *time.Location // of times without an offset; nil: these are refused
 }
 
@@ -93,7 +93,7 @@ func Format(options *Options) (hogapi.Format, error) {
 // namespace is that of the uuids that are made of ids.
 var namespace = uuid.MustParse("3d7b9d0b-64f4-5f0c-9f0e-9a3d0f6f2f11")
 
-// text is what makes other events of the same file.
+// text names the options that change the events of a file.
 func (o Options) text() string {
 	zone := "none"
 	if o.Zone != nil {
@@ -109,7 +109,7 @@ func (o Options) text() string {
 // ColumnsError is a table that the map does not fit.
 type ColumnsError struct {
 	Columns  []string // that the table has
-	Absent   []string // entries of the map whose columns it lacks
+	Absent   []string // entries of the map for which it has no column
 	Unmapped []string // targets without a column: event, person, time
 }
 
@@ -133,8 +133,8 @@ func (e *ColumnsError) Error() string {
 	return strings.Join(missing, "; ") + "; " + what
 }
 
-// IsData reports whether the columns look like the values of a row, as the first row of a table without a
-// header does.
+// IsData reports whether the columns look like the values of a row, as the first row of a table
+// without a header does.
 func (e *ColumnsError) IsData() bool {
 	return slices.ContainsFunc(e.Columns, func(name string) bool {
 		_, noNumber := strconv.ParseFloat(name, 64)

@@ -13,7 +13,8 @@ import (
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
-// A file that is not the table of the map stops the import, and is not taken for a header without rows.
+// A file that is not the table of the map stops the import, and is not taken for a header without
+// rows.
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	mapped := &generic.Options{

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// convert is what a record becomes.
+// convert makes the event of a record.
 func convert(t *testing.T, record string, zone *time.Location, mappings ...string) (hogapi.Event, map[string]any, error) {
 	t.Helper()
 	f, err := Format(&Options{Name: "json", Map: mappings, Zone: zone})
@@ -191,7 +191,7 @@ func TestRecordsThatFit(t *testing.T) {
 	}
 }
 
-// What is wrong with a mapping, and where.
+// The error of a mapping names the fault and points at it.
 func TestMappingsThatCannotBeUnderstood(t *testing.T) {
 	t.Parallel()
 	for mapping, want := range map[string]string{
@@ -278,7 +278,7 @@ func TestTheNameOfTheSourceHasTheMapping(t *testing.T) {
 	assert.NotEqual(t, options("time=a"), options("time=b"), "an import does not resume with another mapping")
 }
 
-// Whatever a mapping is, it is understood or refused with a place in it; whatever a record is, it makes an event of JSON
+// Any mapping is understood, or refused with a place in it. Any record makes an event of JSON
 // properties, or an error.
 func FuzzMapping(f *testing.F) {
 	f.Add("time=properties.time|unix", `{"properties":{"time":1}}`)

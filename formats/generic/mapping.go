@@ -13,8 +13,8 @@ import (
 // MapError is an entry of [Options.Map] that cannot be understood.
 type MapError struct {
 	Mapping string // as it was given
-	Column  int    // of what is wrong, in characters from 1
-	Text    string // what is wrong
+	Column  int    // of the fault, in characters from 1
+	Text    string // the fault
 }
 
 // Error shows the entry and points at the place.
@@ -43,7 +43,8 @@ const (
 
 var targets = []string{targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetAll}
 
-// aliases are other names of targets, and the columns that are taken for them where the map does not say otherwise.
+// aliases are other names of targets, and the columns that are taken for them where the map does
+// not say otherwise.
 var aliases = map[string]string{
 	targetEvent: targetEvent, targetUUID: targetUUID,
 	"distinct_id": targetPerson, "timestamp": targetTime, "anonymous_id": targetAnonymous,
@@ -204,7 +205,7 @@ func orEnd(marks string) string {
 	return strings.Join(strings.Split(marks, ""), " or ") + " or the end"
 }
 
-// convert reads what follows the bar.
+// convert reads the conversion after the bar.
 func (p *parser) convert(u *use) error {
 	start := p.at
 	name := p.text[start:]

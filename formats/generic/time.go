@@ -51,8 +51,8 @@ func (u *use) time(value []byte, zone *time.Location) (time.Time, error) {
 
 var errNoTime = errors.New("no time")
 
-// parseTime reads a time of one of the usual layouts, and reports whether it has no offset. Without a zone it is then not
-// one that counts.
+// parseTime reads a time of one of the usual layouts, and reports whether it has no offset. Without
+// a zone it is then not one that counts.
 func parseTime(s string, zone *time.Location) (at time.Time, isLocal bool, err error) {
 	for _, layout := range layoutsWithOffset {
 		if at, err = time.Parse(layout, s); err == nil {
@@ -110,10 +110,12 @@ func hasOffset(layout string) bool {
 	return strings.Contains(layout, "Z07") || strings.Contains(layout, "-07")
 }
 
-// hasAbbreviation reports whether times of a layout have the name of an offset, which a zone gives its meaning.
+// hasAbbreviation reports whether times of a layout have the name of an offset, which a zone gives
+// its meaning.
 func hasAbbreviation(layout string) bool { return strings.Contains(layout, "MST") }
 
-// wantLayout is what a layout should be, or empty: a time that is written in it can be read again, to the day at least.
+// wantLayout is empty for a layout in which a time can be written and read again, to the day at
+// least; else it says how to write one.
 func wantLayout(layout string) string {
 	sample := time.Date(2001, 2, 3, 16, 5, 6, 0, time.UTC)
 	text := sample.Format(layout)
@@ -129,8 +131,8 @@ func wantLayout(layout string) string {
 	return ""
 }
 
-// unix reads a decimal number of units since 1970, of which one has that many digits of nanoseconds. It can have an
-// exponent.
+// unix reads a decimal number of units since 1970, of which one has that many digits of
+// nanoseconds. It can have an exponent.
 func unix(s string, digits int) (time.Time, error) {
 	const longest = 40
 	bad := fmt.Errorf("want a number since 1970, not %q", s[:min(len(s), longest)])

@@ -10,8 +10,8 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// converter makes events of records. One goroutine at a time uses it. Its raw values are parts of the
-// record.
+// converter makes events of records. One goroutine at a time uses it. Its raw values are parts of
+// the record.
 type converter struct {
 	options    Options
 	visitInner jsonb.Visitor // of the properties of the record, bound once
@@ -23,7 +23,8 @@ type converter struct {
 	props         record.Properties
 }
 
-// fields are what a record has that is not sent under its own name, as raw JSON; nil where absent.
+// fields are the members of a record that are sent under other names, as raw JSON; nil where
+// absent.
 type fields struct {
 	name, properties                                  []byte
 	time, distinctID, userID, deviceID, insertID      []byte
@@ -57,7 +58,7 @@ func (s *converter) Begin() {
 	s.props.Begin()
 }
 
-// read reads a record. What it has under its own names is in props then.
+// read reads a record. It adds the properties that keep their names to props.
 func (s *converter) read(raw []byte) error {
 	s.Begin()
 	twice, err := jsonb.ObjectWithin(raw, s.record.Visit, "properties", s.visitInner)
@@ -70,7 +71,8 @@ func (s *converter) read(raw []byte) error {
 	return nil
 }
 
-// property takes one of the record's properties. Those that are not mapped are kept under their own names.
+// property takes a property of the record. It keeps the ones that are not mapped under their own
+// names.
 func (s *converter) property(key, value []byte) {
 	isMapped := s.mapped.Take(key, value)
 	switch string(key) {
@@ -143,10 +145,11 @@ func (s *converter) event() ([]hogapi.Event, error) {
 	}}, nil
 }
 
-// aliasKey is the property of an event $create_alias, on which PostHog acts. In an event $identify it would too.
+// aliasKey is the property of an event $create_alias, on which PostHog acts. In an event $identify
+// it would too.
 const aliasKey = "alias"
 
-// finish adds what is mapped, and makes the properties.
+// finish adds the mapped members, and makes the properties.
 func (s *converter) finish(name string) []byte {
 	switch {
 	case s.alias == nil:

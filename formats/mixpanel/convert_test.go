@@ -27,7 +27,7 @@ func convert(t *testing.T, options *mixpanel.Options, record string) hogapi.Even
 	return events[0]
 }
 
-// Each option changes what it says, and the text that keeps an import from resuming with others.
+// Each option has its effect, and is in the text that keeps an import from resuming with others.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	const deleted = `{"event":"e","properties":{"time":1709251199,"distinct_id":"u","$user_id":"u","$device_id":"d","$os":"iOS",` +

@@ -1,7 +1,7 @@
 package mixpanel
 
-// countryName is the English name of a country by its code of ISO 3166-1, in the form that PostHog's own
-// events have it, or "".
+// countryName is the English name of a country by its code of ISO 3166-1, in the form that
+// PostHog's own events have it, or "".
 func countryName(code string) string { return countries[code] }
 
 // countries are the names of the GeoIP data that PostHog looks addresses up in.

@@ -33,7 +33,8 @@ func ExampleFormat() {
 	// the service holds 4
 }
 
-// The times of a project of before 2023 are mostly local ones. Its settings in Mixpanel show the time zone.
+// The times of a project of before 2023 are mostly local ones. Its settings in Mixpanel show the
+// time zone.
 func ExampleCheckZone() {
 	test, err := mixpanel.CheckZone(context.Background(), "testdata/local.jsonl")
 	if err != nil {

@@ -16,28 +16,29 @@ import (
 
 // Options say how an export is read. Nil stands for the defaults.
 type Options struct {
-	// Zone is the project's time zone, for a project that exports local time: [CheckZone] finds out. Nil is
-	// UTC. Give a zone by its name (time.LoadLocation), with the times at which its clocks change.
+	// Zone is the project's time zone, for a project that exports local time: [CheckZone] finds
+	// out. Nil is UTC. Give a zone by its name (time.LoadLocation), with the times at which its
+	// clocks change.
 	Zone *time.Location
 
-	// DevicePrefix makes the ids of devices, as [hogapi.Event.AnonymousID], "$device:" and the id. This is
-	// how projects with simplified ID merge write the distinct_id of a visitor before the login. Without
-	// it they are the id alone, as in older projects and in PostHog's own importer.
+	// DevicePrefix makes the ids of devices, as [hogapi.Event.AnonymousID], "$device:" and the id.
+	// This is how projects with simplified ID merge write the distinct_id of a visitor before the
+	// login. Without it they are the id alone, as in older projects and in PostHog's own importer.
 	DevicePrefix bool
 
-	// PersonProperties says what becomes of what an event shows about its person.
+	// PersonProperties says how the properties that describe the person are sent.
 	PersonProperties formats.PersonProperties
 
 	// KeepDeleted imports the events that are marked as deleted, and the marks.
 	KeepDeleted bool
 
-	// KeepAll keeps the properties that are dropped, named $mixpanel_ and their name: see the package's
-	// table.
+	// KeepAll keeps the properties that are dropped, named $mixpanel_ and their name: see the
+	// package's table.
 	KeepAll bool
 
 	// WholeKey derives uuids from all four parts of Mixpanel's own key: name, distinct_id, time and
-	// $insert_id. Use it where Check warns of one uuid on different events. The uuids then differ from those
-	// of PostHog's own importer, and from those of an export with other times.
+	// $insert_id. Use it where Check warns of one uuid on different events. The uuids then differ
+	// from the ones of PostHog's own importer, and of an export with other times.
 	WholeKey bool
 }
 
@@ -54,7 +55,7 @@ func Format(options *Options) hogapi.Format {
 	return record.Format("mixpanel", o.text(), o.fault(), func() *converter { return newConverter(o) })
 }
 
-// fault is what is wrong with the options, if anything: no record is converted then.
+// fault is the error of the options, with which no record is converted.
 func (o Options) fault() error {
 	if o.Zone == time.Local {
 		return errors.New("Zone: want the project's time zone by its name, not time.Local, which is another one on every machine")
@@ -62,7 +63,8 @@ func (o Options) fault() error {
 	return o.PersonProperties.Check()
 }
 
-// text is what differs from the defaults. A zone has its offsets, since two can have one name.
+// text names the options that differ from the defaults. A zone has its offsets, since two can have
+// one name.
 func (o Options) text() string {
 	zone := ""
 	if o.Zone != nil && o.Zone != time.UTC {

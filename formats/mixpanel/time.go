@@ -7,8 +7,9 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// when is the time of the event in UTC. Of a local time that the clocks show twice, at the end of summer time, it is the
-// second one if the event arrived within half an hour of it, else the first. One that they skip is an error.
+// when is the time of the event in UTC. Of a local time that the clocks show twice, at the end of
+// summer time, it is the second one if the event arrived within half an hour of it, else the first.
+// One that they skip is an error.
 func (s *converter) when() (time.Time, error) {
 	at, err := record.UnixTime(s.time)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records have
-// too, to find out if the export is in local time. Only live events count: not those with $import, and
-// not those that arrived more than a day or a minute late. The zero value is empty and ready to use.
+// ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records
+// have too, to find out if the export is in local time. Only live events count: without $import,
+// and at most a minute late. The zero value is empty and ready to use.
 type ZoneTest struct {
 	Records int64                   // that were added
 	Live    int64                   // of these, the live events
 	Offsets map[time.Duration]int64 // live events by how far their time is ahead of UTC, such as -7h0m0s
 
-	Devices int64 // records whose distinct_id is "$device:" and an id: see Options.DevicePrefix
+	Devices int64 // records with a distinct_id of "$device:" and an id: see Options.DevicePrefix
 
 	days map[daysOffset]int64
 	s    *converter
@@ -34,8 +34,8 @@ type daysOffset struct {
 	offset time.Duration
 }
 
-// CheckZone reads the files of an export and compares its times with the clock of Mixpanel's servers. It
-// sends nothing. The error is one of the files: what was read is counted.
+// CheckZone reads the files of an export and compares its times with the clock of Mixpanel's
+// servers. It sends nothing. The error is one of the files: the records before it are counted.
 func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 	test := new(ZoneTest)
 	source := hogapi.FileSource(hogapi.Format{
@@ -104,9 +104,9 @@ func offsetOf(at, arrived time.Time) (offset time.Duration, isLive bool) {
 	return delay - gap, delay <= slow
 }
 
-// Share is the share of live events, from 0 to 1, whose time is that of a zone's clocks. It is near 1 for
-// the zone of the export, and 0 without live events. Nil is UTC. On a day on which the clocks change both
-// offsets count.
+// Share is the share of live events, from 0 to 1, with the time of a zone's clocks. It is near 1
+// for the zone of the export, and 0 without live events. Nil is UTC. On a day on which the clocks
+// change both offsets count.
 func (t *ZoneTest) Share(zone *time.Location) float64 {
 	if zone == nil {
 		zone = time.UTC
@@ -124,7 +124,7 @@ func (t *ZoneTest) Share(zone *time.Location) float64 {
 // IsLocal reports whether most live events are in local time: give Options.Zone then.
 func (t *ZoneTest) IsLocal() bool { return t.Live > 0 && t.Share(time.UTC) < 0.5 }
 
-// String says what was found, and what to do.
+// String reports the offsets, and advises on the options.
 func (t *ZoneTest) String() string {
 	var b strings.Builder
 	if t.Live == 0 {
@@ -139,7 +139,7 @@ func (t *ZoneTest) String() string {
 	return b.String()
 }
 
-// describe says what the live events show.
+// describe reports the offsets of the live events.
 func (t *ZoneTest) describe(b *strings.Builder) {
 	fmt.Fprintf(b, "%d of %d records are live events. Their time is ahead of UTC by", t.Live, t.Records)
 	order := func(a, b time.Duration) int {

@@ -36,7 +36,7 @@ func rewrite(t *testing.T, content []byte) (path string) {
 	return path
 }
 
-// A file that is cut off, or is none, is named with what is wrong.
+// A file that is cut off, or not Parquet, is named with its fault.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile(writeParquet(t, "good.parquet", exports(0, 500), 100))
@@ -54,7 +54,7 @@ func TestTruncated(t *testing.T) {
 	require.ErrorContains(t, err, "at least one file")
 }
 
-// Bytes of the pages that are other ones stop the import at their row: what comes before is as it was.
+// Changed bytes of a page stop the import at their row: the rows before it are as they were.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	path := writeParquet(t, "good.parquet", exports(0, 500), 100)

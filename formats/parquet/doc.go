@@ -1,5 +1,6 @@
-// Package parquet reads Parquet files for formats: a row is a record, which is given to a format as a JSON
-// object of its columns. It is a module of its own, since it needs github.com/parquet-go/parquet-go.
+// Package parquet reads Parquet files for formats: a row is a record, which is given to a format as
+// a JSON object of its columns. It is a module of its own, since it needs
+// github.com/parquet-go/parquet-go.
 //
 //	options := &parquet.Options{Columns: posthogexport.Columns()}
 //	source := parquet.FileSource(posthogexport.Format(nil), options, "export/*.parquet")
@@ -7,9 +8,9 @@
 // Columns become
 //
 //	texts, enums, JSON            texts
-//	numbers, truth values         numbers, true and false; a float that is none is a text such as "NaN"
+//	numbers, truth values         numbers, true and false; a float without a number is a text such as "NaN"
 //	decimals                      texts with all digits
-//	timestamps, INT96             texts of RFC 3339 in UTC, which those without a zone are taken for
+//	timestamps, INT96             texts of RFC 3339 in UTC, also of times without a zone
 //	dates                         texts such as 2024-02-29
 //	UUIDs                         texts
 //	other bytes                   texts where they are UTF-8, else base64
@@ -20,8 +21,8 @@
 //
 // A row with a text that is not UTF-8 is a reject. All compressions within a file are read but LZO.
 //
-// Only the columns of Options.Columns are read, a page of each at a time: files of 1 GiB take less than
-// 256 MiB, if their pages have the usual size of about a megabyte. Files must lie on a disk; unpack
-// a file that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how
-// the file is compressed within.
+// Only the columns of Options.Columns are read, a page of each at a time: files of 1 GiB take less
+// than 256 MiB, if their pages have the usual size of about a megabyte. Files must lie on a disk;
+// unpack a file that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's
+// exports only says how the file is compressed within.
 package parquet

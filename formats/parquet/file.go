@@ -66,7 +66,7 @@ func bare(err error) error {
 	return err
 }
 
-// caught makes an error of a panic: the reader's, at what is not Parquet.
+// caught makes an error of a panic of the reader, which damaged files cause.
 func caught(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("it is damaged: %v", r)
@@ -95,7 +95,7 @@ func footerDigest(disk io.ReaderAt, size int64) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
-// rows gives the records after so many rows, each with the reason why it is none, until use is false.
+// rows gives the records after so many rows, each with its fault or nil, until use returns false.
 func (f *file) rows(after int64, use func(record []byte, bad error) bool) (err error) {
 	defer caught(&err)
 	for _, group := range f.read.RowGroups() {

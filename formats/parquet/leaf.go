@@ -34,7 +34,7 @@ func (l *leaf) open(chunk parquetgo.ColumnChunk, after int64) error {
 	return l.fault(l.pages.SeekToRow(after))
 }
 
-// close gives up what open has taken.
+// close closes the pages that open has opened.
 func (l *leaf) close() {
 	if l.pages == nil {
 		return

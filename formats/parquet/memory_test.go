@@ -40,7 +40,8 @@ func (swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// importAlone imports a file, and prints the greatest resident size of this process in bytes and the events.
+// importAlone imports a file, and prints the greatest resident size of this process in bytes and
+// the events.
 func importAlone(path string) error {
 	client, err := hogapi.NewClient(hogapi.WithRegion(hogapi.RegionEU), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey),
 		hogapi.WithHTTPClient(&http.Client{Transport: swallow{}}))

@@ -99,7 +99,7 @@ func eventsOf(t testing.TB, source hogapi.Source, after hogapi.Position) []hogap
 	return all
 }
 
-// storedOf is what a server has stored, by uuid.
+// storedOf are the events of a server, by uuid.
 func storedOf(server *hogapitest.Server) map[uuid.UUID]string {
 	all := map[uuid.UUID]string{}
 	for ev := range server.Ledger().Events() {
@@ -168,7 +168,8 @@ func TestExport(t *testing.T) {
 	rows := exports(0, 3000)
 	var text bytes.Buffer
 	for _, r := range rows {
-		// The column that PostHog writes as null here, and as an empty text there, is in neither record.
+		// The column that PostHog writes as null here, and as an empty text there, is in neither
+		// record.
 		line, err := json.Marshal(map[string]any{
 			"uuid": r.UUID, "event": r.Event, "distinct_id": r.DistinctID, "properties": r.Properties, "elements_chain": r.ElementsChain, "timestamp": r.Timestamp,
 		})
@@ -179,7 +180,7 @@ func TestExport(t *testing.T) {
 	require.NoError(t, os.WriteFile(lines, text.Bytes(), 0o600))
 	options := &parquet.Options{Columns: posthogexport.Columns()}
 	source := parquet.FileSource(posthogexport.Format(nil), options, writeParquet(t, "rows.parquet", rows, 700))
-	assert.Equal(t, "posthogexport: rows.parquet [uuid,event,distinct_id,properties,elements_chain,timestamp,ip]", source.Name())
+	assert.Equal(t, "posthogexport (person=set): rows.parquet [uuid,event,distinct_id,properties,elements_chain,timestamp,ip]", source.Name())
 
 	want, got := hogapitest.New(), hogapitest.New()
 	_, err := want.Client(t).Import(t.Context(), hogapi.FileSource(posthogexport.Format(nil), lines), &hogapi.ImportOptions{ID: "export", Rate: hogapi.Unpaced})

@@ -25,7 +25,8 @@ type node struct {
 
 var errLevels = errors.New("the levels of its values contradict each other")
 
-// newTree makes the node of a file, and the leaves of the columns that are read: all where none are named.
+// newTree makes the node of a file, and the leaves of the columns that are read: all if columns is
+// empty.
 func newTree(root *parquetgo.Column, columns []string) (tree *node, leaves []*leaf) {
 	tree = &node{}
 	for _, column := range root.Columns() {
@@ -116,7 +117,8 @@ func (n *node) pass() {
 	}
 }
 
-// array appends the values of a repeated node. Those of a list are not wrapped in objects of one member.
+// array appends the values of a repeated node. The values of a list are not wrapped in objects of
+// one member.
 func (n *node) array(dst []byte, v parquetgo.Value, inList bool) (_ []byte, err error) {
 	dst = append(dst, '[')
 	if v.DefinitionLevel() < n.definition {

@@ -68,7 +68,7 @@ func appenderOf(t parquetgo.Type) appender {
 	return appendBytes
 }
 
-// appendFloat appends a number; what JSON has no number for is a text, such as "NaN".
+// appendFloat appends a number, or a text such as "NaN" where JSON has no number.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(strconv.AppendFloat(append(dst, '"'), f, 'g', -1, bits), '"')
@@ -87,7 +87,7 @@ func unsigned(kind parquetgo.Kind) appender {
 	}
 }
 
-// timestamps are written in UTC, which those without a zone are taken for.
+// timestamps are written in UTC, also the ones without a zone.
 func timestamps(t *format.TimestampType) appender {
 	at := func(n int64) time.Time { return time.Unix(n/1e9, n%1e9) }
 	switch t.Unit.Value.(type) {

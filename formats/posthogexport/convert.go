@@ -175,7 +175,8 @@ func (c *converter) property(key, value []byte) {
 	c.out.Keep(prefix, name, value)
 }
 
-// persons puts $set and $set_once into one. Where a key is in both, the value of $set is the newer one.
+// persons puts $set and $set_once into one. Where a key is in both, the value of $set is the newer
+// one.
 func (c *converter) persons() error {
 	if c.options.PersonProperties == formats.PersonNone {
 		return nil

@@ -1,17 +1,18 @@
-// Package posthogexport makes events of the rows that PostHog's own batch exports write, to import them
-// into another project.
+// Package posthogexport makes events of the rows that PostHog's own batch exports write, to import
+// them into another project.
 //
 //	source := hogapi.FileSource(posthogexport.Format(nil), "export/*.jsonl.gz")
 //
-// It was written from PostHog's documentation and code: no file of a real export was at hand. Look at what
-// [hogapi.Check] says of yours before you import it, and report what differs.
+// It was written from PostHog's documentation and code: no file of a real export was at hand. Read
+// the report of [hogapi.Check] for yours before you import it, and tell us of differences.
 //
 // # Files
 //
-// Rows of the events model, as JSON lines or, with the module formats/parquet, as Parquet. Leave out
-// manifest.json. Brotli is not read: unpack such files. Rows are in the order in which they were stored, not
-// of the time of the events. Sort them with formats.Sorted: a person ends with the $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are
-// read from their exports to JSON too.
+// Rows of the events model, as JSON lines or, with the module formats/parquet, as Parquet. Leave
+// out manifest.json. Brotli is not read: unpack such files. Rows are in the order in which they
+// were stored, not of the time of the events. Sort them with formats.Sorted: a person ends with the
+// $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are read from their
+// exports to JSON too.
 //
 // # Mapping
 //
@@ -29,23 +30,23 @@
 //
 // Where a name is taken by another value, the prefix posthog_ is put before it.
 //
-// Dropped: person_id and person_properties, which are the project's state at the time of the export;
-// created_at, _inserted_at, team_id and site_url; set and set_once, which the properties have as $set and
-// $set_once.
+// Dropped: person_id and person_properties, which are the project's state at the time of the
+// export; created_at, _inserted_at, team_id and site_url; set and set_once, which the properties
+// have as $set and $set_once.
 //
 // # Skipped and rejected
 //
-// No row is skipped. Rejected are rows without an event's name, such as those of the models of persons and
-// sessions and the list in a manifest.json, with a uuid, a time or properties that are none, and events that
-// the import's gate refuses, such as $$heatmap.
+// No row is skipped. Rejected are rows without an event's name, such as rows of the models of
+// persons and sessions and the list in a manifest.json, with a wrong uuid, time or properties, and
+// events that the import's gate refuses, such as $$heatmap.
 //
 // # Identity
 //
-// The uuid is the row's. Persons are merged again by the $identify, $create_alias and $merge_dangerously
-// events among the rows: import all files from the beginning, oldest first. The gate refuses
-// $merge_dangerously unless GateOptions.AllowMergeDangerously says otherwise. Event.AnonymousID is the
-// $anon_distinct_id of a $identify event, for formats.Links.
+// The uuid is the row's. Persons are merged again by the $identify, $create_alias and
+// $merge_dangerously events among the rows: import all files from the beginning, oldest first. The
+// gate refuses $merge_dangerously unless GateOptions.AllowMergeDangerously says otherwise.
+// Event.AnonymousID is the $anon_distinct_id of a $identify event, for formats.Links.
 //
-// No event is generated. Rows with $prev_pageview_pathname and $current_url, or with $heatmap_data, make the
-// service write further rows: see GateOptions.NoHeatmaps.
+// No event is generated. Rows with $prev_pageview_pathname and $current_url, or with $heatmap_data,
+// make the service write further rows: see GateOptions.NoHeatmaps.
 package posthogexport

@@ -12,13 +12,14 @@ import (
 
 // Options say how rows become events. Nil means the defaults.
 type Options struct {
-	// PersonProperties says what becomes of $set. By default it stays $set: in a project without events of its own
-	// persons end as they are, if the events are imported oldest first (see formats.Sorted). For a project that is
-	// in use take PersonSetOnce: old values then do not replace newer ones.
+	// PersonProperties says how $set is sent. By default it stays $set: in a project without events
+	// of its own persons end as they are, if the events are imported oldest first (see
+	// formats.Sorted). For a project that is in use take PersonSetOnce: old values then do not
+	// replace newer ones.
 	PersonProperties formats.PersonProperties
 }
 
-// Columns are those of which an event is made: the columns that a Parquet file has to be read for.
+// Columns are the columns of an event: the ones to read of a Parquet file.
 func Columns() []string {
 	return []string{"uuid", "event", "distinct_id", "properties", "elements_chain", "timestamp", "ip"}
 }

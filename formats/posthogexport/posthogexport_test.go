@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	// Imports of earlier releases, whose default was another, do not resume with this one.
+	// Imports of earlier releases, which had another default, do not resume with this one.
 	assert.Equal(t, "person=set", posthogexport.Format(nil).Options)
 	assert.Equal(t, "person=set", posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSet}).Options)
 	assert.Empty(t, posthogexport.Format(&posthogexport.Options{PersonProperties: formats.PersonSetOnce}).Options)

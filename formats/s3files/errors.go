@@ -16,8 +16,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// reason is an error of a request in words that name no key, no URL and nothing that the service wrote but
-// its code.
+// reason is an error of a request in words that name no key, no URL and nothing that the service
+// wrote but its code.
 type reason struct {
 	text string
 	is   error
@@ -28,7 +28,7 @@ func (e *reason) Unwrap() error { return e.is }
 
 var errNoBucket = &reason{"there is no such bucket, or not in the client's region", fs.ErrNotExist}
 
-// codes are what the service means.
+// codes are the errors for the codes of the service.
 var codes = map[string]error{
 	"NoSuchBucket":       errNoBucket,
 	"NoSuchKey":          &reason{"there is no such object", fs.ErrNotExist},
@@ -50,10 +50,10 @@ var errDenied = &reason{
 		"without the latter a missing object is denied too", fs.ErrPermission,
 }
 
-// codeForm is what a code looks like, so that no other text of the service is shown as one.
+// codeForm is the form of a code, so that no other text of the service is shown as one.
 var codeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.]{0,50}$`)
 
-// plain is an error of the SDK without what must not be shown.
+// plain is an error of the SDK without texts that may hold secrets.
 func plain(err error) error {
 	if err == nil {
 		return nil

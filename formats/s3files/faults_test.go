@@ -93,7 +93,7 @@ func hangs(t *testing.T, files fs.FS, reading <-chan struct{}, end func(fs.File)
 	require.ErrorIs(t, <-ended, want)
 }
 
-// What passes is waited for by the client's own retries.
+// The client's own retries wait for a fault to pass.
 func TestSlowDown(t *testing.T) {
 	t.Parallel()
 	s, content := newStorage(t), text(100)
@@ -114,7 +114,8 @@ func TestSlowDown(t *testing.T) {
 	noKey(t, err)
 }
 
-// No half of one object is followed by the other half of another, whether the service knows If-Match or not.
+// No half of one object is followed by the other half of another, whether the service knows
+// If-Match or not.
 func TestReplacedObjects(t *testing.T) {
 	t.Parallel()
 	for name, knows := range map[string]bool{"with If-Match": true, "without": false} {
@@ -171,7 +172,7 @@ func noKey(t *testing.T, err error) {
 	}
 }
 
-// Refusals say what to do, and nothing that the service wrote.
+// Refusals give advice, and show no text of the service.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := newStorage(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// mostTries is how many tries in a row may bring nothing of a range before reading fails. The retries of
-// the *s3.Client are within each of them.
+// mostTries is how many tries in a row may bring nothing of a range before reading fails. The
+// retries of the *s3.Client are within each of them.
 const mostTries = 5
 
 // The sizes of ranges, in bytes.
@@ -33,7 +33,7 @@ type file struct {
 	ctx    context.Context // Read has no other way
 	cancel context.CancelFunc
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	begin  int64      // of the range
 	text   []byte     // the range that was read last
 	offset int64      // of Read
@@ -45,7 +45,7 @@ func newFile(fsys *FS, name string, of *info) *file {
 	return f
 }
 
-// Stat implements [fs.File]. It is what the object was when it was first seen.
+// Stat implements [fs.File]. It describes the object as it was first seen.
 func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
 
 // Close implements [fs.File]. It ends a read that is under way.
@@ -115,7 +115,8 @@ func (f *file) readSome(p []byte, offset int64) (n int, err error) {
 
 func (f *file) failed(err error) error { return &fs.PathError{Op: "read", Path: f.name, Err: err} }
 
-// fetch reads the range that begins at an offset: a larger one each time that it follows the one before.
+// fetch reads the range that begins at an offset: a larger one each time that it follows the one
+// before.
 func (f *file) fetch(offset int64) error {
 	size := firstRange
 	if len(f.text) > 0 && offset == f.begin+int64(len(f.text)) {

@@ -111,7 +111,8 @@ func endingAfter(t *testing.T, server *hogapitest.Server, n int64, end func()) *
 	return server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: ending{server.Transport(), left, end}}))
 }
 
-// An import from the storage that is canceled again and again, while bodies are cut off, gives the events of the same files on a disk.
+// An import from the storage that is canceled again and again, while bodies are cut off, gives the
+// events of the same files on a disk.
 func TestImportIsThatOfFiles(t *testing.T) {
 	t.Parallel()
 	s, folder := newStorage(t), t.TempDir()
@@ -177,7 +178,8 @@ func TestReplacedBetweenRuns(t *testing.T) {
 	require.EqualValues(t, 6000, receipt.Acknowledged)
 }
 
-// An object that is replaced while it is imported stops the import, and the rest of the new one is not sent.
+// An object that is replaced while it is imported stops the import, and the rest of the new one is
+// not sent.
 func TestReplacedDuringARun(t *testing.T) {
 	t.Parallel()
 	s := newStorage(t)

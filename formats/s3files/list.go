@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Glob implements [fs.GlobFS]: the names of objects that match a pattern, as [path.Match] describes it, and of
-// what looks like a folder, as on a disk. The keys that begin with what is before the first special
-// character are listed. What fails is an error.
+// Glob implements [fs.GlobFS]: the names of objects that match a pattern, as [path.Match] describes
+// it, and of prefixes that look like folders, as on a disk. It lists the keys that begin with the
+// text before the first special character. A failure is an error.
 func (f *FS) Glob(pattern string) (names []string, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func check(name string) error {
 	return nil
 }
 
-// list gives the names that begin so. Without isDeep, what is below a slash is given once, as a nil
-// object and a name that ends in that slash.
+// list gives the names that begin so. Without isDeep, all keys below a slash are given once, as a
+// nil object and a name that ends in that slash.
 func (f *FS) list(lead string, isDeep bool, use func(name string, object *s3Object) error) error {
 	in := &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: aws.String(f.prefix + lead)}
 	if !isDeep {

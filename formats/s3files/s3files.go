@@ -21,14 +21,14 @@ type FS struct {
 	bucket string
 	prefix string // empty, or ends in a slash
 
-	seen sync.Map // names to infos: what each object was when it was first seen
+	seen sync.Map // names to infos: of each object when it was first seen
 
 	tryTime, pause time.Duration // for a range, and after the first failure
 }
 
-// New returns the objects of a bucket whose keys begin with a prefix and a slash; an empty prefix is the whole
-// bucket. Names are the rest of the keys. The end of ctx ends all requests. Nothing is sent before a
-// file is asked for.
+// New returns the objects of a bucket with keys under a prefix and a slash; an empty prefix is the
+// whole bucket. Names are the rest of the keys. The end of ctx ends all requests. Nothing is sent
+// before a file is asked for.
 func New(ctx context.Context, client *s3.Client, bucket, prefix string) *FS {
 	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
 		prefix += "/"
@@ -112,7 +112,8 @@ func (f *FS) see(name string, size int64, etag string, at *time.Time) (*info, er
 // quiet has the SDK log nothing about ranges, which have no checksum.
 func quiet(o *s3.Options) { o.DisableLogOutputChecksumValidationSkipped = true }
 
-// info is of an object, or of what looks like a folder. It implements [fs.FileInfo] and [fs.DirEntry].
+// info is of an object, or of a prefix that looks like a folder. It implements [fs.FileInfo] and
+// [fs.DirEntry].
 type info struct {
 	name  string
 	size  int64

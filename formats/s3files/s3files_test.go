@@ -49,7 +49,7 @@ func TestFileSystem(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Any part of an object can be read, in any order, and what is read on comes in few requests.
+// Any part of an object can be read, in any order, and reading on takes few requests.
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	s, content := newStorage(t), text(6<<20)
@@ -80,7 +80,7 @@ func TestRanges(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrClosed)
 }
 
-// Lists of more than a page are whole, and what was listed needs no further request.
+// Lists of more than a page are whole, and a listed object needs no further request.
 func TestThousandsOfKeys(t *testing.T) {
 	t.Parallel()
 	s := newStorage(t)

@@ -37,7 +37,7 @@ const (
 	kindAlias    = "alias"
 )
 
-// kindOf is the kind of a call, in whatever case it is written.
+// kindOf is the kind of a call, written in any case.
 func (c *call) kindOf() (string, error) {
 	if record.IsText(c.kind) {
 		written := c.kind[1 : len(c.kind)-1]
@@ -50,7 +50,8 @@ func (c *call) kindOf() (string, error) {
 	return "", record.Want("type", "track, page, screen, identify, group or alias", c.kind)
 }
 
-// time is the time of a call: the corrected one, else one of the client. Zero: it has none.
+// time is the time of a call: the corrected one, else one of the client. Zero: the call has no
+// time.
 func (c *call) time() (time.Time, error) {
 	for _, from := range [...]struct {
 		name string

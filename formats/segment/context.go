@@ -14,7 +14,7 @@ var pageNames = map[string]string{"url": "$current_url", "path": "$pathname", "r
 // contextNames are the properties that members of the context become.
 var contextNames = map[string]string{"ip": "$ip", "userAgent": "$raw_user_agent", "locale": "$locale", "timezone": "$timezone"}
 
-// innerNames are those of members of the objects in the context.
+// innerNames are the properties that members of its objects become.
 var innerNames = map[string]map[string]string{
 	"page":    pageNames,
 	"library": {"name": "$lib", "version": "$lib_version"},
@@ -31,13 +31,13 @@ var innerNames = map[string]map[string]string{
 	"network": {"carrier": "$network_carrier", "wifi": "$network_wifi", "cellular": "$network_cellular", "bluetooth": "$network_bluetooth"},
 }
 
-// contextReader adds the context of a call to the properties. What has no property of its own stays in
-// one named context.
+// contextReader adds the context of a call to the properties. Members without a property of their
+// own stay in one named context.
 type contextReader struct {
 	out       *record.Object
 	groupType string
 
-	left, inner record.Object // what stays: of the context, of an object in it
+	left, inner record.Object // the members that stay: of the context, of an object in it
 	names       map[string]string
 	isPage      bool
 	isIdentify  bool

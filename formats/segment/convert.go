@@ -103,7 +103,7 @@ func (c *converter) properties() error {
 	return nil
 }
 
-// byKind names the event, and adds what only this kind of call has.
+// byKind names the event, and adds the members that only this kind of call has.
 func (c *converter) byKind() error {
 	switch c.kind {
 	case kindTrack:
@@ -140,7 +140,7 @@ func (c *converter) byKind() error {
 	return nil
 }
 
-// group adds what a group call says.
+// group adds the group of a group call, and its properties.
 func (c *converter) group() error {
 	key, err := record.ID("groupId", c.call.groupID)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *converter) own() error {
 	return nil
 }
 
-// persons adds the traits of an identify call, those of the call before those of its context.
+// persons adds the traits of an identify call: its own go before the ones of its context.
 func (c *converter) persons() error {
 	if c.options.PersonProperties == formats.PersonNone {
 		return nil
@@ -223,7 +223,7 @@ func (c *converter) persons() error {
 	return nil
 }
 
-// rest adds what is kept under its own name.
+// rest adds the members that are kept under their own names.
 func (c *converter) rest() {
 	keep := func(name string, raw []byte) {
 		if !record.IsNone(raw) {

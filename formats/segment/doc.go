@@ -5,9 +5,10 @@
 // # Files
 //
 // Segment's S3 destination writes gzipped JSON lines, a folder for each day of receipt:
-// segment-logs/{source-id}/{day}/….gz. RudderStack writes the same shapes to rudder-logs/….json.gz. Both
-// deliver at least once: a call may be there twice, and is one event, since its uuid comes from its
-// messageId. Files are by the day of receipt, so their events are not oldest first: see formats.Sorted.
+// segment-logs/{source-id}/{day}/….gz. RudderStack writes the same shapes to rudder-logs/….json.gz.
+// Both deliver at least once: a call may be there twice, and is one event, since its uuid comes
+// from its messageId. Files are by the day of receipt, so their events are not oldest first: see
+// formats.Sorted.
 //
 // Tables of their warehouses (tracks, pages, identifies …) have other columns and are not read.
 //
@@ -15,7 +16,7 @@
 //
 //	call                          PostHog                 remark
 //	track                         its event               with its properties under their own names
-//	page                          $pageview               url, path, referrer, title of properties: as those of context.page
+//	page                          $pageview               url, path, referrer, title of properties: as for context.page
 //	screen                        $screen                 name: $screen_name
 //	identify                      $identify               traits, and context.traits where traits lack them: $set_once, or $set
 //	                                                      by Options.PersonProperties; $anon_distinct_id = anonymousId where userId is there too
@@ -24,7 +25,7 @@
 //	alias                         $create_alias           previousId: alias
 //
 //	field                         PostHog                 remark
-//	userId, else anonymousId      distinct_id             a number as its digits; blank ones are none
+//	userId, else anonymousId      distinct_id             a number as its digits; blank ones do not count
 //	anonymousId                   its own name            and Event.AnonymousID, where userId is there too
 //	timestamp                     timestamp               else originalTimestamp, else sentAt; never receivedAt
 //	messageId                     uuid                    and its own name where it is not a UUID
@@ -47,31 +48,32 @@
 //	other members of the context  context                 in one object, as they were
 //	other members of the call     their own names
 //
-// A property of the call goes before one of the context: the value of the context then stays in context.
-// Where a name is taken by another value, the prefix segment_ is put before it; a property distinct_id
-// always gets it.
+// A property of the call goes before one of the context: the value of the context then stays in
+// context. Where a name is taken by another value, the prefix segment_ is put before it; a property
+// distinct_id always gets it.
 //
-// Dropped: _metadata, integrations, projectId, version, writeKey, receivedAt, and the times that are not
-// used; nulls and empty texts of the context and of the call, but not of its properties. The user agent
-// is not taken apart.
+// Dropped: _metadata, integrations, projectId, version, writeKey, receivedAt, and the times that
+// are not used; nulls and empty texts of the context and of the call, but not of its properties.
+// The user agent is not taken apart.
 //
 // # Skipped and rejected
 //
-// Skipped are calls without userId and anonymousId ([SkipNoID]), without any time ([SkipNoTime]), and
-// group calls where Options.NoGroups says so ([SkipGroup]). Rejected are calls of another type, with a
-// time that cannot be read, a group call without a group type, an alias call without previousId, and
-// lines that are not JSON.
+// Skipped are calls without userId and anonymousId ([SkipNoID]), without any time ([SkipNoTime]),
+// and group calls where Options.NoGroups says so ([SkipGroup]). Rejected are calls of another type,
+// with a time that cannot be read, a group call without a group type, an alias call without
+// previousId, and lines that are not JSON.
 //
 // # Identity
 //
-// The uuid is the messageId where that is a UUID, else a version 5 uuid of it; without a messageId it is
-// derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its own: cut history
-// and live events by time.
+// The uuid is the messageId where that is a UUID, else a version 5 uuid of it; without a messageId
+// it is derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its
+// own: cut history and live events by time.
 //
-// An identify call merges its anonymousId into its userId, as it did live, at its place in the file.
-// formats.Links makes such events for the other calls, and sends them first. Traits of the context of
-// other calls than identify are the state of a user at that time: they stay in the event's context.
+// An identify call merges its anonymousId into its userId, as it did live, at its place in the
+// file. formats.Links makes such events for the other calls, and sends them first. Traits of the
+// context of other calls than identify are the state of a user at that time: they stay in the
+// event's context.
 //
-// No event is generated: a call is one event, or none. PostHog bills none that is older than 48 hours
+// A call is at most one event. PostHog does not bill events that are older than 48 hours
 // when it is imported: see [hogapi.Client.Import].
 package segment

@@ -21,24 +21,25 @@ const (
 // Options say how calls become events. Nil means the defaults.
 type Options struct {
 	// GroupType is the type of the groups of group calls and of context.groupId, such as "company":
-	// Segment knows none, and PostHog needs one. A text traits.groupType of a group call goes before it.
-	// Without either, a group call is rejected, and context.groupId is kept in the property context.
+	// Segment has no group types, and PostHog needs one. A text traits.groupType of a group call
+	// goes before it. Without either, a group call is rejected, and context.groupId is kept in the
+	// property context.
 	GroupType string
 	// NoGroups skips group calls.
 	NoGroups bool
-	// PersonProperties says what becomes of the traits of identify calls.
+	// PersonProperties says how the traits of identify calls are sent.
 	PersonProperties formats.PersonProperties
 }
 
-// Format reads the calls that Segment and RudderStack write to files: track, page, screen, identify,
-// group and alias, one JSON object each.
+// Format reads the calls that Segment and RudderStack write to files: track, page, screen,
+// identify, group and alias, one JSON object each.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	return record.Format("segment", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
-// text names what differs from the defaults.
+// text names the options that differ from the defaults.
 func (o Options) text() string {
 	return record.OptionsText(",", record.Flag("group="+strconv.QuoteToASCII(o.GroupType), o.GroupType != ""),
 		record.Flag("groups=off", o.NoGroups), record.PersonText(o.PersonProperties))

@@ -1,4 +1,4 @@
-// Package formattest has what the tests of all formats share. It is for tests only.
+// Package formattest serves the tests of all formats.
 package formattest
 
 import (
@@ -25,8 +25,8 @@ func Lines(t testing.TB, path string) (lines [][]byte) {
 	return lines
 }
 
-// Benchmark measures Convert, and encoding/json for comparison, on records in turn, without those that make no
-// event.
+// Benchmark measures Convert, and encoding/json for comparison, on the records in turn that make
+// an event.
 func Benchmark(b *testing.B, format hogapi.Format, records [][]byte) {
 	records = slices.DeleteFunc(slices.Clone(records), func(record []byte) bool {
 		_, err := format.Convert(record)

@@ -10,9 +10,10 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Fuzz fuzzes formats with the lines of all fixtures, and with seeds that are not records. Each record
-// makes the same events every time, however it is spaced and packed, between the first two lines of
-// the fixture. With isNamed no event lacks a name or a person; other formats leave these to the gate.
+// Fuzz fuzzes formats with the lines of all fixtures, and with seeds that are not records. Each
+// record makes the same events every time, however it is spaced and packed, between the first two
+// lines of the fixture. With isNamed no event lacks a name or a person; other formats leave these
+// to the gate.
 func Fuzz(f *testing.F, fixture string, isNamed bool, formats ...hogapi.Format) {
 	f.Helper()
 	Seeds(f)

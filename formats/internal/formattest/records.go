@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of formats")
 
-// Record is what became of a record: a golden file has them.
+// Record is the outcome of a record, as a golden file has it.
 type Record struct {
 	Line   int     `json:"line"`
 	Skip   string  `json:"skip,omitempty"`
@@ -39,7 +39,7 @@ type Event struct {
 	Properties  json.RawMessage `json:"properties"`
 }
 
-// Convert is what a format makes of a record.
+// Convert converts a record with a format.
 func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	tb.Helper()
 	before := bytes.Clone(record)
@@ -66,8 +66,8 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	return r
 }
 
-// Golden compares what a format makes of the lines of a fixture with a golden file, which is written
-// with the flag -update.
+// Golden compares the outcome of each line of a fixture with a golden file, which the flag -update
+// writes, and the totals of a check of the fixture with the sums of these outcomes.
 func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	t.Helper()
 	var got []Record
@@ -113,7 +113,8 @@ func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	assert.Equal(t, sum.Skips, report.Skips)
 }
 
-// Pure fails where a format makes another thing of a record the second time, or with other whitespace.
+// Pure fails where a format makes another thing of a record the second time, or with other
+// whitespace.
 func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 	tb.Helper()
 	first := Convert(tb, format, record)

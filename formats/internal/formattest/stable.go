@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// RequireStable checks what uuids are made of, for a record between two others: it is the same in lines, in an
+// RequireStable checks the events of a record between two others: they are the same in lines, in an
 // array, packed, and where the file is divided at any boundary of records.
 func RequireStable(t *testing.T, format hogapi.Format, first, record, last []byte) {
 	t.Helper()
@@ -48,7 +48,7 @@ func isSame(record, other []byte) bool {
 	return err != nil || otherErr != nil || bytes.Equal(a, b)
 }
 
-// roots is what the uuid of each event of the files is made of.
+// roots are the events of the files, and the places from which uuids are made.
 func roots(t *testing.T, format hogapi.Format, files ...[]byte) (roots []string) {
 	t.Helper()
 	fsys := fstest.MapFS{}

@@ -9,11 +9,12 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// largest is the last whole number up to which a float64 has them all: the service reads numbers as such.
+// largest is the last whole number up to which a float64 has them all: the service reads numbers as
+// such.
 const largest = 1<<53 - 1
 
-// Number is a raw number that may be written as a text. A whole number that a float64 cannot hold is a
-// text, so that no digit is lost. What is not a number stays as it is.
+// Number is a raw number that may be written as a text. A whole number that a float64 cannot hold
+// is a text, so that no digit is lost. Any other value is returned unchanged.
 func Number(raw []byte) []byte {
 	digits := raw
 	if IsText(raw) {

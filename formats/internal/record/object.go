@@ -10,8 +10,9 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Object is a JSON object that is built member by member from raw values. No key comes twice. It keeps
-// its room from one record to the next, unless that is unusually large. Its zero value is empty.
+// Object is a JSON object that is built member by member from raw values. No key comes twice. It
+// keeps its room from one record to the next, unless that is unusually large. Its zero value is
+// empty.
 type Object struct {
 	buf     []byte
 	members []member
@@ -27,7 +28,7 @@ const (
 	usual = 1 << 18 // bytes of room that are kept
 )
 
-// Begin forgets what was built before.
+// Begin empties the object.
 func (o *Object) Begin() {
 	if cap(o.buf) > usual {
 		*o = Object{}
@@ -79,9 +80,9 @@ func (o *Object) AddText(key, text string) bool {
 	return true
 }
 
-// Keep adds a member under its own name; where another value has that name, under prefix and its name,
-// and a number where that is there too. An equal text or number is not kept twice. The name distinct_id
-// is always taken, since the service would read it as the event's.
+// Keep adds a member under its own name; where another value has that name, under prefix and its
+// name, and a number where that is there too. An equal text or number is not kept twice. The name
+// distinct_id is always taken, since the service would read it as the event's.
 func (o *Object) Keep(prefix, key string, raw []byte) {
 	if key != "distinct_id" && (o.Add(key, raw) || o.Has(key, raw)) {
 		return
@@ -109,7 +110,7 @@ func (o *Object) Get(key string) []byte {
 	return o.buf[o.members[i].colon+1 : o.members[i].end]
 }
 
-// Members are those that were added, without the closing brace. They are valid until the next change.
+// Members is the JSON of the object without the closing brace. It is valid until the next change.
 func (o *Object) Members() []byte { return o.buf }
 
 // JSON is a copy of the object.
@@ -141,7 +142,7 @@ func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
 	return at, true
 }
 
-// finish enters a member whose value has been added.
+// finish enters a member after its value was added.
 func (o *Object) finish(at member) {
 	at.end = len(o.buf)
 	quoted := o.buf[at.key:at.colon]
@@ -202,8 +203,8 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// KeepLong adds a member under its name or, where that is taken, under the name with as many "_" after
-// it as are needed.
+// KeepLong adds a member under its name or, where that is taken, under the name with as many "_"
+// after it as are needed.
 func (o *Object) KeepLong(name string, value []byte) {
 	for !o.Add(name, value) {
 		name += "_"

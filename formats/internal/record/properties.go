@@ -6,7 +6,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// Properties are those of an event, and what the event shows about its person.
+// Properties are the properties of an event, and of its person.
 type Properties struct {
 	Object // of the event
 
@@ -15,7 +15,7 @@ type Properties struct {
 	set, once Object // of the person
 }
 
-// Begin forgets what was built before.
+// Begin removes all properties.
 func (p *Properties) Begin() {
 	p.Object.Begin()
 	p.set.Begin()
@@ -25,13 +25,14 @@ func (p *Properties) Begin() {
 // Keep adds a property under its name, with "_" after it where that is taken.
 func (p *Properties) Keep(name string, value []byte) { p.KeepLong(name, value) }
 
-// AddPerson adds to what is sent of the person, as the policy says.
+// AddPerson adds a property of the person, to $set or $set_once by the policy.
 func (p *Properties) AddPerson(name string, value []byte) { p.person().Add(name, value) }
 
 // AddPersonOnce adds a property of the person's beginning.
 func (p *Properties) AddPersonOnce(name string, value []byte) { p.once.Add(name, value) }
 
-// AddTextOfBoth adds a text to the event and to its person, unless it is empty or the event has the name.
+// AddTextOfBoth adds a text to the event and to its person, unless it is empty or the event has the
+// name.
 func (p *Properties) AddTextOfBoth(name, text string) {
 	if text != "" && p.AddText(name, text) {
 		p.person().AddText(name, text)

@@ -47,7 +47,7 @@ func Format[C Converter](name, options string, fault error, newConverter func() 
 	}
 }
 
-// Options are those that a caller gave, or the zero value for nil.
+// Options returns the options of the caller, or the zero value for nil.
 func Options[T any](given *T) (o T) {
 	if given != nil {
 		o = *given
@@ -101,7 +101,8 @@ func (f Fields) Drop(names ...string) Fields {
 	return f
 }
 
-// Reader notes the members of a record: the known ones in Fields, the others in Rest, in their order.
+// Reader notes the members of a record: the known ones in Fields, the others in Rest, in their
+// order.
 type Reader struct {
 	Fields Fields
 	Rest   []Member
@@ -138,8 +139,8 @@ func (r *Reader) Get(name string) []byte {
 	return nil
 }
 
-// Identify sets the person of an event: the user, or else the visitor, who is the anonymous id where
-// the record has both. It reports whether the record has one of them.
+// Identify sets the person of an event: the user, or else the visitor, who is the anonymous id
+// where the record has both. It reports whether the record has one of them.
 func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField string, visitorRaw []byte) (hasID bool, err error) {
 	user, err := ID(userField, userRaw)
 	if err != nil {

@@ -1,7 +1,7 @@
 package record
 
-// IsReserved reports whether PostHog acts on a property of this name, which means something else in the
-// record of another vendor. It would change persons, groups or sessions, or drop the event.
+// IsReserved reports whether PostHog acts on a property of this name, which means something else in
+// the record of another vendor. It would change persons, groups or sessions, or drop the event.
 func IsReserved[T string | []byte](name T) bool {
 	if len(name) == 0 || name[0] != '$' && name[0] != 'd' { // most names
 		return false

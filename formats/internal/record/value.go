@@ -15,7 +15,8 @@ import (
 // IsNone reports whether a raw value says nothing: it is absent, null or an empty text.
 func IsNone(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" || string(raw) == `""` }
 
-// IsTrue reports whether a raw value says yes: true, a text of it in any case, or a number other than 0.
+// IsTrue reports whether a raw value says yes: true, a text of it in any case, or a number other
+// than 0.
 func IsTrue(raw []byte) bool {
 	switch text := bytes.Trim(raw, `"`); {
 	case len(text) == 0 || text[0] == '{' || text[0] == '[':
@@ -56,7 +57,8 @@ func Text(raw []byte) string {
 	return text
 }
 
-// ID is an id: a text, or a number as its digits. It is empty where the value is absent, null or blank.
+// ID is an id: a text, or a number as its digits. It is empty where the value is absent, null or
+// blank.
 func ID(field string, raw []byte) (string, error) {
 	switch {
 	case IsNone(raw):
@@ -82,7 +84,7 @@ func ShortID(field string, raw []byte) (string, error) {
 	return id, nil
 }
 
-// Want is the error of a value that is not what it has to be. It does not repeat the value.
+// Want is the error of a wrong value. It names the kind of the value and does not repeat it.
 func Want(field, want string, raw []byte) error {
 	switch {
 	case len(raw) == 0:
@@ -116,7 +118,7 @@ func Canonical(raw []byte) []byte {
 }
 
 // UUID is the uuid of a vendor's id: the id itself where it has the form of a UUID of the RFC 9562
-// variant, else one derived from it in the vendor's namespace. An empty id has none.
+// variant, else one derived from it in the vendor's namespace. It is zero for an empty id.
 func UUID(space uuid.UUID, id string) uuid.UUID {
 	if id == "" {
 		return uuid.Nil
@@ -160,8 +162,8 @@ func split(raw []byte) (host, path string) {
 
 var errTime = errors.New(`want a time such as "2024-02-29 23:59:58.012000"`)
 
-// Time reads a raw text that is a time of a table: a date and a time of day with at most nine digits of a
-// fraction, with a blank or a T between. Without an offset it is UTC.
+// Time reads a raw text that is a time of a table: a date and a time of day with at most nine
+// digits of a fraction, with a blank or a T between. Without an offset it is UTC.
 func Time(raw []byte) (time.Time, error) {
 	const date, shortest, longest = len("2006-01-02"), len("2006-01-02 15:04:05"), len("2006-01-02 15:04:05.123456789+00:00")
 	if len(raw) < 2 || raw[0] != '"' {

@@ -2,8 +2,8 @@ package record
 
 import "time"
 
-// InZone is when the clocks of a zone show a time, which is given as one of UTC: first and last differ
-// where the clocks are set back. Where they skip the time, ok is false.
+// InZone is when the clocks of a zone show a time, which is given as one of UTC: first and last
+// differ where the clocks are set back. Where they skip the time, ok is false.
 func InZone(shown time.Time, zone *time.Location) (first, last time.Time, ok bool) {
 	const aroundChange = 15 * time.Hour // the largest offset, and some
 	first, last = shown.Add(-Offset(shown.Add(-aroundChange), zone)), shown.Add(-Offset(shown.Add(aroundChange), zone))

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/formats/segment"
 )
 
-// formats are those of the files that match a pattern; the first one counts.
+// formats are the formats of files by a pattern of their names; the first match counts.
 var formats = []struct {
 	files  string
 	format hogapi.Format
@@ -29,7 +29,7 @@ var formats = []struct {
 	{"simpleanalytics/*.csv", mapped("simpleanalytics", "time=added_iso", "person=session_id", "$pathname=path", "event=const:$pageview")},
 }
 
-// mapped is the format of a map, whose times are in UTC.
+// mapped is the format of a map, with times in UTC.
 func mapped(name string, entries ...string) hogapi.Format {
 	f, err := generic.Format(&generic.Options{Name: name, Map: entries, Zone: time.UTC})
 	if err != nil {

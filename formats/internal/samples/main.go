@@ -1,4 +1,4 @@
-// Command samples converts a folder of real files of vendors, and prints what became of each file:
+// Command samples converts a folder of real files of vendors, and prints the counts of each file:
 //
 //	go run ./formats/internal/samples /path/to/vendors
 //
@@ -55,7 +55,7 @@ func report(ctx context.Context, w io.Writer, folder fs.FS) error {
 	return errors.Join(err, table.Flush())
 }
 
-// counts is what became of a file.
+// counts are the counts of a file.
 type counts struct {
 	records, events, skipped, rejected int64
 
@@ -75,7 +75,7 @@ func (c counts) reasons() string {
 	return strings.Join(all, "; ")
 }
 
-// convert counts the records of a source, and what an import would do with them.
+// convert counts the records of a source, and their events, skips and rejects.
 func convert(ctx context.Context, source hogapi.Source) (c counts, err error) {
 	var last hogapi.Position
 	for ev, err := range source.Events(ctx, hogapi.Position{}) {
