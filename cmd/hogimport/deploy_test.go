@@ -197,8 +197,7 @@ func TestDockerfile(t *testing.T) {
 	inScratch(t, path)
 }
 
-// inScratch runs the program in a folder with nothing but itself and the files of an old project of
-// Mixpanel.
+// inScratch runs the program in a root folder with itself and an old Mixpanel export, no other file.
 func inScratch(t *testing.T, path string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {

@@ -23,7 +23,6 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// check is the command that reads all and sends nothing.
 type check struct {
 	*app
 
@@ -89,7 +88,7 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	defer c.limitMemory()()
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), IsMapped: isMapped(c.in.Format)}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
@@ -136,7 +135,6 @@ func (c *check) run(ctx context.Context) error {
 	return nil
 }
 
-// read reads all files.
 func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportOptions, paths []string) error {
 	zone, err := time.LoadLocation(c.in.Zone)
 	if err != nil {
@@ -250,10 +248,8 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	return c.in.writeLeftOut(ctx, c.list, p.Report.Skipped)
 }
 
-// explain puts the reasons and warnings of a report into sentences, with the places of records that
-// are left out.
+// explain adds the places of records, if the files can be read again.
 func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
-	p.Said = page.Sentences{Skips: map[string]string{}, Warnings: map[hogapi.Warning]string{}}
 	paths, err := c.in.paths()
 	canReadAgain := err == nil && !slices.ContainsFunc(paths, func(path string) bool {
 		info, err := os.Stat(path)
@@ -262,16 +258,9 @@ func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.Impor
 	if canReadAgain {
 		p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	}
-	var places map[string][]string
 	if canReadAgain && p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // whose error was one of the whole files
-		places = first.places()
-	}
-	for reason, n := range p.Report.Skips {
-		p.Said.Skips[reason] = skipText(c.in.Format, reason, n, places[reason])
-	}
-	for warning, found := range p.Report.Warnings {
-		p.Said.Warnings[warning] = warningText(warning, found.Count)
+		p.Skipped = first.places()
 	}
 }
 
@@ -293,13 +282,12 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 			}
 		}
 		if len(kept) == 0 {
-			return nil, hogapi.Skip(skipUntil)
+			return nil, hogapi.Skip(page.SkipUntil)
 		}
 		return kept, nil
 	}
 }
 
-// tooMany says why the import would stop.
 func (c *check) tooMany(p *page.Check) string {
 	r := p.Report
 	all := r.Good + r.Rejected

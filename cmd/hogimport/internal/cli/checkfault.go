@@ -35,7 +35,6 @@ func tableTodo(table *generic.ColumnsError) string {
 	return "add " + strings.Join(flags, " ") + " with the names of the columns; see hogimport formats --help"
 }
 
-// checkFault is why files could not be read to their end.
 func checkFault(err error) error {
 	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
 		return &fault{code: codeStopped, text: "interrupted: nothing was written", todo: "run the same command again", err: err}

@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// next are the commands that come after a check.
 func (c *check) next(p *page.Check, paths []string, found settled, failed bool, other string) []page.Step {
 	in := c.in
 	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
@@ -86,7 +85,6 @@ func isWithoutZone(p *page.Check) bool {
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +
 	"events are still arriving."
 
-// nextOf are the commands that come next where imports have begun.
 func (c *check) nextOf(found settled, run string) (steps []page.Step) {
 	for _, s := range found.begun {
 		is, isVerified := s.is()

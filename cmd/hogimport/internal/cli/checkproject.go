@@ -39,7 +39,6 @@ func (s *state) is() (word string, isVerified bool) {
 	return one.Is, err == nil && isVerified && one.Is == isComplete
 }
 
-// begun is the import for a page.
 func (s *state) begun() page.Begun {
 	b := page.Begun{Folder: s.dir}
 	b.Is, b.IsVerified = s.is()

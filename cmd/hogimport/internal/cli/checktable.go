@@ -12,7 +12,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// checkTable writes a report in 80 columns.
 func checkTable(w io.Writer, p *page.Check) {
 	r := p.Report
 	all := r.Good + r.Rejected + r.Skipped
@@ -47,7 +46,7 @@ func checkTable(w io.Writer, p *page.Check) {
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
 	examples(w, p)
 	for _, reason := range mostFirst(r.Skips) {
-		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.Said.Skips[reason])))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.SkipText(reason))))
 	}
 	if p.ListCommand != "" {
 		fmt.Fprintf(w, "%s\n%s\n", listHint, term.Command("    "+p.ListCommand))
@@ -80,7 +79,6 @@ func mostFirst[K ~string](counts map[K]int64) []K {
 	})
 }
 
-// counts writes a table of counts, the largest first.
 func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	if len(list) == 0 {
 		return
@@ -100,7 +98,6 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	}
 }
 
-// examples writes the first reject of each reason.
 func examples(w io.Writer, p *page.Check) {
 	reasons := p.Report.Reasons
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
@@ -111,7 +108,6 @@ func examples(w io.Writer, p *page.Check) {
 	}
 }
 
-// colored is the word of a level.
 func colored(l page.Level) string {
 	switch l {
 	case page.Bad:

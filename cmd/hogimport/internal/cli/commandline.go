@@ -36,7 +36,6 @@ func commandLine(in input) string {
 	return strings.Join(words, " ")
 }
 
-// joinedColumns are columns as --header takes them.
 func joinedColumns(columns []string) string {
 	if len(columns) == 0 {
 		return ""
@@ -109,7 +108,6 @@ func patternOf(paths []string) string {
 	return prefix + "*" + suffix[max(0, len(prefix)+len(suffix)-len(shortest)):]
 }
 
-// quoted is a word as a POSIX shell reads it.
 func quoted(word string) string {
 	isPlain := func(r rune) bool {
 		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -15,7 +15,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// code is an exit code.
 type code int
 
 const (
@@ -48,7 +47,6 @@ func (f *fault) Error() string {
 	return strings.TrimSpace(strings.Join(append([]string{f.text}, f.more...), "; ") + "\n  " + f.todo)
 }
 
-// advice is the todo and the next steps in one text.
 func (f *fault) advice() string {
 	text := f.todo
 	for _, step := range f.next {
@@ -60,7 +58,6 @@ func (f *fault) advice() string {
 // Unwrap returns the error that the fault was made of.
 func (f *fault) Unwrap() error { return f.err }
 
-// usageError is wrong flags or arguments.
 func usageError(text, todo string) error { return &fault{code: codeUsage, text: text, todo: todo} }
 
 // exit prints an error, if there is one, and returns the exit code.
@@ -143,7 +140,6 @@ func (e *importError) Error() string { return e.err.Error() }
 // Unwrap returns the error of the import.
 func (e *importError) Unwrap() error { return e.err }
 
-// fault explains it, with the command to continue.
 func (e *importError) fault() *fault {
 	f := *e.meaning()
 	if strings.Contains(f.todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
@@ -195,7 +191,6 @@ func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 	return f
 }
 
-// soFar is how far the import is.
 func (e *importError) soFar() string {
 	r := e.receipt
 	settled := r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
@@ -213,7 +208,6 @@ func (e *importError) soFar() string {
 	return text + "; the place is in " + e.state.dir
 }
 
-// afterRejects is the advice after too many rejects.
 func (e *importError) afterRejects(begun bool) string {
 	if !begun {
 		return "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
@@ -224,7 +218,6 @@ func (e *importError) afterRejects(begun bool) string {
 
 const resume = "run the same command again: it continues where it stopped"
 
-// stops explains the reasons of a stop.
 var stops = map[hogapi.StopReason]struct {
 	code       code
 	text, todo string
@@ -287,7 +280,6 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	return f
 }
 
-// isDiskFull reports whether there is no room for a file.
 func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// fetchFlags are the flags that both services have.
 type fetchFlags struct {
 	from, to string
 	region   string
@@ -145,7 +144,6 @@ A day that is more than one answer may hold is taken in pieces, down to an hour.
 	return cmd
 }
 
-// days reads the range.
 func (f *fetchFlags) days() (from, to time.Time, err error) {
 	for _, d := range []struct {
 		flag, text string
@@ -161,7 +159,6 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// fetch is the command.
 func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir string, read input, isAgain bool) error {
 	from, to, err := f.days()
 	if err != nil {
@@ -178,7 +175,6 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir stri
 	return fetchFault(err)
 }
 
-// showFetched writes a summary of the folder.
 func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read input, isAll bool) error {
 	pattern := filepath.Join(dir, sum.Pattern)
 	if a.json {
@@ -206,7 +202,6 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 	return nil
 }
 
-// fetchFault is an error of a download, with its exit code.
 func fetchFault(err error) error {
 	p, isProblem := errors.AsType[*fetch.Problem](err)
 	if !isProblem {
@@ -226,7 +221,6 @@ func counted(n int64, thing string) string {
 	return progress.Number(n) + " " + thing
 }
 
-// byteText is a number of bytes for people.
 func byteText(n int64) string {
 	size, unit := float64(n), "bytes"
 	for _, larger := range []string{"KB", "MB", "GB", "TB"} {

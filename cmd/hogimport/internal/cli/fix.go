@@ -63,7 +63,6 @@ func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	}
 }
 
-// fix is the command.
 func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	ctx := cmd.Context()
 	dir, err := onlyState(r.state)
@@ -194,7 +193,6 @@ func (s *state) again() string {
 	return "hogimport " + command + " --state " + quoted(s.folder()) + s.kept.More
 }
 
-// lastFix is the newest fix, or nil.
 func (s *state) lastFix() *state {
 	for number := 1; ; number++ {
 		dir := s.file("fix-" + strconv.Itoa(number))

@@ -94,7 +94,6 @@ func (in *input) otherFormat(ctx context.Context) string {
 	return found
 }
 
-// looksLike is advice about the format of a file, or empty.
 func (in *input) looksLike(ctx context.Context) string {
 	if found := in.otherFormat(ctx); found != "" {
 		return "The files look like --format " + found + ". "

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/internal/durable"
 )
@@ -21,14 +22,12 @@ import (
 // matches it.
 const leftOutName = "left-out.txt"
 
-// leftOut is a line of the list of records that are left out.
 type leftOut struct {
 	Where  string          `json:"where"`
 	Reason string          `json:"reason"`
 	Record json.RawMessage `json:"record,omitempty"`
 }
 
-// leftOutStart is how each line of a list begins.
 const leftOutStart = `{"where":`
 
 // listCommand lists the records of an input that are left out, with more flags. It repeats flags
@@ -43,7 +42,6 @@ func listCommand(in input, more string) string {
 	return "hogimport check " + commandLine(in) + more + " --left-out " + leftOutName
 }
 
-// listHint stands before that command.
 const listHint = "To list all of them, with the records:"
 
 // leftOutList writes the list to a file, which is whole or as it was.
@@ -69,7 +67,7 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	temp := path + durable.TempEnding
 	err = l.create(ctx, temp)
 	if err == nil && l.n != want {
-		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", predicate(l.n, "record", "are left out"), progress.Number(want)),
+		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", page.Predicate(l.n, "record", "are left out"), progress.Number(want)),
 			todo: "let nothing write to the files, and check again"}
 	}
 	if err == nil {
@@ -110,7 +108,6 @@ func (l *leftOutList) create(ctx context.Context, path string) (err error) {
 	return errors.Join(w.Flush(), f.Sync())
 }
 
-// read writes a line for each record that is left out.
 func (l *leftOutList) read(ctx context.Context) error {
 	source, err := l.source()
 	if err != nil {
@@ -125,7 +122,7 @@ func (l *leftOutList) read(ctx context.Context) error {
 			return checkFault(err)
 		}
 		if l.record == nil && !until.IsZero() && !ev.Timestamp.IsZero() && !ev.Timestamp.Before(until) { // a line that is an event
-			l.isOut, l.reason = true, skipUntil
+			l.isOut, l.reason = true, page.SkipUntil
 		}
 		if !l.isOut {
 			continue

@@ -23,13 +23,11 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// leftOutLine is a line of the list of records that are left out.
 type leftOutLine struct {
 	Where, Reason string
 	Record        json.RawMessage
 }
 
-// listed are the lines of such a list.
 func listed(t *testing.T, path string) (lines []leftOutLine) {
 	t.Helper()
 	text, err := os.ReadFile(path)

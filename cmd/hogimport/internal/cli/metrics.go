@@ -60,7 +60,6 @@ func (m *metrics) set(s hogapi.Stats) {
 
 func (m *metrics) close() { _ = m.server.Close() }
 
-// write writes all numbers.
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	s := m.stats

@@ -16,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// output collects the output of a program.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

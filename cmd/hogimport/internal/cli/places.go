@@ -84,7 +84,6 @@ func openText(path string) (io.ReadCloser, error) {
 	return text, nil
 }
 
-// textFile is the text of a file.
 type textFile struct {
 	io.Reader
 
@@ -100,7 +99,6 @@ func (t *textFile) Close() error {
 	return t.file.Close()
 }
 
-// lineCounter counts the ends of lines.
 type lineCounter struct {
 	n       int64
 	isWhole bool // the last byte ends a line
@@ -114,7 +112,6 @@ func (c *lineCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// number is that of the line in which the text ends.
 func (c *lineCounter) number() int64 {
 	if c.isWhole {
 		return c.n

@@ -50,12 +50,10 @@ func (p *project) bindHost(cmd *cobra.Command) {
 	}
 }
 
-// host is the host that is given, or empty.
 func (a *app) host(p *project) string {
 	return cmp.Or(p.host, a.env("POSTHOG_HOST"), a.env("POSTHOG_REGION"))
 }
 
-// projectID is the project's id that is given, or empty.
 func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) }
 
 // client returns a client that can send events (with the project API key), ask the project (with a
@@ -98,7 +96,6 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 	return client, nil
 }
 
-// canAsk reports whether a personal key and the project's id are known.
 func (a *app) canAsk(p *project) bool {
 	hasKey := p.personal != "" || p.personalFile != "" || a.env("POSTHOG_PERSONAL_API_KEY") != ""
 	return hasKey && a.projectID(p) != ""

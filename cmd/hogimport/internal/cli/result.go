@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats"
@@ -22,7 +23,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintf(&b, "  events from %s to %s (UTC)\n", r.Oldest.UTC().Format(time.DateTime), r.Newest.UTC().Format(time.DateTime))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(&b, term.Flow("  "+skipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
+		fmt.Fprintln(&b, term.Flow("  "+page.SkipText(s.kept.Input.Format, reason, r.Skips[reason], s.kept.Skipped[reason])))
 	}
 	if r.Skipped > r.Skips[formats.SkipSharedDevice] && s.kept.Rejects == "" {
 		fmt.Fprintf(&b, "  %s\n%s\n", listHint, term.Command("    "+listCommand(s.kept.Input, "")))
@@ -32,7 +33,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
 		if !isOfOrder(warning) || !s.kept.Input.Sort && s.kept.Rejects == "" { // a fix sorts nothing
-			fmt.Fprintln(&b, term.Flow("  "+warningText(warning, r.Warnings[warning])))
+			fmt.Fprintln(&b, term.Flow("  "+page.WarningText(warning, r.Warnings[warning])))
 		}
 	}
 	for _, shared := range r.SharedUUIDs {

@@ -15,7 +15,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// app is shared by all commands.
 type app struct {
 	stdin  io.Reader
 	stdout *term.Screen // results: tables, and JSON with --json
@@ -151,7 +150,6 @@ func (a *app) note(text string) {
 	fmt.Fprintln(a.stderr, term.Flow(paragraph(text)))
 }
 
-// variable is the environment variable of a flag.
 func variable(f *pflag.Flag) string {
 	return "HOGIMPORT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }

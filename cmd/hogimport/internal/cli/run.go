@@ -20,7 +20,6 @@ import (
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
-// runFlags are the flags of a command that imports.
 type runFlags struct {
 	input     input
 	project   project
@@ -92,7 +91,6 @@ func (r *runFlags) again() string {
 	return givenFlags(r.flags, names...)
 }
 
-// options returns the options of the import.
 func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 	o = hogapi.ImportOptions{ID: id, Gate: r.input.gate()}
 	if o.MaxRejectShare, o.MaxRejects, err = rejectLimit(r.rejects); err != nil {
@@ -136,7 +134,6 @@ func rejectLimit(text string) (share float64, number int64, err error) {
 	return 0, 0, usageError(fmt.Sprintf("--max-rejects %q is not a limit", text), "give a number such as 500, a share such as 5%, or none")
 }
 
-// run is the command.
 func (a *app) run(ctx context.Context, r *runFlags) error {
 	s, isNew, err := a.openRun(ctx, r)
 	if err != nil {
@@ -332,7 +329,6 @@ func (s *state) grow(found sample) error {
 	return s.saveProgress(p)
 }
 
-// report writes the result of an import, and makes the error of the command.
 func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
 	if err != nil {
@@ -351,7 +347,6 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	return nil
 }
 
-// filesFault is files that cannot be read.
 func filesFault(err error) error {
 	if _, ok := errors.AsType[*generic.ColumnsError](err); ok {
 		return checkFault(err)

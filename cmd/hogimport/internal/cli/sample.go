@@ -71,7 +71,6 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 	return s, err
 }
 
-// firstRecords is the beginning of a source.
 type firstRecords struct {
 	hogapi.Source
 	most int
@@ -83,7 +82,6 @@ type firstRecords struct {
 	skipped map[string][]hogapi.Position // the first ones by reason
 }
 
-// mostPlaces is how many examples of records are shown.
 const mostPlaces = 3
 
 // Unwrap returns the source.
@@ -115,7 +113,6 @@ func (f *firstRecords) Events(ctx context.Context, after hogapi.Position) iter.S
 	}
 }
 
-// bytes is how much unpacked text was read.
 func (f *firstRecords) bytes() (sum int64) {
 	for _, n := range f.read {
 		sum += n
@@ -135,7 +132,6 @@ func (a *app) show(s sample) {
 	}
 }
 
-// show writes the sample in a few lines.
 func (s sample) show(w io.Writer) {
 	r := s.report
 	what := fmt.Sprintf("the first %s records", progress.Number(r.Read))
@@ -153,11 +149,11 @@ func (s sample) show(w io.Writer) {
 	}
 	places := s.places()
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintln(w, term.Flow("  "+skipText(s.in.Format, reason, r.Skips[reason], places[reason])))
+		fmt.Fprintln(w, term.Flow("  "+page.SkipText(s.in.Format, reason, r.Skips[reason], places[reason])))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
 		if !isOfOrder(warning) || !s.in.Sort && !s.isFix {
-			fmt.Fprintln(w, term.Flow("  "+warningText(warning, r.Warnings[warning].Count)))
+			fmt.Fprintln(w, term.Flow("  "+page.WarningText(warning, r.Warnings[warning].Count)))
 		}
 	}
 	if advice := identityAdvice(s.zone, s.in); advice != "" {
@@ -182,7 +178,6 @@ func (s sample) places() map[string][]string {
 	return places
 }
 
-// names writes the events by name, the most frequent ones.
 func (s sample) names(w io.Writer) {
 	const most = 8
 	counts := map[string]int64{}

@@ -64,7 +64,6 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	return receipt, w.end(receipt, err)
 }
 
-// watcher passes on the progress of an import.
 type watcher struct {
 	state   *state
 	meter   *progress.Meter
@@ -98,7 +97,6 @@ func (w *watcher) update(stats hogapi.Stats) {
 	_ = w.state.saveProgress(p) // for status only: a full disk stops the import by its checkpoint
 }
 
-// end keeps the result, and returns the error of the import.
 func (w *watcher) end(r hogapi.Receipt, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -39,7 +39,6 @@ type input struct {
 	Links     bool     `json:"links,omitempty"`
 }
 
-// bind adds the flags that say how files are read.
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
@@ -71,7 +70,6 @@ func (in *input) bindUntil(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339)")
 }
 
-// vendor is a format that can be named.
 type vendor struct {
 	what string // for people
 	make func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
@@ -153,7 +151,6 @@ func isMapped(format string) bool {
 	return slices.Contains([]string{"json", "csv", "tsv", "generic"}, format)
 }
 
-// personPolicies are the values of --set-policy.
 var personPolicies = map[string]struct {
 	gate   hogapi.PersonPolicy
 	vendor formats.PersonProperties
@@ -231,7 +228,6 @@ func (in *input) keepsSet() bool {
 	return in.Format == "posthog" && (in.SetPolicy == "" || in.SetPolicy == "keep")
 }
 
-// gate returns the rules of the import's gate.
 func (in *input) gate() hogapi.GateOptions {
 	return hogapi.GateOptions{PersonPolicy: personPolicies[in.SetPolicy].gate}
 }
@@ -324,7 +320,6 @@ func withoutHidden(pattern string, found []string) []string {
 	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 }
 
-// until is the time of --until, or zero.
 func (in *input) until() (time.Time, error) {
 	if in.Until == "" {
 		return time.Time{}, nil
@@ -345,7 +340,7 @@ func (in *input) cut(source hogapi.Source) hogapi.Source {
 	}
 	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		if !ev.Timestamp.Before(until) {
-			return nil, hogapi.Skip(skipUntil)
+			return nil, hogapi.Skip(page.SkipUntil)
 		}
 		return []hogapi.Event{ev}, nil
 	})

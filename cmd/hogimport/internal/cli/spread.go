@@ -29,7 +29,6 @@ type spread struct {
 	taken []taken // by the last walk
 }
 
-// share is how many of a day's events are taken.
 type share struct{ take, of int64 }
 
 // taken is an event of the sample, and its record.
@@ -124,7 +123,6 @@ func (s *spread) Name() string { return fmt.Sprintf("%s, a sample of %d", s.file
 // Unwrap returns the files.
 func (s *spread) Unwrap() hogapi.Source { return s.files }
 
-// size is how many events are taken.
 func (s *spread) size() (n int64) {
 	for _, day := range s.days {
 		n += day.take

@@ -64,7 +64,6 @@ func (k *kept) total() int64 {
 	return k.Total + k.Links
 }
 
-// isExact reports whether total is no estimate.
 func (k *kept) isExact() bool { return k.IsExact && (k.Links > 0 || !k.Input.Links) }
 
 // snapshot is the content of progress.json: how far a run is. It is written every few seconds.
@@ -100,16 +99,13 @@ func openState(ctx context.Context, dir string) (*state, error) {
 	return s, s.kept.Input.check(ctx)
 }
 
-// isStarted reports whether a folder has the state of an import.
 func isStarted(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "import.json"))
 	return err == nil
 }
 
-// save writes import.json.
 func (s *state) save() error { return s.write("import.json", s.kept) }
 
-// saveReceipt writes receipt.json.
 func (s *state) saveReceipt(r hogapi.Receipt) error { return s.write("receipt.json", r) }
 
 // receipt is the result so far, as the last run that was not killed has left it.
@@ -217,7 +213,6 @@ func onlyState(dir string) (string, error) {
 	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
 }
 
-// stateFault is a state folder that cannot be written.
 func stateFault(dir string, err error) error {
 	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
 		todo: "make room or correct the permissions, or give another folder with --state DIR"}

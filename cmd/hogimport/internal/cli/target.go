@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// target is where an import sends its events.
 type target struct {
 	Target  string   `json:"target"`            // the host that takes events
 	API     string   `json:"api,omitempty"`     // the host that is asked for them; empty: not known
@@ -28,7 +27,6 @@ type target struct {
 
 var hostsOfClient = regexp.MustCompile(`api: (.*), capture: (.*)}$`)
 
-// targetOf is where a client sends events.
 func (a *app) targetOf(client *hogapi.Client, p *project) target {
 	found := hostsOfClient.FindStringSubmatch(client.String())
 	return target{API: found[1], Target: found[2], Project: a.projectID(p), Key: a.keyDigest(p)}
@@ -44,12 +42,10 @@ func (a *app) keyDigest(p *project) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// bindMoved adds the flag for a server that has moved.
 func (p *project) bindMoved(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.moved, "moved-host", "", "the server of the import has another address now: `OLD=NEW`, such as localhost:8000=localhost:8010; it is kept with the import")
 }
 
-// move applies --moved-host.
 func (t *target) move(text string) error {
 	if text == "" {
 		return nil

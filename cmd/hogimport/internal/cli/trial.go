@@ -135,7 +135,6 @@ func (t *trial) otherProject(ctx context.Context) error {
 	return usageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
 }
 
-// trialPrefix is how the names of trials begin.
 const trialPrefix = "trial-"
 
 // openState opens the folder of this trial. Other files or another mapping make other events, and
@@ -167,7 +166,6 @@ func (t *trial) openState() (*state, error) {
 	return s, s.checkEmpty()
 }
 
-// read finds out which events are sent.
 func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 	meter := t.meter()
 	defer meter.End()
@@ -182,7 +180,6 @@ func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 	return sample, nil
 }
 
-// unsent is why the sample was not sent.
 func (t *trial) unsent(e *importError) error {
 	f := *e.fault()
 	if f.code == codeProject {
@@ -191,7 +188,6 @@ func (t *trial) unsent(e *importError) error {
 	return &f
 }
 
-// compare looks for the events, and shows some.
 func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
 	if !t.canAsk(&t.project) {
 		return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
@@ -232,7 +228,6 @@ func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sampl
 	}
 }
 
-// judge makes the exit code.
 func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	again := "run the same command again later: it sends nothing twice"
 	switch {

@@ -69,7 +69,6 @@ func chosen(sample []taken) []taken {
 	return list
 }
 
-// stored reads events from the project.
 func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID string, list []taken) ([]storedRow, error) {
 	rows := make([]storedRow, len(list))
 	place := map[string]int{}
@@ -139,7 +138,6 @@ func markRejected(rows []storedRow, rejects string) error {
 	}
 }
 
-// storedTime reads a time of UTC in an answer.
 func storedTime(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999"} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -149,7 +147,6 @@ func storedTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time", page.Shown(text))
 }
 
-// write writes the table.
 func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	if t.json {
 		return json.NewEncoder(t.stdout).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})

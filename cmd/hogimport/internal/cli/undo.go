@@ -16,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// undo is the command that asks PostHog to delete the events of an import.
 type undo struct {
 	*app
 
@@ -61,7 +60,6 @@ confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
 	return cmd
 }
 
-// deletion is the output of undo with --json.
 type deletion struct {
 	ImportID string               `json:"import_id"`
 	Project  string               `json:"project"`
@@ -120,7 +118,6 @@ func (u *undo) run(ctx context.Context) error {
 	return u.done(d)
 }
 
-// preview shows the events that would be deleted.
 func (u *undo) preview(d *deletion) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", page.Shown(d.ImportID), page.Shown(d.Project), page.Count(d.Events))
@@ -132,7 +129,6 @@ func (u *undo) preview(d *deletion) {
 	_, _ = u.stdout.Write(b.Bytes())
 }
 
-// agree asks, unless --yes says it.
 func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 	if u.isAgreed {
 		return true, nil
@@ -170,7 +166,6 @@ func isOf(d hogapi.DataDeletion, request hogapi.DataDeletionRequest) bool {
 	return d.Status == hogapi.DataDeletionStatusCompleted && strings.Contains(d.Query, "'"+request.ImportID+"'")
 }
 
-// done says how far the request is.
 func (u *undo) done(d deletion) error {
 	if u.json {
 		return json.NewEncoder(u.stdout).Encode(d)
@@ -198,7 +193,6 @@ func (u *undo) done(d deletion) error {
 	return nil
 }
 
-// failed is why the service does not take the request.
 func (u *undo) failed(err error, d deletion) error {
 	const support = "ask PostHog's support to delete the events, with the project and the import's id: "
 	switch {

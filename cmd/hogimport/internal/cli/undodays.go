@@ -29,7 +29,6 @@ func allTimeOf(importID string) map[string]any {
 const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\n" + fromImport +
 	"GROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
-// daysOf counts the events of an import by day.
 func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days []dayCount, err error) {
 	query := hogapi.Query{HogQL: countImport, Values: allTimeOf(importID)}
 	rows, err := rowsOf(ctx, client, query, "hogimport: the events of an import by day")
@@ -43,7 +42,7 @@ func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days [
 	return days, err
 }
 
-// rowsOf returns the rows that answer a query, each of which has a value.
+// rowsOf returns the rows that answer a query. No row is empty.
 func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name string) ([][]any, error) {
 	var answer struct {
 		Results  [][]any
@@ -65,7 +64,6 @@ func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name
 	return answer.Results, err
 }
 
-// daysTable writes counts by day, or by month where there are many days.
 func daysTable(b *bytes.Buffer, rows []dayCount) {
 	const most = 31
 	var names []string

@@ -20,7 +20,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 )
 
-// verify is the command that compares an import with the events of the project.
 type verify struct {
 	*app
 
@@ -168,7 +167,6 @@ func (v *verify) source(ctx context.Context, s *state) (hogapi.Source, error) {
 	return s.source()
 }
 
-// look compares.
 func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
 	meter := v.meter()
 	defer meter.End()
@@ -193,12 +191,10 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	return client.Verify(ctx, receipt, options)
 }
 
-// steps describes the steps of a verification.
 var steps = map[string]string{
 	"count": "counting", "read the source": "reading the files", "compare uuids": "comparing uuids", "look elsewhere": "looking under other days and names",
 }
 
-// lookText describes the progress of a verification.
 func lookText(p hogapi.VerifyProgress) string {
 	text := fmt.Sprintf("check %d: %s", p.Look, cmp.Or(steps[p.Step], p.Step))
 	switch {
@@ -210,7 +206,6 @@ func lookText(p hogapi.VerifyProgress) string {
 	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
 }
 
-// write writes the page and the table.
 func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
 	p := page.Verify{
 		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
@@ -225,7 +220,6 @@ func (v *verify) of(s *state) string {
 	return " --state " + quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
 }
 
-// next returns the commands that come after a look.
 func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	of := v.of(s)
 	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
@@ -254,7 +248,6 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	return []page.Step{again}
 }
 
-// judge makes the exit code.
 func (v *verify) judge(s *state, result *hogapi.Verification) error {
 	if result.Complete() {
 		receipt, _, err := s.receipt()
@@ -274,7 +267,6 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 	return f
 }
 
-// stateWords is the state in words.
 func stateWords(v *hogapi.Verification) string {
 	text := "the import is " + string(v.State)
 	switch {
@@ -292,7 +284,6 @@ func stateWords(v *hogapi.Verification) string {
 	return text
 }
 
-// failed is why counting was impossible.
 func (v *verify) failed(err error) error {
 	f := *faultOf(err)
 	f.text = strings.TrimPrefix(f.text, "verify: ")
@@ -327,7 +318,6 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		todo: "In a few hours: hogimport verify" + v.of(s)}
 }
 
-// digest names a set of missing events.
 func digest(v *hogapi.Verification) string {
 	hash := sha256.New()
 	for _, id := range v.MissingIDs { // sorted

@@ -165,7 +165,6 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	require.Equal(t, 0, whole.Code, whole.Stdout+whole.Stderr)
 }
 
-// idOf is the id of the import of a folder.
 func idOf(t *testing.T, folder string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))

@@ -68,10 +68,8 @@ func receiveZip(w io.Writer, answer *http.Response) error {
 	return err
 }
 
-// writeEmptyZip writes an archive without files.
 func writeEmptyZip(w io.Writer) error { return zip.NewWriter(w).Close() }
 
-// checkZipFile reads an archive of packed files of lines.
 func checkZipFile(path string) (events int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

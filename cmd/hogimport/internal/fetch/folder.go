@@ -49,7 +49,6 @@ const (
 	tempName  = "part"
 )
 
-// folder is where parts are put.
 type folder struct {
 	fs     durable.FS
 	path   string
@@ -79,7 +78,6 @@ func openFolder(fsys durable.FS, path string, e *export) (f *folder, err error) 
 
 func (f *folder) own(name string) string { return filepath.Join(f.path, ownFolder, name) }
 
-// problem is a failure of the disk.
 func (f *folder) problem(what string, err error) error {
 	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, errtext.Pathless(err)), Cause: err,
 		Todo: "see to the disk, and run the same command again: what is there is kept"}
@@ -169,7 +167,6 @@ func (f *folder) unreadable(line int) error {
 		Todo: "use another folder, or the version that began this one"}
 }
 
-// text is an identity for people.
 func (i identity) text() string {
 	text := fmt.Sprintf("%s of %s from %s", i.Vendor, i.Project, i.Host)
 	if i.Project != "" && strings.Trim(i.Project, "0123456789") == "" {
@@ -264,7 +261,6 @@ func (f *folder) isThere(p Part) bool {
 	return err == nil && info.Size() == p.Bytes
 }
 
-// temp opens an empty file for the next part.
 func (f *folder) temp() (durable.File, error) {
 	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
@@ -294,7 +290,6 @@ func (f *folder) keep(s span, file durable.File) error {
 	return f.enter(s, size, events, time.Now())
 }
 
-// drop removes the temporary file, and gives its room back.
 func (f *folder) drop() { _ = f.fs.Remove(f.own(tempName)) }
 
 func (f *folder) close() error {

@@ -35,7 +35,6 @@ func requireNoEvents(t *testing.T, j Job) {
 	require.Zero(t, report.Read)
 }
 
-// served is a job with a service on this machine.
 func served(t *testing.T, handler http.HandlerFunc, from, to string) (Job, *int) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -254,7 +253,6 @@ func TestDiskFull(t *testing.T) {
 	t.Fatal("the disk was full each time")
 }
 
-// orderly notes the calls on files, in order.
 type orderly struct {
 	durable.OS
 

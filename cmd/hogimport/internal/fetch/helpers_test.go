@@ -29,7 +29,6 @@ type service struct {
 	times []time.Time
 }
 
-// pipes is a listener with pipes for connections.
 type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -178,7 +177,6 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 	}
 }
 
-// watcher collects the texts of the progress.
 type watcher struct {
 	silent
 

@@ -17,7 +17,6 @@ func notWhole(reason string) error { return fmt.Errorf("%w: %s", errNotWhole, re
 // longestLine is the most bytes of a line that are read as JSON: no longer record can be imported.
 const longestLine = 8 << 20
 
-// lineCheck reads lines of JSON objects.
 type lineCheck struct {
 	needsNewline bool     // also after the last line
 	needs        []string // that each line has
@@ -27,7 +26,6 @@ type lineCheck struct {
 	long  bool // the line is longer than what is kept of it
 }
 
-// read reads all lines.
 func (c *lineCheck) read(r io.Reader) error {
 	buf := make([]byte, 128<<10)
 	for {

@@ -107,7 +107,6 @@ func (m Mixpanel) sign(r *http.Request) {
 	r.SetBasicAuth(m.Secret, "")
 }
 
-// receiveLines writes an answer of lines, packed.
 func receiveLines(w io.Writer, answer *http.Response) error {
 	switch encoding := strings.ToLower(answer.Header.Get("Content-Encoding")); encoding {
 	case "gzip":
@@ -133,7 +132,6 @@ func hasEnd(answer *http.Response) bool {
 	return answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0 || answer.ProtoMajor > 1
 }
 
-// checkLinesFile reads a packed file of lines.
 func checkLinesFile(path string) (events int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -30,7 +30,6 @@ const (
 	longestBusy = 10 * time.Minute
 )
 
-// patience counts the failed tries of a part.
 type patience struct {
 	broken  int
 	failing time.Time // since when no answer was of use; zero: the last one was
@@ -65,7 +64,6 @@ func (r *run) part(ctx context.Context, s span, canCut bool) error {
 	}
 }
 
-// turn waits until the limits allow a request.
 func (r *run) turn(ctx context.Context) error {
 	now := time.Now()
 	at, by := r.pace.next(now)
@@ -76,7 +74,6 @@ func (r *run) turn(ctx context.Context) error {
 	return r.wait(ctx, why, at)
 }
 
-// wait waits, and shows why if there is a reason.
 func (r *run) wait(ctx context.Context, why string, until time.Time) error {
 	left := time.Until(until)
 	if left > 0 && why != "" {
@@ -142,7 +139,6 @@ func (r *run) judgeOutage(why string, asked time.Duration, p *patience) (time.Du
 	return wait, why, nil
 }
 
-// judgeStatus is judge for a status that is not 200.
 func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (time.Duration, string, error) {
 	e, status := r.export, refused.status
 	name := fmt.Sprintf("%d %s", status, http.StatusText(status))
@@ -170,7 +166,6 @@ func (r *run) judgeStatus(refused *refusal, s span, canCut bool, p *patience) (t
 		Todo: "check the dates, the project and " + e.where}
 }
 
-// judgeBusy is judge for too many requests.
 func (r *run) judgeBusy(asked time.Duration, p *patience) (time.Duration, string, error) {
 	now := time.Now()
 	if p.busy.IsZero() {

@@ -41,7 +41,6 @@ type Summary struct {
 	Pattern string    // of the files, for the commands that read them
 }
 
-// silent shows nothing.
 type silent struct{}
 
 func (silent) Begin(string, int, int)    {}

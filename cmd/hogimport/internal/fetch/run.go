@@ -27,7 +27,6 @@ type Job struct {
 	fs        durable.FS
 }
 
-// run is a job under way.
 type run struct {
 	export  *export
 	folder  *folder
@@ -85,7 +84,6 @@ func (e *export) notYet(s span) error {
 		Todo: "run the same command again after " + e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC")}
 }
 
-// all downloads the missing parts of a range.
 func (r *run) all(ctx context.Context, wanted span, again bool) error {
 	repeat, missing := r.plan(wanted, again)
 	units := 0
@@ -157,7 +155,6 @@ func (r *run) fill(ctx context.Context, gap span) error {
 	return nil
 }
 
-// summary counts the parts of a range that the folder has.
 func (r *run) summary(wanted span) Summary {
 	s := Summary{Fetched: r.fetched, Pattern: r.export.prefix + "*" + r.export.ending}
 	for at, p := range r.folder.parts {

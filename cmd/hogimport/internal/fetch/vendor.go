@@ -70,7 +70,6 @@ func (e *export) fileName(s span) string {
 	return name + e.ending
 }
 
-// spanOf reads the name of a file.
 func (e *export) spanOf(name string) (s span, isPart bool) {
 	rest, hasPrefix := strings.CutPrefix(name, e.prefix)
 	rest, hasEnding := strings.CutSuffix(rest, e.ending)
@@ -95,7 +94,6 @@ func (e *export) parse(first, last string) (span, error) {
 	return s, err
 }
 
-// request asks for a range.
 func (e *export) request(ctx context.Context, s span) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base.String()+e.query(e.text(s.first), e.text(s.last)), nil)
 	if err != nil {

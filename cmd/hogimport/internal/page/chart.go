@@ -47,7 +47,6 @@ type series struct {
 	IsRest      bool   // of all names that have no series of their own
 }
 
-// sample is an entry of a chart.
 type sample struct {
 	Day  string // 2006-01-02 or 2006-01
 	Name string
@@ -150,7 +149,6 @@ func sum(row []int64) (n int64) {
 	return n
 }
 
-// add adds the bar of a period.
 func (c *chart) add(period string, row []int64, top int64, i, of int) {
 	const gap = 0.18 // of a bar's room
 	b := bar{Period: period, Total: sum(row), X: percent(float64(i)+gap/2, of), Width: percent(1-gap, of)}
@@ -205,7 +203,6 @@ func (c *chart) label(list []string) {
 
 func percent(part float64, of int) string { return fmt.Sprintf("%.3f%%", 100*part/float64(of)) }
 
-// short is a number in few characters.
 func short(n int64) string {
 	for _, u := range []struct {
 		of   int64

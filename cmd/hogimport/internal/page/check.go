@@ -25,7 +25,8 @@ type Check struct {
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
 	IsMapped bool // --map says what the columns are
-	Said     Sentences
+	Format   string
+	Skipped  map[string][]string          // places of some records that are left out, by reason
 	Place    func(hogapi.Position) string // where a record is, for people; nil: as its position says
 	Project  string                       // that was asked for its events of these days; empty: none was
 	Begun    []Begun                      // imports of these files
@@ -54,10 +55,9 @@ type Begun struct {
 	Acknowledged int64
 }
 
-// Sentences explain reasons and warnings, with their numbers.
-type Sentences struct {
-	Skips    map[string]string // by reason
-	Warnings map[hogapi.Warning]string
+// SkipText is a sentence about the records that are left out for a reason.
+func (c Check) SkipText(reason string) string {
+	return SkipText(c.Format, reason, c.Report.Skips[reason], c.Skipped[reason])
 }
 
 // Write writes the page.
@@ -81,7 +81,6 @@ func (c Check) Tested() string {
 	return strings.Join(said, " ")
 }
 
-// checkView is the data of check.html.
 type checkView struct {
 	frame
 
@@ -125,7 +124,6 @@ type reason struct {
 	Places   []example // the same, of warnings
 }
 
-// duplicates counts records and uuids that come twice.
 type duplicates struct {
 	hogapi.CheckFinding
 
@@ -166,10 +164,10 @@ func (c Check) view() checkView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]
-		v.Warnings = append(v.Warnings, reason{string(name), f.Count, cmp.Or(c.Said.Warnings[name], Explained(name.Advice()), Shown(name)), f.Examples, nil})
+		v.Warnings = append(v.Warnings, reason{string(name), f.Count, WarningText(name, f.Count), f.Examples, nil})
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
-		v.Skips = append(v.Skips, reason{Name: why, N: r.Skips[why], Advice: cmp.Or(c.Said.Skips[why], Count(r.Skips[why])+": "+Shown(why))})
+		v.Skips = append(v.Skips, reason{Name: why, N: r.Skips[why], Advice: c.SkipText(why)})
 	}
 	byCount := func(a, b reason) int { return cmp.Compare(b.N, a.N) }
 	slices.SortStableFunc(v.Reasons, byCount)
@@ -227,7 +225,6 @@ func (c Check) Listed() string {
 	return "All " + plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + Shown(c.List) + "."
 }
 
-// subject names the files of a report.
 func subject(files []string) string {
 	switch len(files) {
 	case 0:
@@ -238,7 +235,6 @@ func subject(files []string) string {
 	return Shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
 }
 
-// sizes are counts, the largest first.
 func sizes[K ~string](counts map[K]int64, of int64) []counted {
 	list := make([]counted, 0, len(counts))
 	for name, n := range counts {
@@ -248,7 +244,6 @@ func sizes[K ~string](counts map[K]int64, of int64) []counted {
 	return list
 }
 
-// ways are counts under a name with a meaning.
 func ways(counts map[string]int64, of int64, notes map[string]string) []counted {
 	list := sizes(counts, of)
 	for i := range list {

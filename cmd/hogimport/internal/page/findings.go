@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/reasons"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -112,7 +111,6 @@ func (c Check) findings(v checkView) (list []Finding) {
 
 func rank(l Level) int { return slices.Index([]Level{Good, Info, Warn, Bad}, l) }
 
-// verdict sums up all findings.
 func (c Check) verdict(findings []Finding) Verdict {
 	r := c.Report
 	bad, warn := 0, 0
@@ -194,7 +192,6 @@ func (c Check) unsent() (text string) {
 	return text
 }
 
-// someNames names the first files of a list.
 func someNames(paths []string) string {
 	const most = 3
 	var names []string
@@ -205,49 +202,4 @@ func someNames(paths []string) string {
 		names = append(names, plural(more, "more", "more"))
 	}
 	return strings.Join(names, ", ")
-}
-
-// Advice explains a reason.
-func (c Check) Advice(r hogapi.Reason) string {
-	if text, known := mappedTexts[r]; known && c.IsMapped {
-		return text
-	}
-	if text, known := reasonTexts[r]; known {
-		return text
-	}
-	return "See the examples."
-}
-
-// mappedTexts are for formats with columns that --map names.
-var mappedTexts = map[hogapi.Reason]string{
-	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
-	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +
-		"or leave it out with --map drop=distinct_id; within an object by its path.",
-	reasons.NoDistinctID: "The event has no person. Name the column that has one: --map person=COLUMN.",
-	reasons.NoTimestamp:  "No time: PostHog would take the time of the import. Name the column that has it: --map time=COLUMN.",
-}
-
-var reasonTexts = map[hogapi.Reason]string{
-	reasons.BadRecord:      "The record makes no event.",
-	reasons.NoName:         "The event has no name.",
-	reasons.Dropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
-	reasons.NoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
-	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Leave the wrong one out of the files.",
-	reasons.NUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
-	reasons.TooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
-	reasons.NoTimestamp:    "No time: PostHog would take the time of the import.",
-	reasons.BadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
-	reasons.Future:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
-	reasons.TooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
-	reasons.BadUUID:        "The uuid is not one that PostHog takes.",
-	reasons.NoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
-	reasons.IdentityFull:   "More different contents than are remembered. Give the events uuids.",
-	reasons.TooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
-	reasons.BadUTF8:        "The text is not UTF-8. Convert the file.",
-	reasons.BadNumber:      "A number that PostHog cannot read, such as NaN.",
-	reasons.BadProperties:  "The properties are not a JSON object, or are nested too deep.",
-	reasons.BadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
-	reasons.BadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
-	reasons.DangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
-	reasons.Cookieless:     "The id of cookieless events, which cannot be imported.",
 }

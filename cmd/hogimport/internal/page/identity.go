@@ -14,7 +14,6 @@ func (i Identity) NeedsPrefix() bool { return i.Both > 0 && i.Before > 0 && !i.D
 // NeedsLinks reports whether there are ids to join, for which --links was not given.
 func (i Identity) NeedsLinks() bool { return i.Both > 0 && !i.Links }
 
-// level is how much it matters.
 func (i Identity) level() Level {
 	switch {
 	case !i.NeedsPrefix() && !i.NeedsLinks():

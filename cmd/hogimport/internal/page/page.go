@@ -68,13 +68,11 @@ type Verdict struct {
 	Text  string
 }
 
-// fact is a number with its name.
 type fact struct {
 	Name, Value, Note string
 	Level             Level // Good, Warn or Bad color the value
 }
 
-// frame is shared by the pages.
 type frame struct {
 	Kind     string // in the title
 	Subject  string

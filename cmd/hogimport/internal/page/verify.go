@@ -34,7 +34,6 @@ func (p Verify) Write(w io.Writer) error { return write(w, "verify.html", p.view
 // Verdict is the first line of the page.
 func (p Verify) Verdict() Verdict { return p.verdict() }
 
-// verifyView is the data of verify.html.
 type verifyView struct {
 	frame
 
@@ -52,7 +51,6 @@ type verifyView struct {
 	MissMore int64
 }
 
-// period is a line of the table by time.
 type period struct {
 	Name                             string
 	Sent, Found, Once, Missing, Late int64

@@ -29,7 +29,6 @@ func Rounded(n int64) int64 {
 	return (n + scale/2) / scale * scale
 }
 
-// plural is a number with the word for one thing or for several.
 func plural(n int64, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -37,7 +36,6 @@ func plural(n int64, one, several string) string {
 	return Count(n) + " " + several
 }
 
-// verb is the word for one thing or for several.
 func verb(n int64, one, several string) string {
 	if n == 1 {
 		return one
@@ -125,7 +123,6 @@ func Share(part, whole int64) string {
 	}
 }
 
-// moment is a time in UTC, to the second.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "–"

@@ -9,7 +9,6 @@ import (
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
-// zoneView shows a test of the time zone.
 type zoneView struct {
 	Level   Level
 	Title   string

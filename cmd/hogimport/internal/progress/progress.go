@@ -218,7 +218,6 @@ func (m *Meter) Line(width int) string {
 	return line
 }
 
-// fields are the snapshot for programs.
 func (m *Meter) fields() []any {
 	s := m.last
 	fields := []any{

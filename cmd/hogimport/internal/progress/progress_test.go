@@ -16,7 +16,6 @@ import (
 
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// screen is a meter with a clock of its own.
 type screen struct {
 	*Meter
 	strings.Builder

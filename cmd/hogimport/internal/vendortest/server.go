@@ -25,7 +25,6 @@ type server struct {
 	answer func(w http.ResponseWriter, r *http.Request, asked *Request, fault Fault) (body []byte, refusal *failure)
 }
 
-// failure is an answer that is not 200.
 type failure struct {
 	status int
 	text   string
@@ -80,7 +79,6 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, asked *Request) *
 	return nil
 }
 
-// writeGzip packs data into memory.
 func writeGzip(w io.Writer, data []byte) {
 	z := gzip.NewWriter(w)
 	_, _ = z.Write(data)

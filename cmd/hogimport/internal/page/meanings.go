@@ -1,0 +1,170 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/reasons"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// skips explains the reasons for which records are left out, after the number of records.
+var skips = map[string]string{
+	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
+		"Nothing can be done here",
+	mixpanel.SkipDeleted:       "are deleted in Mixpanel",
+	amplitude.SkipNoEventType:  "have no event_type, so nothing says what happened",
+	amplitude.SkipSessionStart: "mark the start or the end of a session, which PostHog finds itself",
+	amplitude.SkipMergedUsers:  "are of Amplitude's table of merged users, which PostHog does not have",
+	amplitude.SkipNoGroup:      "are group properties without a group",
+	ga4.SkipName:               "have the name of an event that PostHog does not need",
+	segment.SkipNoTime:         "have no time (no timestamp, originalTimestamp or sentAt)",
+	segment.SkipGroup:          "are group calls: to import them, give --group-type in an import with a --state of its own",
+	formats.SkipSharedDevice:   "are ids of a device with two users, which are not joined: it would make one person of them",
+	SkipUntil:                  "are at or after --until",
+}
+
+// SkipUntil is the reason for which --until leaves a record out.
+const SkipUntil = "at or after --until"
+
+var personIDs = map[string]string{
+	"amplitude": "user_id or device_id", "segment": "userId or anonymousId", "rudderstack": "userId or anonymousId", "ga4": "user_id or user_pseudo_id",
+}
+
+// SkipText is a sentence about records that are left out, with the places of some.
+func SkipText(format, reason string, n int64, places []string) string {
+	meaning := cmp.Or(skips[reason], "are left out: "+reason)
+	if ids := personIDs[format]; ids != "" {
+		meaning = strings.Replace(meaning, "distinct_id, $user_id or $device_id", ids, 1)
+	}
+	text := Predicate(n, "record", meaning)
+	if len(places) > 0 {
+		text += ". For example " + strings.Join(places, ", ")
+	}
+	return text + "."
+}
+
+// meanings explains the codes of warnings, after the number of events.
+var meanings = map[hogapi.Warning]string{
+	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
+	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
+		"For files that are not in order of time, add --sort",
+	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
+	warnings.SameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
+	warnings.NoRecords:      "have no records. Is the export complete?",
+	warnings.AllSkipped:     "have no record that makes an event. Is --format right?",
+	warnings.Heatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
+	warnings.HeatmapStrip:   "are sent without their heatmap data",
+	warnings.AIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
+	warnings.Exception:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
+	warnings.FlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
+	warnings.SelfMerge:      "join an id with itself, which has no effect",
+	warnings.GroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
+	warnings.GroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
+	warnings.GroupUnchanged: "set group properties without effect, since $process_person_profile is false",
+	warnings.IDBlanks:       "have blanks around the person's id: one user can become two persons",
+	warnings.LongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
+	warnings.UUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
+	warnings.UUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
+	warnings.UUIDReuse:      "have the uuid of an event with another content: PostHog keeps one of the two, the other is lost",
+	warnings.SessionType:    "have a $session_id or $window_id that is not a text",
+	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
+	warnings.OwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
+	warnings.Unset:          "remove properties of persons as they are today",
+	warnings.SetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
+	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
+	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
+	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
+
+	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it", // of capture v1
+}
+
+// WarningText is a sentence about a warning that came n times.
+func WarningText(w hogapi.Warning, n int64) string {
+	if text := ofTheRun[w]; text != "" {
+		return text
+	}
+	meaning := meanings[w]
+	if meaning == "" {
+		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), plural(n, "event", "events"))
+	}
+	return Predicate(n, cmp.Or(warnedThings[w], "event"), meaning) + "."
+}
+
+// warnedThings names the things that a warning counts, where it does not count events.
+var warnedThings = map[hogapi.Warning]string{
+	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
+}
+
+var ofTheRun = map[hogapi.Warning]string{
+	warnings.KeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
+	warnings.Protocol:     "The server does not say which protocol it takes, so events go to /batch/.",
+}
+
+// Predicate is a sentence, without its end, about a number of things. The predicate is that of several things.
+func Predicate(n int64, thing, predicate string) string {
+	if n != 1 {
+		return plural(n, thing, thing+"s") + " " + predicate
+	}
+	verb, rest, _ := strings.Cut(predicate, " ")
+	switch verb {
+	case "are":
+		verb = "is"
+	case "have":
+		verb = "has"
+	default:
+		verb += "s"
+	}
+	return "1 " + thing + " " + verb + " " + rest
+}
+
+// Advice explains a reason.
+func (c Check) Advice(r hogapi.Reason) string {
+	if text := mappedTexts[r]; text != "" && c.IsMapped {
+		return text
+	}
+	return cmp.Or(reasonTexts[r], "See the examples.")
+}
+
+// mappedTexts are for formats with columns that --map names.
+var mappedTexts = map[hogapi.Reason]string{
+	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
+	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +
+		"or leave it out with --map drop=distinct_id; within an object by its path.",
+	reasons.NoDistinctID: "The event has no person. Name the column that has one: --map person=COLUMN.",
+	reasons.NoTimestamp:  "No time: PostHog would take the time of the import. Name the column that has it: --map time=COLUMN.",
+}
+
+var reasonTexts = map[hogapi.Reason]string{
+	reasons.BadRecord:      "The record makes no event.",
+	reasons.NoName:         "The event has no name.",
+	reasons.Dropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
+	reasons.NoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
+	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Leave the wrong one out of the files.",
+	reasons.NUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
+	reasons.TooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
+	reasons.NoTimestamp:    "No time: PostHog would take the time of the import.",
+	reasons.BadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
+	reasons.Future:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
+	reasons.TooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
+	reasons.BadUUID:        "The uuid is not one that PostHog takes.",
+	reasons.NoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
+	reasons.IdentityFull:   "More different contents than are remembered. Give the events uuids.",
+	reasons.TooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
+	reasons.BadUTF8:        "The text is not UTF-8. Convert the file.",
+	reasons.BadNumber:      "A number that PostHog cannot read, such as NaN.",
+	reasons.BadProperties:  "The properties are not a JSON object, or are nested too deep.",
+	reasons.BadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
+	reasons.BadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
+	reasons.DangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
+	reasons.Cookieless:     "The id of cookieless events, which cannot be imported.",
+}
