@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// answer is what the service sends back.
+// answer is the service's response.
 type answer struct {
 	status int
 	header http.Header
@@ -79,7 +79,7 @@ func throttled(retryAfter string) answer {
 	return a
 }
 
-// usual is the service's own body for a status, for scripted answers that name none.
+// usual is the service's own answer with a status, for scripts without a body.
 func usual(status int, p protocol) answer {
 	if p == protocolV1 {
 		return usualV1(status)
@@ -124,7 +124,7 @@ func usual(status int, p protocol) answer {
 	return answer{status: status, header: http.Header{}}
 }
 
-// htmlPage is what a gateway in front of the service answers.
+// htmlPage is an answer of a gateway in front of the service.
 func htmlPage(status int) answer {
 	page := fmt.Sprintf("<html>\r\n<head><title>%d %s</title></head>\r\n<body><center><h1>%[1]d %[2]s</h1></center></body>\r\n</html>\r\n", status, http.StatusText(status))
 	return answer{status, http.Header{"Content-Type": {"text/html"}}, []byte(page)}

@@ -34,7 +34,7 @@ func (s *Server) MergeEvents() {
 	s.table.merge()
 }
 
-// LoseEvents takes n events of an import out of what queries see, spread over all of it, and returns their uuids. The [Ledger]
+// LoseEvents hides n events of an import from queries, spread over all of it, and returns their uuids. The [Ledger]
 // still has them: they were acknowledged.
 func (p *Project) LoseEvents(importID string, n int) []uuid.UUID {
 	p.server.mu.Lock()
@@ -56,7 +56,7 @@ func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UU
 	return t.ids(rows)
 }
 
-// AddEvent adds an event to what queries see, which no request to capture brought: UUID, Event, DistinctID, Time and Properties count.
+// AddEvent shows queries an event that no request to capture sent: its UUID, Event, DistinctID, Time and Properties.
 func (p *Project) AddEvent(e StoredEvent) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()

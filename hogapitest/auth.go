@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// personalKey is what the server knows of a key.
+// personalKey holds the scopes of a key.
 type personalKey struct{ scopes []string }
 
 // allows reports whether the key has a scope; write holds read, and "*" holds all.
@@ -118,7 +118,7 @@ func (s *Server) unauthorized(code, detail string) answer {
 // sunset is when /api/environments was said to end.
 var sunset = time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
 
-// deprecate adds what the newest service says on calls below /api/environments, whose path it rewrites.
+// deprecate adds the newest service's headers to answers below /api/environments.
 func deprecate(v *visit, a *answer) {
 	if a.header == nil {
 		a.header = http.Header{}

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// backfill makes runs for the intervals of a range, one after another. It ends as Completed whatever became of its runs.
+// backfill makes runs for the intervals of a range, one after another. It ends as Completed even if its runs failed.
 type backfill struct {
 	id       uuid.UUID
 	key      string
-	workflow string // what retries and older eras call it
+	workflow string // its id for retries and in older eras
 	export   *export
 	status   string
 	start    *time.Time
@@ -25,7 +25,7 @@ type backfill struct {
 	updated  time.Time
 	finished *time.Time
 	retry    bool
-	noEnd    bool // of a run whose interval has no end
+	noEnd    bool // of a run without an end
 	late     int  // reads that do not find the row yet
 	records  int
 
@@ -122,7 +122,7 @@ func (b *backfill) proceed(s *Server, now time.Time) {
 	b.current.backfill, b.current.noEnd = b, b.noEnd
 }
 
-// proceed begins the runs whose time has come.
+// proceed begins the runs that are due.
 func (p *Project) proceed(now time.Time) {
 	for _, e := range p.exports {
 		for _, b := range e.backfills {
@@ -317,7 +317,7 @@ func firstAt(shown time.Time, zone *time.Location) time.Time {
 	return shown.Add(-time.Duration(offset) * time.Second)
 }
 
-// shownBy is what clocks of a zone show, as if it were UTC.
+// shownBy is the wall clock of a zone, as if it were UTC.
 func shownBy(at time.Time, zone *time.Location) time.Time {
 	_, offset := at.In(zone).Zone()
 	return at.UTC().Add(time.Duration(offset) * time.Second)

@@ -17,7 +17,7 @@ import (
 // Call is one request that reached the server, or tried to. Its path, header and body may hold keys: a Call prints and logs
 // without them.
 type Call struct {
-	Op     hogapi.Op // ops.Do for what the fake knows and the package has no method for; empty for what it does not know
+	Op     hogapi.Op // ops.Do if the package has no method for it; empty if the fake does not know it
 	Method string
 	Path   string
 	Query  url.Values
@@ -25,7 +25,7 @@ type Call struct {
 	Body   []byte // as it came, compressed or not; nil where nothing was read
 	At     time.Time
 
-	Status    int    // of the answer; 0 where there was none
+	Status    int    // of the answer; 0 without an answer
 	Fault     string // the scripted fault that the call met, if any
 	Delivered bool   // the whole answer was handed to the client
 }
@@ -51,7 +51,7 @@ func (c Call) LogValue() slog.Value { return slog.StringValue(c.String()) }
 // MarshalJSON is String for JSON.
 func (c Call) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// Calls returns the calls of an operation in the order of their arrival; none of op given, all calls.
+// Calls returns the calls of some operations, by default all, in the order of their arrival.
 func (s *Server) Calls(op ...hogapi.Op) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Server) MaxInFlight(op hogapi.Op) int {
 	return s.gauge(op).most
 }
 
-// gauge counts what is under way.
+// gauge counts the calls under way.
 type gauge struct{ now, most int }
 
 func (s *Server) gauge(op hogapi.Op) *gauge {

@@ -50,7 +50,7 @@ func (s *Server) capture(v *visit, body []byte, keep int) answer {
 	return s.store(v, b, keep, zipped)
 }
 
-// unpack decompresses a body within the limits. What says how is the query, then the header, then the body's first bytes.
+// unpack decompresses a body within the limits, as the query, the header or the body's first bytes say.
 func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refusal *answer) {
 	tooLarge := text(http.StatusRequestEntityTooLarge, "length limit exceeded")
 	if len(body) > maxBody {
@@ -118,7 +118,7 @@ func checkToken(b *batch) *answer {
 	return nil
 }
 
-// culprits applies [Server.RejectEvents]. Events marked 413 stand out of the batch as those over the size limit do.
+// culprits applies [Server.RejectEvents]. Events marked 413 count as too big.
 func (s *Server) culprits(events []event) *answer {
 	s.mu.Lock()
 	reject := s.reject

@@ -18,7 +18,7 @@ type TB interface {
 }
 
 // Client returns a client of the default project with both keys, wired to the server in process. At the end of the test the server is
-// closed, and the test fails where a scripted fault was not met, a request asked for what the fake does not know, or a key came
+// closed, and the test fails where a scripted fault was not met, a request asked for an endpoint that the fake lacks, or a key came
 // to a place where it does not belong. Options come after the server's own and win.
 func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
 	t.Helper()

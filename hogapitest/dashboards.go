@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Dashboard is one dashboard of a project. What a field here does not cover goes into Extra, which may also replace a value,
+// Dashboard is one dashboard of a project. Extra adds other keys to the answer or replaces a value,
 // with nil for null.
 type Dashboard struct {
 	ID          int // numbered from 1 where it is 0

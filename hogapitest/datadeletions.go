@@ -53,8 +53,8 @@ func (p *Project) DataDeletions() []DataDeletion {
 	return list
 }
 
-// SetDataDeletion moves a request to another status, as PostHog's staff and its jobs do. Approved counts the events; completed takes them
-// out of what queries see. It panics for a request that the project does not have.
+// SetDataDeletion changes a request's status, as PostHog's staff and jobs do. Approved counts the events; completed hides them
+// from queries. It panics for a request that the project does not have.
 func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
 	s := p.server
 	s.mu.Lock()

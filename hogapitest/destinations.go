@@ -17,7 +17,7 @@ type destination struct {
 	integration json.RawMessage
 }
 
-// kindOf is what the service knows of one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
+// kindOf describes one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
 // type other than string, ":any" one that is not checked.
 type kindOf struct {
 	old, new    string
@@ -169,7 +169,7 @@ func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, wh
 	d.config = merged(stored, config, s.era >= E3)
 	checked := d.config
 	if whole {
-		checked = config // what is stored does not make up for what a PUT leaves out
+		checked = config // a PUT must send all keys
 	}
 	s.checkConfig(inner, e.model, d, checked)
 	checkCompression(inner, d)

@@ -52,7 +52,7 @@ func (s *Server) checkNewest(c *checker, p *Project, before, d destination, sent
 	}
 }
 
-// checkValues checks what the newest era checks of a config's values.
+// checkValues checks a config's values as the newest era does.
 func (s *Server) checkValues(c *checker, p *Project, before, d destination) {
 	if c.problem != nil {
 		return
@@ -133,7 +133,7 @@ func checkCompression(c *checker, d destination) {
 	}
 }
 
-// writeNewestFields is what the newest era demands of the fields of an export beyond E3. It reports false where the service fails.
+// writeNewestFields applies the rules for an export's fields that E4 added. It reports false where the service fails.
 func (s *Server) writeNewestFields(c *checker, e *export, isNew bool) bool {
 	sent := func(name string) bool { raw, ok := c.fields[name]; return ok && !isNull(raw) }
 	_, hasDay := c.fields["offset_day"]

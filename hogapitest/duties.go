@@ -15,8 +15,8 @@ type Breach struct {
 	Event   uuid.UUID // nil where the whole request is meant
 	Detail  string
 
-	// AfterRestart says that a client may do this in a new run, which knows of the answers only what
-	// was saved. [Server.Verify] does not fail for it.
+	// AfterRestart says that a client may do this in a new run, which knows only the answers that
+	// were saved. [Server.Verify] does not fail for it.
 	AfterRestart bool
 }
 
@@ -32,7 +32,7 @@ func (b Breach) String() string {
 	return s
 }
 
-// Duty is what capture v1 asks of a client that imports.
+// Duty is a rule of capture v1 for a client that imports.
 type Duty string
 
 // The duties.
@@ -51,7 +51,7 @@ const (
 
 const maxBreaches = 1000
 
-// duties judges the requests to capture by those before them.
+// duties judges each request to capture by the earlier ones.
 type duties struct {
 	chains   map[uuid.UUID]*chain // by request id
 	events   map[uuid.UUID]*told  // by event
@@ -59,7 +59,7 @@ type duties struct {
 	breaches []Breach
 }
 
-// chain is what is known of a request and its retries.
+// chain is a request with its retries.
 type chain struct {
 	attempt int
 	stamp   string
@@ -68,7 +68,7 @@ type chain struct {
 	events  map[uuid.UUID]bool
 }
 
-// told is what a client knows of an event.
+// told is the last answer about an event that a client has.
 type told struct {
 	request uuid.UUID
 	state   toldState
@@ -77,7 +77,7 @@ type told struct {
 type toldState uint8
 
 const (
-	toldNothing toldState = iota // what a client does next is its own affair
+	toldNothing toldState = iota // the client may do anything next
 	toldRetry
 	toldFinal
 	toldAbsent // from the results, once
@@ -89,7 +89,7 @@ func (d *duties) add(b Breach) {
 	}
 }
 
-// arrived judges a request to v1 that the service can read, whatever it answers. In a compact ledger only whole requests are judged.
+// arrived judges a request to v1 that the service can read, before it is answered. In a compact ledger only whole requests are judged.
 func (d *duties) arrived(r *v1Request, now time.Time, compact bool) {
 	if r.refusal != nil {
 		return
@@ -153,7 +153,7 @@ func (d *duties) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact
 	}
 }
 
-// answered notes what the client knows now.
+// answered records the answer that the client has now.
 func (d *duties) answered(v *visit, status int, delivered bool) {
 	r := v.v1
 	if r == nil || r.refusal != nil || v.server.ledger.compact {
@@ -199,8 +199,8 @@ func (d *duties) stored(v *visit, job string) {
 	d.jobs[job] = v.route.protocol
 }
 
-// Breaches are the duties of a client of capture v1 that the requests so far did not keep, up to 1000. Each is judged whatever the
-// service, or a script, answered. What is said of /batch/ is that an import came on both.
+// Breaches returns the duties of a client of capture v1 that the requests so far did not keep, up to 1000, also when
+// a script answered. Requests to /batch/ count only for [DutyProtocol].
 func (s *Server) Breaches() []Breach {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -104,7 +104,7 @@ func TestDutiesOfABatch(t *testing.T) {
 	w.post(v1Batch(v1Event(1, "options", ""), v1Event(2, "properties", `{"distinct_id":"a","$session_id":"s","$window_id":7,"$ignore_sent_at":true}`)))
 	assert.Equal(t, []hogapitest.Duty{hogapitest.DutySkew, hogapitest.DutyRoot, hogapitest.DutyRoot, hogapitest.DutyRoot}, duties(w))
 
-	// A probe and what the service refuses are no batch.
+	// A probe is no batch, nor is a request that the service refuses.
 	w = inProcess(t)
 	w.post([]byte(`{"created_at":"2026-03-04T11:59:59Z","batch":[]}`))
 	w.post([]byte(`{"created_at":"2026-03-04T11:59:59Z","batch":[{}]}`))

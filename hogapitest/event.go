@@ -23,7 +23,7 @@ type batch struct {
 	events       []event
 }
 
-// event is one event of a batch: its raw bytes, and what the service reads in them.
+// event is one event of a batch: its raw bytes and the fields that the service reads.
 type event struct {
 	raw        json.RawMessage
 	uuid       uuid.UUID
@@ -41,7 +41,7 @@ type event struct {
 	job        string // $import_job_id
 }
 
-// The complaints of the service, whose first one misleads whatever the true cause: the last shape tried is one event.
+// The service's error texts. It answers unparsable for most causes, since the last shape that it tries is a single event.
 const (
 	unparsable   = "failed to parse request: missing field `event`"
 	emptyBatch   = "request holds no event"
@@ -142,7 +142,7 @@ func newBatch(b *batch, raws []json.RawMessage) (*batch, *answer) {
 	return b, nil
 }
 
-// read takes an event apart. What does not parse fails the whole request.
+// read parses an event. One that fails refuses the whole request.
 func (e *event) read(raw json.RawMessage, f fields) *answer {
 	var named, hasTime bool
 	e.raw, e.properties = raw, f["properties"]
@@ -182,7 +182,7 @@ const importID = "$import_job_id"
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || isNull(raw) }
 
-// check is what the service asks of an event that parses, and what it changes in silence.
+// check refuses a parsed event as the service does, and makes the service's silent changes.
 func (e *event) check(b *batch, now time.Time) *answer {
 	if e.name == "" {
 		return badRequest(noEventName)
@@ -225,7 +225,7 @@ func (e *event) special() fields {
 	return f
 }
 
-// setTime reads the timestamp as the service does: what it cannot read, and what is too far ahead, becomes now.
+// setTime reads the timestamp as the service does: an unreadable one, or one too far ahead, becomes now.
 func (e *event) setTime(b *batch, ignoreSentAt bool, now time.Time) {
 	t, ok := readEventTime(e.timestamp)
 	switch {
@@ -269,7 +269,7 @@ func readEventTime(s string) (time.Time, bool) {
 	return time.Unix(n, 0), true
 }
 
-// asText is a distinct id of any JSON type as text; null is none.
+// asText is a distinct id of any JSON type as text; null is empty.
 func asText(raw json.RawMessage) string {
 	if s, ok := asString(raw); ok || absent(raw) {
 		return s

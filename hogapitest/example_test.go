@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// The server keeps state: what a program makes, it can read again. Inside a test, server.Client(t) gives the client.
+// The server keeps state: a program can read back the objects that it creates. Inside a test, server.Client(t) gives the client.
 func Example() {
 	server := hogapitest.New()
 	project := server.Project(hogapitest.DefaultProject)
@@ -169,7 +169,7 @@ func ExampleServer_Ledger() {
 	// map[{ordered 2024-05-01}:3]
 }
 
-// Queries see events late and more than once, as those of the service do.
+// As at the service, queries see events late and more than once.
 func ExampleServer_HoldEvents() {
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// request is one call as the service sees it, whatever carried it.
+// request is one call as the service sees it, over either transport.
 type request struct {
 	url     *url.URL // with the scheme and host that the client used
 	header  http.Header
@@ -43,7 +43,7 @@ type visit struct {
 // errLost says that the connection ends here.
 var errLost = errors.New("connection lost")
 
-// arrive registers a request and takes its fault. Of the body only what small holds has been read: a whole short one, which may be a
+// arrive registers a request and takes its fault. Small is the body if it is short, and so may be a
 // probe. Every visit ends with leave.
 func (s *Server) arrive(method string, u *url.URL, header http.Header, small []byte) *visit {
 	s.mu.Lock()
@@ -79,7 +79,7 @@ func (v *visit) leave(status int, delivered bool) {
 	s.ledger.settle(v.ledger, status, delivered)
 }
 
-// serve takes the body and does what the fault and the service do with it, up to the answer. The error is errLost or the context's.
+// serve takes the body and returns the answer of the fault or the service. The error is errLost or the context's.
 func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	s, f := v.server, v.fault
 	if !(s.ledger.compact && v.call.Op == ops.Capture) {
@@ -119,7 +119,7 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	return a, nil
 }
 
-// act is the service's own part, or what stands in for it.
+// act is the service's own part, or the fault's.
 func (v *visit) act(ctx context.Context, body []byte) answer {
 	s, f := v.server, v.fault
 	if f.handler != nil {
@@ -138,7 +138,7 @@ func (v *visit) act(ctx context.Context, body []byte) answer {
 	return a
 }
 
-// service is what the service itself does and answers.
+// service is the service's own part.
 func (v *visit) service(ctx context.Context, body []byte) answer {
 	s := v.server
 	switch {

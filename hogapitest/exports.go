@@ -33,7 +33,7 @@ type export struct {
 	offsetDay   *int
 	offsetHour  *int
 	more        fields         // optional fields of the newest era, as they came
-	extra       map[string]any // what the seed adds or replaces
+	extra       map[string]any // from the seed; replaces the fields above
 
 	runs      []*run // oldest first
 	backfills []*backfill
@@ -223,7 +223,7 @@ func (s *Server) write(c *checker, e *export, whole bool) {
 	}
 }
 
-// writeNewest is what only the newest era has or checks. For the zone and the offsets absent keeps and null resets.
+// writeNewest sets the fields that E3 added. For the zone and the offsets absent keeps and null resets.
 func (s *Server) writeNewest(c *checker, e *export) {
 	if raw, ok := c.fields["timezone"]; ok {
 		e.timezone = "UTC"

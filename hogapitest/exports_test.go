@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// with is an export's body whose destination is a NoOp, with more fields.
+// with is the body of an export to a NoOp destination, with more fields.
 func with(more string) string {
 	return `{"name":"a","interval":"hour","destination":{"type":"NoOp","config":{}}` + more + `}`
 }

@@ -155,7 +155,7 @@ func Truncated() Fault {
 	return f
 }
 
-// Slow waits before the service reads the request, then does what the inner fault says, or serves as usual without one.
+// Slow waits before the service reads the request, then acts like the inner fault, if any.
 func Slow(d time.Duration, inner ...Fault) Fault {
 	f := within("Slow", d, inner)
 	f.delay = d
@@ -210,7 +210,7 @@ func Repeat(n int, f Fault) Fault {
 	return f
 }
 
-// Always is the fault for every request from now on. What is scripted after it is never reached; [Server.ClearScript] ends it.
+// Always is the fault for every request from now on, until [Server.ClearScript]. Faults scripted after it are never met.
 func Always(f Fault) Fault {
 	f.forever = true
 	return f

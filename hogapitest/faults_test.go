@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// creating makes an export: what is done shows in the project.
+// creating makes an export, which the project then shows.
 func (w *wire) creating() (answer, error) {
 	return w.send("POST", w.prefix+"/batch_exports/", []byte(`{"name":"a","interval":"hour","destination":{"type":"NoOp","config":{}}}`))
 }
@@ -287,7 +287,7 @@ func TestHandle(t *testing.T) {
 	assert.Empty(t, w.Unknown())
 }
 
-// told is a test that only notes what it is told.
+// told is a test that records its errors.
 type told struct {
 	errors   []string
 	cleanups []func()

@@ -12,7 +12,7 @@ import (
 // fields is the JSON object of a request, with each value as it came.
 type fields map[string]json.RawMessage
 
-// readFields reads a request's body; none is an empty object.
+// readFields reads a request's body. An empty body is an empty object.
 func readFields(body []byte) (fields, *answer) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return fields{}, nil

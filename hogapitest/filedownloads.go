@@ -22,7 +22,7 @@ type FileDownload struct {
 	Model   hogapi.Model
 	Created time.Time // now, where it is zero
 	Error   string
-	Files   []File // those that it has, or will have once it has completed
+	Files   []File // shown once it has completed
 
 	Records int // only when shown
 }
@@ -146,7 +146,7 @@ func (s *Server) cancelFileDownload(r *request) answer {
 	return reply(http.StatusOK, object{"status": d.Status})
 }
 
-// fileRequest is what a file download is asked for.
+// fileRequest is the body of a request for a file download.
 type fileRequest struct {
 	model, format, compression string
 	include, exclude           []string
@@ -249,7 +249,7 @@ func badInterval(start, end *time.Time, now time.Time) string {
 }
 
 // exported is the content of the one file that a request makes, and how many records it has. For events these are the stored
-// ones of the interval; a server without any makes up 1,000. The fake writes JSON lines whatever the format, and compresses
+// ones of the interval; a server without any makes up 1,000. The fake writes JSON lines for every format, and compresses
 // them with gzip only.
 func (s *Server) exported(p *Project, q fileRequest) (content []byte, records int) {
 	var lines bytes.Buffer

@@ -63,7 +63,7 @@ func driven(t testing.TB, s *hogapitest.Server) *wire {
 
 func (w *wire) project() *hogapitest.Project { return w.Project(hogapitest.DefaultProject) }
 
-// answer is a response whose body has been read.
+// answer is a response with its body read.
 type answer struct {
 	*http.Response
 	text string
@@ -158,7 +158,7 @@ func event(n int) string {
 	return fmt.Sprintf(`{"event":"signed up","distinct_id":"user-%d","uuid":"00000000-0000-4000-8000-%012d","timestamp":"2025-01-02T03:04:05.678Z","properties":{"n":%d}}`, n%3, n, n)
 }
 
-// uuids are those of some events.
+// uuids returns the uuids of the events with these numbers.
 func uuids(numbers ...int) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, n := range numbers {

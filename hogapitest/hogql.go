@@ -57,7 +57,7 @@ type hogParser struct {
 	aliases map[string]hogNode
 	table   string         // the name that events has in the query
 	zone    *time.Location // the project's
-	from    *hogQuery      // what it selects from, or nil for events
+	from    *hogQuery      // the inner query; nil selects from events
 }
 
 // parseHogQL reads a query.
@@ -162,7 +162,7 @@ func tableName(tokens []hogToken) string {
 	return "events"
 }
 
-// alias reads a name with AS or without, or none.
+// alias reads an optional name, with AS or without.
 func (p *hogParser) alias() string {
 	as := p.accept("AS")
 	t := p.peek()
@@ -292,7 +292,7 @@ func (p *hogParser) field(name string) hogNode {
 	return hogNode{text: name}
 }
 
-// path reads what follows a name: .name or ['name'], any number of times.
+// path reads any number of .name or ['name'] after a name.
 func (p *hogParser) path(name string) string {
 	parts := []string{name}
 	for p.is(".") || p.is("[") {

@@ -48,7 +48,7 @@ func holds(conditions []hogNode, group hogGroup) bool {
 	return true
 }
 
-// eval is the value of an expression for a group, nil where it has none.
+// eval is the value of an expression for a group, or nil.
 func (n hogNode) eval(group hogGroup) any {
 	switch n.kind {
 	case hogConstant:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// hogNode is an expression: a column, a constant, a call, or an operator, whose text is its sign or word.
+// hogNode is an expression: a column, a constant, a call, or an operator with its sign or word as text.
 type hogNode struct {
 	kind  hogNodeKind
 	text  string
@@ -61,7 +61,7 @@ type hogQuery struct {
 	groups  []hogNode
 	having  []hogNode
 	order   []hogOrder
-	limit   int // 0: none was given
+	limit   int // 0 without LIMIT
 }
 
 type hogOrder struct {
@@ -77,7 +77,7 @@ func conjuncts(n hogNode) []hogNode {
 	return []hogNode{n}
 }
 
-// check refuses what ClickHouse would: aggregates in the wrong place, and columns that are no group's.
+// check refuses aggregates and columns in the wrong places, as ClickHouse does.
 func (q *hogQuery) check() {
 	for _, n := range slices.Concat(q.where, q.groups) {
 		if n.aggregates() {

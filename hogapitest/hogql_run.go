@@ -138,7 +138,7 @@ func (q *hogQuery) leftFor(c *cell, scope hogGroup) (left []hogNode, possible bo
 	return left, true
 }
 
-// rises reports whether the condition compares a constant with what only grows with the timestamp.
+// rises reports whether the condition compares a constant with an expression that never falls as the timestamp rises.
 func (n hogNode) rises() bool {
 	return n.kind == hogOperator && slices.Contains([]string{"<", "<=", ">", ">="}, n.text) && growing(n.args[0]) && n.args[1].kind == hogConstant
 }
@@ -221,7 +221,7 @@ func (q *hogQuery) sorted(groups []hogGroup) []hogGroup {
 	return groups
 }
 
-// compareOrder puts what has no value last.
+// compareOrder puts nil last.
 func compareOrder(a, b any) int {
 	switch {
 	case a == nil && b == nil:

@@ -93,7 +93,7 @@ func TestMoreRefusedQueries(t *testing.T) {
 	}
 }
 
-// What a query without force_blocking answers may be of today's first look.
+// Without force_blocking the answer may come from the cache of the last 24 hours.
 func TestQueriesAreCached(t *testing.T) {
 	c := &clock{now}
 	w := inProcess(t, hogapitest.WithClock(c.now))

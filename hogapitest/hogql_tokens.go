@@ -5,7 +5,7 @@ import "strings"
 // hogToken is a word, a name in quotes, a number, a text or a sign.
 type hogToken struct {
 	kind hogKind
-	text string // of a quoted name and of a text: what it says
+	text string // without quotes
 }
 
 type hogKind uint8
@@ -88,7 +88,7 @@ func hogSpan(s string, in func(c byte) bool) int {
 	return len(s)
 }
 
-// hogQuoted reads what stands between two quotes. A quote inside is doubled, or has a backslash.
+// hogQuoted reads the text between two quotes. A quote inside is doubled, or has a backslash.
 func hogQuoted(s string) (said string, size int) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {

@@ -69,7 +69,7 @@ func (p *Project) usedBy(x *Integration) (names []string) {
 	return names
 }
 
-// kindOfIntegration is what the service knows of one kind: which keys it needs, and which of them it shows and stores it under.
+// kindOfIntegration describes one kind: which keys it needs, and which of them it shows and stores it under.
 type kindOfIntegration struct {
 	needs  string
 	shows  string
@@ -191,7 +191,7 @@ func (s *Server) createIntegration(r *request) answer {
 	return reply(http.StatusCreated, r.project.addIntegration(x).json())
 }
 
-// key is what an integration is stored under.
+// key is the name that an integration is stored under.
 func (x *Integration) key() string {
 	var parts []string
 	for name := range strings.FieldsSeq(integrationKinds[x.Kind].under) {
@@ -278,7 +278,7 @@ func (x *Integration) withKeys() bool { return x != nil && x.Config["aws_role_ar
 // withFile reports whether the integration holds a key file of Google Cloud.
 func (x *Integration) withFile() bool { return x != nil && x.Config["private_key"] != nil }
 
-// numbered is the integration that a destination names; nil for none.
+// numbered is the integration that a destination names, or nil.
 func (p *Project) numbered(raw json.RawMessage) *Integration {
 	id, err := strconv.Atoi(string(raw))
 	if err != nil {

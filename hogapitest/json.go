@@ -314,7 +314,7 @@ func asString(raw json.RawMessage) (s string, ok bool) {
 	return unquote(raw), true
 }
 
-// canonical is the form of an object that equal objects share; none at all is an empty one.
+// canonical is the form of an object that equal objects share. An absent object counts as empty.
 func canonical(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return []byte("{}")

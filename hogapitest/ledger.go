@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ledger is what capture has stored so far, every commit of every event in order. The service itself stores duplicates too, and may
+// Ledger lists the events that capture has stored, every commit in order. The service stores duplicates too, and may
 // collapse them much later.
 type Ledger struct {
 	rows     []row
@@ -33,7 +33,7 @@ type StoredEvent struct {
 	DistinctID string
 	Timestamp  string          // as it was sent
 	Time       time.Time       // as the service took it
-	Properties json.RawMessage // on v1 with those that the service adds
+	Properties json.RawMessage // on v1 with the service's own
 	Raw        json.RawMessage // the event's own bytes, as they were sent
 	Historical bool            // as stored: younger than 48 hours clears it
 	Notes      Note
@@ -42,7 +42,7 @@ type StoredEvent struct {
 	Reason string // of a dropped event: "unknown key" or "over quota"; on v1 also the details of the result
 }
 
-// Note says what the service changed in silence.
+// Note marks changes that the service makes silently.
 type Note uint8
 
 // The notes.
@@ -51,12 +51,12 @@ const (
 	TimeShifted                     // by sent_at; on v1 by the request's timestamp, unless the event says disable_skew_correction
 	FlagCleared                     // the event is younger than 48 hours: no historical import
 	DistinctIDCut                   // to 200 characters
-	UUIDMinted                      // none was sent: a new one with every request
+	UUIDMinted                      // the event had no uuid: each request makes a new one
 	LibReplaced                     // v1: the event had a $lib of its own, and the header's took its place
 	PersonDisabled                  // v1: an illegal distinct id; the answer says person_processing_disabled
 )
 
-// CaptureRequest is one request to capture whose batch was good. It prints without its key.
+// CaptureRequest is one request to capture with a valid batch. It prints without its key.
 type CaptureRequest struct {
 	Number     int // from 1
 	APIKey     string
@@ -65,7 +65,7 @@ type CaptureRequest struct {
 	Gzip       bool
 	Events     int // in the batch
 	Stored     int // of them, commits
-	Status     int // of the answer; 0 where there was none
+	Status     int // of the answer; 0 without an answer
 	Delivered  bool
 	At         time.Time
 	Protocol   string // "batch" or "v1"
@@ -73,13 +73,13 @@ type CaptureRequest struct {
 	V1 *V1Request // nil on batch
 }
 
-// V1Request is what a request to capture v1 says about itself, as sent.
+// V1Request holds the headers and fields of a request to capture v1, as sent.
 type V1Request struct {
 	ID        uuid.UUID
 	Attempt   int
 	Timestamp string // PostHog-Request-Timestamp
 	CreatedAt string
-	Encoding  string        // Content-Encoding; empty is none
+	Encoding  string        // Content-Encoding, or empty
 	SDK       string        // PostHog-Sdk-Info
 	Results   []EventResult // as answered, in order; nil where a script answered instead
 }
@@ -101,7 +101,7 @@ func (r CaptureRequest) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r
 // MarshalJSON is String for JSON.
 func (r CaptureRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
-// Ledger returns what has been stored up to now.
+// Ledger returns the events that are stored now.
 func (s *Server) Ledger() *Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (l *Ledger) Unique() int {
 // Duplicates is how many commits came after the first of their uuid.
 func (l *Ledger) Duplicates() int { return l.Len() - l.Unique() }
 
-// Missing are those of the wanted uuids that have not been stored.
+// Missing returns the wanted uuids that are not stored.
 func (l *Ledger) Missing(wanted []uuid.UUID) []uuid.UUID {
 	var missing []uuid.UUID
 	for _, id := range wanted {
@@ -230,7 +230,7 @@ type Change struct {
 	Properties    bool // the properties differ as JSON, their numbers compared digit for digit
 }
 
-// Changed are the uuids whose commits are not all the same. Nothing should be here.
+// Changed returns the uuids that were stored with different contents. It should be empty.
 func (l *Ledger) Changed() []Change {
 	var list []Change
 	for group := range l.groups() {
@@ -247,7 +247,7 @@ func (l *Ledger) Changed() []Change {
 }
 
 // Inversions counts the neighbours of one distinct id that were stored in the wrong order, judged by the last commit of each
-// uuid. Order lists the uuids as they should be; those that were not stored are passed over.
+// uuid. Order lists the uuids in the right order; it may hold uuids that were not stored.
 func (l *Ledger) Inversions(order []uuid.UUID) int {
 	latest := map[uint64]int32{}
 	n := 0
@@ -279,9 +279,9 @@ func (l *Ledger) Counts() map[EventDay]int {
 	return counts
 }
 
-// Requests are the requests whose batches were good, in order.
+// Requests returns the requests with valid batches, in order.
 func (l *Ledger) Requests() []CaptureRequest { return l.requests }
 
 // Dropped are the events that were answered with 200 and thrown away: sent with a key that nobody has, or over the quota.
-// Those that v1 answered "drop" are here too.
+// It includes the events that v1 answered "drop".
 func (l *Ledger) Dropped() []StoredEvent { return l.dropped }

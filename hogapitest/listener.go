@@ -114,7 +114,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reset(w)
 		return
 	}
-	// The client may act on the answer before this function ends: what it did is recorded first.
+	// Recorded before it is sent, since the client may act on the answer at once.
 	v.leave(a.status, v.whole(a))
 	v.send(w, a)
 }

@@ -71,7 +71,7 @@ func TestNewestAgeRefuses(t *testing.T) {
 	assert.Equal(t, false, config["legacy_parquet_extension"], "a new export has the new names")
 }
 
-// What a write of a destination must send again differs by type.
+// Some types of destination must resend their integration with each write.
 func TestNewestAgeOnUpdates(t *testing.T) {
 	w := inProcess(t)
 	p := w.project()

@@ -11,7 +11,7 @@ type Option func(*Server)
 // WithProject sets the id of the default project, a number. Further ones come with [Server.Project].
 func WithProject(id string) Option { return func(s *Server) { s.project = id } }
 
-// WithPersonalKey adds a personal API key with its scopes; none means all. The first key given is the one that [Server.Client] uses.
+// WithPersonalKey adds a personal API key with its scopes, by default all. [Server.Client] uses the first key.
 func WithPersonalKey(key string, scopes ...string) Option {
 	return func(s *Server) {
 		if s.personalKey == "" {
@@ -42,7 +42,7 @@ func WithMember() Option { return func(s *Server) { s.member = true } }
 // WithoutEnvironments makes the server know the paths below /api/projects only.
 func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = true } }
 
-// WithEmptyBodies makes the endpoints that PostHog's API reference gives no body answer with none: the actions, logs and app metrics.
+// WithEmptyBodies leaves out the bodies that PostHog's API reference does not list: of actions, logs and app metrics.
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
 // WithWorkingLogs makes logs of exports and of runs, and the error details of app metrics, work in each era that has them. Without
@@ -78,7 +78,7 @@ func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
 // WithTimezone sets the time zone of every project, in which a query sees a timestamp and reads a text without a zone. The default is UTC.
 func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }
 
-// WithoutV1 leaves capture v1 out, as on a self-hosted server: 404, and no JSON. The eras before E3 have none.
+// WithoutV1 leaves capture v1 out, as on a self-hosted server and before E3: 404 without JSON.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 
 // WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.

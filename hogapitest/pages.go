@@ -38,7 +38,7 @@ func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer 
 }
 
 // cursorPage is cursor paging of a fixed size. A cursor names the neighbour of the page by its key, so rows that come in
-// meanwhile move nothing. Backwards turns the rows round; a walk over 100,000 of them copies none. Show is called for the rows of
+// meanwhile move nothing. Backwards reverses the rows without a copy. Show is called for the rows of
 // the page only.
 func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int, key func(T) string, show func(T) any) answer {
 	n := len(rows)

@@ -27,7 +27,7 @@ type queryBody struct {
 	Refresh any `json:"refresh"`
 }
 
-// query serves POST /query/ for queries over events, from what capture has stored for the project.
+// query serves POST /query/ from the project's stored events.
 func (s *Server) query(r *request) (a answer) {
 	defer func() {
 		switch refused := recover().(type) {
@@ -65,7 +65,7 @@ func (s *Server) query(r *request) (a answer) {
 	return reply(http.StatusOK, result)
 }
 
-// cachedAnswer is what a query answered once.
+// cachedAnswer is an earlier answer to a query.
 type cachedAnswer struct {
 	at   time.Time
 	body object

@@ -60,7 +60,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// What the service refuses, the fake refuses with 400: functions that it does not know, too few or too many arguments, and more.
+// The fake refuses with 400, as the service does: unknown functions, too few or too many arguments, and more.
 func TestRefusedQueries(t *testing.T) {
 	from := func(expression string) string { return "SELECT " + expression + " AS x FROM events" }
 	for query, detail := range map[string]string{

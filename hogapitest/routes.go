@@ -87,7 +87,7 @@ var routes = []route{
 // noScope marks an endpoint that declares its scope since E3 only: before, every personal key is refused there.
 const noScope = "since E3: "
 
-// match finds the route of a path and what its parameters are. A path that the era knows with another method only gives an empty
+// match finds the route of a path and its parameters. A path that the era knows with another method only gives an empty
 // route and known true. A route that the era does not have is found where no other one fits.
 func (s *Server) match(method, path string) (found route, params map[string]string, known bool) {
 	segments := split(path)

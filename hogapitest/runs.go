@@ -67,7 +67,7 @@ func (e *export) add(r *run) {
 		if x.created.After(t) {
 			return 1
 		}
-		return -1 // of the same moment: after those that are there
+		return -1 // of the same moment: after the others
 	})
 	e.runs = slices.Insert(e.runs, at, r)
 }
@@ -139,7 +139,7 @@ func (r *run) json(s *Server) object {
 		o["data_interval_end"] = nil
 	}
 	maps.Copy(o, r.extra)
-	r.advance(s) // replaces pointers, so o keeps what was
+	r.advance(s) // replaces pointers, so o keeps the old values
 	return o
 }
 
@@ -147,7 +147,7 @@ func byInterval(ordering string) bool {
 	return strings.TrimPrefix(ordering, "-") == "data_interval_start"
 }
 
-// runsOf are the runs that a request can see: those of the export in the path, inside the hidden window of 7 days or the one that
+// runsOf are the runs that a request can see: of the export in the path, inside the hidden window of 7 days or the one that
 // the query asks for. They are in the order of their creation. The slice may be the export's own.
 func (s *Server) runsOf(r *request) ([]*run, *answer) {
 	id, err := uuid.Parse(r.params["id"])
@@ -244,7 +244,7 @@ func (s *Server) listRuns(r *request) answer {
 	return cursorPage(s, r, seen, backwards, 100, key, func(x *run) any { return x.json(s) })
 }
 
-// noStart is what the oldest era makes of a missing start in a cursor. It cannot read that again.
+// noStart stands for a missing start in a cursor of the oldest era, which cannot read it back.
 const noStart = "None"
 
 func compareNullsLast(a, b *time.Time) int {
@@ -303,7 +303,7 @@ func (s *Server) cancelRun(r *request) answer {
 	return reply(http.StatusOK, object{"cancelled": true})
 }
 
-// retryRun is a backfill of the run's own interval. Any run can be retried, whatever its status.
+// retryRun is a backfill of the run's own interval. A run with any status can be retried.
 func (s *Server) retryRun(r *request) answer {
 	old, refusal := s.run(r)
 	if refusal != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// script is what awaits the requests of one operation.
+// script holds the faults for the requests of one operation.
 type script struct {
 	faults []Fault
 	used   bool // the fault in front has been met at least once
@@ -79,7 +79,7 @@ func (s *Server) script(op hogapi.Op) *script {
 	return sc
 }
 
-// nextFault takes what the next request of an operation meets. An empty name is service as usual.
+// nextFault takes the fault for the next request of an operation. Without a name the request is served as usual.
 func (s *Server) nextFault(op hogapi.Op) Fault {
 	if s.down {
 		return Refuse()

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Project is one project of the server, for seeding and for looking at what became of it.
+// Project is one project of the server, to seed and to inspect.
 type Project struct {
 	server *Server
 	id     string
@@ -46,13 +46,13 @@ type Export struct {
 	Interval        hogapi.Interval
 	DestinationType string
 	Config          map[string]any // secrets included
-	Integration     int            // 0 is none
+	Integration     int            // 0 for no integration
 	Paused          bool
 	Created         time.Time // now, where it is zero
 	LastPaused      time.Time
 	StartAt, EndAt  time.Time
 	Timezone        string
-	Extra           map[string]any // keys that are added to the answer, or replace what is there
+	Extra           map[string]any // added to the answer; replaces its keys
 
 	Deleted bool // only when shown
 }
@@ -152,7 +152,7 @@ type Run struct {
 	Finished   time.Time // a minute after Created for a run that is over
 	Records    int
 	Error      string
-	Extra      map[string]any // keys that are added to the answer, or replace what is there
+	Extra      map[string]any // added to the answer; replaces its keys
 
 	BackfillID uuid.UUID // only when shown
 }
@@ -225,7 +225,7 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 	return list
 }
 
-// Outcome is how a run ends. Zero fields keep what holds for every run: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
+// Outcome is how a run ends. Zero fields keep the defaults: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
 type Outcome struct {
 	Status        hogapi.RunStatus
 	Error         string

@@ -46,7 +46,7 @@ type Server struct {
 	listener listener
 }
 
-// settings is what the options fix; nothing changes it later.
+// settings are set by the options and do not change later.
 type settings struct {
 	era               Era
 	now               func() time.Time
@@ -133,7 +133,7 @@ func (s *Server) SetDown(down bool) {
 	s.listener.setDown(s, down)
 }
 
-// SetQuota changes what happens to events: see [Quota].
+// SetQuota puts events over or under the plan's limit: see [Quota].
 func (s *Server) SetQuota(q Quota) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,11 +159,11 @@ type Era int
 const (
 	// E1 is the age of PostHog's API reference: one backfill action, answers 200, nine statuses, config values come back as
 	// strings, a filter by status is ignored, and a PATCH replaces the whole config of a destination. A walk in the order of
-	// the intervals fails with 500 at a run whose interval has no start.
+	// the intervals fails with 500 at a run without a start.
 	E1 Era = iota + 1
 	// E2 is between the two: it has the backfills resource and the backfill action.
 	E2
-	// E3 is mid 2026: no backfill action, 201 for what is made, dates for the backfills of daily and weekly exports.
+	// E3 is mid 2026: no backfill action, 201 for each create, dates for the backfills of daily and weekly exports.
 	E3
 	// E4 is late 2026, the newest: an integration is required for nearly every destination, and app metrics are gone.
 	E4
@@ -172,7 +172,7 @@ const (
 // String is "E1", "E2", "E3" or "E4".
 func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
 
-// Quota says what becomes of events that come in over the plan's limit.
+// Quota says how the service treats events over the plan's limit.
 type Quota int
 
 // The kinds of quota.

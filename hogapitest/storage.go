@@ -24,7 +24,7 @@ const (
 	storageSegment = "hogapitest-storage"
 )
 
-// signed is what a signed URL gives.
+// signed is the answer of a signed URL.
 type signed struct {
 	content []byte
 	etag    string

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// eventTable holds the events as queries see them: what capture has stored, or what a test made of it. An event is in it once for each
+// eventTable holds the events as queries see them: as capture stored them, or as a test changed them. An event is in it once for each
 // commit until the copies are merged.
 type eventTable struct {
 	rows   []tableRow
@@ -97,7 +97,7 @@ func (t *eventTable) release(n int) {
 	t.held = t.held[n:]
 }
 
-// inOrder returns a cell's rows by uuid, whose order is that of its text in lower case.
+// inOrder returns a cell's rows by uuid, in the order of its lower-case text.
 func (t *eventTable) inOrder(c *cell) []int32 {
 	if !c.sorted {
 		slices.SortFunc(c.rows, func(a, b int32) int {
@@ -108,7 +108,7 @@ func (t *eventTable) inOrder(c *cell) []int32 {
 	return c.rows
 }
 
-// after is the first of a cell's rows in order whose uuid's text is not below a text, or is above it.
+// after is the index of the first row with a uuid of at least the text, or above it.
 func (t *eventTable) after(rows []int32, text string, above bool) int {
 	return sort.Search(len(rows), func(i int) bool {
 		id := t.rows[rows[i]].id.String()

@@ -20,7 +20,7 @@ const (
 	captureOrigin = "https://in.hogapitest.example"
 )
 
-// Transport carries requests to the server without a socket and without a goroutine, whatever their host, so it works inside a
+// Transport carries requests for every host to the server without a socket or a goroutine, so it works inside a
 // [testing/synctest] bubble. Like that of net/http it closes request bodies, obeys contexts and fires the hooks of
 // [net/http/httptrace].
 func (s *Server) Transport() http.RoundTripper { return transport{s} }

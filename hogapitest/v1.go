@@ -26,7 +26,7 @@ func (p protocol) String() string { return [...]string{"", "batch", "v1"}[p] }
 
 const maxBodyV1 = 10 << 20
 
-// v1Request is a request to capture v1 as the service reads it, up to what refuses it.
+// v1Request is a request to capture v1 as the service reads it, up to its refusal.
 type v1Request struct {
 	token           string
 	historical      bool
@@ -42,7 +42,7 @@ type v1Request struct {
 	refusal *answer
 }
 
-// v1Event is one event with what the service makes of it.
+// v1Event is one event and the service's result.
 type v1Event struct {
 	event
 	fields   fields
@@ -103,7 +103,7 @@ var v1Headers = []string{
 	"PostHog-Sdk-Info", "PostHog-Attempt", "PostHog-Request-Id", "PostHog-Request-Timestamp", "Content-Type", "User-Agent",
 }
 
-// readHeader reads what every request has to say about itself.
+// readHeader reads the headers that every request must have.
 func (r *v1Request) readHeader(h http.Header) *answer {
 	value := map[string]string{}
 	var missing []string
@@ -155,7 +155,7 @@ func visible(value string) bool {
 	return !strings.ContainsFunc(value, func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') })
 }
 
-// sdkInfo splits name/version at the last slash. What cannot be used is no reason to refuse.
+// sdkInfo splits name/version at the last slash. The service ignores an invalid value.
 func sdkInfo(value string) (lib, version string) {
 	at := strings.LastIndexByte(value, '/')
 	if len(value) > 200 || at < 1 || at == len(value)-1 {
@@ -201,7 +201,7 @@ func badHeader(name string) *answer {
 	return refuseV1(http.StatusBadRequest, "invalid_header_value", "invalid value of header "+name)
 }
 
-// usualV1 is what capture v1 says for a status that a script gives without a body.
+// usualV1 is the answer of capture v1 with a status, for scripts without a body.
 func usualV1(status int) answer {
 	tag, known := map[int]string{
 		http.StatusBadRequest:            "request_parsing_error",
@@ -222,7 +222,7 @@ func usualV1(status int) answer {
 	case status == http.StatusBadGateway:
 		return htmlPage(status)
 	}
-	return text(status, http.StatusText(status)) // a gateway's: the service has none of its own
+	return text(status, http.StatusText(status)) // a gateway's: the service never answers so
 }
 
 // echo returns the request's id in the answer, as the service does for every answer of its own.

@@ -14,7 +14,7 @@ import (
 
 const maxV1Bytes = 200 // of a name and of a distinct id
 
-// parsing is what fails a whole request without saying which event it was.
+// parsing refuses a whole request without naming the event.
 func parsing(what string) *answer {
 	return refuseV1(http.StatusBadRequest, "request_parsing_error", "failed to parse request: "+what)
 }
@@ -38,7 +38,7 @@ func named(raw json.RawMessage, names ...string) (fields, *answer) {
 	return f, nil
 }
 
-// readBody reads envelope and events. Types are checked here for all of them; what they say is not.
+// readBody reads the envelope and the events, and checks the types of their fields only.
 func (r *v1Request) readBody(plain []byte) *answer {
 	f, refusal := named(bytes.TrimSpace(plain), "created_at", "historical_migration", "capture_internal", "batch")
 	if refusal != nil {
@@ -99,7 +99,7 @@ func (e *v1Event) read(raw json.RawMessage) *answer {
 	return nil
 }
 
-// checkIDs refuses a batch for one uuid that is missing, no uuid, or there twice.
+// checkIDs refuses a batch with a missing, invalid or duplicate uuid.
 func (r *v1Request) checkIDs() *answer {
 	seen := make(map[uuid.UUID]bool, len(r.events))
 	for i := range r.events {
@@ -110,7 +110,7 @@ func (r *v1Request) checkIDs() *answer {
 		case e.sentUUID == "":
 			return refuseV1(http.StatusBadRequest, "missing_event_uuid", "an event has no uuid")
 		case !ok:
-			return refuseV1(http.StatusBadRequest, "invalid_event_uuid", "an event's uuid is none")
+			return refuseV1(http.StatusBadRequest, "invalid_event_uuid", "an event's uuid is not valid")
 		case seen[e.uuid]:
 			return refuseV1(http.StatusBadRequest, "duplicate_event_uuid", "a uuid is in the batch twice")
 		}
@@ -119,7 +119,7 @@ func (r *v1Request) checkIDs() *answer {
 	return nil
 }
 
-// judge decides about one event, and makes of it what is stored.
+// judge decides about one event and prepares it for the ledger.
 func (r *v1Request) judge(e *v1Event, now time.Time) {
 	options, ok := readV1Options(e.fields["options"])
 	at, timed := readRFC3339(e.timestamp)
@@ -231,7 +231,7 @@ func optionValue(option string, raw json.RawMessage) (value string, ok bool) {
 	return strconv.FormatBool(n != 0), err == nil
 }
 
-// inject adds what the service adds. Its keys win over the event's own.
+// inject adds the service's own properties, which replace the event's.
 func (r *v1Request) inject(e *v1Event, options map[string]string) {
 	added := []member{}
 	for _, o := range v1Options {
@@ -247,7 +247,7 @@ func (r *v1Request) inject(e *v1Event, options map[string]string) {
 	if r.lib != "" {
 		added = append(added, member{"$lib", toJSON(r.lib)}, member{"$lib_version", toJSON(r.libVersion)})
 	}
-	own, _ := members(e.fields["properties"]) // checked with the event; none is none
+	own, _ := members(e.fields["properties"]) // checked with the event
 	for _, m := range own {
 		e.note(m)
 		if m.key == "$lib" && r.lib != "" && string(m.value) != string(toJSON(r.lib)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Result is what capture v1 answers for one event. The zero value is the service's own judgement.
+// Result is the answer of capture v1 for one event. The zero value is the service's own result.
 type Result struct {
 	Result  string // "ok", "warning", "drop", "retry", or any other word
 	Details string
@@ -16,8 +16,8 @@ type Result struct {
 	Stored  bool // although Result or Absent says otherwise: only ok and warning are stored anyway
 }
 
-// Results answers each event of a request to capture v1 by a script: i is its place in the batch. What the service drops by its own
-// rules stays dropped. The function runs while others wait, so it must not call the server; it sees the event before it is stored, so
+// Results answers each event of a request to capture v1 by a script: i is its index in the batch. Events that the service drops by its own
+// rules stay dropped. The function runs while others wait, so it must not call the server; it sees the event before it is stored, so
 // Commit and Request are 0. Other operations, and /batch/, are served as usual.
 func Results(of func(i int, e StoredEvent) Result) Fault {
 	f := fault("Results")

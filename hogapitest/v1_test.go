@@ -47,7 +47,7 @@ func (w *wire) post(body []byte, headers ...string) answer {
 	return answer{resp, string(text)}
 }
 
-// v1Event is an event of long ago; keys come first, so that theirs are doubles of none.
+// v1Event is an old event with some fields replaced.
 func v1Event(n int, replaced ...string) string {
 	fields := map[string]string{
 		"event": `"signed up"`, "distinct_id": fmt.Sprintf(`"user-%d"`, n%3), "uuid": `"` + uuids(n)[0].String() + `"`,
@@ -264,7 +264,7 @@ func TestV1JudgesEachEvent(t *testing.T) {
 	assert.Equal(t, []string{"ok", "drop: event_too_big", "ok"}, w.post(v1Batch(v1Event(1), big, v1Event(3))).results(t))
 }
 
-// What v0 and v1 store of one event differs by what v1 adds only.
+// /batch/ and v1 store an event alike, except for the properties that v1 adds.
 func TestV1StoresWhatBatchStores(t *testing.T) {
 	w := inProcess(t)
 	require.Equal(t, 200, w.batch(historical(event(1))).StatusCode)

@@ -30,7 +30,7 @@ func (p *Project) AddWarning(w Warning) {
 
 const warningsKeptDays = 90
 
-// listWarnings groups what was raised by type, category and severity.
+// listWarnings groups the warnings by type, category and severity.
 func (s *Server) listWarnings(r *request) answer {
 	since, until := r.now.Add(-24*time.Hour), r.now
 	for name, to := range map[string]*time.Time{"since": &since, "until": &until} {

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// control lets a test in another process do to the fake what it would do with the package. The paths below /hogfake/ take POST, with
+// control lets a test in another process use the fake like the package. The paths below /hogfake/ take POST, with
 // their parameters in the query, and answer JSON:
 //
 //	hold                          events that are stored from now on stay out of queries
@@ -74,7 +74,7 @@ func (c control) do(action string, q url.Values) (any, error) {
 	case "state":
 		return c.state(), nil
 	default:
-		return nil, fmt.Errorf("no action %q; there are hold, release, merge, lose, move, add, fail and state", action)
+		return nil, fmt.Errorf("unknown action %q: use hold, release, merge, lose, move, add, fail or state", action)
 	}
 	return map[string]any{}, nil
 }

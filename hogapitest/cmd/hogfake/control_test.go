@@ -31,7 +31,7 @@ func posted(t *testing.T, url, key, body string) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(text))
 }
 
-// What a test does with the package, it can do to a fake in another process.
+// A test can control a fake in another process like one in its own.
 func TestControl(t *testing.T) {
 	url, end := start(t, "-compact")
 	defer end()

@@ -1,5 +1,5 @@
 // Command hogfake runs the fake of PostHog's API on its own, with some data, for programs that are
-// tried by hand. It prints its address and its keys, and shows what it holds at that address.
+// tried by hand. It prints its address and its keys, and serves a page with its data at that address.
 //
 //	go run github.com/hogapi/hogapi/hogapitest/cmd/hogfake@latest
 //
@@ -84,7 +84,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 }
 
 const greeting = `hogfake: a fake of PostHog's API, of the age %s, on %[2]s
-Open that address in a browser to see what it holds. Ctrl-C ends it, and forgets everything.
+Open that address in a browser to see its data. Ctrl-C ends it, and it forgets everything.
 
 For programs that take their settings from the environment, as hogapi.FromEnv does:
 

@@ -22,7 +22,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// output is what the command prints, while it runs.
+// output collects the command's output while it runs.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -41,7 +41,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// start runs the command and returns its address and what ends it, as Ctrl-C does.
+// start runs the command and returns its address and a function that ends it, as Ctrl-C does.
 func start(t *testing.T, args ...string) (url string, end func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// page shows what the fake holds. It shows no configs of destinations, which hold secrets.
+// page shows the fake's data, without the configs of destinations, which hold secrets.
 type page struct {
 	fake *hogapitest.Server
 	url  string
@@ -51,7 +51,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// view is what the page shows.
+// view is the page's data.
 type view struct {
 	URL, Age, Key, Project, ProjectKey string
 

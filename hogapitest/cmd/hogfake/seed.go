@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/integration"
 )
 
-// seed fills the project with what a small one would have.
+// seed fills the project with the data of a small one.
 func seed(project *hogapitest.Project, era hogapitest.Era) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	day := hour.Truncate(24 * time.Hour)
