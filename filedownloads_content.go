@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,6 +118,10 @@ type FolderOptions struct {
 	// Extension is what each name ends with, such as [FileOptions.Extension] gives; default none. It
 	// cannot end in .part, .part.size, .tmp or .lock.
 	Extension string
+
+	// MaxBytes is the most that one call writes; default 256 GiB, -1 for no limit. What is above it is
+	// an error, and another call continues.
+	MaxBytes int64
 }
 
 // DownloadAll downloads all files of a completed file download into a folder, which it makes where
@@ -127,8 +132,9 @@ type FolderOptions struct {
 // After an error or a crash, call DownloadAll again: files that are there are not downloaded again,
 // and a ".part" file is continued where it was last synced. How far that is, and the size and ETag of
 // the file, are in a ".part.size" file: if the storage has another file now, it is started again. The
-// paths of the files that are whole are returned with every error. What stands under one of these
-// names and is not a regular file, such as a symbolic link, is an error.
+// paths of the files that are whole are returned with every error. The last 256 MiB of a disk, or its
+// last twentieth, stay free. What stands under one of these names and is not a regular file, such as a
+// symbolic link, is an error.
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets
 // [ErrHeld]. Two file downloads can be in one folder as long as the service gives each file an id of
@@ -140,8 +146,12 @@ type FolderOptions struct {
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {
-	extension := orDefault(o).Extension
-	if refusal := download.CheckNames(folder, extension); refusal != nil {
+	extension, most := orDefault(o).Extension, cmp.Or(orDefault(o).MaxBytes, 256<<30)
+	refusal := download.CheckNames(folder, extension)
+	if refusal == nil && most < -1 {
+		refusal = outgoing.Refuse("FolderOptions.MaxBytes", strconv.FormatInt(most, 10), "a number of bytes, 0 for the default or -1 for no limit")
+	}
+	if refusal != nil {
 		return nil, refused(ops.FileDownloadsDownload, refusal)
 	}
 	state, err := s.Get(ctx, id, options...)
@@ -162,7 +172,7 @@ func (s *FileDownloadsService) DownloadAll(
 	for i, file := range state.Files {
 		items[i] = download.Item{Name: file.String() + extension, Config: s.transfer(id, file, options)}
 	}
-	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String()}.Fill(ctx, items)
+	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Fill(ctx, items)
 	if errors.Is(err, durable.ErrLocked) {
 		err = fmt.Errorf("%w: %w", ErrHeld, err)
 	}

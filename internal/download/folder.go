@@ -20,6 +20,7 @@ type Folder struct {
 	FS        durable.FS
 	Path      string
 	Owner     string // excludes a second call for the same path and owner
+	MaxBytes  int64  // of one call; 0 or below: no limit
 	SyncEvery int64  // bytes between syncs of a part, so that a later call may resume; default 64 MiB
 }
 
@@ -37,9 +38,10 @@ func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err err
 		return nil, err
 	}
 	defer unlock()
+	room := &durable.Room{Folder: f.Path, Most: f.MaxBytes}
 	for _, item := range items {
 		path := filepath.Join(f.Path, item.Name)
-		if err := f.file(ctx, path, item.Config); err != nil {
+		if err := f.file(ctx, path, item.Config, room); err != nil {
 			return paths, err
 		}
 		paths = append(paths, path)
@@ -68,7 +70,7 @@ func (f Folder) lock() (unlock func(), err error) {
 }
 
 // file downloads one file unless it exists.
-func (f Folder) file(ctx context.Context, path string, c Config) error {
+func (f Folder) file(ctx context.Context, path string, c Config, room *durable.Room) error {
 	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
 		if err := f.FS.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {
 			return errtext.Errorf("%s is in the way: %v; move it away", name, err)
@@ -80,7 +82,7 @@ func (f Folder) file(ctx context.Context, path string, c Config) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return errtext.Errorf("the file cannot be opened: %v", err)
 	}
-	part, err := openPart(f.FS, path, f.SyncEvery)
+	part, err := openPart(f.FS, path, f.SyncEvery, room)
 	if err != nil {
 		return errtext.Errorf("the file cannot be written: %v", err)
 	}

@@ -72,6 +72,33 @@ func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// A part's second file is gone for certain before the part is emptied.
+func TestAPartIsForgottenDurably(t *testing.T) {
+	disk := new(simdisk.Disk)
+	p, err := openPart(disk, "folder/a", 1, &durable.Room{Folder: "folder"})
+	require.NoError(t, err)
+	p.transfer = &transfer{Progress: Progress{Size: 20, ETag: "one"}}
+	_, err = p.Write([]byte("0123"))
+	require.NoError(t, err)
+	require.NotEmpty(t, disk.Content("folder/a.part.size"))
+	require.NoError(t, p.forget())
+	for seed := range uint64(20) {
+		require.Empty(t, disk.Crashed(seed).Content("folder/a.part.size"), seed)
+	}
+}
+
+// A call stops at its limit, and the next one continues.
+func TestAFolderIsBounded(t *testing.T) {
+	folder := t.TempDir()
+	f := Folder{FS: durable.OS{}, Path: folder, Owner: "owner", MaxBytes: 25}
+	paths, err := f.Fill(t.Context(), items(&storage{steps: []step{file}}))
+	require.ErrorContains(t, err, "more than the limit of 25 bytes")
+	require.Len(t, paths, 1)
+	paths, err = f.Fill(t.Context(), items(&storage{steps: []step{file}}))
+	require.NoError(t, err)
+	require.Len(t, paths, 2)
+}
+
 // Later versions read a part's second file, so its form stays.
 func TestThePartOfAFile(t *testing.T) {
 	folder := t.TempDir()

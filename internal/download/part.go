@@ -22,6 +22,7 @@ type part struct {
 	fs        durable.FS
 	path      string
 	syncEvery int64
+	room      *durable.Room
 	at        int64
 	kept      partState // content of the second file
 	transfer  *transfer // writes to the part
@@ -42,8 +43,8 @@ const (
 func (p *part) sizePath() string { return p.path + sizeEnding }
 
 // openPart opens the part that an earlier call has left, or a new one.
-func openPart(fsys durable.FS, whole string, syncEvery int64) (*part, error) {
-	p := &part{fs: fsys, path: whole + partEnding, syncEvery: syncEvery}
+func openPart(fsys durable.FS, whole string, syncEvery int64, room *durable.Room) (*part, error) {
+	p := &part{fs: fsys, path: whole + partEnding, syncEvery: syncEvery, room: room}
 	saved, err := durable.Read(fsys, p.sizePath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -110,6 +111,9 @@ func (p *part) forget() error {
 
 // Write writes to the file and syncs it regularly.
 func (p *part) Write(b []byte) (int, error) {
+	if err := p.room.Take(int64(len(b))); err != nil {
+		return 0, err
+	}
 	n, err := p.File.Write(b)
 	p.at += int64(n)
 	if err == nil && p.at-p.kept.Synced >= p.syncEvery {

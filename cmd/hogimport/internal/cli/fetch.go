@@ -21,6 +21,7 @@ type fetchFlags struct {
 	from, to string
 	region   string
 	host     string
+	most     int64 // GiB
 }
 
 const fetchHelp = `Download the raw export of another tool, in complete parts.
@@ -56,6 +57,8 @@ func (f *fetchFlags) bind(cmd *cobra.Command, regions string) {
 	flags.StringVar(&f.from, "from", "", "the first `DAY`, such as 2024-01-01; it is in the export")
 	flags.StringVar(&f.to, "to", "", "the last `DAY`; it is in the export too")
 	flags.StringVar(&f.region, "region", "us", "where the project's data is, a `REGION`: "+regions)
+	const most = 64
+	flags.Int64Var(&f.most, "max-gib", most, "the most `GIB` that one run downloads; 0: no limit")
 	flags.StringVar(&f.host, "export-host", "", "the `URL` of a server in place of the region's, such as a proxy of your own")
 }
 
@@ -159,13 +162,21 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 	return from, to, nil
 }
 
+// maxBytes is the most that one run downloads; below 0: no limit.
+func (f *fetchFlags) maxBytes() int64 {
+	if f.most <= 0 {
+		return -1
+	}
+	return min(f.most, 1<<20) << 30
+}
+
 func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir string, read input, isAgain bool) error {
 	from, to, err := f.days()
 	if err != nil {
 		return err
 	}
 	meter := &fetchMeter{meter: a.meter(), log: a.logger(), forPrograms: a.log == "json", now: time.Now}
-	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter}.Run(ctx)
+	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter, MaxBytes: f.maxBytes()}.Run(ctx)
 	meter.end()
 	if sum.Parts > 0 {
 		if failed := a.showFetched(sum, f, dir, read, err == nil); err == nil {

@@ -35,10 +35,16 @@ func exporter(t *testing.T, handler http.HandlerFunc) (*clitest.Program, *atomic
 	return p, &requests
 }
 
+// noonOf is a time of a day, in milliseconds.
+func noonOf(day string) int64 {
+	at, _ := time.Parse(time.DateOnly, day)
+	return at.Add(12 * time.Hour).UnixMilli()
+}
+
 func dayOfEvents(w http.ResponseWriter, r *http.Request) {
 	day := r.URL.Query().Get("from_date")
 	for i := range 500 {
-		fmt.Fprintf(w, `{"event":"seen","properties":{"time":1709251262000,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", i, day, i)
+		fmt.Fprintf(w, `{"event":"seen","properties":{"time":%d,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", noonOf(day), i, day, i)
 	}
 }
 

@@ -43,7 +43,7 @@ func slowExport(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
 	if day := q.Get("from_date"); day != "" {
 		for i := range 300 {
-			fmt.Fprintf(&b, `{"event":"seen","properties":{"time":1709251262000,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", i, day, i)
+			fmt.Fprintf(&b, `{"event":"seen","properties":{"time":%d,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", noonOf(day), i, day, i)
 		}
 		slowly(w, b.Bytes())
 		return

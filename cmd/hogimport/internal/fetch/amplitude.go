@@ -3,12 +3,16 @@ package fetch
 import (
 	"archive/zip"
 	"compress/gzip"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Amplitude is the event export of an Amplitude project: GET /api/2/export. It needs the project's API key
@@ -42,7 +46,7 @@ func (a Amplitude) plan() (export, error) {
 		identity: identity{Vendor: "amplitude", Host: base.Host, Project: "key " + fingerprint(a.APIKey)},
 		settled:  over, late: over,
 		base: base, query: a.query, sign: a.sign,
-		receive: receiveZip, check: checkZipFile,
+		receive: receiveZip, check: checkZipFile, at: amplitudeTime,
 		emptyIs404: true, tooLargeIs: http.StatusBadRequest,
 		tooLargeText: "Amplitude refused a single hour (400), as it does where one has more than 4 GB",
 		tooLargeTodo: "export that hour through Amplitude's S3 destination",
@@ -70,48 +74,58 @@ func receiveZip(w io.Writer, answer *http.Response) error {
 
 func writeEmptyZip(w io.Writer) error { return zip.NewWriter(w).Close() }
 
-func checkZipFile(path string) (events int64, err error) {
+func checkZipFile(ctx context.Context, path string, lines *lineCheck) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	archive, err := zip.NewReader(f, info.Size())
 	if err != nil {
-		return 0, notWhole("the zip archive is damaged or cut off")
+		return notWhole("the zip archive is damaged or cut off")
 	}
+	const mostMembers = 50_000 // of a day, whose hours have some hundred files each
+	if len(archive.File) > mostMembers {
+		return notWhole(fmt.Sprintf("the zip archive has %d files", len(archive.File)))
+	}
+	var packed gzip.Reader
 	for _, member := range archive.File {
 		if strings.HasSuffix(member.Name, "/") {
 			continue
 		}
-		n, err := checkMember(member)
-		if err != nil {
-			return 0, err
+		if err := checkMember(ctx, member, &packed, lines); err != nil {
+			return err
 		}
-		events += n
 	}
-	return events, nil
+	return nil
 }
 
-func checkMember(member *zip.File) (events int64, err error) {
+func checkMember(ctx context.Context, member *zip.File, packed *gzip.Reader, lines *lineCheck) error {
 	r, err := member.Open()
 	if err != nil {
-		return 0, notWhole("a file in the zip archive cannot be read")
+		return notWhole("a file in the zip archive cannot be read")
 	}
 	defer r.Close()
 	var plain io.Reader = r
 	if strings.HasSuffix(member.Name, ".gz") {
-		if plain, err = gzip.NewReader(r); err != nil {
-			return 0, notWhole("a packed file in the zip archive is damaged or cut off")
+		if err := packed.Reset(r); err != nil {
+			return notWhole("a packed file in the zip archive is damaged or cut off")
 		}
+		plain = packed
 	}
-	var lines lineCheck // which reads to the end of the member, where the archive's own sum is compared
-	if err := lines.read(plain); err != nil {
-		return 0, err
-	}
-	return lines.count, nil
+	return lines.read(ctx, plain) // to the end of the member, where the archive's own sum is compared
+}
+
+// amplitudeTime is when an event was uploaded.
+func amplitudeTime(line []byte) (at time.Time) {
+	_ = jsonb.Object(line, func(key, value []byte) {
+		if string(key) == "server_upload_time" {
+			at, _ = time.Parse(`"2006-01-02 15:04:05.999999"`, string(value))
+		}
+	})
+	return at
 }

@@ -2,12 +2,14 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -59,7 +61,7 @@ type folder struct {
 }
 
 // openFolder opens the folder of a download, or makes one. Somebody else's folder is refused.
-func openFolder(fsys durable.FS, path string, e *export) (f *folder, err error) {
+func openFolder(ctx context.Context, fsys durable.FS, path string, e *export) (f *folder, err error) {
 	f = &folder{fs: fsys, path: path, export: e, parts: map[span]Part{}}
 	if err := fsys.MakeFolder(f.own("")); err != nil {
 		return nil, f.problem("be made", err)
@@ -70,7 +72,7 @@ func openFolder(fsys durable.FS, path string, e *export) (f *folder, err error) 
 		}
 		return nil, f.problem("be locked", err)
 	}
-	if err := f.begin(); err != nil {
+	if err := f.begin(ctx); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -84,7 +86,10 @@ func (f *folder) problem(what string, err error) error {
 }
 
 // begin reads the log, and writes its first line.
-func (f *folder) begin() error {
+func (f *folder) begin(ctx context.Context) error {
+	if err := f.fs.Inspect(f.own(logName)); err != nil {
+		return f.problem("be written", err)
+	}
 	log, err := durable.OpenLog(f.fs, f.own(logName))
 	if err != nil {
 		return f.problem("be written", err)
@@ -105,7 +110,7 @@ func (f *folder) begin() error {
 		if err := f.read(text, want); err != nil {
 			return err
 		}
-		return f.adopt()
+		return f.adopt(ctx)
 	case len(strays) > 0:
 		return optionsProblem(fmt.Sprintf("%s has %s already, and no record of where it is from", f.path, strays[0]), "use another folder")
 	}
@@ -211,7 +216,7 @@ func (f *folder) strays() (names []string, err error) {
 }
 
 // adopt takes in the part that a process which ended just then has put in its place, but not in the log.
-func (f *folder) adopt() error {
+func (f *folder) adopt(ctx context.Context) error {
 	names, err := f.strays()
 	if err != nil {
 		return err
@@ -226,7 +231,10 @@ func (f *folder) adopt() error {
 			}
 		}
 		path := filepath.Join(f.path, name)
-		events, err := f.export.check(path)
+		events, err := f.export.checkFile(ctx, path, s)
+		if ctx.Err() != nil {
+			return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again", Cause: context.Cause(ctx)}
+		}
 		if err != nil {
 			foreign.Cause = err
 			return foreign
@@ -261,19 +269,23 @@ func (f *folder) isThere(p Part) bool {
 	return err == nil && info.Size() == p.Bytes
 }
 
+// temp makes an empty file for the next part. What is there is removed rather than opened: it could be a link to elsewhere.
 func (f *folder) temp() (durable.File, error) {
-	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := f.fs.Remove(f.own(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // keep reads the temporary file, and gives it its name if it is whole.
-func (f *folder) keep(s span, file durable.File) error {
+func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return f.problem("be written", err)
 	}
-	events, err := f.export.check(f.own(tempName))
+	events, err := f.export.checkFile(ctx, f.own(tempName), s)
 	switch {
-	case errors.Is(err, errNotWhole):
+	case errors.Is(err, errNotWhole), ctx.Err() != nil:
 		return err
 	case err != nil:
 		return f.problem("be read", err)

@@ -89,7 +89,11 @@ func (s *service) requests() []string {
 }
 
 func mixpanelLine(day string) string {
-	return fmt.Sprintf(`{"event":"seen","properties":{"time":1709251262000,"distinct_id":"u-1","$insert_id":"%s"}}`+"\n", day)
+	at := ""
+	if t, err := time.Parse(time.DateOnly, day); err == nil {
+		at = fmt.Sprintf(`"time":%d,`, t.UnixMilli())
+	}
+	return fmt.Sprintf(`{"event":"seen","properties":{%s"distinct_id":"u-1","$insert_id":"%s"}}`+"\n", at, day)
 }
 
 func packed(text string) []byte {

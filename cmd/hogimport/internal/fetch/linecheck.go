@@ -2,11 +2,13 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 )
 
 // errNotWhole is in the errors of answers that end too early, or are not an export.
@@ -18,20 +20,33 @@ func notWhole(reason string) error { return fmt.Errorf("%w: %s", errNotWhole, re
 const longestLine = 8 << 20
 
 type lineCheck struct {
-	needsNewline bool     // also after the last line
-	needs        []string // that each line has
+	needsNewline bool                        // also after the last line
+	needs        []string                    // that each line has
+	at           func(line []byte) time.Time // of a line, where it says so; nil: no line does
+	from, to     time.Time                   // of what was asked for
 
 	count int64 // lines that were whole
 	line  []byte
 	long  bool // the line is longer than what is kept of it
+	buf   []byte
 }
 
-func (c *lineCheck) read(r io.Reader) error {
-	buf := make([]byte, 128<<10)
+// aside is how far a time may be outside of the days that were asked for: those can be of any zone.
+const aside = 14 * time.Hour
+
+// read reads all lines, also of one text after the other.
+func (c *lineCheck) read(ctx context.Context, r io.Reader) error {
+	if c.buf == nil {
+		c.buf = make([]byte, 128<<10)
+	}
+	c.line, c.long = c.line[:0], false
 	for {
-		n, err := r.Read(buf)
-		if problem := c.add(buf[:n]); problem != nil {
+		n, err := r.Read(c.buf)
+		if problem := c.add(c.buf[:n]); problem != nil {
 			return problem
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		var path *fs.PathError
 		switch {
@@ -92,6 +107,11 @@ func (c *lineCheck) judge(line []byte) error {
 	for _, part := range c.needs {
 		if !c.long && !bytes.Contains(line, []byte(part)) {
 			return notWhole(fmt.Sprintf("line %d has no %s, so it is not an event", c.count+1, part))
+		}
+	}
+	if c.at != nil && !c.long {
+		if at := c.at(line); !at.IsZero() && (at.Before(c.from.Add(-aside)) || !at.Before(c.to.Add(aside))) {
+			return notWhole(fmt.Sprintf("line %d is an event of %s, which was not asked for", c.count+1, at.UTC().Format("2006-01-02 15:04 UTC")))
 		}
 	}
 	c.count++

@@ -21,7 +21,7 @@ func TestLinesInPieces(t *testing.T) {
 		"at once": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
 	} {
 		c := lineCheck{needsNewline: true}
-		require.NoError(t, c.read(r), name)
+		require.NoError(t, c.read(t.Context(), r), name)
 		require.EqualValues(t, 6, c.count, name)
 	}
 }
@@ -30,10 +30,10 @@ func TestLinesInPieces(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	long := `{"event":"` + strings.Repeat("x", 3*longestLine) + `"}` + "\n"
 	c := lineCheck{needsNewline: true}
-	require.NoError(t, c.read(strings.NewReader(line1+long+line2)))
+	require.NoError(t, c.read(t.Context(), strings.NewReader(line1+long+line2)))
 	assert.EqualValues(t, 3, c.count)
 	assert.LessOrEqual(t, cap(c.line), 2*longestLine)
-	require.ErrorIs(t, (&lineCheck{needsNewline: true}).read(strings.NewReader(long[:len(long)-1])), errNotWhole)
+	require.ErrorIs(t, (&lineCheck{needsNewline: true}).read(t.Context(), strings.NewReader(long[:len(long)-1])), errNotWhole)
 }
 
 // FuzzLines compares the check with a plain one of the whole text.
@@ -43,8 +43,8 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("export terminated early\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var whole, pieces lineCheck
-		first := whole.read(bytes.NewReader(text))
-		second := pieces.read(iotest.OneByteReader(bytes.NewReader(text)))
+		first := whole.read(t.Context(), bytes.NewReader(text))
+		second := pieces.read(t.Context(), iotest.OneByteReader(bytes.NewReader(text)))
 		require.Equal(t, first == nil, second == nil)
 		require.Equal(t, whole.count, pieces.count)
 	})

@@ -2,16 +2,19 @@ package fetch
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Mixpanel is the raw event export of a Mixpanel project: GET /api/2.0/export. It needs a service account
@@ -71,7 +74,7 @@ func (m Mixpanel) plan() (export, error) {
 		identity: identity{Vendor: "mixpanel", Host: base.Host, Project: project, Zone: zone},
 		limits:   []limit{{3, time.Second}, {60, time.Hour}},
 		base:     base,
-		query:    m.query, sign: m.sign, receive: receiveLines, check: checkLinesFile,
+		query:    m.query, sign: m.sign, receive: receiveLines, check: checkLinesFile, at: mixpanelTime,
 		where:   HostFlag(m.Host),
 		keyHint: "check the service account and its secret, that it has access to the project, and " + HostFlag(m.Host),
 	}
@@ -132,19 +135,32 @@ func hasEnd(answer *http.Response) bool {
 	return answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0 || answer.ProtoMajor > 1
 }
 
-func checkLinesFile(path string) (events int64, err error) {
+func checkLinesFile(ctx context.Context, path string, lines *lineCheck) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer f.Close()
 	plain, err := gzip.NewReader(f)
 	if err != nil {
-		return 0, notWhole("its packed form is damaged or cut off")
+		return notWhole("its packed form is damaged or cut off")
 	}
-	lines := lineCheck{needsNewline: true, needs: []string{`"event"`, `"properties"`}}
-	if err := lines.read(plain); err != nil {
-		return 0, err
-	}
-	return lines.count, nil
+	lines.needsNewline, lines.needs = true, []string{`"event"`, `"properties"`}
+	return lines.read(ctx, plain)
+}
+
+// mixpanelTime is the time of an event, in milliseconds as it is asked for, or in seconds.
+func mixpanelTime(line []byte) (at time.Time) {
+	_, _ = jsonb.ObjectWithin(line, func(_, _ []byte) {}, "properties", func(key, value []byte) {
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		const mostSeconds = 1e11
+		switch {
+		case string(key) != "time" || err != nil:
+		case n < mostSeconds:
+			at = time.Unix(n, 0)
+		default:
+			at = time.UnixMilli(n)
+		}
+	})
+	return at
 }

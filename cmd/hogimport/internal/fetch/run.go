@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ type Job struct {
 	From, To time.Time // days, as midnight UTC; both are in the range
 	Folder   string    // that holds this export and nothing else; it is made if it is not there
 
+	// MaxBytes is the most that one run writes; 0: 64 GiB, below 0: no limit.
+	MaxBytes int64
+
 	// Again downloads parts again that may have been added to since.
 	Again    bool
 	Progress Progress // nil shows nothing
@@ -33,6 +37,7 @@ type run struct {
 	show    Progress
 	client  *http.Client
 	pace    pace
+	room    durable.Room
 	reached bool // the service has answered
 	fetched int
 }
@@ -57,11 +62,11 @@ func (j Job) Run(ctx context.Context) (Summary, error) {
 	if j.fs == nil {
 		j.fs = durable.OS{}
 	}
-	f, err := openFolder(j.fs, j.Folder, &e)
+	f, err := openFolder(ctx, j.fs, j.Folder, &e)
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &run{export: &e, folder: f, show: j.Progress, client: newClient(), pace: pace{limits: e.limits}}
+	r := &run{export: &e, folder: f, show: j.Progress, client: newClient(), pace: pace{limits: e.limits}, room: durable.Room{Folder: j.Folder, Most: cmp.Or(j.MaxBytes, 64<<30)}}
 	if r.show == nil {
 		r.show = silent{}
 	}

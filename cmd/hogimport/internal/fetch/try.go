@@ -70,10 +70,15 @@ type diskError struct{ err error }
 
 func (d *diskError) Error() string { return d.err.Error() }
 
-type diskWriter struct{ file durable.File }
+type diskWriter struct {
+	file durable.File
+	room *durable.Room
+}
 
-func (w diskWriter) Write(b []byte) (int, error) {
-	n, err := w.file.Write(b)
+func (w diskWriter) Write(b []byte) (n int, err error) {
+	if err = w.room.Take(int64(len(b))); err == nil {
+		n, err = w.file.Write(b)
+	}
 	if err != nil {
 		err = &diskError{err}
 	}
@@ -131,18 +136,22 @@ func (r *run) try(ctx context.Context, s span) error {
 	}
 	defer file.Close()
 	if isEmpty {
-		err = writeEmptyZip(diskWriter{file})
+		err = writeEmptyZip(diskWriter{file, &r.room})
 	} else {
 		idle := time.AfterFunc(idleAfter, func() { cancel(errIdle) })
 		defer idle.Stop()
 		answer.Body = &body{answer.Body, r.show, idle}
-		err = r.export.receive(diskWriter{file}, answer)
+		err = r.export.receive(diskWriter{file, &r.room}, answer)
+		idle.Stop() // the check takes as long as it takes
 	}
 	var disk *diskError
-	switch {
+	switch isOfDisk := errors.As(err, &disk); {
 	case err == nil:
-		err = r.folder.keep(s, file)
-	case errors.As(err, &disk):
+		err = r.folder.keep(ctx, s, file)
+	case isOfDisk && errors.Is(disk.err, durable.ErrLimit):
+		err = &Problem{Text: fmt.Sprintf("%s sends %s of one run", r.export.vendor, disk.Error()), Cause: err,
+			Todo: "run the same command again to get the rest, or allow more with --max-gib"}
+	case isOfDisk:
 		err = r.folder.problem("be written", disk.err)
 	case errors.Is(err, errNotWhole):
 	case errors.Is(context.Cause(ctx), errIdle):

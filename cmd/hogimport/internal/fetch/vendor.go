@@ -34,8 +34,9 @@ type export struct {
 	base    *url.URL
 	query   func(first, last string) string // the path and query of a range
 	sign    func(*http.Request)
-	receive func(w io.Writer, answer *http.Response) error // writes an answer to a file
-	check   func(path string) (events int64, err error)    // reads such a file to its end
+	receive func(w io.Writer, answer *http.Response) error                 // writes an answer to a file
+	check   func(ctx context.Context, path string, lines *lineCheck) error // reads such a file to its end
+	at      func(line []byte) time.Time                                    // that a range selects an event by; zero: the line does not say
 
 	emptyIs404                 bool // a range without events is a 404
 	tooLargeIs                 int  // the status of a range with too much in it; 0: no such status
@@ -92,6 +93,13 @@ func (e *export) parse(first, last string) (span, error) {
 		err = fmt.Errorf("%s is after %s", first, last)
 	}
 	return s, err
+}
+
+// checkFile reads the file of a range to its end.
+func (e *export) checkFile(ctx context.Context, path string, s span) (events int64, err error) {
+	lines := lineCheck{at: e.at, from: e.start(s.first), to: e.start(s.last + 1)}
+	err = e.check(ctx, path, &lines)
+	return lines.count, err
 }
 
 func (e *export) request(ctx context.Context, s span) (*http.Request, error) {

@@ -1,0 +1,14 @@
+//go:build darwin || freebsd || linux
+
+package durable
+
+import "syscall"
+
+// free is how many bytes the disk of a folder has for this user, and has in all; 0: not known.
+func free(folder string) (left, all int64) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, 0
+	}
+	return int64(s.Bavail) * int64(s.Bsize), int64(s.Blocks) * int64(s.Bsize) //nolint:gosec,unconvert // they differ by system
+}
