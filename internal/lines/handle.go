@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"sync"
 )
 
 // Disk is the file system of this machine; its names are paths as programs use them.
@@ -30,6 +31,7 @@ func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 type handle struct {
 	file   fs.File
 	at     io.ReaderAt // nil if the file can be read only once, from its start
+	shut   func()      // closes the file once; every call returns when that is done
 	forget func() bool // stops watching the context
 	begun  fs.FileInfo // at opening
 	head   [sha256.Size]byte
@@ -41,8 +43,8 @@ func openHandle(ctx context.Context, fsys fs.FS, path string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{file: file}
-	h.forget = context.AfterFunc(ctx, func() { _ = file.Close() })
+	h := &handle{file: file, shut: sync.OnceFunc(func() { _ = file.Close() })} // only read
+	h.forget = context.AfterFunc(ctx, h.shut)
 	if err := h.begin(); err != nil {
 		h.close()
 		return nil, err
@@ -68,7 +70,7 @@ func (h *handle) begin() (err error) {
 
 func (h *handle) close() {
 	h.forget()
-	_ = h.file.Close() // only read
+	h.shut()
 }
 
 func (h *handle) isRegular() bool { return h.begun.Mode().IsRegular() }
