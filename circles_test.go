@@ -51,7 +51,7 @@ func TestPagesThatGoInCircles(t *testing.T) {
 				assert.EqualValues(t, c.before+1, pages)
 				return
 			}
-			require.ErrorContains(t, err, "the pages go in circles: one ended at ")
+			require.ErrorContains(t, err, "the pages repeat: an earlier one also ended at ")
 			var stop *hogapi.StopError
 			require.ErrorAs(t, err, &stop)
 			assert.Equal(t, hogapi.StopSource, stop.Reason)

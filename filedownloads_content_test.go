@@ -152,7 +152,7 @@ func TestADownloadThatIsNotWholeIsAnError(t *testing.T) {
 		"not found":             {answers(404, "<Error/>"), 0, "404 Not Found", 0, 1},
 		"forbidden":             {answers(403, "<Error/>"), 0, "403 Forbidden", 0, 4},
 		"a redirect":            {answers(307, "", "Location", testLocation), 0, "307 Temporary Redirect", 0, 1},
-		"a page":                {answers(200, "<html>", "Content-Type", "text/html"), 0, "a page for people", 0, 1},
+		"a page":                {answers(200, "<html>", "Content-Type", "text/html"), 0, "an HTML page", 0, 1},
 		"longer than announced": {longer1, 0, "more than it announced", 20, 1},
 		"another part":          {answers(206, "xx", "Content-Range", "bytes 7-8/20"), 5, "which part", 5, 1},
 		"less than it names":    {answers(206, "56", "Content-Range", "bytes 5-19/20"), 5, "more or less", 5, 4},

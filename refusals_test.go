@@ -81,7 +81,7 @@ func TestRefusalsShowTheValue(t *testing.T) {
 		`{"event":"e","distinct_id":" ","timestamp":"2024-05-01T00:00:00Z"}`:                                        `distinct_id " "`,
 		`{"event":"e","distinct_id":"a","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"b\u001b"}}`: `properties.distinct_id "b "`,
 		`{"event":"e","distinct_id":true}`:                                                                          `not true`,
-		`{"event":"e","uuid":"phx_ThisIsAKey0123456789"}`:                                                           `uuid: want a UUID other than zero, or none, not "[redacted]"`,
+		`{"event":"e","uuid":"phx_ThisIsAKey0123456789"}`:                                                           `uuid: want a UUID other than zero or no uuid, not "[redacted]"`,
 		`{"event":["phc_ThisIsAKey0123456789"]}`:                                                                    `not ["[redacted]"]`,
 		`{"event":"e","phc_ThisIsAKey0123456789":1}`:                                                                `unknown key "[redacted]"`,
 		`{"event":"e","a\u009b\u202e":1}`:                                                                           `unknown key "a \u202e"`,

@@ -283,7 +283,7 @@ func TestWatchKeepsNoCentury(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, ErrRateLimited)
-			require.ErrorContains(t, err, "longer than the 1h0m0s that are waited")
+			require.ErrorContains(t, err, "more than the limit of 1h0m0s")
 			require.NotNil(t, run)
 			require.Equal(t, seconds(5), p.waits(), "at once")
 			require.NoError(t, ctx.Err())

@@ -45,7 +45,7 @@ func TestHolesInLines(t *testing.T) {
 	line := `{"event":"e","distinct_id":"a","timestamp":"2024-05-01T12:30:00Z"}` + "\n"
 	for _, content := range []string{line + strings.Repeat("\x00", 8<<10) + line + line, line + line[:20] + strings.Repeat("\x00", 512), line + strings.Repeat("\x00", 2<<20) + "\n" + line} {
 		_, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content)), &hogapi.ImportOptions{ID: "e", MaxRejectShare: -1})
-		require.ErrorContains(t, err, "e.jsonl: line 2: there are zeros in place of text")
+		require.ErrorContains(t, err, "e.jsonl: line 2: the file has zeros in place of text")
 	}
 }
 

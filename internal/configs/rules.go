@@ -58,7 +58,7 @@ func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
 		return &outgoing.Refusal{
 			Field: "Destination",
 			Want: "With on a destination that was read from the service and is of a known type: the server may replace " +
-				"the whole config, and what it stores is not known; write the whole Destination without With",
+				"the whole config, and the stored one is not known; write the whole Destination without With",
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return whole[name] != nil })

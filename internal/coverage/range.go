@@ -14,7 +14,7 @@ type Range struct{ Start, End Bound }
 // Check refuses a range that is invalid for every export.
 func (r Range) Check() *outgoing.Refusal {
 	badEnd := func(want string) *outgoing.Refusal { return outgoing.Refuse("End", r.End.String(), want) }
-	const inCalendar = "a date that the calendar has; AddDate of a time.Time computes with dates"
+	const inCalendar = "a date that exists; AddDate of a time.Time computes with dates"
 	switch {
 	case r.Start.notInCalendar != "":
 		return outgoing.Refuse("Start", r.Start.notInCalendar, inCalendar)
@@ -70,7 +70,7 @@ func (s Schedule) takesDates() bool {
 func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 	switch {
 	case from.IsZero():
-		return Range{}, outgoing.Refuse("from", "", "a time; the oldest data there is must be asked for by BackfillRange{Start: Beginning(), …}")
+		return Range{}, outgoing.Refuse("from", "", "a time; for the oldest data use BackfillRange{Start: Beginning(), …}")
 	case to.IsZero():
 		return Range{}, outgoing.Refuse("to", "", "a time")
 	case !from.Before(to):
@@ -80,7 +80,7 @@ func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 	}
 	step, ok := Step(s.Interval)
 	if !ok {
-		return Range{}, outgoing.Refuse("Interval", s.Interval, "an interval whose length is known; else write the BackfillRange yourself")
+		return Range{}, outgoing.Refuse("Interval", s.Interval, "an interval of known length; for others write the BackfillRange yourself")
 	}
 	start, end := Instant(from), Instant(to)
 	if off := start.t.Sub(start.t.Truncate(step)); off != 0 && time.Hour%step == 0 {

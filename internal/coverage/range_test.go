@@ -68,7 +68,7 @@ func TestScheduleMakesRanges(t *testing.T) {
 		"the oldest data":        {hourly, time.Time{}, from},
 		"a time":                 {hourly, from, time.Time{}},
 		"later than from":        {hourly, from, from},
-		"whose length is known":  {Schedule{Interval: "fortnight"}, from, from.Add(time.Hour)},
+		"of known length":        {Schedule{Interval: "fortnight"}, from, from.Add(time.Hour)},
 		"drops a shorter rest":   {hourly, from, from.Add(90 * time.Minute)},
 		"that this machine know": {Schedule{Interval: "day", Timezone: "Mars/Olympus"}, from, from.AddDate(0, 0, 1)},
 		"a Monday, 05:00 in UTC": {weekly, from.AddDate(0, 0, 1), from.AddDate(0, 0, 14)},

@@ -67,7 +67,7 @@ func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, p
 		idle.Stop()
 		data := buffer[:min(int64(n), end-place)]
 		if place == 0 && bytes.HasPrefix(data, []byte("<?xml")) {
-			return passing{errors.New("the storage answered with a message in XML where the file should be")}
+			return passing{errors.New("the storage answered with XML instead of the file")}
 		}
 		fresh := data[min(max(t.At-place, 0), int64(len(data))):] // the missing bytes
 		place += int64(len(data))
@@ -136,9 +136,9 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 		return 0, 0, errors.New(
 			"the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
-		return 0, 0, errors.New("a page for people came where the file should be: is there a proxy in between?")
+		return 0, 0, errors.New("an HTML page came instead of the file: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "xml"): // exports contain no XML files
-		return 0, 0, passing{errors.New("the storage answered with a message in XML where the file should be")}
+		return 0, 0, passing{errors.New("the storage answered with XML instead of the file")}
 	case size < 0:
 		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
 	}

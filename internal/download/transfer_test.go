@@ -193,9 +193,9 @@ func TestATransferThatIsNotWhole(t *testing.T) {
 		"a part further on":    {part206("67", "6-7/20"), Progress{At: 5}, "which part", unknown(5)},
 		"decompressed":         {decompressed, Progress{}, "decompresses", unknown(0)},
 		"no length":            {unsized, Progress{}, "how large", unknown(0)},
-		"a message":            {answers(200, "<Error/>", "Content-Type", "application/xml"), Progress{}, "a message in XML", Progress{0, -1, "", 3}},
-		"an unmarked message":  {answers(200, "<?xml version='1.0'?><Error/>", "Content-Type", ""), Progress{}, "a message in XML", Progress{0, 29, "", 3}},
-		"a page":               {answers(200, "x", "Content-Type", "text/html"), Progress{}, "a page for people", unknown(0)},
+		"a message":            {answers(200, "<Error/>", "Content-Type", "application/xml"), Progress{}, "XML instead of the file", Progress{0, -1, "", 3}},
+		"an unmarked message":  {answers(200, "<?xml version='1.0'?><Error/>", "Content-Type", ""), Progress{}, "XML instead of the file", Progress{0, 29, "", 3}},
+		"a page":               {answers(200, "x", "Content-Type", "text/html"), Progress{}, "an HTML page", unknown(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -134,7 +134,7 @@ func (f Failure) Hint() string {
 	case s == http.StatusTooManyRequests && f.RetryAfter > 0:
 		return "the service asks to wait " + f.RetryAfter.String()
 	case s == http.StatusSeeOther:
-		return "this says that the call was carried out; its result is at another place, which is not followed"
+		return "the service carried out the call; the redirect to its result is not followed"
 	case s >= 300 && s < 400:
 		return "redirects are not followed: check the base URL"
 	}

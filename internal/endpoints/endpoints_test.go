@@ -111,7 +111,7 @@ func TestHints(t *testing.T) {
 		"are they swapped":              {Status: 404, IDs: 2},
 		"backfill has ended":            {Status: 429, Code: "too_many_concurrent_backfills"},
 		"asks to wait 1s":               {Status: 429, RetryAfter: 1e9},
-		"call was carried out":          {Status: 303},
+		"carried out the call":          {Status: 303},
 		"redirects are not followed":    {Status: 302},
 		"ask PostHog's support":         {Status: 403, Detail: "X is not enabled for this team."},
 		"no key can change that":        {Status: 403, Detail: "X is not enabled for this project."},

@@ -22,9 +22,9 @@ const (
 )
 
 // ErrFull is the error for an answer that may lack rows.
-var ErrFull = errors.New("the answer may lack rows: it has as many as it may have, or says that there are more")
+var ErrFull = errors.New("the answer may lack rows: it is full, or says that there are more")
 
-var errCached = errors.New("the answer is from a cache, and not of now")
+var errCached = errors.New("the answer comes from a cache")
 
 // Answer is the answer to a query. Each row decodes itself from a list of columns.
 type Answer[T any] struct {
@@ -98,7 +98,7 @@ func (a *Answer[T]) readRows(ctx context.Context, d *json.Decoder) error {
 		}
 		var row T
 		if err := d.Decode(&row); err != nil {
-			return fmt.Errorf("row %d: %s", len(a.Rows), "it is not as it was asked for")
+			return fmt.Errorf("row %d: %s", len(a.Rows), "it does not match the query")
 		}
 		a.Rows = append(a.Rows, row)
 	}

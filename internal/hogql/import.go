@@ -140,7 +140,7 @@ func checkCounts(rows []CountRow, w arrival.Window) error {
 		k := key{r.Day, r.Event}
 		isOld := !w.Until.After(time.Unix(0, 0)) // the service gives no days
 		if seen[k] || !isOld && (r.Day.Before(w.From) || !r.Day.Before(w.Until)) {
-			return errors.New("the answer has a row that was not asked for, or has one twice")
+			return errors.New("the answer has a row outside the query, or a row twice")
 		}
 		seen[k] = true
 	}

@@ -130,7 +130,7 @@ func TestCountsOfAnotherQuestion(t *testing.T) {
 	for _, rows := range [][]CountRow{{row(0), row(0)}, {row(-1)}, {row(31)}} {
 		j := Import{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return rows, nil }}}
 		got, err := j.Count(t.Context(), march)
-		require.ErrorContains(t, err, "not asked for, or has one twice")
+		require.ErrorContains(t, err, "outside the query, or a row twice")
 		assert.Empty(t, got)
 	}
 }

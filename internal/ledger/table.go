@@ -313,7 +313,7 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 	return append(b, ']')
 }
 
-var errBadTable = errors.New("the table is not one that this package has saved")
+var errBadTable = errors.New("the table was not saved by this package")
 
 // UnmarshalJSON reads the output of MarshalJSON, and older rows, which lack the last numbers.
 func (s *savedTable) UnmarshalJSON(text []byte) error {

@@ -127,7 +127,7 @@ func (f *File) open(path string) error {
 	}
 	const shortestMagic = 4
 	if len(head) < shortestMagic && packing(head) == "" && (strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".zip")) {
-		return fmt.Errorf("the file has %d bytes, and a packed file of nothing has a header: it was probably never written; get it again", len(head))
+		return fmt.Errorf("the file has %d bytes, but even an empty packed file has a header: it was probably never written; get it again", len(head))
 	}
 	return f.unpack(head, f.disk.begun.Size())
 }

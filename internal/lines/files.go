@@ -114,7 +114,7 @@ type Walk struct {
 }
 
 var (
-	ErrNoPlace = errors.New("no such place in these files")
+	ErrNoPlace = errors.New("no such position in these files")
 	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 )
 
@@ -157,10 +157,10 @@ func (s *Files) begin(ctx context.Context, name string, offset int64) (first int
 	seen := make(map[string]bool, len(s.names))
 	for _, name := range s.names {
 		if !utf8.ValidString(name) {
-			return 0, "", unfit(name, "files whose base names are UTF-8, since they are a part of positions")
+			return 0, "", unfit(name, "files with base names in UTF-8, since positions contain them")
 		}
 		if seen[name] {
-			return 0, "", unfit(name, "files with different base names, which tell positions apart")
+			return 0, "", unfit(name, "files with different base names, since positions contain them")
 		}
 		seen[name] = true
 	}

@@ -97,8 +97,8 @@ func (h *handle) checkWhole(read int64) error {
 		return err
 	}
 	if now.Size() < h.begun.Size() {
-		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and has %d now; bring it back before the next run, "+
-			"which does not see what is missing", h.begun.Size(), now.Size())
+		return fmt.Errorf("the file was cut while it was read: it had %d bytes at the start and has %d now; restore it before the next run, "+
+			"which cannot detect the missing part", h.begun.Size(), now.Size())
 	}
 	head := h.head
 	if !now.ModTime().Equal(h.begun.ModTime()) {
@@ -107,7 +107,7 @@ func (h *handle) checkWhole(read int64) error {
 		}
 	}
 	if head != h.head || read >= 0 && read < h.begun.Size() {
-		return errors.New("the file was rewritten while it was read: what was sent of it may be a mixture of both")
+		return errors.New("the file was rewritten while it was read: the events sent may mix both versions")
 	}
 	return nil
 }

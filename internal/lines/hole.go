@@ -2,7 +2,7 @@ package lines
 
 import "bytes"
 
-var errHole = &textError{"there are zeros in place of text: the file was not written completely, or copied with a hole; get it again"}
+var errHole = &textError{"the file has zeros in place of text: it was not written completely, or copied with a hole; get it again"}
 
 // leastHole is a number of consecutive zeros that no text has.
 const leastHole = 512

@@ -32,7 +32,7 @@ func (k Keyed[E, K]) All(ctx context.Context, after K) iter.Seq2[E, error] {
 			page, upTo, err := k.page(ctx, at)
 			isLast := len(page) == 0 && (upTo.IsZero() || upTo == at)
 			if err == nil && !isLast && seen.IsClosedBy(upTo) {
-				err = fmt.Errorf("the pages go in circles: one ended at %s before", keyName(upTo))
+				err = fmt.Errorf("the pages repeat: an earlier one also ended at %s", keyName(upTo))
 			}
 			if err != nil {
 				yield(none, err)

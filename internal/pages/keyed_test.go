@@ -88,7 +88,7 @@ func TestKeyedPagesThatCannotBeReliedOn(t *testing.T) {
 		"neither Position nor UUID":                                           page(5, row{}),
 		"the page after row 3 has an event at that very position":             page(5, row{key: 4}, row{key: 3}),
 		"the tape broke":                                                      func(key) ([]row, key, error) { return nil, 0, errors.New("the tape broke") },
-		"the pages go in circles: one ended at row 5 before": func(after key) ([]row, key, error) {
+		"the pages repeat: an earlier one also ended at row 5": func(after key) ([]row, key, error) {
 			return nil, map[key]key{3: 4, 4: 5, 5: 4}[after], nil
 		},
 	} {

@@ -98,7 +98,7 @@ func (p Pace) gaveUp(at Info) error {
 	asked := p.Judge(at.Err).Wait
 	switch {
 	case asked > longestWait:
-		return errtext.Errorf("stopped watching %s%s: the service asks to wait %v, longer than the %v that are waited: watch again later (%v)",
+		return errtext.Errorf("stopped watching %s%s: the service asks to wait %v, more than the limit of %v: watch again later (%v)",
 			at.Of, at.lastSeen(), asked, longestWait, at.Err)
 	case at.State != "":
 		return errtext.Errorf("%v (watching %s%s)", at.Err, at.Of, at.lastSeen())

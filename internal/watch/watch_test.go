@@ -74,7 +74,7 @@ func TestAWalkEndsWithItsLastState(t *testing.T) {
 	}{
 		"cannot pass":   {[]any{1, errStays}, "hogapi: gone (watching it, last seen as 1)"},
 		"too often":     {[]any{1, errPasses}, "hogapi: busy (watching it, last seen as 1)"},
-		"too long":      {[]any{1, waits{2 * time.Hour}}, "hogapi: stopped watching it, last seen as 1: the service asks to wait 2h0m0s, longer than the 1h0m0s that are waited: watch again later (wait 2h0m0s)"},
+		"too long":      {[]any{1, waits{2 * time.Hour}}, "hogapi: stopped watching it, last seen as 1: the service asks to wait 2h0m0s, more than the limit of 1h0m0s: watch again later (wait 2h0m0s)"},
 		"the deadline":  {[]any{1}, "hogapi: stopped watching it, last seen as 1: context deadline exceeded"},
 		"and a failure": {[]any{1, 1, waits{50 * time.Minute}}, "hogapi: stopped watching it, last seen as 1: context deadline exceeded (the last look failed: wait 50m0s)"},
 	} {

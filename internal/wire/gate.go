@@ -95,7 +95,7 @@ func (g *Gate) distinctID(s string) *Refusal {
 	case strings.TrimSpace(s) == "":
 		return refuse(ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
 	case strings.IndexByte(s, 0) >= 0:
-		return refuse(ReasonNUL, "distinct_id", s, "no NUL: the service puts another character in its place")
+		return refuse(ReasonNUL, "distinct_id", s, "no NUL: the service replaces it")
 	case s == cookielessID:
 		return refuse(ReasonCookieless, "distinct_id", s,
 			"the id of a person: cookieless events cannot be imported")
@@ -168,7 +168,7 @@ func checkKept(name string) *Refusal {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
 		return refuse(ReasonDropped, "event", name,
-			"another name: the service accepts these silently and keeps no event of them")
+			"another name: the service accepts these silently but keeps no event")
 	}
 	return nil
 }

@@ -168,8 +168,7 @@ func WantImportID(id string) (want string) {
 	case id == "null" || strings.ContainsAny(id, `"\`):
 		return `an id without quotes and backslashes, and not null: the service compares another text with it when it counts`
 	case looksTyped.MatchString(id):
-		return "an id that the service takes for a text when it counts events by it, " +
-			"not for a number, a date or a truth value, such as hogapi-" + id
+		return "a name that does not look like a number, a date or a boolean, such as hogapi-" + id
 	}
 	return ""
 }

@@ -176,7 +176,7 @@ func (p *LineParser) uuid() (uuid.UUID, error) {
 			return id, nil
 		}
 	}
-	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero, or none, not %s", shown(string(raw)))
+	return uuid.Nil, fmt.Errorf("uuid: want a UUID other than zero or no uuid, not %s", shown(string(raw)))
 }
 
 // properties returns the line's properties, including a $set and $set_once outside of them; the

@@ -18,7 +18,7 @@ func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
 	case string(s.processProfile) == "false" && isMerge(name):
 		return badReserved("$process_person_profile", "no false on an event that changes persons: the service drops it")
 	case len(s.cookieless) > 0 && string(s.cookieless) != "false" && !(string(s.cookieless) == "true" && e.gate.isLive(f.Timestamp)):
-		return badReserved("$cookieless_mode", "none, or false: the service drops cookieless events that are some days old")
+		return badReserved("$cookieless_mode", "no value or false: the service drops cookieless events that are some days old")
 	case len(s.set) > 0 && s.set[0] != '{':
 		return badReserved("$set", "an object")
 	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
