@@ -15,7 +15,7 @@ import (
 func TestTempFoldersAtOnce(t *testing.T) {
 	t.Parallel()
 	prefix := "hogapi-test-" + uuid.NewString()
-	stale, err := os.MkdirTemp("", prefix)
+	stale, err := os.MkdirTemp("", prefix) //nolint:usetesting // where the search looks
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 8 {
