@@ -61,8 +61,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			t.Parallel()
 			p := clitest.New(t, nil)
 			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, c.file), []byte(c.content), 0o600))
-			r := p.Run(t, append([]string{"check", c.file}, c.args...)...)
-			assert.Equal(t, 3, r.Code, r.Stderr)
+			r := p.Ends(t, 3, append([]string{"check", c.file}, c.args...)...)
 			for _, text := range c.says {
 				says(t, strings.ReplaceAll(r.Stdout+r.Stderr, "\\\n", ""), text)
 			}
@@ -78,8 +77,7 @@ func TestTheNextCommandKeepsTheZone(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "e.json", 300, 0, time.FixedZone("", 20*3600+900))
-	r := p.Run(t, "check", "e.json", "--format", "mixpanel", "--zone", "Asia/Tokyo")
-	require.Equal(t, 3, r.Code, r.Stderr)
+	r := p.Ends(t, 3, "check", "e.json", "--format", "mixpanel", "--zone", "Asia/Tokyo")
 	says(t, r.Stdout, "hogimport check e.json --format mixpanel --zone Asia/Tokyo --report")
 }
 
@@ -94,11 +92,9 @@ func TestAFixDoesNotAdviseToSort(t *testing.T) {
 		lines.WriteString("e,p," + map[bool]string{true: "never", false: at.Format(time.RFC3339)}[i < 40] + "," + at.Format(time.RFC3339) + "\n")
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.csv"), []byte(lines.String()), 0o600))
-	r := p.Run(t, "run", "e.csv", "--yes", "--rate", "none", "--max-rejects", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "run", "e.csv", "--yes", "--rate", "none", "--max-rejects", "none")
 	says(t, r.Stdout, "--sort")
-	r = p.Run(t, "fix", "--yes", "--rate", "none", "--map", "time=at")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "fix", "--yes", "--rate", "none", "--map", "time=at")
 	says(t, r.Stdout, "40 events acknowledged")
 	assert.NotContains(t, r.Stdout+r.Stderr, "--sort")
 }

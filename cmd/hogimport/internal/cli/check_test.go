@@ -37,8 +37,7 @@ func TestCheckOfGoodFiles(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil) // no key, no host, no HOME
 	export(t, p.Dir, "export.jsonl", 2000, 0, time.UTC)
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	requireNarrow(t, r.Stdout)
 	requireNarrow(t, r.Stderr)
 	for _, want := range []string{
@@ -69,12 +68,10 @@ func TestCheckOfLocalTimes(t *testing.T) {
 	says(t, wrong.Stdout, "Not ready to import")
 	says(t, wrong.Stdout, "The times are local, not UTC")
 	says(t, wrong.Stdout, "--zone America/Los_Angeles")
-	right := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--zone", "America/Los_Angeles")
-	require.Equal(t, 0, right.Code, right.Stderr)
+	right := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--zone", "America/Los_Angeles")
 	says(t, right.Stdout, "The times fit America/Los_Angeles")
 	says(t, right.Stdout, "Ready to import")
-	other := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo")
-	require.Equal(t, 3, other.Code)
+	other := p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo")
 	says(t, other.Stdout, "Problem: The times")
 }
 
@@ -82,8 +79,7 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 2000, 30, time.UTC)
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 3, r.Code, r.Stderr)
+	r := p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stderr, "67 of 2,000 events (3.4 %) would be rejected, and --max-rejects")
 	says(t, r.Stdout, "rejected because")
@@ -105,8 +101,7 @@ func TestCheckOfLinesOfPostHog(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	p.Events(t, "events.jsonl", 1000, func(i int) bool { return i == 7 })
-	r := p.Run(t, "check", "events.jsonl", "--until", "2024-01-01T10:00:00Z", "--json")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "events.jsonl", "--until", "2024-01-01T10:00:00Z", "--json")
 	var report formats.CheckReport
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
 	assert.Equal(t, []int64{1000, 599, 1, 400}, []int64{report.Read, report.Good, report.Rejected, report.Skipped})
@@ -117,8 +112,7 @@ func TestUntilLeavesOutEventsOfAFormat(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC) // of 29 days and 4 hours
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--until", "2023-01-08", "--json")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--until", "2023-01-08", "--json")
 	var report formats.CheckReport
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
 	assert.Equal(t, []int64{100, 24, 76}, []int64{report.Read, report.Good, report.Skipped})
@@ -126,16 +120,14 @@ func TestUntilLeavesOutEventsOfAFormat(t *testing.T) {
 
 func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
 	for i := range 40 {
 		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
 			UUID: clitest.ID(i), Event: "live", DistinctID: "x", Time: time.Date(2023, 1, 25, i, 0, 0, 0, time.UTC),
 		})
 	}
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	says(t, r.Stdout, "The project already has 40 events in these days")
 	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
 	require.NoError(t, err)
@@ -187,8 +179,7 @@ func TestAPageIsReplacedAtOnce(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(anEarlierPage), 0o600))
 	require.NoError(t, os.Mkdir(path+durable.TempEnding, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(path+durable.TempEnding, "x"), nil, 0o600))
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 1, r.Code)
+	p.Ends(t, 1, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, anEarlierPage, string(kept), "a page that cannot be written leaves the earlier one as it is")

@@ -33,8 +33,7 @@ func yearly(t *testing.T, p *clitest.Program, n int) {
 // not to leave out events that the import has sent.
 func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	yearly(t, p, 9000)
 	before := p.Run(t, "check", "e.jsonl")
 	says(t, before.Stdout, "Nothing has been sent so far.")
@@ -45,8 +44,7 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	require.Eventually(t, func() bool { return server.Ledger().Len() > 6000 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	killed := p.Run(t, "check", "e.jsonl", "--report", "report.html", "--max-rejects", "3%")
-	require.Equal(t, 0, killed.Code, killed.Stderr)
+	killed := p.Ends(t, 0, "check", "e.jsonl", "--report", "report.html", "--max-rejects", "3%")
 	requireNarrow(t, killed.Stdout)
 	assert.NotContains(t, killed.Stdout, "--until")
 	assert.NotContains(t, killed.Stdout, "Nothing has been sent")
@@ -96,8 +94,7 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 // To leave out every event is no advice.
 func TestCheckNeverSaysToLeaveOutAll(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	yearly(t, p, 3000)
 	for i := range 3 {
 		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{

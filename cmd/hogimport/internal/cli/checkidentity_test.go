@@ -45,8 +45,7 @@ func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
 		lines[i] = fmt.Sprintf(`{"event":"Search","properties":{"time":1672531200,"$insert_id":"none%d"}}`+"\n", i)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export.jsonl"), []byte(strings.Join(lines, "")), 0o600))
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	requireNarrow(t, r.Stdout)
 	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
 	require.NoError(t, err)
@@ -68,8 +67,7 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	const says1 = "30 records are from before login"
 	const says2 = "Add --device-prefix --links, or each person appears twice"
 	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --links"
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	requireNarrow(t, r.Stdout)
 	raw, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
 	require.NoError(t, err)

@@ -46,15 +46,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	if in.Links = in.Links || p.People.NeedsLinks(); in.Links {
 		why += " --links joins the ids of each person first."
 	}
-	if in.Sort {
-		run += " --sort"
-	}
-	if in.Links {
-		run += " --links"
-	}
-	if !c.canAnswer() {
-		run += " --yes"
-	}
+	run += c.runFlags(&in)
 	unknown := ""
 	if c.host(&c.project) == "" {
 		unknown = ", and us, eu or a URL into POSTHOG_HOST"
@@ -99,19 +91,24 @@ func (c *check) nextOf(found settled, run string) (steps []page.Step) {
 		}
 	}
 	if len(found.fresh)+len(found.grown) > 0 && len(found.changed) == 0 {
-		last := &found.begun[len(found.begun)-1].kept.Input
-		if last.Sort {
-			run += " --sort"
-		}
-		if last.Links {
-			run += " --links"
-		}
-		if !c.canAnswer() {
-			run += " --yes"
-		}
+		run += c.runFlags(&found.begun[len(found.begun)-1].kept.Input)
 		steps = append(steps, page.Step{Text: "Import what is new. run knows what is imported and leaves it out.", Command: run})
 	}
 	return steps
+}
+
+// runFlags returns the flags of run that a check takes and commandLine leaves out.
+func (c *check) runFlags(in *input) (flags string) {
+	if in.Sort {
+		flags += " --sort"
+	}
+	if in.Links {
+		flags += " --links"
+	}
+	if !c.canAnswer() {
+		flags += " --yes"
+	}
+	return flags
 }
 
 func (c *check) verifyCommand(dir string) string {

@@ -162,11 +162,9 @@ func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
 	t.Parallel()
 	p, _ := exporter(t, dayOfEvents)
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export"}
-	r := p.Run(t, append(args, "--zone", "US/Pacific")...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append(args, "--zone", "US/Pacific")...)
 	says(t, strings.ReplaceAll(r.Stdout, "\\\n", ""), "--format mixpanel --zone US/Pacific --report check.html --left-out left-out.txt")
 	assert.Equal(t, 4, strings.Count(r.Stdout, "\n"), "the command is on two lines")
-	r = p.Run(t, args...)
-	assert.Equal(t, 2, r.Code)
+	r = p.Ends(t, 2, args...)
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "the download in export began with --zone US/Pacific, and this command is without --zone")
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 const exportKey = "k3y-0123456789abcdef"
@@ -250,8 +249,7 @@ func TestFetchUpToNow(t *testing.T) {
 	from := now.AddDate(0, 0, -2).Truncate(24 * time.Hour)
 	a := newAmplitude(vendortest.AmplitudeOptions{Events: vendortest.Generate(vendortest.GenerateOptions{From: from, To: now, Count: 3000, Seed: 1})})
 	p := vendorProgram(t, a)
-	r := p.Run(t, "fetch", "amplitude", "--from", from.Format(time.DateOnly), "--to", now.Format(time.DateOnly), "export")
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r := p.Ends(t, 7, "fetch", "amplitude", "--from", from.Format(time.DateOnly), "--to", now.Format(time.DateOnly), "export")
 	assert.Contains(t, strings.ReplaceAll(r.Stderr, "\n", " "), "can still change, and was not downloaded")
 	for _, asked := range a.Log.All() {
 		assert.False(t, asked.To.Add(3*time.Hour).After(now.Add(time.Minute)), "an hour is asked for once it is over for two hours")
@@ -264,8 +262,7 @@ func TestFetchedFilesByPattern(t *testing.T) {
 	t.Parallel()
 	events := march(300)
 	for _, pattern := range []string{"export/*", "export/mixpanel-*.json.gz", "exp*/*"} {
-		server := hogapitest.New()
-		p := clitest.New(t, server)
+		server, p := clitest.Serve(t)
 		p.Env = append(p.Env, vendorProgram(t, newMixpanel(vendortest.MixpanelOptions{Events: events})).Env...)
 		r := p.Run(t, "fetch", "mixpanel", "--days", "31", "--from", "2024-02-20", "--to", "2024-03-10", "export")
 		require.Zero(t, r.Code, r.Stderr)

@@ -35,11 +35,9 @@ var mapped = []string{"--format", "csv", "--map", "event=action", "--map", "pers
 
 func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	actions(t, p, 1000, func(i int) bool { return i%100 == 3 || i%100 == 4 })
-	r := p.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "5%", "--map", "time=when"}, mapped...)...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "5%", "--map", "time=when"}, mapped...)...)
 	require.Equal(t, 980, server.Ledger().Unique())
 	assert.Contains(t, r.Stdout, "Rejected: 20; to correct them: hogimport fix --state hogimport-state/actions")
 
@@ -49,14 +47,12 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	assert.Equal(t, 980, server.Ledger().Unique())
 
 	corrected := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
-	r = p.Run(t, corrected...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, corrected...)
 	assert.Equal(t, 1000, server.Ledger().Unique())
 	assert.Zero(t, server.Ledger().Duplicates())
 	assert.NotContains(t, r.Stdout, "Rejected:")
 
-	r = p.Run(t, corrected...)
-	assert.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, corrected...)
 	assert.Equal(t, "Nothing is rejected, so there is nothing to fix.\n", r.Stdout)
 
 	// The events keep the uuids of the first import.
@@ -64,8 +60,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 	q := clitest.New(t, whole)
 	actions(t, q, 1000, func(int) bool { return false })
 	id := importID(t, p)
-	r = q.Run(t, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--import-id", id, "--map", "time=when"}, mapped...)...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = q.Ends(t, 0, append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--import-id", id, "--map", "time=when"}, mapped...)...)
 	both := 0
 	for e := range whole.Ledger().Events() {
 		both += len(server.Ledger().Find(e.UUID))
@@ -75,8 +70,7 @@ func TestRejectsAreFixedWithACorrectedMapping(t *testing.T) {
 
 func importID(t *testing.T, p *clitest.Program) string {
 	t.Helper()
-	r := p.Run(t, "status", "--json")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "status", "--json")
 	var all []struct{ Import string }
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &all))
 	return all[0].Import
@@ -84,8 +78,7 @@ func importID(t *testing.T, p *clitest.Program) string {
 
 func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 500, func(i int) bool { return i == 17 || i == 200 })
 	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none").Code)
 
@@ -95,21 +88,18 @@ func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	lines[0] = fmt.Sprintf(`{"uuid":%q,"event":"by hand","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", clitest.ID(17))
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
-	r := p.Run(t, "fix", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "fix", "--yes", "--rate", "none")
 	assert.Contains(t, r.Stdout, "are in hogimport-state/events/fix-1/rejects.jsonl\nRejected: 1; to correct them: hogimport fix --state hogimport-state/events\n")
 	clitest.RequireWhole(t, server, append(ids, clitest.ID(17)))
 
 	path = filepath.Join(p.Dir, "hogimport-state/events/fix-1/rejects.jsonl")
 	line := fmt.Sprintf(`{"uuid":%q,"event":"by hand","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", clitest.ID(200))
 	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
-	r = p.Run(t, "fix", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "fix", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, append(ids, clitest.ID(17), clitest.ID(200)))
 	assert.Zero(t, server.Ledger().Duplicates(), "what is fixed is not sent again")
 
-	r = p.Run(t, "status")
-	assert.Equal(t, 0, r.Code)
+	r = p.Ends(t, 0, "status")
 	for _, folder := range []string{"hogimport-state/events ", "hogimport-state/events/fix-1 ", "hogimport-state/events/fix-2 "} {
 		assert.Regexp(t, folder+` +complete`, r.Stdout)
 	}
@@ -118,17 +108,14 @@ func TestRejectsAreFixedByHandAndInSteps(t *testing.T) {
 // Where all was rejected, the run is begun again with a corrected mapping, and no reject is hidden.
 func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	actions(t, p, 3000, func(int) bool { return true })
 	wrong := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
 	require.Equal(t, 3, p.Run(t, wrong...).Code)
-	r := p.Run(t, append(wrong, "--max-rejects", "none")...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append(wrong, "--max-rejects", "none")...)
 	assert.Contains(t, r.Stdout, "Rejected: 3,000;")
 	right := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
-	r = p.Run(t, right...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, right...)
 	assert.Equal(t, 3000, server.Ledger().Unique())
 	assert.NotContains(t, r.Stdout, "Rejected")
 	rejects, err := os.ReadFile(filepath.Join(p.Dir, "hogimport-state/actions/rejects.jsonl"))
@@ -140,14 +127,11 @@ func TestAMappingWithAMistake(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	actions(t, p, 10, func(int) bool { return false })
-	r := p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
-	assert.Equal(t, 2, r.Code)
+	r := p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
 	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, layout:…, number or json\n")
-	r = p.Run(t, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
-	assert.Equal(t, 2, r.Code)
+	r = p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
 	says(t, r.Stderr, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
 		"the table has action, user, when add --map event=COLUMN --map time=COLUMN with the names of the columns")
 	p.Env = append(p.Env, "HOGIMPORT_MAP=event=action\nperson=user\ntime=when", "HOGIMPORT_RATE=none", "HOGIMPORT_YES=true")
-	r = p.Run(t, "run", "actions.csv", "--format", "csv")
-	assert.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "actions.csv", "--format", "csv")
 }

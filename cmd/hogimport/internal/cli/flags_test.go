@@ -38,12 +38,10 @@ func mixpanelExport(t *testing.T, p *clitest.Program, n int) {
 
 func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	mixpanelExport(t, p, 3000)
 	args := []string{"run", "--format", "mixpanel", "export/*.gz", "--yes", "--rate", "none", "--sort", "--links", "--zone", "US/Pacific", "--until", "2024-05-02"}
-	r := p.Run(t, args...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, args...)
 	assert.Regexp(t, `  [\d,]+ records are at or after --until\.\n`, r.Stdout)
 	assert.Contains(t, r.Stderr, "5 pairs of ids joined first.")
 	says(t, r.Stdout, " events and 5 links of persons acknowledged; ")
@@ -52,8 +50,7 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	assert.Equal(t, r.Stdout, again.Stdout)
 	assert.Contains(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified")
 	says(t, r.Stdout, "Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
-	verified := p.Run(t, "verify", "--report", "verify.html")
-	require.Equal(t, 0, verified.Code, verified.Stderr)
+	verified := p.Ends(t, 0, "verify", "--report", "verify.html")
 	requireNarrow(t, verified.Stdout)
 	assert.Regexp(t, `^Complete: all [\d,]+ events are in the project, [\d,]+ of the files and\s+5\s+links\s+of\s+persons\.`, verified.Stdout)
 	says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
@@ -87,11 +84,9 @@ func TestWideBatchesAreNamedWithoutSort(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 5000, nil)
 	run := []string{"run", "e.jsonl", "--yes", "--rate", "none", "--state"}
-	r := p.Run(t, append(run, "a")...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append(run, "a")...)
 	says(t, r.Stdout, "of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.")
-	r = p.Run(t, append(run, "b", "--sort")...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, append(run, "b", "--sort")...)
 	assert.NotContains(t, r.Stdout, "more than a day")
 }
 
@@ -107,12 +102,10 @@ func oldest(server *hogapitest.Server) (at time.Time) {
 func TestPersonPropertiesByPolicy(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{"keep": `"$set":{"plan":"free"}`, "set-once": `"$set_once":{"plan":"free"}`, "strip": ""} {
-		server := hogapitest.New()
-		p := clitest.New(t, server)
+		server, p := clitest.Serve(t)
 		line := `{"event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"$set":{"plan":"free"}}}` + "\n"
 		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(line), 0o600))
-		r := p.Run(t, "run", "e.jsonl", "--yes", "--set-policy", policy)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		p.Ends(t, 0, "run", "e.jsonl", "--yes", "--set-policy", policy)
 		for e := range server.Ledger().Events() {
 			assert.Contains(t, string(e.Properties), want)
 			assert.Equal(t, policy == "keep", bytes.Contains(e.Properties, []byte(`"$set":`)))
@@ -127,12 +120,10 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	row := func(plan, at string) string {
 		return fmt.Sprintf(`{"uuid":"0188d3f2-1111-7aaa-8bbb-0000000000%s","event":"e","distinct_id":"p","timestamp":"2024-01-%sT00:00:00Z","created_at":"2024-01-09T00:00:00Z","properties":{"$set":{"plan":"%s"},"$set_once":{"first":"x"}}}`+"\n", at, at, plan)
 	}
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export.jsonl"), []byte(row("pro", "02")+row("free", "01")), 0o600))
 	check := func(flags ...string) string {
-		r := p.Run(t, append([]string{"check", "export.jsonl", "--format", "posthog"}, flags...)...)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		r := p.Ends(t, 0, append([]string{"check", "export.jsonl", "--format", "posthog"}, flags...)...)
 		return strings.Join(strings.Fields(r.Stdout), " ")
 	}
 	const live, unsorted = "Warning: The project has events of its own", "Warning: The files are not in order of time"
@@ -150,8 +141,7 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	assert.Contains(t, said, "--set-policy set-once")
 	assert.NotContains(t, check("--set-policy", "set-once"), live)
 
-	r := p.Run(t, "run", "export.jsonl", "--format", "posthog", "--sort", "--yes")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "run", "export.jsonl", "--format", "posthog", "--sort", "--yes")
 	assert.NotContains(t, r.Stderr, "without --sort")
 	var sets []string
 	for e := range server.Ledger().Events() {
@@ -162,8 +152,7 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	}
 	assert.Equal(t, []string{`"$set":{"plan":"free"}`, `"$set":{"plan":"pro"}`}, sets, "oldest first")
 
-	r = p.Run(t, "run", "export.jsonl", "--format", "posthog", "--yes", "--state", "unsorted")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "export.jsonl", "--format", "posthog", "--yes", "--state", "unsorted")
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "without --sort persons can end with old values")
 }
 
@@ -174,8 +163,7 @@ func TestResultNamesSharedUUIDs(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), fmt.Appendf(nil, line+line, 1, 2), 0o600))
 	r := p.Run(t, "check", "e.jsonl")
 	says(t, r.Stdout, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
-	r = p.Run(t, "run", "e.jsonl", "--yes")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "e.jsonl", "--yes")
 	says(t, r.Stdout, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
 	requireNarrow(t, r.Stdout)
 }
@@ -183,8 +171,7 @@ func TestResultNamesSharedUUIDs(t *testing.T) {
 func TestTheProtocolIsChosen(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"v1", "batch"} {
-		server := hogapitest.New()
-		p := clitest.New(t, server)
+		server, p := clitest.Serve(t)
 		p.Events(t, "events.jsonl", 10, nil)
 		require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--protocol", protocol).Code)
 		for _, request := range server.Ledger().Requests() {
@@ -195,8 +182,7 @@ func TestTheProtocolIsChosen(t *testing.T) {
 
 func TestLinesForPrograms(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 3000, func(i int) bool { return i == 7 })
 	server.Script(ops.Capture, hogapitest.Status(503))
 	for _, args := range [][]string{{"--rate", "2000"}, {"--rate", "none"}, {"--rate", "0"}} {
@@ -236,8 +222,7 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes", "--state", "s").Code)
 	before, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
 	require.NoError(t, err)
-	r := p.Run(t, "trial", "e.jsonl", "--yes", "--state", "s", "--project-key", hogapitest.DefaultProjectKey)
-	assert.Equal(t, 2, r.Code, r.Stderr)
+	p.Ends(t, 2, "trial", "e.jsonl", "--yes", "--state", "s", "--project-key", hogapitest.DefaultProjectKey)
 	after, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after))
@@ -245,30 +230,26 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 
 func TestADamagedFile(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	mixpanelExport(t, p, 8000)
 	path := filepath.Join(p.Dir, "export", "1.jsonl.gz")
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, whole[:len(whole)-1000], 0o600))
 	args := []string{"run", "--format", "mixpanel", path, "--yes", "--rate", "none", "--state", "s"}
-	r := p.Run(t, args...)
-	assert.Equal(t, 1, r.Code, r.Stderr)
+	r := p.Ends(t, 1, args...)
 	said := strings.Join(strings.Fields(r.Stderr), " ")
 	assert.Contains(t, said, "the files cannot be read further")
 	assert.Contains(t, said, "1.jsonl.gz")
 	assert.Contains(t, said, "correct the files, and run the same command again")
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
-	r = p.Run(t, args...)
-	assert.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, args...)
 	assert.Equal(t, 8000, server.Ledger().Unique())
 }
 
 func TestNoKeyIsKeptOrSaid(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 100, nil)
 	var said string
 	for _, args := range [][]string{{"run", "events.jsonl", "--yes"}, {"status", "--json"}, {"run", "events.jsonl", "--log", "json"}} {
@@ -290,33 +271,28 @@ func TestNoKeyIsKeptOrSaid(t *testing.T) {
 func TestKeysInFiles(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--project-key-file", "key"}, {"--project-key", "@key"}} {
-		server := hogapitest.New()
-		p := clitest.New(t, server)
+		server, p := clitest.Serve(t)
 		ids := p.Events(t, "events.jsonl", 10, nil)
 		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "key"), []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
 		p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=")
-		r := p.Run(t, append([]string{"run", "events.jsonl", "--yes"}, args...)...)
-		assert.Equal(t, 0, r.Code, r.Stderr)
+		p.Ends(t, 0, append([]string{"run", "events.jsonl", "--yes"}, args...)...)
 		clitest.RequireWhole(t, server, ids)
 	}
 }
 
 func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	actions(t, p, 2000, func(int) bool { return false })
 	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
 	require.Equal(t, 0, p.Run(t, args...).Code)
 	require.NoError(t, os.Truncate(filepath.Join(p.Dir, "hogimport-state/actions/checkpoint.json"), 100))
-	r := p.Run(t, args...)
-	require.Equal(t, 1, r.Code, r.Stderr)
+	r := p.Ends(t, 1, args...)
 	said := strings.Join(strings.Fields(r.Stderr), " ")
 	assert.Contains(t, said, "checkpoint.json is torn, empty or changed")
 	found := regexp.MustCompile(`--state DIR, and --import-id (\S+), so`).FindStringSubmatch(said)
 	require.NotNil(t, found, said)
-	r = p.Run(t, append(args, "--state", "again", "--import-id", found[1])...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, append(args, "--state", "again", "--import-id", found[1])...)
 	assert.Equal(t, 2000, server.Ledger().Unique(), "the events are the same ones")
 	assert.Equal(t, 2000, server.Ledger().Duplicates())
 }
@@ -329,14 +305,12 @@ func TestKeysAmongTheArguments(t *testing.T) {
 	p.Events(t, "phx_export.jsonl", 20, nil)
 	const personal = "phx_secretsecretsecretsecretsecret"
 	for _, args := range [][]string{{"verify", "--personal-key-file", personal}, {"run", "e.jsonl", "--project-key=" + personal}, {"check", personal}} {
-		r := p.Run(t, args...)
-		assert.Equal(t, 2, r.Code)
+		r := p.Ends(t, 2, args...)
 		says(t, r.Stderr, "a personal API key is among the arguments, where every user of this machine can see it put it into POSTHOG_PERSONAL_API_KEY, or into a file")
 		assert.NotContains(t, r.Stderr, "secret")
 	}
 	assert.Equal(t, 0, p.Run(t, "check", "phx_export.jsonl").Code, "a file of such a name is no key")
-	r := p.Run(t, "run", "e.jsonl", "--yes", "--project-key", hogapitest.DefaultProjectKey)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "run", "e.jsonl", "--yes", "--project-key", hogapitest.DefaultProjectKey)
 	assert.Equal(t, 1, strings.Count(r.Stderr, "warning: the project API key is among the arguments"))
 	assert.NotContains(t, r.Stderr+r.Stdout, hogapitest.DefaultProjectKey)
 }
@@ -349,8 +323,7 @@ func TestSuggestionsAndCompletion(t *testing.T) {
 		"unknown flag: --xyzxyzxyz see hogimport run --help":                                 {"run", "--xyzxyzxyz"},
 		`unknown command "chek" for "hogimport" did you mean check? Or see hogimport --help`: {"chek"},
 	} {
-		r := p.Run(t, args...)
-		assert.Equal(t, 2, r.Code)
+		r := p.Ends(t, 2, args...)
 		says(t, r.Stderr, text)
 	}
 	for flag, want := range map[string]string{"--format": "mixpanel\n", "--set-policy": "set-once\n", "--protocol": "v1\n", "--log": "json\n"} {

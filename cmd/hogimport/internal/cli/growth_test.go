@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // month writes n events without uuids.
@@ -32,12 +31,10 @@ func month(t *testing.T, p *clitest.Program, name string, n int) {
 // An export grows by a file a month. Check calls new files new, run continues with these, and verify finds all.
 func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	run := []string{"run", "x/2024-*.jsonl", "--yes", "--rate", "none"}
 	check := func() string {
-		r := p.Run(t, "check", "x/2024-*.jsonl")
-		require.Equal(t, 0, r.Code, r.Stderr)
+		r := p.Ends(t, 0, "check", "x/2024-*.jsonl")
 		return r.Stdout
 	}
 	status := func() string { return p.Run(t, "status").Stdout }
@@ -49,14 +46,12 @@ func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 			assert.NotContains(t, said, "is complete")
 			says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
 		}
-		r := p.Run(t, run...)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		r := p.Ends(t, 0, run...)
 		says(t, r.Stdout, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
 		assert.Equal(t, 100*(i+1), server.Ledger().Len(), "each is sent once")
 		says(t, check(), "An import of these files is complete")
 		assert.Contains(t, status(), "verify")
-		v := p.Run(t, "verify")
-		require.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+		p.Ends(t, 0, "verify")
 		assert.NotContains(t, status(), "Next", "verified, until it grows")
 		require.Equal(t, 0, p.Run(t, run...).Code)
 		assert.NotContains(t, status(), "Next", "a run that sends nothing changes nothing")
@@ -78,15 +73,13 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			p := clitest.New(t, server)
+			server, p := clitest.Serve(t)
 			month(t, p, "x/2024-01.jsonl", 50)
 			month(t, p, "x/2024-02.jsonl", 50)
 			run := append([]string{"run", "[xy]/20*.jsonl", "--yes", "--rate", "none"}, c.args...)
 			require.Equal(t, 0, p.Run(t, run...).Code)
 			month(t, p, c.more, 60)
-			r := p.Run(t, run...)
-			require.Equal(t, 0, r.Code, r.Stderr)
+			r := p.Ends(t, 0, run...)
 			says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
 			assert.Equal(t, 160, server.Ledger().Len())
 			ids := map[string]int{}
@@ -103,8 +96,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 			all, err := filepath.Glob(filepath.Join(p.Dir, "hogimport-state/*"))
 			require.NoError(t, err)
 			for _, dir := range all {
-				v := p.Run(t, "verify", "--state", dir)
-				assert.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+				p.Ends(t, 0, "verify", "--state", dir)
 			}
 		})
 	}
@@ -113,8 +105,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 // A file that has changed is not called imported, and an import that was killed is completed before it takes others.
 func TestFilesThatChange(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	month(t, p, "x/2024-01.jsonl", 4000)
 	month(t, p, "x/2024-02.jsonl", 50)
 	run := []string{"run", "x/*.jsonl", "--yes", "--rate", "none"}
@@ -124,8 +115,7 @@ func TestFilesThatChange(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	month(t, p, "x/2024-03.jsonl", 50)
-	r := p.Run(t, run...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, run...)
 	says(t, r.Stderr, "New since then: x/2024-03.jsonl. Run the same command again for them.")
 	assert.Equal(t, 4050, server.Ledger().Unique())
 	require.Equal(t, 0, p.Run(t, run...).Code)
@@ -139,8 +129,7 @@ func TestFilesThatChange(t *testing.T) {
 
 	month(t, p, "x/2024-02.jsonl", 60)
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. What was added there is not imported.")
-	r = p.Run(t, run...)
-	assert.Equal(t, 2, r.Code)
+	r = p.Ends(t, 2, run...)
 	says(t, r.Stderr, "x/2024-02.jsonl has changed since the import in hogimport-state/x: what was added would not be sent")
 	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
 	assert.Equal(t, 4130, server.Ledger().Unique())

@@ -35,8 +35,7 @@ func TestHelpFitsIntoEightyColumnsAndNamesEachVariable(t *testing.T) {
 	var check func(args ...string)
 	seen := 0
 	check = func(args ...string) {
-		r := p.Run(t, append(args, "--help")...)
-		require.Equal(t, 0, r.Code)
+		r := p.Ends(t, 0, append(args, "--help")...)
 		seen++
 		for line := range strings.Lines(r.Stdout) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 80, "%v: %s", args, line)
@@ -76,8 +75,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		r := p.Run(t, "completion", shell)
-		assert.Equal(t, 0, r.Code)
+		r := p.Ends(t, 0, "completion", shell)
 		assert.NotEmpty(t, r.Stdout)
 	}
 	r := p.Run(t, "__complete", "run", "--format", "")

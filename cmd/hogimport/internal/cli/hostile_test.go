@@ -24,8 +24,7 @@ func TestNothingThatIsPrintedActsOnTheTerminal(t *testing.T) {
 		key  = "phx_0123456789abcdef0123456789"
 		evil = "x\x1b[2J\a\u009b31m\u202e\u2028\nFORGED line " + key
 	)
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	p.Env = append(p.Env, "HOGIMPORT_RATE=none")
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "test.key"), []byte(hogapitest.DefaultProjectKey), 0o600))
 	file := evil + ".jsonl"

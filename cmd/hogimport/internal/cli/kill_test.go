@@ -56,8 +56,7 @@ func TestKilledTwentyTimes(t *testing.T) {
 			require.Greater(t, underWay, kills/2, "most kills met a run that was not at its end")
 			require.Greater(t, server.Ledger().Unique(), 8_000, "each run continues where the one before was")
 			isUnderWay := server.Ledger().Unique() < len(ids)
-			r := p.Run(t, append(args, "--rate", "none")...)
-			require.Equal(t, 0, r.Code, r.Stderr)
+			r := p.Ends(t, 0, append(args, "--rate", "none")...)
 			if isUnderWay {
 				said := strings.Join(strings.Fields(r.Stderr), " ")
 				assert.Contains(t, said, "The last run was killed: ")
@@ -73,8 +72,7 @@ func TestKilledTwentyTimes(t *testing.T) {
 
 func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 8000, nil)
 	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000")
 	var out bytes.Buffer
@@ -89,8 +87,7 @@ func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	assert.Regexp(t, `of about 8,\d+ records are processed; the place is in hogimport-state/events`, said)
 	assert.Contains(t, said, "run the same command again: it continues where it stopped")
 	assert.Less(t, server.Ledger().Unique(), 8000)
-	r := p.Run(t, "run", "events.jsonl", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 	assert.LessOrEqual(t, server.Ledger().Duplicates(), 1, "what was under way was finished: only its last record comes again")
 }
@@ -112,16 +109,14 @@ func TestInterruptedWhileItSortsItContinuesToSort(t *testing.T) {
 	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
 	require.Zero(t, server.Ledger().Len(), "it was interrupted before the first event")
 	assert.DirExists(t, sorted)
-	r := p.Run(t, append(args, "--yes=false")...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append(args, "--yes=false")...)
 	assert.Contains(t, r.Stderr, "Continuing the import", "what is sorted is kept, and nothing is asked twice")
 	clitest.RequireWhole(t, server, ids)
 }
 
 func TestInterruptedTwiceItEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 8000, nil)
 	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "100")
 	var out bytes.Buffer
@@ -146,16 +141,14 @@ func TestInterruptedTwiceItEndsAtOnce(t *testing.T) {
 	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
 	assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), "will be sent again")
 	server.SetDown(false)
-	r := p.Run(t, "run", "events.jsonl", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 }
 
 // A disk that fills up stops the import, and with more room the same command continues.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 20_000, func(i int) bool { return i%10 == 3 })
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "disk"), 0o700))
 	unshare := []string{"unshare", "--mount"}
@@ -184,8 +177,7 @@ mount -o remount,size=64m disk
 
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 100, nil)
 	p.Dir = shared(t, p.Dir)
 	require.NoError(t, os.Chmod(p.Dir, 0o555))

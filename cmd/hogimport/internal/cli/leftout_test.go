@@ -91,11 +91,9 @@ func TestAllRecordsThatAreLeftOutAreListed(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	places, records := nameless(t, p)
 	files := []string{"export/2023/a.json.gz", "export/b.json.gz", "--format", "mixpanel", "--zone", "UTC"}
-	r := p.Run(t, append([]string{"check"}, files...)...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, append([]string{"check"}, files...)...)
 	requireNarrow(t, r.Stdout)
-	done := p.Run(t, append([]string{"run", "--yes", "--rate", "none", "--sort", "--links"}, files...)...)
-	require.Equal(t, 0, done.Code, done.Stderr)
+	done := p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none", "--sort", "--links"}, files...)...)
 	assert.Contains(t, done.Stdout, fmt.Sprintf("Left out: %d,", len(places)))
 	for _, text := range []string{r.Stdout, done.Stdout} {
 		said := requireShell(t, p, shown(t, text))
@@ -124,8 +122,7 @@ func TestWhatUntilLeavesOutIsListed(t *testing.T) {
 		{[]string{"export.jsonl", "--format", "mixpanel", "--until", "2023-01-08"}, 76},
 		{[]string{"e.jsonl", "--max-rejects", "5%"}, 0},
 	} {
-		r := p.Run(t, append([]string{"check", "--left-out", "list"}, c.args...)...)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		p.Ends(t, 0, append([]string{"check", "--left-out", "list"}, c.args...)...)
 		lines := listed(t, filepath.Join(p.Dir, "list"))
 		require.Len(t, lines, c.want)
 		for i, line := range lines {
@@ -163,8 +160,7 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 
 	require.NoError(t, os.Mkdir(list+durable.TempEnding, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(list+durable.TempEnding, "x"), nil, 0o600))
-	r := p.Run(t, "check", b, "--format", "mixpanel", "--left-out", "list")
-	assert.Equal(t, 1, r.Code)
+	r := p.Ends(t, 1, "check", b, "--format", "mixpanel", "--left-out", "list")
 	says(t, r.Stderr, "list cannot be written")
 	assert.Equal(t, before, listed(t, list), "the earlier one is as it was")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 type output struct {
@@ -35,8 +34,7 @@ func (o *output) String() string {
 
 func TestMetricsAreServedWhileItRuns(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 6000, func(i int) bool { return i == 3 })
 	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000", "--metrics", ":0")
 	out := &output{}

@@ -48,8 +48,7 @@ func TestRecipes(t *testing.T) {
 			require.Len(t, blocks, 3, "how to install, the keys, the commands")
 			require.Contains(t, blocks[0][1], "go install github.com/hogapi/hogapi/cmd/hogimport@latest")
 
-			server := hogapitest.New()
-			p := clitest.New(t, server)
+			server, p := clitest.Serve(t)
 			p.Env = slices.Concat(p.Env, vendorProgram(t, vendor).Env)
 			requireKnown(t, blocks[1][1], p.Env)
 			p.Env = append(p.Env, "PATH="+filepath.Dir(clitest.Binary(t))+":/usr/bin:/bin", "HOGIMPORT_YES=true", "HOGIMPORT_RATE=none")

@@ -21,19 +21,16 @@ import (
 
 func TestACompleteImport(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 3000, func(i int) bool { return i%500 == 7 })
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
 	says(t, r.Stdout, "Complete: 2,994 events acknowledged; 6 of 3,000 records rejected.")
 	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
-	again := p.Run(t, "run", "events.jsonl", "--rate", "none")
-	require.Equal(t, 0, again.Code, again.Stderr)
+	again := p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	assert.Equal(t, r.Stdout, again.Stdout, "the same command again says the same")
 	assert.Equal(t, 0, server.Ledger().Duplicates(), "and sends nothing")
 
@@ -52,8 +49,7 @@ func TestLinksAreNotOfLines(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 10, nil)
-	r := p.Run(t, "run", "e.jsonl", "--links", "--yes")
-	assert.Equal(t, 2, r.Code)
+	r := p.Ends(t, 2, "run", "e.jsonl", "--links", "--yes")
 	says(t, r.Stderr, "--links is not for jsonl, whose lines have one id each")
 }
 
@@ -62,8 +58,7 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 100, func(i int) bool { return i == 7 })
-	r := p.Run(t, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2")
 	says(t, r.Stdout, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, []string{
@@ -72,8 +67,7 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 		"Rejected: 1; to correct them: hogimport fix --state hogimport-state/e",
 	}, lines[len(lines)-3:])
 	p.Events(t, "f.jsonl", 100, nil)
-	r = p.Run(t, "run", "f.jsonl", "--yes", "--until", "2024-01-01T01:39:00Z")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "f.jsonl", "--yes", "--until", "2024-01-01T01:39:00Z")
 	assert.True(t, strings.HasSuffix(r.Stdout, "\nLeft out: 1, which --max-rejects does not count\n"), r.Stdout)
 }
 
@@ -136,16 +130,13 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 
 func TestAWrongKeyFirst(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 2000, nil)
 	right := p.Env
 	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
-	r := p.Run(t, "run", "events.jsonl", "--yes")
-	require.Equal(t, 5, r.Code, r.Stderr)
+	p.Ends(t, 5, "run", "events.jsonl", "--yes")
 	p.Env = right
-	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 }
 
@@ -157,76 +148,63 @@ func TestADeadPort(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	p.Env = append(p.Env, "POSTHOG_HOST=http://"+listener.Addr().String())
 	p.Events(t, "events.jsonl", 20, nil)
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--max-outage", "2s")
-	assert.Equal(t, 1, r.Code)
+	r := p.Ends(t, 1, "run", "events.jsonl", "--yes", "--max-outage", "2s")
 	assert.Contains(t, r.Stderr, "the service cannot be reached; nothing was sent by this run")
 	assert.Contains(t, r.Stderr, "check --host, the network and the name server")
 }
 
 func TestAnOutageCanBeResumed(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 6000, nil)
 	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Always(hogapitest.Status(503)))
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "2s")
-	require.Equal(t, 4, r.Code, r.Stderr)
+	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "2s")
 	assert.Contains(t, r.Stderr, "waiting for", "it says that it waits")
 	assert.Contains(t, r.Stderr, "503", "and why")
 	assert.Contains(t, r.Stderr, "nothing gets through to the service")
 	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "run the same command again: it continues where it stopped")
 	server.ClearScript(ops.Capture)
-	r = p.Run(t, "run", "events.jsonl", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 }
 
 // Requests without an answer may have been taken. So other flags are refused, also after later runs that sent nothing.
 func TestOtherFlagsAfterRequestsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 100, nil)
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.CutAfter()))
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s")
-	require.Equal(t, 4, r.Code, r.Stderr)
+	p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s")
 	server.ClearScript(ops.Capture)
 	requireSame := func() {
-		r := p.Run(t, "run", "events.jsonl", "--yes", "--sort")
-		assert.Equal(t, 2, r.Code, r.Stderr)
+		r := p.Ends(t, 2, "run", "events.jsonl", "--yes", "--sort")
 		assert.Contains(t, r.Stderr, "began with another --sort")
 	}
 	requireSame()
 	server.Script(ops.Preflight, hogapitest.Status(401))
-	r = p.Run(t, "run", "events.jsonl", "--yes")
-	require.Equal(t, 5, r.Code, r.Stderr)
+	p.Ends(t, 5, "run", "events.jsonl", "--yes")
 	requireSame()
-	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 }
 
 func TestTooManyRejectsOnTheWay(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 3, r.Code, r.Stderr)
+	r := p.Ends(t, 3, "run", "events.jsonl", "--yes", "--rate", "none")
 	said := strings.Join(strings.Fields(r.Stderr), " ")
 	assert.Contains(t, said, "1499 of 12000 records were rejected, more than --max-rejects (1%)")
 	assert.Contains(t, said, "The rejects are in hogimport-state/events/rejects.jsonl")
 	assert.Contains(t, said, "hogimport fix --state hogimport-state/events")
-	r = p.Run(t, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
 	clitest.RequireWhole(t, server, ids)
 	assert.Contains(t, r.Stdout, "Rejected: 1,499;")
 }
 
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 1000, nil)
 	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none").Code)
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "other"), 0o700))
@@ -253,14 +231,12 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 
 func TestTwoRunsAtOnce(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 4000, nil)
 	first := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "1500")
 	require.NoError(t, first.Start())
 	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, 5*time.Millisecond)
-	r := p.Run(t, "run", "events.jsonl", "--yes")
-	assert.Equal(t, 1, r.Code)
+	r := p.Ends(t, 1, "run", "events.jsonl", "--yes")
 	assert.Contains(t, r.Stderr, "another run uses the state folder hogimport-state/events")
 	require.NoError(t, first.Wait())
 	clitest.RequireWhole(t, server, ids)
@@ -268,17 +244,14 @@ func TestTwoRunsAtOnce(t *testing.T) {
 
 func TestAPlansLimit(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 3000, nil)
 	server.SetQuota(hogapitest.QuotaListed)
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 4, r.Code, r.Stderr)
+	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none")
 	said := strings.Join(strings.Fields(r.Stderr), " ")
 	assert.Contains(t, said, "the plan's limit is reached")
 	assert.Contains(t, said, "raise the limit, run the same command again, and then hogimport verify")
 	server.SetQuota(hogapitest.QuotaFree)
-	r = p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
 }

@@ -20,10 +20,8 @@ import (
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
-	r := p.Run(t, "status")
-	assert.Equal(t, 0, r.Code)
+	server, p := clitest.Serve(t)
+	r := p.Ends(t, 0, "status")
 	assert.Contains(t, r.Stdout, "No import has begun")
 
 	p.Events(t, "a.jsonl", 30_000, nil)
@@ -60,8 +58,7 @@ func TestStatus(t *testing.T) {
 // A fix holds the folder of its import and its own.
 func TestStatusOfAFixThatIsKilled(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	actions(t, p, 1000, func(i int) bool { return i > 0 })
 	args := append([]string{"run", "actions.csv", "--yes", "--max-rejects", "none", "--map", "time=when"}, mapped...)
 	require.Equal(t, 0, p.Run(t, args...).Code)
@@ -73,8 +70,7 @@ func TestStatusOfAFixThatIsKilled(t *testing.T) {
 		return strings.Contains(strings.Join(strings.Fields(stdout), " "), "hogimport-state/actions/fix-1 "+word)
 	}
 	require.Eventually(t, func() bool { return is("running") }, time.Minute, 50*time.Millisecond)
-	second := p.Run(t, fix...)
-	assert.Equal(t, 1, second.Code)
+	second := p.Ends(t, 1, fix...)
 	says(t, second.Stderr, "another run uses the state folder hogimport-state/actions")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -83,8 +79,7 @@ func TestStatusOfAFixThatIsKilled(t *testing.T) {
 
 func TestStatusSaysWhatIsNext(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "e.jsonl", 300, nil)
 	right := p.Env
 	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
@@ -98,8 +93,7 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	assert.Contains(t, r.Stdout, "hogimport verify")
 
 	verified := filepath.Join(p.Dir, "hogimport-state/e/verified.json")
-	v := p.Run(t, "verify")
-	require.Equal(t, 0, v.Code, v.Stderr)
+	p.Ends(t, 0, "verify")
 	assert.NotContains(t, p.Run(t, "status").Stdout, "Next")
 	require.NoError(t, os.WriteFile(verified, []byte(`{"digest":"another"}`), 0o600))
 	assert.Contains(t, p.Run(t, "status").Stdout, "hogimport verify", "more was sent since")
@@ -111,8 +105,7 @@ func TestStatusHasTheRealTotal(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	mixpanelExport(t, p, 3000)
 	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none", "--links", "--zone", "US/Pacific"}
-	r := p.Run(t, args...)
-	require.Equal(t, 0, r.Code)
+	r := p.Ends(t, 0, args...)
 	says(t, r.Stdout, "Complete: 3,000 events and 5 links of persons acknowledged; no record left out or rejected.")
 	assert.Regexp(t, `complete +3,005 +0 +0 +0 +3,005\n`, p.Run(t, "status").Stdout)
 }
@@ -120,8 +113,7 @@ func TestStatusHasTheRealTotal(t *testing.T) {
 // The numbers of a row add up while an import runs. Once all is sorted and the links are known, its total is exact.
 func TestStatusAddsUp(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	mixpanelExport(t, p, 9000)
 	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "500", "--links", "--sort", "--until", "2024-05-05"}
 	cmd := p.Command(t.Context(), t, args...)
@@ -150,26 +142,22 @@ func TestStatusAddsUp(t *testing.T) {
 // kill, it says how far the run is.
 func TestVerifyDuringARunAndAfterAKill(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "a.jsonl", 20_000, nil)
 	server.SetDown(true)
 	require.Equal(t, 1, p.Run(t, "run", "a.jsonl", "--yes", "--max-outage", "1s").Code, "it has sent nothing")
-	r := p.Run(t, "verify")
-	require.Equal(t, 7, r.Code)
+	r := p.Ends(t, 7, "verify")
 	says(t, r.Stderr, "has sent nothing, so there is nothing to verify Run it first. hogimport run --state hogimport-state/a --max-outage 1s --yes")
 	server.SetDown(false)
 	cmd := p.Command(t.Context(), t, "run", "a.jsonl", "--yes", "--rate", "1000", "--max-rejects", "7")
 	require.NoError(t, cmd.Start())
 	sends := func() bool { return strings.Contains(p.Run(t, "verify").Stderr, "It has sent at least") }
 	require.Eventually(t, sends, time.Minute, 50*time.Millisecond)
-	r = p.Run(t, "verify")
-	require.Equal(t, 7, r.Code)
+	r = p.Ends(t, 7, "verify")
 	says(t, r.Stderr, "the import in hogimport-state/a is under way. It has sent at least")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	r = p.Run(t, "verify")
-	require.Equal(t, 7, r.Code)
+	r = p.Ends(t, 7, "verify")
 	says(t, r.Stderr, "the import in hogimport-state/a was killed. It has sent at least")
 	says(t, r.Stderr, "Continue it, and verify it then. hogimport run --state hogimport-state/a --max-rejects 7 --rate 1000 --yes")
 	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/a", "--max-rejects", "7", "--rate", "none", "--yes").Code)
@@ -188,8 +176,7 @@ func TestStatusAfterARefusedRun(t *testing.T) {
 	whole, err := os.ReadFile(checkpoint)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(checkpoint, whole[:len(whole)/2], 0o600))
-	r := p.Run(t, "run", "events.jsonl", "--yes")
-	require.Equal(t, 1, r.Code, r.Stderr)
+	p.Ends(t, 1, "run", "events.jsonl", "--yes")
 	assert.Equal(t, before, row())
 }
 
@@ -203,12 +190,10 @@ func TestStatusAfterACompleteFix(t *testing.T) {
 	next := func() string { _, next, _ := strings.Cut(p.Run(t, "status").Stdout, "Next"); return next }
 	assert.Contains(t, next(), "hogimport fix --state hogimport-state/actions")
 	fix := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
-	r := p.Run(t, fix...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, fix...)
 	assert.NotContains(t, next(), "fix --state")
 	for _, state := range []string{"hogimport-state/actions", "hogimport-state/actions/fix-1"} {
-		v := p.Run(t, "verify", "--state", state)
-		require.Equal(t, 0, v.Code, v.Stdout+v.Stderr)
+		p.Ends(t, 0, "verify", "--state", state)
 	}
 	assert.Empty(t, next())
 }

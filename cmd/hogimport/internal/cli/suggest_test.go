@@ -35,8 +35,7 @@ func suggested(t *testing.T, said string) (commands []string) {
 // number in the variable that are named, and the keys of the import in the environment.
 func TestCheckSuggestsCommandsThatWork(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "other.jsonl", 10, nil)
 	require.Equal(t, 0, p.Run(t, "run", "other.jsonl", "--yes").Code, "another import, which verify must not take")
 	host := strings.TrimPrefix(p.Env[0], "POSTHOG_HOST=")
@@ -56,8 +55,7 @@ func TestCheckSuggestsCommandsThatWork(t *testing.T) {
 
 	unknown := p.Run(t, "check", "my events.jsonl", "--max-rejects", "5%")
 	says(t, unknown.Stdout, "into the variable TEST_PROJECT_ID, and us, eu or a URL into POSTHOG_HOST.")
-	r := p.Run(t, "check", "my events.jsonl", "--host", host, "--project-id", hogapitest.DefaultProject, "--rate", "none", "--max-rejects", "5%")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "my events.jsonl", "--host", host, "--project-id", hogapitest.DefaultProject, "--rate", "none", "--max-rejects", "5%")
 	says(t, r.Stdout, "1. Optional, and only with a test project: send 1,000 events there, and compare them. First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID.")
 	says(t, r.Stdout, "3. Verify that all events have arrived: right after the import, and again in a few hours if it says that events are still arriving.")
 	commands := suggested(t, r.Stdout)
@@ -96,14 +94,12 @@ func TestCheckAndTrialTakeTheFlagsOfRun(t *testing.T) {
 	server := hogapitest.New()
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
-	r := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--sort", "--links")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--sort", "--links")
 	assert.Contains(t, suggested(t, r.Stdout)[1], " --sort --links")
 	assert.NotContains(t, suggested(t, r.Stdout)[0], "--sort")
 	trial := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
 	for _, more := range [][]string{nil, {"--sort", "--links"}} {
-		r := p.Run(t, append(trial, more...)...)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		p.Ends(t, 0, append(trial, more...)...)
 		assert.Equal(t, 100, server.Ledger().Len(), "it is the same trial")
 	}
 	for _, command := range []string{"check", "trial"} {

@@ -44,8 +44,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	server.Project("777")
 	at(server.URL(), "777")
 	for _, command := range []string{"verify", "undo"} {
-		r := p.Run(t, command)
-		assert.Equal(t, 5, r.Code, r.Stdout)
+		r := p.Ends(t, 5, command)
 		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
 	}
 	assert.NoDirExists(t, filepath.Join(folder, "verify"), "none of this was a look")
@@ -58,8 +57,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	assert.Equal(t, 5, p.Run(t, "verify").Code)
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", "elsewhere:1="+host(moved.URL)).Code)
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", begun).Code)
-	r := p.Run(t, "verify", "--moved-host", begun+"="+host(moved.URL))
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "verify", "--moved-host", begun+"="+host(moved.URL))
 	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))
 	require.NoError(t, err)
 	assert.Contains(t, string(raw), `"`+begun+"="+host(moved.URL)+`"`, "the state has it")

@@ -33,8 +33,7 @@ func TestTrial(t *testing.T) {
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
-	r := p.Run(t, args...)
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, args...)
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
 	says(t, r.Stdout, `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`)
@@ -49,11 +48,9 @@ func TestTrial(t *testing.T) {
 		assert.InDelta(t, 42, n, 4, month)
 	}
 
-	again := p.Run(t, args...)
-	require.Equal(t, 0, again.Code, again.Stderr)
+	p.Ends(t, 0, args...)
 	assert.Equal(t, 1000, server.Ledger().Len(), "the same command sends nothing twice")
-	zoned := p.Run(t, append(args, "--zone", "Asia/Tokyo")...)
-	require.Equal(t, 0, zoned.Code, zoned.Stderr)
+	zoned := p.Ends(t, 0, append(args, "--zone", "Asia/Tokyo")...)
 	says(t, zoned.Stdout, "stored 2022-12-31 15:00:00 UTC · Sign up · user-0")
 }
 
@@ -62,8 +59,7 @@ func TestTrialOfFewEvents(t *testing.T) {
 	server := hogapitest.New()
 	p := tried(t, server)
 	ids := p.Events(t, "events.jsonl", 40, func(i int) bool { return i == 7 })
-	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s")
 	clitest.RequireWhole(t, server, ids)
 }
 
@@ -74,13 +70,11 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "10ms"}
-	r := p.Run(t, args...)
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r := p.Ends(t, 7, args...)
 	says(t, r.Stderr, "none of the events is there yet")
 	says(t, r.Stderr, "run the same command again later: it sends nothing twice")
 	server.ReleaseEvents(30)
-	r = p.Run(t, args...)
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r = p.Ends(t, 7, args...)
 	says(t, r.Stderr, "30 of 100 events are there")
 	server.ReleaseEvents(-1)
 	require.Equal(t, 0, p.Run(t, args...).Code)
@@ -88,8 +82,7 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 
 	without := *p
 	without.Env = append(append([]string{}, p.Env...), "POSTHOG_PERSONAL_API_KEY=")
-	r = without.Run(t, args...)
-	require.Equal(t, 7, r.Code)
+	r = without.Ends(t, 7, args...)
 	says(t, r.Stderr, "100 events were sent; it was not checked whether they arrived give --project-id of the test project")
 }
 
@@ -104,15 +97,13 @@ func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	server.Project(hogapitest.DefaultProject).MoveEvents(entries[0].Name(), 12, 40*time.Minute) // most stay on their day
-	r := p.Run(t, args...)
-	require.Equal(t, 7, r.Code, r.Stdout)
+	r := p.Ends(t, 7, args...)
 	assert.Contains(t, r.Stdout, " ! stored")
 }
 
 func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	export(t, p.Dir, "export.jsonl", 10, 10, time.UTC)
 	for name, c := range map[string]struct {
 		args []string
@@ -137,8 +128,7 @@ func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
 		})
 	}
 	assert.Zero(t, server.Ledger().Len())
-	agreed := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", hogapitest.DefaultProjectKey, "--yes", "--wait", "10ms")
-	assert.Equal(t, 0, agreed.Code, agreed.Stderr)
+	p.Ends(t, 0, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", hogapitest.DefaultProjectKey, "--yes", "--wait", "10ms")
 	assert.NotEmpty(t, server.Calls(ops.Capture))
 }
 
@@ -146,8 +136,7 @@ func TestTrialOfNothingGood(t *testing.T) {
 	t.Parallel()
 	p := tried(t, hogapitest.New())
 	export(t, p.Dir, "export.jsonl", 10, 1, time.UTC) // none has a time
-	r := p.Run(t, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
-	require.Equal(t, 3, r.Code, r.Stderr)
+	r := p.Ends(t, 3, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
 	says(t, r.Stderr, "the files have no event with a time")
 }
 
@@ -156,8 +145,7 @@ func TestTrialTakesEventsOfAllHours(t *testing.T) {
 	server := hogapitest.New()
 	p := tried(t, server)
 	p.Events(t, "events.jsonl", 2*24*60, nil) // two days, an event a minute
-	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--events", "48", "--wait", "1s")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--events", "48", "--wait", "1s")
 	hours := map[string]bool{}
 	for e := range server.Ledger().Events() {
 		hours[e.Time.UTC().Format("2006-01-02 15")] = true
@@ -182,8 +170,7 @@ func TestTrialOfEventsInTheFuture(t *testing.T) {
 		line("later", time.Now().AddDate(0, 0, 1+i%10).Add(time.Duration(i)*time.Second))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "events.jsonl"), []byte(b.String()), 0o600))
-	r := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
 	assert.Equal(t, 98, server.Ledger().Unique(), r.Stdout)
 	says(t, r.Stdout, "rejected 2")
 	assert.NotContains(t, r.Stdout, "not there yet")

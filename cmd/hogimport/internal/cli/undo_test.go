@@ -18,8 +18,7 @@ func TestUndo(t *testing.T) {
 	project := server.Project(hogapitest.DefaultProject)
 	p, folder, _ := imported(t, server)
 
-	preview := p.Run(t, "undo")
-	require.Equal(t, 7, preview.Code, preview.Stderr)
+	preview := p.Ends(t, 7, "undo")
 	requireNarrow(t, preview.Stdout+preview.Stderr)
 	says(t, preview.Stdout, "import "+idOf(t, folder))
 	says(t, preview.Stdout, "events there now 299")
@@ -28,8 +27,7 @@ func TestUndo(t *testing.T) {
 	assert.Empty(t, project.DataDeletions())
 
 	for range 2 { // the same request is one deletion
-		made := p.Run(t, "undo", "--yes")
-		require.Equal(t, 0, made.Code, made.Stderr)
+		made := p.Ends(t, 0, "undo", "--yes")
 		says(t, made.Stdout, "PostHog has the request and must approve it.")
 	}
 	require.Len(t, project.DataDeletions(), 1)
@@ -37,8 +35,7 @@ func TestUndo(t *testing.T) {
 	project.SetDataDeletion(id, "approved")
 	says(t, p.Run(t, "undo", "--yes").Stdout, "PostHog has approved it")
 	project.SetDataDeletion(id, "completed")
-	done := p.Run(t, "undo")
-	require.Equal(t, 0, done.Code, done.Stderr)
+	done := p.Ends(t, 0, "undo")
 	says(t, done.Stdout, "The events of the import are deleted.")
 
 	asJSON := p.Run(t, "undo", "--json")
@@ -58,13 +55,10 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 	require.Equal(t, 0, p.Run(t, "undo", "--yes").Code)
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
-	again := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))
-	require.Equal(t, 0, again.Code, again.Stderr)
-	r := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder))
-	require.Equal(t, 7, r.Code, r.Stdout)
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))
+	r := p.Ends(t, 7, "undo", "--yes", "--import-id", idOf(t, folder))
 	says(t, r.Stderr, "299 events are there although the deletion has completed")
-	other := p.Run(t, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
-	require.Equal(t, 0, other.Code, other.Stderr)
+	p.Ends(t, 0, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
 	require.Len(t, project.DataDeletions(), 2)
 }
 
@@ -72,8 +66,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New() // where deletions are not enabled
 	p, _, _ := imported(t, server)
-	r := p.Run(t, "undo", "--yes")
-	assert.Equal(t, 5, r.Code, r.Stderr)
+	r := p.Ends(t, 5, "undo", "--yes")
 	says(t, r.Stderr, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
 	requireNarrow(t, r.Stderr)
 
@@ -83,8 +76,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 
 	empty := hogapitest.New(hogapitest.WithDataDeletions())
 	p, _, _ = imported(t, empty)
-	nothing := p.Run(t, "undo", "--yes", "--import-id", "never-was")
-	assert.Equal(t, 7, nothing.Code, nothing.Stderr)
+	nothing := p.Ends(t, 7, "undo", "--yes", "--import-id", "never-was")
 	says(t, nothing.Stderr, "the project has no events of the import never-was")
 	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))

@@ -93,8 +93,7 @@ func (s *terminal) exit() int {
 
 func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 9000, nil)
 	s := startOnTerminal(t, p, "run", "events.jsonl", "--rate", "1500")
 	s.until(t, "[y/N]")
@@ -118,8 +117,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 	t.Parallel()
 	for keys, code := range map[string]int{"\n": 1, "no\n": 1, "x\n": 1, "\x04": 1, "\x03": 4} {
-		server := hogapitest.New()
-		p := clitest.New(t, server)
+		server, p := clitest.Serve(t)
 		p.Events(t, "events.jsonl", 100, nil)
 		s := startOnTerminal(t, p, "run", "events.jsonl")
 		s.until(t, "[y/N]")
@@ -134,8 +132,7 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 
 func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 4000, nil)
 	s := startOnTerminal(t, p, "run", "events.jsonl", "--yes", "--rate", "2000")
 	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, time.Millisecond)
@@ -152,8 +149,7 @@ func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
 
 func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	export(t, p.Dir, "e.json", 300, 0, pacific(t))
 	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
 	s.until(t, "[y/N]")
@@ -170,8 +166,7 @@ func TestAPipeIsRefused(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	require.NoError(t, syscall.Mkfifo(filepath.Join(p.Dir, "p.jsonl"), 0o600))
 	for _, command := range []string{"run", "check"} {
-		r := p.Run(t, command, "p.jsonl")
-		assert.Equal(t, 2, r.Code, r.Stderr)
+		r := p.Ends(t, 2, command, "p.jsonl")
 		assert.Contains(t, r.Stderr, "p.jsonl: this is not a file but a pipe")
 		assert.Contains(t, r.Stderr, "write its content to a file first")
 	}
@@ -180,8 +175,7 @@ func TestAPipeIsRefused(t *testing.T) {
 // On a terminal no line is wider than it, and no word is broken. Problems and warnings have a color, unless NO_COLOR is set.
 func TestNarrowTerminals(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	_, p := clitest.Serve(t)
 	p.Events(t, "an export with a long name.jsonl", 500, func(i int) bool { return i%100 == 3 })
 	require.Equal(t, 0, p.Run(t, "run", "an export with a long name.jsonl", "--yes", "--max-rejects", "none").Code)
 	color := regexp.MustCompile("\x1b\\[[0-9;]*m")

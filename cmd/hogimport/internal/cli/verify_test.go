@@ -24,8 +24,7 @@ func imported(t *testing.T, server *hogapitest.Server) (p *clitest.Program, fold
 	t.Helper()
 	p = clitest.New(t, server)
 	ids = p.Events(t, "events.jsonl", 300, func(i int) bool { return i == 7 })
-	r := p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	return p, filepath.Join(p.Dir, "hogimport-state", "events"), ids
 }
 
@@ -55,8 +54,7 @@ func pass(t *testing.T, folder string, by time.Duration) {
 func TestVerifyOfAWholeImport(t *testing.T) {
 	t.Parallel()
 	p, _, _ := imported(t, hogapitest.New())
-	r := p.Run(t, "verify", "--report", "verify.html")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "verify", "--report", "verify.html")
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "Complete: all 299 events are in the project")
 	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
@@ -75,8 +73,7 @@ func TestVerifyShowsTheLastCount(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	export(t, p.Dir, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
 	require.Equal(t, 0, p.Run(t, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none").Code)
-	r := p.Run(t, "verify")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "verify")
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
 	require.Len(t, lines, 2, "the first count and the last one: %s", r.Stderr)
 	assert.Contains(t, lines[1], "check 1: counting; found 1,000 of 1,000")
@@ -87,8 +84,7 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	server := hogapitest.New()
 	server.HoldEvents()
 	p, folder, _ := imported(t, server)
-	r := p.Run(t, "verify", "--report", "verify.html")
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r := p.Ends(t, 7, "verify", "--report", "verify.html")
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "Still arriving: 299 events are not there yet")
 	says(t, r.Stderr, "not complete: the import is still arriving Check again in an hour or more. hogimport verify --state hogimport-state/events")
@@ -113,15 +109,13 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NotEqual(t, raw, older)
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))
-	r := p.Run(t, "verify", "--report", "verify.html")
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r := p.Ends(t, 7, "verify", "--report", "verify.html")
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "It is not proved that they are the same ones")
 	says(t, r.Stderr, "not proved: as many events are there as were sent")
 
 	require.NoError(t, os.Rename(events+".away", events))
-	r = p.Run(t, "verify")
-	require.Equal(t, 0, r.Code, r.Stderr)
+	r = p.Ends(t, 0, "verify")
 	says(t, r.Stdout, "Complete: all 299 events are in the project")
 }
 
@@ -138,8 +132,7 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 		require.Equal(t, 7, p.Run(t, "verify").Code, "it takes three looks")
 		pass(t, folder, time.Hour)
 	}
-	r := p.Run(t, "verify", "--report", "verify.html")
-	require.Equal(t, 6, r.Code, r.Stderr)
+	r := p.Ends(t, 6, "verify", "--report", "verify.html")
 	requireNarrow(t, r.Stdout+r.Stderr)
 	says(t, r.Stdout, "12 events are missing")
 	says(t, r.Stderr, "--resend-missing")
@@ -161,8 +154,7 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
 	require.NoError(t, err)
 	assert.Equal(t, string(receipt), string(after), "the receipt of the import stays")
-	whole := p.Run(t, "verify")
-	require.Equal(t, 0, whole.Code, whole.Stdout+whole.Stderr)
+	p.Ends(t, 0, "verify")
 }
 
 func idOf(t *testing.T, folder string) string {
@@ -190,14 +182,12 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 		p.Run(t, "verify")
 		pass(t, folder, time.Hour)
 	}
-	r = p.Run(t, "verify", "--resend-missing")
-	require.Equal(t, 6, r.Code, r.Stderr)
+	r = p.Ends(t, 6, "verify", "--resend-missing")
 	says(t, r.Stderr, "Verify with the source files")
 	assert.Equal(t, 0, server.Ledger().Duplicates(), "nothing is sent that is not named")
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "elsewhere"), 0o700))
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "moved.jsonl"), filepath.Join(p.Dir, "elsewhere", "events.jsonl")))
-	r = p.Run(t, "verify", "elsewhere/events.jsonl", "--resend-missing")
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r = p.Ends(t, 7, "verify", "elsewhere/events.jsonl", "--resend-missing")
 	assert.Equal(t, 3, server.Ledger().Duplicates())
 }
 
@@ -211,8 +201,7 @@ func TestVerifyOfMovedEvents(t *testing.T) {
 		p.Run(t, "verify")
 		pass(t, folder, time.Hour)
 	}
-	r := p.Run(t, "verify")
-	require.Equal(t, 7, r.Code, r.Stderr)
+	r := p.Ends(t, 7, "verify")
 	says(t, r.Stdout, "5 events are under another day or name")
 }
 
@@ -243,12 +232,10 @@ func TestVerifyWithoutAResult(t *testing.T) {
 		})
 	}
 	server.Script(ops.Query, hogapitest.Always(hogapitest.Status(400)))
-	failed := p.Run(t, "verify")
-	assert.Equal(t, 7, failed.Code, failed.Stderr)
+	p.Ends(t, 7, "verify")
 	server.ClearScript(ops.Query)
 	require.NoError(t, os.Remove(filepath.Join(folder, "receipt.json")))
-	killed := p.Run(t, "verify")
-	assert.Equal(t, 7, killed.Code)
+	killed := p.Ends(t, 7, "verify")
 	says(t, killed.Stderr, "has no result yet")
 	empty := clitest.New(t, nil)
 	assert.Equal(t, 2, empty.Run(t, "verify").Code)

@@ -17,17 +17,14 @@ import (
 // Times of a project in Pacific time look like UTC, and would be stored 8 hours wrong: run says so before it sends.
 func TestLocalTimesAreNamedBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	p := clitest.New(t, server)
+	server, p := clitest.Serve(t)
 	export(t, p.Dir, "e.json", 300, 0, pacific(t))
 	args := []string{"run", "e.json", "--format", "mixpanel", "--rate", "none", "--yes", "--state"}
 	said := func(args ...string) string {
-		r := p.Run(t, args...)
-		require.Equal(t, 0, r.Code, r.Stderr)
+		r := p.Ends(t, 0, args...)
 		return strings.Join(strings.Fields(r.Stderr), " ")
 	}
-	refused := p.Run(t, append(args, "none")...)
-	assert.Equal(t, 2, refused.Code, refused.Stderr)
+	refused := p.Ends(t, 2, append(args, "none")...)
 	says(t, refused.Stderr, "hogimport: the times look local, not UTC: most events would be stored at the wrong hour. Nothing was sent")
 	says(t, refused.Stderr, "give --zone America/Los_Angeles, whose clocks fit, or another zone with these clocks; or --zone UTC to send the times as they are")
 	assert.Empty(t, server.Calls(ops.Capture))

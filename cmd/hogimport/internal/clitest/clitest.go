@@ -75,6 +75,13 @@ func New(t testing.TB, server *hogapitest.Server) *Program {
 	return p
 }
 
+// Serve is a fake, and a program with its address and keys.
+func Serve(t testing.TB) (*hogapitest.Server, *Program) {
+	t.Helper()
+	server := hogapitest.New()
+	return server, New(t, server)
+}
+
 // Result is the output and the exit code of a run.
 type Result struct {
 	Code           int
@@ -95,6 +102,14 @@ func (p *Program) Run(t testing.TB, args ...string) Result {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return Finish(t, p.Command(ctx, t, args...))
+}
+
+// Ends runs the program to its end, and requires an exit code.
+func (p *Program) Ends(t testing.TB, code int, args ...string) Result {
+	t.Helper()
+	r := p.Run(t, args...)
+	require.Equal(t, code, r.Code, "%s%s", r.Stdout, r.Stderr)
+	return r
 }
 
 // Finish runs a command to its end.

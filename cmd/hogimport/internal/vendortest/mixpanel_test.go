@@ -146,12 +146,9 @@ func TestMixpanelRecords(t *testing.T) {
 	require.Positive(t, noID)
 	require.Positive(t, fractions)
 
-	_, body, err := get(t, server, path+"&time_in_ms=true&limit=5&event=%5B%22Search%22%5D", "secret", "", false)
+	_, body, err := get(t, server, path+"&time_in_ms=true", "secret", "", false)
 	require.NoError(t, err)
-	records := mixpanelRecords(t, body)
-	require.Len(t, records, 5)
-	for _, r := range records {
-		require.Equal(t, "Search", r.Event)
+	for _, r := range mixpanelRecords(t, body) {
 		require.Greater(t, r.Properties["time"].(float64), 1e12)
 	}
 }
@@ -182,8 +179,7 @@ func TestMixpanelRefusals(t *testing.T) {
 		{"backwards", "/api/2.0/export?from_date=2024-01-02&to_date=2024-01-01", "secret", "", 400, "before"},
 		{"today", "/api/2.0/export?from_date=2024-01-02&to_date=2024-01-06", "secret", "", 200, ""},
 		{"tomorrow", "/api/2.0/export?from_date=2024-01-02&to_date=2024-01-07", "secret", "", 400, "today"},
-		{"limit", good + "&limit=100001", "secret", "", 400, "limit"},
-		{"events", good + "&event=Search", "secret", "", 400, "JSON array"},
+		{"limit", good + "&limit=10", "secret", "", 400, "limit"},
 		{"milliseconds", good + "&time_in_ms=1", "secret", "", 400, "time_in_ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
