@@ -50,7 +50,7 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	assert.NotContains(t, killed.Stdout, "Nothing has been sent")
 	assert.NotContains(t, killed.Stdout, "hogimport trial")
 	says(t, killed.Stdout, "An import of these files has begun: hogimport-state/e (killed, at least ")
-	says(t, killed.Stdout, "Its flags are kept, except for --max-rejects and --rate: give those again.")
+	says(t, killed.Stdout, "Its flags are kept, except for --max-rejects and --rate: give these two again.")
 	says(t, killed.Stdout, "events in these days, all of this import")
 	says(t, killed.Stdout, "They are of hogimport-state/e: continue it with hogimport run")
 	assert.Contains(t, strings.ReplaceAll(killed.Stdout, " \\\n     ", ""), "    hogimport run --state hogimport-state/e --max-rejects 3%\n")

@@ -82,7 +82,7 @@ func (c *check) nextOf(found settled, run string) (steps []page.Step) {
 		is, isVerified := s.is()
 		if is != isComplete && is != isRunning && is != isWaiting {
 			steps = append(steps, page.Step{
-				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give those again.",
+				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give these two again.",
 				Command: "hogimport run --state " + quoted(s.dir) + givenFlags(c.flags, "host", "rate", "max-rejects"),
 			})
 		}

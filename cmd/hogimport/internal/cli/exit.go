@@ -213,7 +213,7 @@ func (e *importError) afterRejects(begun bool) string {
 		return "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
 	}
 	return fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
-		"hogimport fix --state %s. If what was sent is wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
+		"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
 }
 
 const resume = "run the same command again: it continues where it stopped"

@@ -312,7 +312,7 @@ func changedText(changed []string, in *state) string {
 	if len(changed) > 1 {
 		has = "have"
 	}
-	return fmt.Sprintf("%s %s changed since the import in %s: what was added would not be sent", someFiles(changed), has, in.dir)
+	return fmt.Sprintf("%s %s changed since the import in %s: added records would not be sent", someFiles(changed), has, in.dir)
 }
 
 // keepFiles saves the files that the import has from now on; files that it had keep their old sizes

@@ -128,9 +128,9 @@ func TestFilesThatChange(t *testing.T) {
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "An import of these files is complete")
 
 	month(t, p, "x/2024-02.jsonl", 60)
-	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. What was added there is not imported.")
+	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. Added records are not imported.")
 	r = p.Ends(t, 2, run...)
-	says(t, r.Stderr, "x/2024-02.jsonl has changed since the import in hogimport-state/x: what was added would not be sent")
+	says(t, r.Stderr, "x/2024-02.jsonl has changed since the import in hogimport-state/x: added records would not be sent")
 	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
 	assert.Equal(t, 4130, server.Ledger().Unique())
 }

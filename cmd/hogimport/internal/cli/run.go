@@ -280,9 +280,9 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	}
 	warning := zoneWarning(found.zone, s.kept.Input.Zone)
 	if !r.isAgreed {
-		question := fmt.Sprintf("Send %s to %s as the import %s? What is sent stays there.", what, to.words(), term.Line(s.kept.ID))
+		question := fmt.Sprintf("Send %s to %s as the import %s? Sent events stay there.", what, to.words(), term.Line(s.kept.ID))
 		if warning != "" {
-			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? What is sent stays there.", page.Sentence(warning), what, to.words(), term.Line(s.kept.ID))
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? Sent events stay there.", page.Sentence(warning), what, to.words(), term.Line(s.kept.ID))
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:

@@ -50,7 +50,7 @@ func TestLinksAreNotOfLines(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 10, nil)
 	r := p.Ends(t, 2, "run", "e.jsonl", "--links", "--yes")
-	says(t, r.Stderr, "--links is not for jsonl, whose lines have one id each")
+	says(t, r.Stderr, "--links is not for jsonl: each line has one id")
 }
 
 // Records that are left out are no rejects, and the result says so on its last lines.

@@ -78,7 +78,7 @@ type vendor struct {
 // vendors are all formats by name; that of JSON lines, which has no Format, is nil.
 var vendors = map[string]vendor{
 	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
-	"posthog": {what: "files of PostHog's batch exports and file downloads, whose events stay as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"posthog": {what: "files of PostHog's batch exports and file downloads; events stay as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
@@ -88,7 +88,7 @@ var vendors = map[string]vendor{
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
-	"rudderstack": {what: "RudderStack's raw calls, which are those of Segment", make: segmentFormat},
+	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
 	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
@@ -213,7 +213,7 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if in.Links && in.Format == "jsonl" {
-		return usageError("--links is not for jsonl, whose lines have one id each", "leave it out, or give the --format of the files")
+		return usageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
 	}
 	if _, err := in.until(); err != nil {
 		return err

@@ -195,7 +195,7 @@ func makeFolder(dir string) error {
 }
 
 func notAState(dir string) error {
-	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists those below "+stateRoot)
+	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists the folders below "+stateRoot)
 }
 
 // onlyState is the state folder that is meant: the one given, or the only one there is.
@@ -276,7 +276,7 @@ func importIDOf(paths []string, in *input) string {
 func otherID(names string) string {
 	for _, name := range []string{"--format", "--header", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
 		if strings.Contains(names, name) {
-			return "it is another import, and its events are added to those that were sent. hogimport undo removes those"
+			return "it is another import, and adds its events to the ones sent before. hogimport undo removes the earlier ones"
 		}
 	}
 	return "its events have the same uuids, so each is stored once"

@@ -68,7 +68,7 @@ event was accepted, 5 the key or the project is wrong.`,
 	const events = 1000
 	f.Int64Var(&t.events, "events", events, "how many `EVENTS` are sent, at most 10000")
 	f.DurationVar(&t.wait, "wait", time.Minute, "how much `TIME` to wait for the events")
-	f.StringVar(&t.state, "state", "", "the `FOLDER` that keeps what was sent; default: one below hogimport-state")
+	f.StringVar(&t.state, "state", "", "the `FOLDER` that keeps the trial's state; default: one below hogimport-state")
 	f.BoolVar(&t.isAgreed, "yes", false, "accept the key of the import's own project too")
 	return cmd
 }
@@ -245,7 +245,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 		return nil
 	case result.Seen == 0:
 		return &fault{code: codeCannot, text: "none of the events is there yet",
-			todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is that of the test project, whose key was given"}
+			todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
 	case result.State == hogapi.ArrivalMoved:
 		return &fault{code: codeCannot, text: "events are there under another day or name", todo: "look for transformations in the settings of the test project"}
 	}

@@ -55,7 +55,7 @@ confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
 	f := cmd.Flags()
 	f.StringVar(&u.state, "state", "", "the state `FOLDER` of the import; default: the only one below hogimport-state")
 	f.StringVar(&u.importID, "import-id", "", "the `NAME` of the import, where its state folder is gone")
-	f.StringVar(&u.submission, "submission-id", "", "a `UUID` of your own: to delete again what was imported again under the same id")
+	f.StringVar(&u.submission, "submission-id", "", "a `UUID` of your own: to delete events that were imported again under the same id")
 	f.BoolVar(&u.isAgreed, "yes", false, "make the request without a question")
 	return cmd
 }

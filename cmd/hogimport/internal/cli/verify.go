@@ -239,7 +239,7 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	case result.State == hogapi.ArrivalMissing:
 		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.ArrivalByCounts:
-		return []page.Step{{Text: "Verify with the source files, whose uuids are compared.", Command: "hogimport verify" + of + " FILES..."}}
+		return []page.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.ArrivalMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.ArrivalTooMany:

@@ -43,7 +43,7 @@ func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 	}
 	todo := "give --zone with the zone of the project's settings in Mixpanel"
 	if best := page.BestZone(t); best != "" {
-		todo = "give --zone " + best + ", whose clocks fit, or another zone with these clocks"
+		todo = "give --zone " + best + ", which fits, or another zone with these clocks"
 	}
 	return usageError(misfit(t, time.UTC)+". Nothing was sent", todo+"; or --zone UTC to send the times as they are")
 }
@@ -56,5 +56,5 @@ func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
 	if in.Links {
 		flags = "--device-prefix"
 	}
-	return counted(t.Devices, "record") + " of those are from before login: add " + flags + ", or each person appears twice."
+	return counted(t.Devices, "record") + " are from before login: add " + flags + ", or each person appears twice."
 }

@@ -26,7 +26,7 @@ func TestLocalTimesAreNamedBeforeTheyAreSent(t *testing.T) {
 	}
 	refused := p.Ends(t, 2, append(args, "none")...)
 	says(t, refused.Stderr, "hogimport: the times look local, not UTC: most events would be stored at the wrong hour. Nothing was sent")
-	says(t, refused.Stderr, "give --zone America/Los_Angeles, whose clocks fit, or another zone with these clocks; or --zone UTC to send the times as they are")
+	says(t, refused.Stderr, "give --zone America/Los_Angeles, which fits, or another zone with these clocks; or --zone UTC to send the times as they are")
 	assert.Empty(t, server.Calls(ops.Capture))
 	assert.NoFileExists(t, filepath.Join(p.Dir, "none/import.json"))
 

@@ -40,7 +40,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 	}
 	if len(c.Changed) > 0 {
 		add(Warn, "overlap", plural(int64(len(c.Changed)), "file has", "files have")+" changed since the import",
-			someNames(c.Changed)+". What was added there is not imported. Import it with a --state of its own: with the --import-id of its import, "+
+			someNames(c.Changed)+". Added records are not imported. Import it with a --state of its own: with the --import-id of its import, "+
 				"events of files that have only become longer keep their uuids.")
 	}
 	if f, has := r.Warnings[warnings.UUIDConflict]; has {

@@ -80,7 +80,7 @@ var meanings = map[hogapi.Warning]string{
 	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
 	warnings.OwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
 	warnings.Unset:          "remove properties of persons as they are today",
-	warnings.SetIgnored:     "are AI events or exceptions, whose person properties PostHog ignores",
+	warnings.SetIgnored:     "are AI events or exceptions, and PostHog ignores their person properties",
 	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
 	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
 	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",

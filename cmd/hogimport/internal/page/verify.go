@@ -227,7 +227,7 @@ func (p Verify) verdict() Verdict {
 	case hogapi.ArrivalByCounts:
 		return Verdict{
 			Warn, "As many events are there as were sent: " + Count(v.Seen) + ". It is not proved that they are the same ones",
-			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, whose uuids are compared.",
+			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.",
 		}
 	case hogapi.ArrivalUnfinished:
 		return Verdict{Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again."}
