@@ -399,19 +399,11 @@ func (b *backfill) isLate() bool {
 	return true
 }
 
-func (s *Server) getBackfill(r *request) answer {
-	b := r.row()
-	if b == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) getBackfill(r *request, b *backfill) answer {
 	return reply(http.StatusOK, b.json(s))
 }
 
-func (s *Server) cancelBackfill(r *request) answer {
-	b := r.row()
-	if b == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) cancelBackfill(r *request, b *backfill) answer {
 	if !b.live() {
 		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a backfill that is in '%s' status", b.status))
 	}

@@ -2,10 +2,8 @@ package hogapitest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 )
@@ -19,9 +17,9 @@ const (
 	maxDistinctID = 200 // characters
 )
 
-// capture serves POST /batch/. A keep other than allEvents stores only so many of the events that it would store.
+// capture serves POST /batch/.
 // It parses and judges without the server's lock, so batches that arrive together are worked on together.
-func (s *Server) capture(v *visit, body []byte, keep int) answer {
+func (s *Server) capture(v *visit, body []byte) answer {
 	plain, zipped, refusal := s.unpack(v, body)
 	if refusal != nil {
 		return *refusal
@@ -47,7 +45,7 @@ func (s *Server) capture(v *visit, body []byte, keep int) answer {
 	if refusal := s.culprits(b.events); refusal != nil {
 		return *refusal
 	}
-	return s.store(v, b, keep, zipped)
+	return s.store(v, b, zipped)
 }
 
 // unpack decompresses a body within the limits, as the query, the header or the body's first bytes say.
@@ -64,7 +62,7 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refus
 	if !magic && how != "gzip" && how != "gzip-js" {
 		return body, false, nil
 	}
-	plain, err := gunzip(body, maxBody*inflation)
+	plain, err := decoded(decoders["gzip"], body, maxBody*inflation+1)
 	if errors.Is(err, errTooLarge) {
 		return nil, true, &tooLarge
 	}
@@ -76,21 +74,6 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refus
 }
 
 var errTooLarge = errors.New("too large")
-
-func gunzip(body []byte, limit int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(plain) > limit {
-		return nil, errTooLarge
-	}
-	return plain, nil
-}
 
 // checkToken holds the key to its form only: a key that nobody has is answered 200 all the same.
 func checkToken(b *batch) *answer {
@@ -140,7 +123,7 @@ func (s *Server) culprits(events []event) *answer {
 }
 
 // store commits the events of a good batch and answers. One event over the limit makes the answer 413; the others are stored.
-func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
+func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	project := s.projectOf(b.token)
@@ -165,13 +148,7 @@ func (s *Server) store(v *visit, b *batch, keep int, zipped bool) answer {
 			fitting = append(fitting, e)
 		}
 	}
-	switch {
-	case keep == halfBody:
-		fitting = fitting[:len(fitting)/2]
-	case keep != allEvents:
-		fitting = fitting[:min(keep, len(fitting))]
-	}
-	for i := range fitting {
+	for i := range fitting[:v.fault.stored(len(fitting))] {
 		s.ledger.commit(commit, &fitting[i], why)
 		if why == "" {
 			s.duties.stored(v, fitting[i].job)

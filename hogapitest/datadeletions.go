@@ -93,27 +93,22 @@ func (d *DataDeletion) json() object {
 	return o
 }
 
-// deletable refuses where deletion is not enabled.
-func (s *Server) deletable() *answer {
-	if s.dataDeletions {
-		return nil
+// deletions refuses where deletion is not enabled, and serves otherwise.
+func deletions(serve func(*Server, *request) answer) func(*Server, *request) answer {
+	return func(s *Server, r *request) answer {
+		if !s.dataDeletions {
+			return forbidden("Self-service data deletion is not enabled for this project.")
+		}
+		return serve(s, r)
 	}
-	a := forbidden("Self-service data deletion is not enabled for this project.")
-	return &a
 }
 
 func (s *Server) listDeletions(r *request) answer {
-	if refusal := s.deletable(); refusal != nil {
-		return *refusal
-	}
 	list := r.project.deletions
 	return s.offsetPage(r, len(list), func(i int) any { return list[i].json() })
 }
 
 func (s *Server) getDeletion(r *request) answer {
-	if refusal := s.deletable(); refusal != nil {
-		return *refusal
-	}
 	d := r.project.deletion(r.params["id"])
 	if d == nil {
 		return notFound("No DataDeletionRequest matches the given query.")
@@ -122,9 +117,6 @@ func (s *Server) getDeletion(r *request) answer {
 }
 
 func (s *Server) previewDeletion(r *request) answer {
-	if refusal := s.deletable(); refusal != nil {
-		return *refusal
-	}
 	_, d, refusal := readDeletion(r.body)
 	if refusal != nil {
 		return *refusal
@@ -138,9 +130,6 @@ func (s *Server) previewDeletion(r *request) answer {
 
 // createDeletion takes a request once: the same submission again is answered 200.
 func (s *Server) createDeletion(r *request) answer {
-	if refusal := s.deletable(); refusal != nil {
-		return *refusal
-	}
 	f, d, refusal := readDeletion(r.body)
 	if refusal != nil {
 		return *refusal

@@ -163,19 +163,19 @@ func (d *duties) answered(v *visit, status int, delivered bool) {
 	for _, one := range v.results {
 		results[one.UUID] = one.Result.Result
 	}
-	whole := delivered && status == 200 && v.fault.bodyBytes == wholeBody && v.results != nil
+	complete := delivered && status == 200 && v.fault.bodyBytes == whole && v.results != nil
 	for i := range r.events {
 		id := r.events[i].uuid
 		word, there := results[id]
 		before, state := d.events[id], toldNothing
 		switch {
-		case whole && word == "retry":
+		case complete && word == "retry":
 			state = toldRetry
-		case whole && there:
+		case complete && there:
 			state = toldFinal
-		case whole && before != nil && before.state == toldAbsent:
+		case complete && before != nil && before.state == toldAbsent:
 			state = toldFinal
-		case whole:
+		case complete:
 			state = toldAbsent
 		case !delivered || slices.Contains([]int{408, 500, 502, 503, 504}, status):
 			state = toldRetry

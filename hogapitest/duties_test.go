@@ -128,24 +128,12 @@ func TestDutyOfTheProtocol(t *testing.T) {
 	}
 }
 
-// fails counts the complaints of Verify.
-type fails struct {
-	testing.TB
-	said []string
-}
-
-func (f *fails) Helper() {}
-
-func (f *fails) Errorf(format string, args ...any) {
-	f.said = append(f.said, fmt.Sprintf(format, args...))
-}
-
 func TestVerifyNamesBreaches(t *testing.T) {
 	w := inProcess(t)
 	w.post([]byte(`{"created_at":"2026-03-04T11:59:59Z","batch":[` + v1Event(1) + `]}`))     // no import
 	w.post(v1Batch(v1Event(1)), try(1, strings.Replace(requestID, "00a", "00b", 1), now)...) // may be a new run
-	f := &fails{TB: t}
+	f := &told{}
 	w.Verify(f)
-	require.Len(t, f.said, 1)
-	assert.Contains(t, f.said[0], "historical_migration")
+	require.Len(t, f.errors, 1)
+	assert.Contains(t, f.errors[0], "historical_migration")
 }

@@ -3,6 +3,7 @@ package hogapitest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -54,12 +55,12 @@ func badRequest(reason string) *answer {
 	return &a
 }
 
-// known holds the fields of an event or an envelope under their own names; a field that comes twice is an error, also under two
-// of its names.
-func known(raw json.RawMessage, names map[string]string) (fields, *answer) {
+// known holds the fields of an object under their own names. A field that comes twice is an error, also under two of its
+// names.
+func known(raw json.RawMessage, names map[string]string) (fields, error) {
 	list, err := members(raw)
 	if err != nil {
-		return nil, badRequest(unparsable)
+		return nil, errors.New("expected an object")
 	}
 	f := fields{}
 	for _, m := range list {
@@ -68,14 +69,25 @@ func known(raw json.RawMessage, names map[string]string) (fields, *answer) {
 			continue
 		}
 		if _, twice := f[name]; twice {
-			return nil, badRequest(unparsable)
+			return nil, errors.New("duplicate field `" + m.key + "`")
 		}
 		f[name] = m.value
 	}
 	return f, nil
 }
 
+// named are fields with one name each.
+func named(names ...string) map[string]string {
+	m := map[string]string{}
+	for _, name := range names {
+		m[name] = name
+	}
+	return m
+}
+
 var (
+	v1BatchFields  = named("created_at", "historical_migration", "capture_internal", "batch")
+	v1EventFields  = named("event", "distinct_id", "uuid", "timestamp", "session_id", "window_id", "properties", "options")
 	envelopeFields = map[string]string{
 		"api_key": "token", "token": "token", "historical_migration": "historical_migration", "sent_at": "sent_at", "batch": "batch",
 	}
@@ -99,9 +111,9 @@ func readBatch(plain []byte) (*batch, *answer) {
 		}
 		return newBatch(&batch{noToken: true}, raws)
 	}
-	f, refusal := known(plain, envelopeFields)
-	if refusal != nil {
-		return nil, refusal
+	f, err := known(plain, envelopeFields)
+	if err != nil {
+		return nil, badRequest(unparsable)
 	}
 	b := &batch{}
 	token, ok := asString(f["token"])
@@ -127,11 +139,11 @@ func newBatch(b *batch, raws []json.RawMessage) (*batch, *answer) {
 	}
 	b.events = make([]event, len(raws))
 	for i, raw := range raws {
-		f, refusal := known(raw, eventFields)
-		if refusal == nil {
-			refusal = b.events[i].read(raw, f)
+		f, err := known(raw, eventFields)
+		if err != nil {
+			return nil, badRequest(unparsable)
 		}
-		if refusal != nil {
+		if refusal := b.events[i].read(raw, f); refusal != nil {
 			return nil, refusal
 		}
 		if token, ok := asString(f["token"]); ok && b.noToken {

@@ -126,7 +126,7 @@ func (v *visit) act(ctx context.Context, body []byte) answer {
 		return handled(f.handler, v.httpRequest(ctx, body))
 	}
 	var a answer
-	if f.acts() || f.keep != allEvents && v.route.protocol != noProtocol {
+	if f.acts() || f.keep != whole && v.route.protocol != noProtocol {
 		a = v.service(ctx, body)
 	}
 	if f.instead != nil {
@@ -143,7 +143,7 @@ func (v *visit) service(ctx context.Context, body []byte) answer {
 	s := v.server
 	switch {
 	case v.route.protocol == protocolBatch:
-		return s.capture(v, body, v.fault.keep)
+		return s.capture(v, body)
 	case v.v1 != nil:
 		return s.captureV1(v)
 	case v.route.protocol == protocolV1:
@@ -176,17 +176,6 @@ func (f failing) Read([]byte) (int, error) {
 		return 0, io.EOF
 	}
 	return 0, f.err
-}
-
-// arriving is how many bytes of an answer's body arrive.
-func (f Fault) arriving(n int) int {
-	switch {
-	case f.bodyBytes == halfBody:
-		return n / 2
-	case f.bodyBytes == wholeBody || f.bodyBytes > n:
-		return n
-	}
-	return f.bodyBytes
 }
 
 // httpRequest is the request in the form that handlers take.

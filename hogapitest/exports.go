@@ -112,11 +112,7 @@ func (s *Server) listExports(r *request) answer {
 	return s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s) })
 }
 
-func (s *Server) getExport(r *request) answer {
-	e := r.export()
-	if e == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) getExport(r *request, e *export) answer {
 	return reply(http.StatusOK, e.json(s))
 }
 
@@ -273,11 +269,7 @@ func (s *Server) intervals() []string {
 	return all
 }
 
-func (s *Server) deleteExport(r *request) answer {
-	e := r.export()
-	if e == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) deleteExport(r *request, e *export) answer {
 	e.deleted = true
 	for _, b := range e.backfills {
 		b.cancel(r.now)
@@ -288,22 +280,14 @@ func (s *Server) deleteExport(r *request) answer {
 	return answer{status: http.StatusNoContent, header: http.Header{}}
 }
 
-func (s *Server) pauseExport(r *request) answer {
-	e := r.export()
-	if e == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) pauseExport(r *request, e *export) answer {
 	if !e.paused {
 		e.paused, e.lastPaused, e.updated = true, &r.now, r.now
 	}
 	return reply(http.StatusOK, object{"paused": true})
 }
 
-func (s *Server) unpauseExport(r *request) answer {
-	e := r.export()
-	if e == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) unpauseExport(r *request, e *export) answer {
 	f, refusal := readFields(r.body)
 	if refusal != nil {
 		return *refusal

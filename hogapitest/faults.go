@@ -45,13 +45,12 @@ const (
 )
 
 const (
-	allEvents = -1
-	wholeBody = -1
-	halfBody  = -2
+	whole = -1
+	half  = -2
 )
 
 func fault(name string) Fault {
-	return Fault{name: name, keep: allEvents, bodyBytes: wholeBody, times: 1}
+	return Fault{name: name, keep: whole, bodyBytes: whole, times: 1}
 }
 
 // Status answers with a status in place of the service, which does nothing. The body is text ([]byte or string), or any value
@@ -151,7 +150,7 @@ func CutBody(n int) Fault {
 // Truncated lets the service act and delivers half of the answer's body under a length that fits: only the JSON is incomplete.
 func Truncated() Fault {
 	f := fault("Truncated")
-	f.bodyBytes, f.cleanEnd = halfBody, true
+	f.bodyBytes, f.cleanEnd = half, true
 	return f
 }
 
@@ -185,7 +184,7 @@ func PartialCommit(n, status int) Fault {
 	f.name = fmt.Sprintf("PartialCommit(%d, %d)", n, status)
 	f.keep = n
 	if n < 0 {
-		f.keep = halfBody
+		f.keep = half
 	}
 	return f
 }
@@ -214,6 +213,22 @@ func Repeat(n int, f Fault) Fault {
 func Always(f Fault) Fault {
 	f.forever = true
 	return f
+}
+
+// arriving is how many of the n bytes of an answer's body arrive.
+func (f Fault) arriving(n int) int { return part(f.bodyBytes, n) }
+
+// stored is how many of the n events of a batch are stored.
+func (f Fault) stored(n int) int { return part(f.keep, n) }
+
+func part(of, n int) int {
+	switch of {
+	case half:
+		return n / 2
+	case whole:
+		return n
+	}
+	return min(of, n)
 }
 
 // acts reports whether the service itself serves the request.

@@ -102,11 +102,7 @@ func (r *request) fileDownload() *fileDownload {
 	return nil
 }
 
-func (s *Server) getFileDownload(r *request) answer {
-	d := r.fileDownload()
-	if d == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) getFileDownload(r *request, d *fileDownload) answer {
 	o := object{"status": d.Status}
 	if d.Status == "Completed" {
 		files := []uuid.UUID{}
@@ -134,11 +130,7 @@ func (d *fileDownload) advance() {
 	}
 }
 
-func (s *Server) cancelFileDownload(r *request) answer {
-	d := r.fileDownload()
-	if d == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) cancelFileDownload(r *request, d *fileDownload) answer {
 	if !d.live() {
 		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", d.Status))
 	}

@@ -32,11 +32,7 @@ const (
 
 var levels = []string{"DEBUG", "LOG", "INFO", "WARNING", "ERROR"}
 
-func (s *Server) listExportLogs(r *request) answer {
-	e := r.export()
-	if e == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) listExportLogs(r *request, e *export) answer {
 	return s.logs(r, e, func(LogEntry) bool { return true })
 }
 

@@ -277,19 +277,22 @@ func (s *Server) run(r *request) (*run, *answer) {
 	return nil, &a
 }
 
-func (s *Server) getRun(r *request) answer {
-	run, refusal := s.run(r)
-	if refusal != nil {
-		return *refusal
+// ofRun serves an endpoint of the run of the path.
+func ofRun(serve func(*Server, *request, *run) answer) func(*Server, *request) answer {
+	return func(s *Server, r *request) answer {
+		run, refusal := s.run(r)
+		if refusal != nil {
+			return *refusal
+		}
+		return serve(s, r, run)
 	}
+}
+
+func (s *Server) getRun(r *request, run *run) answer {
 	return reply(http.StatusOK, run.json(s))
 }
 
-func (s *Server) cancelRun(r *request) answer {
-	run, refusal := s.run(r)
-	if refusal != nil {
-		return *refusal
-	}
+func (s *Server) cancelRun(r *request, run *run) answer {
 	if !run.live() {
 		if s.era == E1 {
 			return serverError()
@@ -304,11 +307,7 @@ func (s *Server) cancelRun(r *request) answer {
 }
 
 // retryRun is a backfill of the run's own interval. A run with any status can be retried.
-func (s *Server) retryRun(r *request) answer {
-	old, refusal := s.run(r)
-	if refusal != nil {
-		return *refusal
-	}
+func (s *Server) retryRun(r *request, old *run) answer {
 	for _, b := range old.export.backfills {
 		if b.retry && b.live() && b.covers(old.start, old.end) {
 			return serverError() // the workflow is already started

@@ -62,18 +62,3 @@ func TestRunsComeToTheirEnd(t *testing.T) {
 		assert.Equal(t, []any{nil, "no such bucket"}, pluck(runs, "latest_error"))
 	})
 }
-
-func TestCaptureStores(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
-		a := w.batch(historical(event(1), event(2), event(1)))
-		require.Equal(t, 200, a.StatusCode, a.text)
-		assert.JSONEq(t, `{"status":"Ok"}`, a.text)
-		l := w.Ledger()
-		assert.Equal(t, 3, l.Len())
-		assert.Equal(t, 2, l.Unique())
-		assert.Equal(t, 1, l.Duplicates())
-		assert.Empty(t, l.Changed())
-		assert.Equal(t, map[hogapitest.EventDay]int{{Event: "signed up", Day: "2025-01-02"}: 2}, l.Counts())
-		assert.Equal(t, event(2), string(l.Event(1).Raw))
-	})
-}

@@ -32,11 +32,7 @@ type signed struct {
 }
 
 // downloadFile redirects to a signed URL.
-func (s *Server) downloadFile(r *request) answer {
-	d := r.fileDownload()
-	if d == nil {
-		return notFound("Not found.")
-	}
+func (s *Server) downloadFile(r *request, d *fileDownload) answer {
 	switch {
 	case d.live():
 		return invalid("", "invalid_input", "Batch export run is still in progress")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -111,7 +112,7 @@ func TestTransportIsAsStrictAsNetHTTP(t *testing.T) {
 	assert.ErrorIs(t, send(ended, nil, 0), cause)
 	assert.ErrorContains(t, send(t.Context(), strings.NewReader("{}"), 3), "ContentLength=3 with Body length 2")
 	broken := errors.New("the disk is gone")
-	assert.ErrorIs(t, send(t.Context(), iotestErr{broken}, 0), broken)
+	assert.ErrorIs(t, send(t.Context(), iotest.ErrReader(broken), 0), broken)
 
 	resp, err := w.http.Get(w.origin + "/api/")
 	require.NoError(t, err)
@@ -123,10 +124,6 @@ func TestTransportIsAsStrictAsNetHTTP(t *testing.T) {
 	_, err = resp.Body.Read(raw)
 	assert.ErrorIs(t, err, http.ErrBodyReadAfterClose)
 }
-
-type iotestErr struct{ err error }
-
-func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
 func TestVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

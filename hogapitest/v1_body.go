@@ -19,30 +19,11 @@ func parsing(what string) *answer {
 	return refuseV1(http.StatusBadRequest, "request_parsing_error", "failed to parse request: "+what)
 }
 
-// named are the fields of an object that the service knows. One that comes twice is an error.
-func named(raw json.RawMessage, names ...string) (fields, *answer) {
-	list, err := members(raw)
-	if err != nil {
-		return nil, parsing("expected an object")
-	}
-	f := fields{}
-	for _, m := range list {
-		if !slices.Contains(names, m.key) {
-			continue
-		}
-		if _, twice := f[m.key]; twice {
-			return nil, parsing("duplicate field `" + m.key + "`")
-		}
-		f[m.key] = m.value
-	}
-	return f, nil
-}
-
 // readBody reads the envelope and the events, and checks the types of their fields only.
 func (r *v1Request) readBody(plain []byte) *answer {
-	f, refusal := named(bytes.TrimSpace(plain), "created_at", "historical_migration", "capture_internal", "batch")
-	if refusal != nil {
-		return refusal
+	f, err := known(bytes.TrimSpace(plain), v1BatchFields)
+	if err != nil {
+		return parsing(err.Error())
 	}
 	var ok bool
 	if r.created, ok = asString(f["created_at"]); !ok {
@@ -75,9 +56,9 @@ func (r *v1Request) readBody(plain []byte) *answer {
 
 // read takes an event apart.
 func (e *v1Event) read(raw json.RawMessage) *answer {
-	f, refusal := named(raw, "event", "distinct_id", "uuid", "timestamp", "session_id", "window_id", "properties", "options")
-	if refusal != nil {
-		return refusal
+	f, err := known(raw, v1EventFields)
+	if err != nil {
+		return parsing(err.Error())
 	}
 	texts := map[string]string{}
 	for _, name := range []string{"event", "distinct_id", "uuid", "timestamp"} {

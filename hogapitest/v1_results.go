@@ -118,13 +118,7 @@ func (s *Server) storeV1(v *visit, r *v1Request) []EventResult {
 		APIKey: r.token, Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events),
 		V1: &V1Request{ID: r.id, Attempt: r.attempt, Timestamp: r.stamp, CreatedAt: r.created, Encoding: r.encoding, SDK: sdk},
 	}, project)
-	keep := len(r.events)
-	switch {
-	case v.fault.keep == halfBody:
-		keep /= 2
-	case v.fault.keep != allEvents:
-		keep = min(keep, v.fault.keep)
-	}
+	keep := v.fault.stored(len(r.events))
 	list := make([]EventResult, 0, len(r.events))
 	for i := range r.events {
 		e := &r.events[i]
