@@ -97,13 +97,14 @@ type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
 
+	of     string // what did not end well
 	reason string
 	err    error // a sentinel, if no run is the reason
 }
 
 // Error says what is missing.
 func (e *BackfillError) Error() string {
-	return fmt.Sprintf("hogapi: backfill of export %s: %s", e.ExportID, e.reason)
+	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
 
 // Unwrap returns the sentinel, or an error for each run that did not complete.
@@ -201,6 +202,9 @@ func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicke
 // judge makes the error of a state that is done.
 func (s *BackfillState) judge(t *BackfillTicket) error {
 	e := &BackfillError{ExportID: t.ExportID, State: s}
+	if t.RetriedRun != uuid.Nil {
+		e.of = t.name()
+	}
 	row := s.Backfill
 	switch {
 	case s.Failed > 0:

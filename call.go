@@ -255,7 +255,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if refusal != nil {
 		return nil, refused(r.op.Name, refusal)
 	}
-	x := newExchange(c.core, r.op, target, len(r.ids))
+	x := newExchange(c.core, r.op, target, r.ids)
 	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
 	if ctx.Err() != nil {
 		return nil, x.transportError(httptry.ContextError(ctx), false)

@@ -46,9 +46,12 @@ type Capture struct {
 // Format writes the type's name under every verb: the buffers of a Capture hold events.
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
 
+// opCapture is what errors about the use of a Capture begin with. It is no request.
+const opCapture Op = "capture"
+
 // NewCapture starts a Capture. It sends nothing yet.
 func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
-	config, err := c.pipeline(orDefault(o))
+	config, err := c.pipeline(opCapture, orDefault(o))
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 // record is not taken and the error is the *EventError. Any other error also means that the record
 // was not taken: the *StopError that has ended the sending, [ErrClosed], or the cause of ctx's end.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
-	if err := checkContext(ctx, ops.Import); err != nil {
+	if err := checkContext(ctx, opCapture); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -112,7 +115,7 @@ func placeOf(events []Event) (place wire.Origin, err error) {
 	for i := range events {
 		at := events[i].Position
 		if !at.IsZero() && !place.IsZero() && at != Position(place) {
-			return place, &InputError{Op: ops.Import, Field: "events", Value: at.String(),
+			return place, &InputError{Op: opCapture, Field: "events", Value: at.String(),
 				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", Position(place))}
 		}
 		if place.IsZero() {
@@ -125,7 +128,7 @@ func placeOf(events []Event) (place wire.Origin, err error) {
 // Flush returns when every event that was taken before it is settled and OnSettled knows. It does
 // not wait for later events.
 func (c *Capture) Flush(ctx context.Context) error {
-	if err := checkContext(ctx, ops.Import); err != nil {
+	if err := checkContext(ctx, opCapture); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(c)
@@ -137,7 +140,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 // error is an [*UnsettledError] that lists every event that is not settled. A Capture that has
 // stopped returns its [*StopError]. A second Close returns the same.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
-	if err := checkContext(ctx, ops.Import); err != nil {
+	if err := checkContext(ctx, opCapture); err != nil {
 		return Receipt{}, err
 	}
 	c.open.Stop()
@@ -157,8 +160,8 @@ func checkContext(ctx context.Context, op Op) error {
 }
 
 // pipeline is what a Capture and an import do with events.
-func (c *Client) pipeline(o CaptureOptions) (config pipeline.Config, err error) {
-	if err := o.check(c.core, c.project); err != nil {
+func (c *Client) pipeline(op Op, o CaptureOptions) (config pipeline.Config, err error) {
+	if err := o.check(op, c.core, c.project); err != nil {
 		return config, err
 	}
 	limits, room := o.limits()

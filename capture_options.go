@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/ops"
 )
 
 // Unpaced is the rate that sends as fast as the service answers.
@@ -105,9 +104,9 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	return l, room
 }
 
-func (o CaptureOptions) check(c *core, project string) error {
+func (o CaptureOptions) check(op Op, c *core, project string) error {
 	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
+		return &InputError{Op: op, Field: field, Value: value, Want: want}
 	}
 	d := o.Delivery
 	switch {
@@ -138,26 +137,26 @@ func (o CaptureOptions) check(c *core, project string) error {
 		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
 	}
 	return errors.Join(
-		checkImportID("CaptureOptions.ID", o.ID), o.Gate.check(ops.Import),
-		refused(ops.Import, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
-		refused(ops.Import, outgoing.Durations(map[string]time.Duration{
+		checkImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),
+		refused(op, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
+		refused(op, outgoing.Durations(map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
 		})),
-		bounded("Delivery.Lanes", d.Lanes, 1, mostLanes), bounded("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
-		bounded("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
-		bounded("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
+		bounded(op, "Delivery.Lanes", d.Lanes, 1, mostLanes), bounded(op, "Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
+		bounded(op, "Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded(op, "Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
 }
 
 // checkImportID checks that an id can be sent as it is, with every event.
-func checkImportID(field, id string) error {
+func checkImportID(op Op, field, id string) error {
 	if want := wire.WantImportID(id); want != "" {
-		return &InputError{Op: ops.Import, Field: field, Value: id, Want: want}
+		return &InputError{Op: op, Field: field, Value: id, Want: want}
 	}
 	return nil
 }
 
 // bounded checks a number that is not left to its default.
-func bounded(field string, n, least, most int) error {
+func bounded(op Op, field string, n, least, most int) error {
 	if n == 0 || least <= n && n <= most {
 		return nil
 	}
@@ -165,7 +164,7 @@ func bounded(field string, n, least, most int) error {
 	if most == math.MaxInt {
 		want = fmt.Sprintf("at least %d, or 0 for the default", least)
 	}
-	return &InputError{Op: ops.Import, Field: field, Value: strconv.Itoa(n), Want: want}
+	return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: want}
 }
 
 // Protocol is how events are sent. One import never mixes two: its checkpoint remembers.

@@ -82,8 +82,8 @@ type APIError struct {
 	Alternative string
 
 	scope     string
-	ids       int  // ids in the route
-	isForeign bool // the body is not JSON, so it is not the service's
+	ids       []string // in the route
+	isForeign bool     // the body is not JSON, so it is not the service's
 	body      []byte
 }
 

@@ -145,8 +145,8 @@ func TestHints(t *testing.T) {
 		err  APIError
 		says string
 	}{
-		{APIError{CallInfo: CallInfo{Op: ops.RunsGet}, StatusCode: 404, ids: 2}, "two ids were given: are they swapped"},
-		{APIError{CallInfo: CallInfo{Op: ops.BatchExportsGet}, StatusCode: 404, ids: 1}, "hogapi: batch_exports.get: 404 Not Found"},
+		{APIError{CallInfo: CallInfo{Op: ops.RunsGet}, StatusCode: 404, ids: []string{"a", "b"}}, "asked for a, b: are they swapped"},
+		{APIError{CallInfo: CallInfo{Op: ops.BatchExportsGet}, StatusCode: 404, ids: []string{"a"}}, "hogapi: batch_exports.get: 404 Not Found; asked for a"},
 		{APIError{CallInfo: CallInfo{Op: ops.Capture}, StatusCode: 401}, "check the project API key (phc_…)"},
 		{APIError{CallInfo: CallInfo{Op: ops.Do}, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
 		{APIError{CallInfo: CallInfo{Op: ops.Do, Tries: 4}, StatusCode: 503}, "[4 tries]"},

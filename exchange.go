@@ -23,12 +23,12 @@ type exchange struct {
 
 	core    *core
 	op      operation
-	ids     int
+	ids     []string
 	apiKeys []string // of Keys: the client's own, which no answer may show either
 	started time.Time
 }
 
-func newExchange(c *core, op operation, target *url.URL, ids int) *exchange {
+func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange {
 	x := &exchange{core: c, op: op, ids: ids, started: time.Now()}
 	x.Exchange = httptry.Exchange{
 		Plan: httptry.Plan{

@@ -111,7 +111,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Rejects, err = files.openRejects(o.Rejects, isMapped); err != nil {
 		return failed(err)
 	}
-	config, err := c.pipeline(CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}) //nolint:contextcheck // hooks outlive ctx
+	config, err := c.pipeline(ops.Import, CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}) //nolint:contextcheck // hooks outlive ctx
 	if err != nil {
 		return failed(err)
 	}
@@ -178,7 +178,7 @@ func (o ImportOptions) check(source Source) error {
 	case o.VerifyGzip < -1:
 		return bad("ImportOptions.VerifyGzip", strconv.FormatInt(o.VerifyGzip, 10), "bytes, 0 for the default of 1 GiB, or -1 for none")
 	}
-	if err := checkImportID("ImportOptions.ID", o.ID); err != nil {
+	if err := checkImportID(ops.Import, "ImportOptions.ID", o.ID); err != nil {
 		return err
 	}
 	return o.checkFiles(source)

@@ -144,9 +144,9 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	case byInterval && ordering != "" && !ordering.byInterval():
 		return outgoing.Refuse("Ordering", string(ordering), "an order by interval with Start and End; orders by creation use After and Before")
 	case isReversed(o.After, o.Before):
-		return outgoing.Refuse("Before", o.Before.String(), "later than After")
+		return outgoing.Refuse("Before", outgoing.Time(o.Before), "later than After")
 	case isReversed(o.Start, o.End):
-		return outgoing.Refuse("End", o.End.String(), "later than Start")
+		return outgoing.Refuse("End", outgoing.Time(o.End), "later than Start")
 	}
 	return o.CursorOptions.check()
 }

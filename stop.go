@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -82,9 +83,6 @@ func (e *StopError) Error() string {
 	if hint := pipeline.Hint(string(e.Reason)); hint != "" {
 		b.WriteString("; " + hint)
 	}
-	if e.Reason == StopTooManyRejects && e.of == "" {
-		b.WriteString("; RejectedRecords imports what was rejected")
-	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, "; the service asks to wait %v", e.RetryAfter)
 	}
@@ -157,6 +155,10 @@ func newUnsettledError(open []ledger.Unsettled[wire.Origin], why error) error {
 
 // Error counts the events and says why they are unsettled.
 func (e *UnsettledError) Error() string {
+	if stop, ok := errors.AsType[*StopError](e.Err); ok && stop.Reason == StopCanceled && stop.Failure == nil {
+		return fmt.Sprintf("hogapi: %d events are unsettled, %d of them never sent: %v; send them again with the same uuids",
+			e.Count, e.NeverSent, stop.Err)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "hogapi: %d events are unsettled", e.Count)
 	if !e.First.IsZero() {

@@ -144,7 +144,7 @@ func (o VerifyOptions) check(r Receipt) error {
 	if o.Source != nil && !canBeRead(o.Source) {
 		return &InputError{Op: ops.Verify, Field: "VerifyOptions.Source", Want: "a source with a function to read, or none"}
 	}
-	if err := checkImportID("receipt.ID", r.ID); err != nil {
+	if err := checkImportID(ops.Verify, "receipt.ID", r.ID); err != nil {
 		return err
 	}
 	if files, ok := unwrap[*formatSource](o.Source); ok {

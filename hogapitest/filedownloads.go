@@ -249,13 +249,16 @@ func (s *Server) exported(p *Project, q fileRequest) (content []byte, records in
 		named := (len(q.include) == 0 || slices.Contains(q.include, e.name)) && !slices.Contains(q.exclude, e.name)
 		in := q.start == nil || q.end == nil || !e.at.Before(*q.start) && e.at.Before(*q.end)
 		if s.ledger.requests[s.ledger.rows[i].request-1].Project == p.id && named && in {
-			_ = json.Compact(&lines, e.raw)
-			lines.WriteByte('\n')
+			writeRow(&lines, e.uuid, e.name, e.distinctID, e.properties, e.at)
 			records++
 		}
 	}
+	at := s.now()
+	if q.start != nil {
+		at = *q.start
+	}
 	for len(s.ledger.rows) == 0 && records < defaultRecords {
-		lines.WriteString(`{"event":"made up","distinct_id":"` + strconv.Itoa(records) + "\"}\n")
+		writeRow(&lines, uuid.New(), "made up", strconv.Itoa(records), nil, at)
 		records++
 	}
 	if q.compression != "gzip" {
@@ -266,6 +269,17 @@ func (s *Server) exported(p *Project, q fileRequest) (content []byte, records in
 	_, _ = w.Write(lines.Bytes())
 	_ = w.Close()
 	return zipped.Bytes(), records
+}
+
+// writeRow writes a row of the model of events, with the columns that an import reads.
+func writeRow(lines *bytes.Buffer, id uuid.UUID, name, distinctID string, properties json.RawMessage, at time.Time) {
+	if len(properties) == 0 {
+		properties = json.RawMessage("{}")
+	}
+	row, _ := json.Marshal(object{
+		"uuid": id, "event": name, "distinct_id": distinctID, "properties": properties, "timestamp": stamp(at), "elements_chain": "",
+	})
+	lines.Write(append(row, '\n'))
 }
 
 func (s *Server) countRows(r *request) answer {

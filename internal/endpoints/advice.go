@@ -67,10 +67,10 @@ type Failure struct {
 	Attr        string // the field in the service's error
 	RequestID   string
 	RetryAfter  time.Duration
-	Scope       string // required by the operation
-	Alternative string // for the operation
-	IDs         int    // in the route
-	IsForeign   bool   // the answer is not from the service
+	Scope       string   // required by the operation
+	Alternative string   // for the operation
+	IDs         []string // in the route
+	IsForeign   bool     // the answer is not from the service
 }
 
 // String names the operation, the status, the service's text and advice.
@@ -125,8 +125,10 @@ func (f Failure) Hint() string {
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", f.Scope)
 	case s == http.StatusNotFound && f.IsForeign:
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
-	case s == http.StatusNotFound && f.IDs > 1:
-		return "two ids were given: are they swapped, or of another project?"
+	case s == http.StatusNotFound && len(f.IDs) > 1:
+		return "asked for " + strings.Join(f.IDs, ", ") + ": are they swapped, or of another project?"
+	case s == http.StatusNotFound && len(f.IDs) == 1:
+		return "asked for " + f.IDs[0] + ": is it of another project?"
 	case s == http.StatusTooManyRequests && f.Code == httptry.CodeTooManyBackfills:
 		return "wait until a running backfill has ended, or cancel one"
 	case s == http.StatusTooManyRequests && f.Code == httptry.CodeTooManyFileDownloads:

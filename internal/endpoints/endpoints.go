@@ -97,6 +97,10 @@ func Custom(method, path string, replay Replay) (Row, *outgoing.Refusal) {
 	if replay > Never {
 		return row, outgoing.Refuse("Replay", strconv.Itoa(int(replay)), "one of the classes of this package")
 	}
+	if below := strings.TrimPrefix(path, "/"); below == "api" || strings.HasPrefix(below, "api/") {
+		return row, outgoing.Refuse("Path", "", `a path below the project, such as "/insights/": `+
+			"paths begin below the project, after /api/projects/{project_id}")
+	}
 	below, slashed := strings.CutPrefix(path, "/")
 	for segment := range strings.SplitSeq(strings.TrimSuffix(below, "/"), "/") {
 		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {

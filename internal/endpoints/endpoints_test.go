@@ -108,7 +108,7 @@ func TestHints(t *testing.T) {
 		"instead: another":              {Status: 400, Alternative: "another"},
 		"needs the scope x:read":        {Status: 403, Scope: "x:read"},
 		"not the service's own answer":  {Status: 404, IsForeign: true},
-		"are they swapped":              {Status: 404, IDs: 2},
+		"are they swapped":              {Status: 404, IDs: []string{"a", "b"}},
 		"backfill has ended":            {Status: 429, Code: "too_many_concurrent_backfills"},
 		"asks to wait 1s":               {Status: 429, RetryAfter: 1e9},
 		"carried out the call":          {Status: 303},

@@ -3,6 +3,7 @@ package outgoing
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
@@ -68,7 +69,9 @@ func (s *Settings) locate() {
 	case s.Region != "" && s.BaseURL != "" && api != s.Region:
 		s.Problem("base URL", "", "either a region or a base URL: the two given contradict each other")
 	case strings.Contains(s.BaseURL, ".i.posthog.com"):
-		s.Problem("base URL", "", "the API's origin: this one only takes events; say WithRegion")
+		s.Problem("base URL", "", "the API's origin, "+apiOf(api)+": "+hostOf(s.BaseURL)+" only takes events; or say WithRegion")
+	case slices.Contains([]string{"app.posthog.com", "posthog.com", "www.posthog.com"}, hostOf(s.BaseURL)):
+		s.Problem("base URL", "", "the API's origin, "+apiOf(api)+": "+hostOf(s.BaseURL)+" only redirects or is the website; or say WithRegion")
 	case capture != "" && (s.Region != "" && capture != s.Region || api != "" && capture != api):
 		s.Problem("capture URL", "", "the capture origin of the same region")
 	}
@@ -129,15 +132,27 @@ func (s *Settings) orEnv(names string) string {
 
 // RegionOf returns the region with API or capture origin u, or "".
 func RegionOf(u string) string {
-	host := u
-	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
-		host = parsed.Hostname()
-	}
-	switch strings.ToLower(host) {
+	switch hostOf(u) {
 	case "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
 		return RegionUS
 	case "eu.posthog.com", "eu.i.posthog.com":
 		return RegionEU
 	}
 	return ""
+}
+
+// hostOf is the host of a URL, or of one without a scheme.
+func hostOf(u string) string {
+	if parsed, err := url.Parse(u); err == nil && parsed.Host != "" {
+		u = parsed.Hostname()
+	}
+	return strings.ToLower(u)
+}
+
+// apiOf is the API's origin of a region, or those of both.
+func apiOf(region string) string {
+	if region == "" {
+		return "https://us.posthog.com or https://eu.posthog.com"
+	}
+	return "https://" + region + ".posthog.com"
 }

@@ -15,7 +15,7 @@ func TestSettingsFindTheOrigins(t *testing.T) {
 		api, capture string
 	}{
 		"a region":                {Settings{Region: RegionEU}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
-		"a cloud host":            {Settings{BaseURL: "https://app.posthog.com"}, "https://app.posthog.com", "https://us.i.posthog.com"},
+		"a cloud host":            {Settings{BaseURL: "https://us.posthog.com"}, "https://us.posthog.com", "https://us.i.posthog.com"},
 		"a server":                {Settings{BaseURL: "https://example.com/below/"}, "https://example.com/below", "https://example.com/below"},
 		"a server, and a capture": {Settings{BaseURL: "https://a.example.com", CaptureURL: "https://b.example.com"}, "https://a.example.com", "https://b.example.com"},
 	} {

@@ -52,7 +52,7 @@ var hints = map[ingest.Reason]string{
 	ingest.WrongScheme:  "the server does not speak TLS: check the capture URL; nothing was sent",
 	ingest.TLS:          "this client needs TLS 1.2 or newer; if the server wants a client certificate, give WithHTTPClient one; check the capture URL and proxies",
 	StopNoProgress:      "run again when the service answers",
-	StopTooManyRejects:  "is it the right format? Correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
+	StopTooManyRejects:  "correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
 	StopRejected:        "set a reject handler to continue past such events, or correct the event",
 	StopHandler:         "fix what made the reject handler fail, such as a full disk, and run again",
 	StopCheckpoint:      "fix the cause, such as a full disk, and run again",

@@ -69,7 +69,7 @@ var flagNames = strings.NewReplacer(
 	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
 	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
 	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Header", "--header",
-	"ImportOptions.", "", "; RejectedRecords imports what was rejected", "", "hogapi: ", "",
+	"ImportOptions.", "", "hogapi: ", "",
 	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
 	", or set VerifyOptions.Dir, and verify again", ", and verify again", "VerifyOptions.Dir", "the state folder",
 	"; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", "; a proxy may take smaller requests only",
