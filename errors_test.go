@@ -101,7 +101,7 @@ func TestErrorBodies(t *testing.T) {
 		"lines":           {status: 400, body: "{\"detail\":\"a\\nb\\u001b[31mc\"}", want: APIError{Detail: "a b [31mc"}, is: ErrInvalid, says: "a b [31mc"},
 		"redirect":        {status: 302, headers: []string{"Location", "/login"}, says: "302 Found; redirects are not followed: check the base URL"},
 		"request id": {
-			status: 404, headers: []string{"X-Correlation-Id", "corr", "Cf-Ray", "ray"}, want: APIError{RequestID: "corr"}, is: ErrNotFound, says: "404 Not Found [request corr]",
+			status: 404, headers: []string{"X-Correlation-Id", "corr", "Cf-Ray", "ray"}, want: APIError{RequestID: "corr"}, is: ErrNotFound, says: "404 Not Found; asked for 0190a0d0-0000-0000-0000-000000000000: is it of another project? [request corr]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestRejectLimits(t *testing.T) {
 					tooMany(t, err)
 					require.ErrorContains(t, err, tt.want)
 					require.ErrorContains(t, err, "the first of this run: event refused: no_name: event")
-					require.ErrorContains(t, err, "Correct the source or the mapping")
+					require.ErrorContains(t, err, "correct the source or the mapping")
 				}
 				if tt.read > 0 {
 					assert.LessOrEqual(t, receipt.Read, int64(tt.read), "it stops on its way")

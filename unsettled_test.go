@@ -67,7 +67,7 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 		says      string
 	}{
 		"refused dials":       {nil, n, "hogapi: 30 events are unsettled, from 1 to 30; none of them was sent: stopped: canceled"},
-		"no answer":           {[]hogapitest.Fault{hogapitest.Slow(time.Hour)}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
+		"no answer":           {[]hogapitest.Fault{hogapitest.Slow(time.Hour)}, n - batch, "30 events are unsettled, 20 of them never sent: "},
 		"the answer is lost":  {[]hogapitest.Fault{hogapitest.CutAfter()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
 		"503":                 {[]hogapitest.Fault{hogapitest.Status(503)}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
 		"cut while it writes": {[]hogapitest.Fault{hogapitest.CutSending()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
