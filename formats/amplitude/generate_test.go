@@ -1,0 +1,339 @@
+package amplitude_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+)
+
+// generator makes rows as Amplitude exports them, with every trap at one to ten percent, and notes what they
+// have to become. It knows Amplitude and not the converter.
+type generator struct {
+	*rand.Rand
+
+	want  *formattest.Totals
+	uuids map[string]bool // of events, as far as the row decides them
+	files [][][]byte      // rows by hour of upload
+	rows  int
+}
+
+const hours = 48
+
+// percent is true in p of 100 cases.
+func (g *generator) percent(p int) bool { return g.IntN(100) < p }
+
+func generate(seed uint64, n int) *generator {
+	g := &generator{
+		Rand: rand.New(rand.NewPCG(seed, 18)), want: formattest.NewTotals(), uuids: map[string]bool{}, files: make([][][]byte, hours),
+	}
+	for g.rows < n {
+		g.row()
+	}
+	return g
+}
+
+var firstUpload = time.Date(2023, 6, 1, 0, 0, 0, 0, time.UTC)
+
+const layout = "2006-01-02 15:04:05.000000"
+
+// add adds a row to the file of an hour, and in some cases to that of the next hour too, as an export of the
+// hour that two ranges share does.
+func (g *generator) add(hour int, row map[string]any) (times int) {
+	line, err := json.Marshal(row)
+	if err != nil {
+		panic(err)
+	}
+	_, hasID := row["uuid"].(string)
+	for times = 1; ; times++ {
+		g.files[hour] = append(g.files[hour], line)
+		g.rows++
+		if times == 2 || hour+1 == hours || !hasID || !g.percent(3) {
+			return times
+		}
+		hour++
+	}
+}
+
+// row makes a row, with all its keys, and notes what it becomes.
+func (g *generator) row() {
+	hour := g.IntN(hours)
+	upload := firstUpload.Add(time.Duration(hour)*time.Hour + time.Duration(g.IntN(3_600_000))*time.Millisecond)
+	row := map[string]any{
+		"$schema": nil, "$insert_key": nil, "adid": nil, "amplitude_id": 1000 + g.IntN(500), "app": 636686, "data": map[string]any{"path": "/2/httpapi"},
+		"data_type": "event", "dma": nil, "language": "English", "library": "amplitude-ts/2.5.1", "plan": map[string]any{}, "paying": nil,
+		"processed_time": upload.Add(time.Second).Format(layout), "server_upload_time": upload.Format(layout), "event_id": g.IntN(3), "session_id": -1,
+		"event_properties": map[string]any{"n": g.IntN(100), "Total Price": 10.0}, "groups": map[string]any{}, "group_properties": map[string]any{},
+	}
+	switch { // what older exports have
+	case g.percent(5):
+		row["$schema"], row["plan"], row["paying"] = 12, nil, "true"
+	case g.percent(5):
+		row["paying"], row["is_attribution_event"], row["amplitude_attribution_ids"] = 1, false, []any{"c37e"}
+	}
+	if g.percent(3) { // names on which PostHog acts
+		row["event_properties"] = map[string]any{"$set": 1, "distinct_id": "other", "$groups": "x", "$session_id": 5, "$process_person_profile": "no"}
+	}
+	name, skip := g.name(row)
+	person, linked := g.person(row)
+	at, hasTime := g.times(row, upload)
+	hasID := g.ids(row)
+	notes := append(g.system(row), g.users(row)...)
+	if g.percent(1) {
+		row = map[string]any{"amplitude_id": 5, "merged_amplitude_id": 6, "merge_event_time": upload.Format(layout)}
+		skip, hasTime = amplitude.SkipMergedUsers, true
+	}
+	if name == "$groupidentify" && skip == "" {
+		g.groupRow(hour, row, at, hasTime, hasID)
+		return
+	}
+	var groups []string
+	if g.percent(10) {
+		groups = g.groups(row)
+		if len(row["groups"].(map[string]any)) > 0 {
+			notes = append(notes, "groups")
+		}
+	}
+	if skip == "" && person == "" {
+		skip = amplitude.SkipNoID
+	}
+	switch times := int64(g.add(hour, row)); {
+	case skip != "":
+		g.want.Skips[skip] += times
+	case !hasTime:
+		g.want.Rejected += times
+	default:
+		for range times {
+			g.event(name, at, person, linked, hasID, row, notes)
+			for _, content := range groups {
+				g.want.Event("$groupidentify", at, "group", "", true)
+				g.uuid(content + at.Format(layout))
+			}
+		}
+	}
+}
+
+func (g *generator) event(name string, at time.Time, person, linked string, hasID bool, row map[string]any, notes []string) {
+	g.want.Event(name, at, person, linked, hasID)
+	for _, note := range notes {
+		g.want.Notes[note]++
+	}
+	if id, ok := row["uuid"].(string); ok {
+		g.uuid(id)
+	}
+}
+
+// uuid counts the events whose uuid an earlier one has.
+func (g *generator) uuid(id string) {
+	if g.uuids[id] {
+		g.want.Doubles++
+	}
+	g.uuids[id] = true
+}
+
+// groupRow notes a row of Amplitude's own $groupidentify.
+func (g *generator) groupRow(hour int, row map[string]any, at time.Time, hasTime, hasID bool) {
+	g.groups(row)
+	groups := row["groups"].(map[string]any)
+	keys := 0
+	for _, list := range groups {
+		keys += len(list.([]any))
+	}
+	times := g.add(hour, row)
+	switch {
+	case !hasTime:
+		g.want.Rejected += int64(times)
+	case keys == 0:
+		g.want.Skips[amplitude.SkipNoGroup] += int64(times)
+	default:
+		for range times {
+			for range keys {
+				g.want.Event("$groupidentify", at, "group", "", hasID)
+			}
+			if id, ok := row["uuid"].(string); ok {
+				g.uuid(id)
+				for i := 1; i < keys; i++ {
+					g.uuid(fmt.Sprint(id, i))
+				}
+			}
+		}
+	}
+}
+
+// groups sets groups and their properties, and returns what each $groupidentify says.
+func (g *generator) groups(row map[string]any) (contents []string) {
+	groups, properties := map[string]any{}, map[string]any{}
+	switch g.IntN(4) {
+	case 0:
+		groups["[Segment] Group"] = []any{"acme"}
+		properties["[Segment] Group"] = map[string]any{"acme": map[string]any{}}
+	case 1:
+		groups["company"] = []any{"acme", "more"}
+	case 2:
+		tier := g.IntN(5)
+		groups["company"] = []any{"acme"}
+		properties["company"] = map[string]any{"acme": map[string]any{"tier": tier}}
+		contents = append(contents, fmt.Sprint("company acme ", tier))
+	}
+	row["groups"], row["group_properties"] = groups, properties
+	return contents
+}
+
+// name sets the event's name, and returns PostHog's, or why the row is skipped.
+func (g *generator) name(row map[string]any) (name, skip string) {
+	names := []string{"Screen: Login", "Order Submitted", "session_end"}
+	switch k := g.IntN(100); {
+	case k < 2:
+		return "", amplitude.SkipNoEventType
+	case k < 10:
+		row["event_type"] = "session_start"
+		return "", amplitude.SkipSessionStart
+	case k < 20:
+		row["event_type"] = "[Amplitude] Page Viewed"
+		return "$pageview", ""
+	case k < 25:
+		row["event_type"] = []string{"[Amplitude] Element Clicked", "[Amplitude] Element Changed"}[g.IntN(2)]
+		return "$autocapture", ""
+	case k < 27:
+		row["event_type"] = "$identify"
+	case k < 29:
+		row["event_type"] = "$groupidentify"
+	default:
+		row["event_type"] = names[g.IntN(len(names))]
+	}
+	return row["event_type"].(string), ""
+}
+
+// person sets the ids, and returns the kinds of the event's id and of the one that is linked to it.
+func (g *generator) person(row map[string]any) (kind, linked string) {
+	n := g.IntN(500)
+	row["user_id"], row["device_id"] = nil, nil
+	switch k := g.IntN(100); {
+	case k < 2:
+		return "", ""
+	case k < 4:
+		row["user_id"], row["device_id"] = " ", ""
+		return "", ""
+	case k < 30:
+		row["device_id"] = fmt.Sprintf("dev-%d", n)
+		return "dev", ""
+	case k < 33:
+		row["user_id"], row["device_id"] = "", fmt.Sprintf("dev-%d", n)
+		return "dev", ""
+	case k < 36:
+		row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", n), "   "
+		return "user", ""
+	case k < 41:
+		row["user_id"] = fmt.Sprintf("user-%d", n)
+		return "user", ""
+	case k < 43:
+		row["user_id"], row["device_id"] = 100_000+n, fmt.Sprintf("dev-%d", n)
+		return "digits", "dev"
+	case k < 48: // a device of several users
+		row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", g.IntN(500)), fmt.Sprintf("dev-%d", n/100)
+		return "user", "dev"
+	}
+	row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
+	return "user", "dev"
+}
+
+func kindOf(id string) string {
+	switch {
+	case strings.Trim(id, "0123456789") == "":
+		return "digits"
+	case id[0] == '$':
+		return "group"
+	}
+	kind, _, _ := strings.Cut(id, "-")
+	return kind
+}
+
+// times sets the times, and returns the one that counts.
+func (g *generator) times(row map[string]any, upload time.Time) (at time.Time, isThere bool) {
+	at = upload.Add(-time.Duration(g.IntN(60_000)) * time.Millisecond)
+	if g.percent(5) { // the telephone was offline
+		at = at.Add(-time.Duration(g.IntN(20*24)) * time.Hour)
+	}
+	client, received := at.Add(-time.Duration(g.IntN(5))*time.Second), upload
+	row["event_time"], row["client_event_time"] = at.Format(layout), client.Format(layout)
+	row["server_received_time"] = received.Format(layout)
+	switch k := g.IntN(100); {
+	case k < 2:
+		row["event_time"] = nil
+		return client, true
+	case k < 4:
+		row["event_time"], row["client_event_time"] = "invalid", ""
+		return received, true
+	case k < 6:
+		row["event_time"], row["client_event_time"], row["server_received_time"] = nil, nil, nil
+		return time.Time{}, false
+	case k < 9: // without a fraction
+		row["event_time"] = at.Format(time.DateTime)
+		return at.Truncate(time.Second), true
+	case k < 12: // as to S3
+		row["event_time"] = at.Format("2006-01-02T15:04:05.000000")
+	}
+	return at, true
+}
+
+// ids sets the ids of the row.
+func (g *generator) ids(row map[string]any) (hasID bool) {
+	id := g.newUUID()
+	row["$insert_id"] = []string{id, "ajs-" + id + ":CS4fUc2U9U", "Order Submitted:" + id}[g.IntN(3)]
+	switch k := g.IntN(100); {
+	case k < 3: // without uuid
+		return true
+	case k < 6:
+		delete(row, "$insert_id")
+		return false
+	case k < 8:
+		row["uuid"] = "row " + id
+	default:
+		row["uuid"] = g.newUUID()
+	}
+	return true
+}
+
+func (g *generator) newUUID() string {
+	var id uuid.UUID
+	for i := range id {
+		id[i] = byte(g.Uint32())
+	}
+	id[6], id[8] = id[6]&0x0f|byte(1+3*g.IntN(2))<<4, id[8]&0x3f|0x80 // version 1 or 4
+	return id.String()
+}
+
+// system sets what the event came from, and returns what must be in the event.
+func (g *generator) system(row map[string]any) []string {
+	switch g.IntN(4) {
+	case 0:
+		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "Web", "Chrome", "122", "Mac"
+		return []string{"$browser=Chrome", "$browser_version=122", "$os=Mac", "$device_type=Desktop"}
+	case 1:
+		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "Web", "Firefox", "126.0.1", nil
+		return []string{"$browser=Firefox", "$browser_version=126.0.1"}
+	case 2:
+		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "iOS", "ios", "18.5", nil
+		return []string{"$os=iOS", "$os_version=18.5", "$device_type=Mobile"}
+	}
+	row["platform"], row["os_name"] = nil, nil // a server
+	return nil
+}
+
+// users sets user properties, and returns what must be in the event.
+func (g *generator) users(row map[string]any) (notes []string) {
+	p := map[string]any{"plan": "team", "initial_utm_source": "EMPTY", "initial_rtd_cid": "EMPTY"}
+	notes = []string{"once plan"}
+	if g.percent(10) {
+		p["initial_utm_term"], p["initial_referrer"] = "shoes", "https://news.example/"
+		notes = append(notes, "once $initial_referrer", "once $initial_utm_term")
+	}
+	row["user_properties"] = p
+	return notes
+}

@@ -1,0 +1,261 @@
+package mixpanel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/mixpanel"
+)
+
+// generator makes records as Mixpanel exports them, with every trap at one to ten percent, and notes what
+// they have to become. It knows Mixpanel and not the converter.
+type generator struct {
+	*rand.Rand
+
+	zone    *time.Location
+	want    *formattest.Totals
+	used    map[string]bool // insert ids of events
+	inserts []string
+	records [][]byte
+}
+
+// percent is true in p of 100 cases.
+func (g *generator) percent(p int) bool { return g.IntN(100) < p }
+
+func generate(seed uint64, n int, zone *time.Location) *generator {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 17)), zone: zone, want: formattest.NewTotals(), used: map[string]bool{}}
+	for len(g.records) < n {
+		g.record()
+	}
+	return g
+}
+
+// record makes one record, or several that belong together.
+func (g *generator) record() {
+	at := time.Date(2022, 10, 25, 0, 0, 0, 0, time.UTC).Add(time.Duration(g.Int64N(20*24*3600)) * time.Second)
+	name := []string{"Order Placed", "Sign off", "editor:save", "Items sold", "$mp_web_page_view"}[g.IntN(5)]
+	p := map[string]any{"$mp_api_endpoint": "api-js.mixpanel.com", "plan": "team", "n": g.IntN(1000)}
+	if g.percent(10) {
+		p["tags"], p["form"] = []any{"a", 1, nil}, map[string]any{"id": g.IntN(9)}
+	}
+	switch g.IntN(3) {
+	case 0:
+		p["$browser"], p["$browser_version"], p["$os"] = "Chrome", 100+g.IntN(20), "Windows"
+	case 1:
+		p["$browser"], p["$browser_version"], p["$city"], p["$region"], p["mp_country_code"] = "Safari", "16.1", "Köln", "NRW", "DE"
+	}
+	at = g.time(p, at)
+	person, linked := g.person(p)
+	hasID := g.insertID(p)
+	g.bookkeeping(p)
+	line := g.line(name, p)
+	switch {
+	case g.percent(1): // the export ended in the middle of a line
+		g.want.Rejected++
+		g.records = append(g.records, line[:len(line)/2])
+		return
+	case g.percent(1):
+		p["$is_deleted"] = true
+		g.want.Skips[mixpanel.SkipDeleted]++
+		g.records = append(g.records, g.line(name, p))
+		return
+	case g.percent(1):
+		g.want.Skips[mixpanel.SkipDeleted]++
+		g.records = append(g.records, g.line("$delete", p))
+		return
+	case person == "":
+		g.want.Skips[mixpanel.SkipNoID]++
+		g.records = append(g.records, line)
+		return
+	case g.percent(1):
+		delete(p, "time")
+		g.want.Rejected++
+		g.records = append(g.records, g.line(name, p))
+		return
+	}
+	if name == "$mp_web_page_view" {
+		name = "$pageview"
+	}
+	for range 1 + g.IntN(51)/50 { // raw exports have records twice
+		g.want.Event(name, at, person, linked, hasID)
+		g.records = append(g.records, line)
+		if !hasID {
+			break
+		}
+		id := fmt.Sprint(p["$insert_id"])
+		if g.used[id] {
+			g.want.Doubles++
+		}
+		g.used[id] = true
+		g.inserts = append(g.inserts, id)
+	}
+}
+
+func (g *generator) line(name string, p map[string]any) []byte {
+	line, err := json.Marshal(map[string]any{"event": name, "properties": p})
+	if err != nil {
+		panic(err)
+	}
+	return line
+}
+
+// time sets the time of the event, which is in local time where the project's is, and when it arrived.
+// It returns the event's true time.
+func (g *generator) time(p map[string]any, at time.Time) time.Time {
+	arrived := at.Add(time.Duration(g.IntN(50_000)) * time.Millisecond)
+	isImported := g.percent(3)
+	if isImported {
+		p["$import"], arrived = true, at.Add(time.Duration(20+g.IntN(100))*time.Hour)
+	}
+	written := func(t time.Time) time.Time { // as Mixpanel writes it
+		_, offset := t.In(g.zone).Zone()
+		return t.Add(time.Duration(offset) * time.Second)
+	}
+	// What the clocks show twice, and what says nothing of its arrival, is the first of both.
+	if _, isSecond := g.twice(at); isSecond && isImported {
+		at = at.Add(-time.Hour)
+	}
+	switch {
+	case g.percent(4): // time_in_ms=true
+		at = at.Add(time.Duration(g.IntN(1000)) * time.Millisecond)
+		p["time"] = written(at).UnixMilli()
+	case g.percent(4): // a fraction
+		at = at.Add(time.Duration(1+g.IntN(999)) * time.Millisecond)
+		p["time"] = json.Number(fmt.Sprintf("%d.%03d", written(at).Unix(), at.Nanosecond()/1_000_000))
+	default:
+		p["time"] = written(at).Unix()
+	}
+	p["mp_processing_time_ms"] = arrived.UnixMilli() + int64(g.IntN(20_000))
+	if !g.percent(5) { // through Segment
+		p["$mp_api_timestamp_ms"] = arrived.UnixMilli()
+	}
+	return at
+}
+
+// twice reports whether the clocks of the zone show a time twice, and if it is the second time.
+func (g *generator) twice(at time.Time) (isFirst, isSecond bool) {
+	show := func(t time.Time) string { return t.In(g.zone).Format(time.DateTime) }
+	return show(at) == show(at.Add(time.Hour)), show(at) == show(at.Add(-time.Hour))
+}
+
+// person sets the ids, and returns the kinds of the event's id and of the one that is linked to it.
+func (g *generator) person(p map[string]any) (kind, linked string) {
+	n := g.IntN(500)
+	user, device := fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
+	switch k := g.IntN(100); {
+	case k < 3: // a server without any id
+		if g.percent(50) {
+			p["distinct_id"] = ""
+		}
+		return "", ""
+	case k < 13: // simplified merge, before the login
+		p["distinct_id"], p["$device_id"] = "$device:"+device, device
+		return "$device", ""
+	case k < 33: // after the login
+		p["distinct_id"], p["$user_id"], p["$device_id"] = user, user, device
+		return "user", "dev"
+	case k < 38: // legacy, before the login
+		p["distinct_id"], p["$device_id"] = device, device
+		return "dev", ""
+	case k < 41:
+		p["distinct_id"] = 100_000 + n
+		return "digits", ""
+	case k < 44:
+		p["distinct_id"] = strconv.Itoa(100_000 + n)
+		return "digits", ""
+	case k < 47: // digits are no device
+		p["distinct_id"], p["$distinct_id_before_identity"] = strconv.Itoa(100_000+n), "before-1"
+		return "digits", ""
+	case k < 50:
+		p["distinct_id"], p["$distinct_id_before_identity"] = fmt.Sprintf("A1-%dF", n), fmt.Sprintf("before-%d", n)
+		return "before", ""
+	case k < 53:
+		p["distinct_id"], p["$distinct_id_before_identity"] = "$device:"+device, fmt.Sprintf("before-%d", n)
+		return "before", ""
+	case k < 56:
+		p["$user_id"] = user
+		return "user", ""
+	case k < 59:
+		p["$device_id"], p["distinct_id"] = device, ""
+		return "dev", ""
+	default:
+		p["distinct_id"] = user
+		return "user", ""
+	}
+}
+
+func kindOf(id string) string {
+	if strings.Trim(id, "0123456789") == "" {
+		return "digits"
+	}
+	kind, _, _ := strings.Cut(id, "-")
+	kind, _, _ = strings.Cut(kind, ":")
+	return kind
+}
+
+// insertID sets the id of the record, in one of the forms that are seen, or of an earlier event.
+func (g *generator) insertID(p map[string]any) bool {
+	switch k := g.IntN(100); {
+	case k < 3:
+		return false
+	case k < 6 && len(g.inserts) > 0:
+		p["$insert_id"] = g.inserts[g.IntN(len(g.inserts))]
+	case k < 30:
+		var id uuid.UUID
+		for i := range id {
+			id[i] = byte(g.Uint32())
+		}
+		p["$insert_id"] = id.String()
+	case k < 60:
+		p["$insert_id"] = fmt.Sprintf("%016x", g.Uint64())
+	default:
+		p["$insert_id"] = strings.Repeat("x", 20) + fmt.Sprintf("%016x", g.Uint64())
+	}
+	return true
+}
+
+// bookkeeping sets what must change neither id nor name nor time, and names on which PostHog acts.
+func (g *generator) bookkeeping(p map[string]any) {
+	if g.percent(5) {
+		p["$is_reshuffled"], p["$preshuffle_distinct_id"], p["$is_deleted"] = true, "other", false
+		p["$version"], p["$warehouse_table"], p["mp_original_distinct_id"], p["mp_original_event_name"] = 2, "t", "o", "e"
+	}
+	if g.percent(3) {
+		p["$set"], p["$groups"], p["$session_id"], p["$process_person_profile"] = 1, "x", "17", "no"
+		p["$geoip_city_name"], p["$lib"] = "Own", "own"
+	}
+}
+
+// All totals are exactly what the generator noted, for a project in UTC and for one in local time.
+func TestGenerated(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		g := generate(1, n, zone)
+		options := &mixpanel.Options{Zone: zone}
+		if name == "UTC" {
+			options = nil
+		}
+		formattest.Check(t, mixpanel.Format(options), formattest.Write(t, g.records), kindOf, nil).RequireEqual(t, g.want)
+
+		var test mixpanel.ZoneTest
+		for _, record := range g.records {
+			test.Add(record)
+		}
+		assert.Equal(t, name != "UTC", test.IsLocal(), test.String())
+		assert.Greater(t, test.Share(zone), 0.95)
+		assert.Greater(t, test.Live, int64(len(g.records)*8/10))
+	}
+}
