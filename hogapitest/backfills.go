@@ -399,7 +399,7 @@ func (b *backfill) isLate() bool {
 	return true
 }
 
-func (s *Server) getBackfill(r *request, b *backfill) answer {
+func (s *Server) getBackfill(_ *request, b *backfill) answer {
 	return reply(http.StatusOK, b.json(s))
 }
 

@@ -112,7 +112,7 @@ func (s *Server) listExports(r *request) answer {
 	return s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s) })
 }
 
-func (s *Server) getExport(r *request, e *export) answer {
+func (s *Server) getExport(_ *request, e *export) answer {
 	return reply(http.StatusOK, e.json(s))
 }
 

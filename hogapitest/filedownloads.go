@@ -102,7 +102,7 @@ func (r *request) fileDownload() *fileDownload {
 	return nil
 }
 
-func (s *Server) getFileDownload(r *request, d *fileDownload) answer {
+func (s *Server) getFileDownload(_ *request, d *fileDownload) answer {
 	o := object{"status": d.Status}
 	if d.Status == "Completed" {
 		files := []uuid.UUID{}
@@ -130,7 +130,7 @@ func (d *fileDownload) advance() {
 	}
 }
 
-func (s *Server) cancelFileDownload(r *request, d *fileDownload) answer {
+func (s *Server) cancelFileDownload(_ *request, d *fileDownload) answer {
 	if !d.live() {
 		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", d.Status))
 	}
@@ -276,10 +276,9 @@ func writeRow(lines *bytes.Buffer, id uuid.UUID, name, distinctID string, proper
 	if len(properties) == 0 {
 		properties = json.RawMessage("{}")
 	}
-	row, _ := json.Marshal(object{
+	lines.Write(append(toJSON(object{
 		"uuid": id, "event": name, "distinct_id": distinctID, "properties": properties, "timestamp": stamp(at), "elements_chain": "",
-	})
-	lines.Write(append(row, '\n'))
+	}), '\n'))
 }
 
 func (s *Server) countRows(r *request) answer {

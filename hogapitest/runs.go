@@ -288,7 +288,7 @@ func ofRun(serve func(*Server, *request, *run) answer) func(*Server, *request) a
 	}
 }
 
-func (s *Server) getRun(r *request, run *run) answer {
+func (s *Server) getRun(_ *request, run *run) answer {
 	return reply(http.StatusOK, run.json(s))
 }
 

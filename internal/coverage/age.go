@@ -10,6 +10,7 @@ const day = 24 * time.Hour
 // a daily interval began a day before its end, and the query may come later.
 type AgeLine time.Duration
 
+// Age lines, by server.
 const (
 	AgeLineAnywhere = AgeLine(5 * day) // the table holds 7 days on older servers, 6 of them usable
 	AgeLineOfCloud  = AgeLine(7 * day) // 9 and 8 days there

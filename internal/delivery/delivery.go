@@ -71,6 +71,7 @@ type Encoder interface {
 // Verdict is the meaning of an answer for the items of its request.
 type Verdict uint8
 
+// Verdicts.
 const (
 	Wait    Verdict = iota // may pass: send the same request again
 	Settled                // accepted

@@ -122,6 +122,7 @@ type Fate struct {
 // Outcome is the kind of a fate.
 type Outcome uint8
 
+// Outcomes.
 const (
 	Missing  Outcome = iota // the answer does not name the item: it is sent once more
 	Accepted                // settled

@@ -114,6 +114,7 @@ type Walk struct {
 }
 
 var (
+	// ErrNoPlace is returned for a position outside the files.
 	ErrNoPlace = errors.New("no such position in these files")
 	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 )

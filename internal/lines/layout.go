@@ -12,6 +12,7 @@ import (
 // Layout is the way in which a text is divided into records.
 type Layout string
 
+// Layouts.
 const (
 	Any   Layout = ""      // detect JSON, CSV or TSV
 	Lines Layout = "lines" // with any content

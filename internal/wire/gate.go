@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
+// Limits of an event.
 const (
 	MaxName       = 200     // characters of a name or a distinct id
 	MaxEventBytes = 900_000 // counted as the service does

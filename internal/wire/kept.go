@@ -119,7 +119,9 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 }
 
 var (
+	// ErrNotKept is returned for bytes of another form or release.
 	ErrNotKept = errors.New("not an event that this release has kept")
+	// ErrDamaged is returned for bytes with another checksum.
 	ErrDamaged = errors.New("the bytes of a kept event are damaged")
 )
 

@@ -1,5 +1,6 @@
 package wire
 
+// Names of events and properties that the service acts on.
 const (
 	EventIdentify        = "$identify"
 	EventAlias           = "$create_alias"

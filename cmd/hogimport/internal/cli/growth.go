@@ -162,7 +162,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 			asked.Files = without(asked.Files, files, found, s)
 			return s.dir, nil, nil
 		case is != isComplete:
-			a.later(s, found.fresh)
+			a.later(found.fresh)
 			asked.Files = s.filesAt(files)
 			return s.dir, nil, nil
 		}
@@ -181,7 +181,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 	last := found.last
 	if found.grownIn != nil && found.grownIn != last {
 		last = found.grownIn
-		a.later(last, found.fresh)
+		a.later(found.fresh)
 		found.fresh = nil
 	}
 	if len(found.fresh) == 0 {
@@ -207,7 +207,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 }
 
 // later says which files a run leaves to the next one.
-func (a *app) later(s *state, fresh []string) {
+func (a *app) later(fresh []string) {
 	if len(fresh) > 0 {
 		a.note(fmt.Sprintf("This completes the import of the files that it began with. New since then: %s. Run the same command again for them.", someFiles(fresh)))
 	}
