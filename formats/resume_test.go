@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -75,14 +76,14 @@ var around = map[string]func(name string, inner plan) plan{
 // stoppable is a checkpoint in memory that a kill leaves as it is.
 type stoppable struct {
 	state  []byte
-	killed bool
+	killed atomic.Bool
 }
 
 func (c *stoppable) Open(context.Context) ([]byte, error) { return c.state, nil }
 func (c *stoppable) Close() error                         { return nil }
 
 func (c *stoppable) Save(_ context.Context, state []byte) error {
-	if c.killed {
+	if c.killed.Load() {
 		return errors.New("killed")
 	}
 	c.state = state
@@ -135,14 +136,14 @@ func (p plan) resumes(t *testing.T) {
 		done, stop := 0, errors.New("stopped")
 		source := p(dir, func() {
 			if done++; done == at {
-				checkpoint.killed = isKill
+				checkpoint.killed.Store(isKill)
 				cancel(stop)
 			}
 		})
 		_, err := storedBy(ctx, t, server, source, checkpoint)
 		cancel(nil)
 		require.Error(t, err, "step %d of %d", at, steps)
-		checkpoint.killed = false
+		checkpoint.killed.Store(false)
 		got, err := storedBy(t.Context(), t, server, p(dir, func() {}), checkpoint)
 		require.NoError(t, err, "step %d of %d, killed: %t", at, steps, isKill)
 		require.Equal(t, want, got, "step %d of %d, killed: %t", at, steps, isKill)
