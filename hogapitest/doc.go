@@ -45,5 +45,5 @@
 // # Transports
 //
 // [Server.Transport] carries requests in process: no sockets, no goroutines, so it works inside a [testing/synctest] bubble.
-// [Server.URL] opens a loopback socket instead.
+// There time begins in the year 2000: [WithTime] sets another one. [Server.URL] opens a loopback socket instead.
 package hogapitest

@@ -30,6 +30,14 @@ func WithProjectKey(key string) Option { return func(s *Server) { s.projectKey =
 // WithClock replaces time.Now, for the 7-day window, the 48-hour rule, every created_at and the Date header.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
 
+// WithTime starts the clock of the server, and of the clients that it makes, at a time. In a
+// [testing/synctest] bubble time.Now begins in the year 2000, so without this option events of later
+// years are refused as future events.
+func WithTime(start time.Time) Option {
+	began := time.Now()
+	return WithClock(func() time.Time { return start.Add(time.Since(began)) })
+}
+
 // WithEra selects the generation of the service. The default is [E4].
 func WithEra(e Era) Option { return func(s *Server) { s.era = e } }
 

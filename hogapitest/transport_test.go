@@ -13,9 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -154,5 +156,25 @@ func TestVirtualTime(t *testing.T) {
 		_, took, err = get()
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, time.Minute, took, "the client's own limit")
+	})
+}
+
+// In a bubble time begins in 2000, and events of 2025 are future events unless the clock is set.
+func TestPresentEventsInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		event := hogapi.Event{Name: "viewed", DistinctID: "u1", Timestamp: time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), UUID: uuid.New()}
+		for _, tt := range []struct {
+			options []hogapitest.Option
+			refused bool
+		}{{nil, true}, {[]hogapitest.Option{hogapitest.WithTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}, false}} {
+			server := hogapitest.New(tt.options...)
+			capture, err := server.Client(t).NewCapture(nil)
+			require.NoError(t, err)
+			err = capture.Enqueue(t.Context(), event)
+			require.Equal(t, tt.refused, err != nil, "%v", err)
+			receipt, err := capture.Close(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, !tt.refused, receipt.Acknowledged == 1)
+		}
 	})
 }
