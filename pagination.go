@@ -64,12 +64,19 @@ type CursorOptions struct {
 // mostPrefetch bounds the calls that a walk has under way, and the pages that it holds.
 const mostPrefetch = 32
 
+func checkPrefetch(n int) *outgoing.Refusal {
+	if n > mostPrefetch {
+		return outgoing.Refuse("Prefetch", strconv.Itoa(n), "at most 32 pages")
+	}
+	return nil
+}
+
 func (o ListOptions) check() *outgoing.Refusal {
 	if o.Limit > httptry.MaxRows {
 		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "at most 10,000, or 0 for the service's default")
 	}
-	if o.Prefetch > mostPrefetch {
-		return outgoing.Refuse("Prefetch", strconv.Itoa(o.Prefetch), "at most 32 pages")
+	if refusal := checkPrefetch(o.Prefetch); refusal != nil {
+		return refusal
 	}
 	return outgoing.Negative(map[string]int{
 		"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch,
@@ -80,8 +87,8 @@ func (o CursorOptions) check() *outgoing.Refusal {
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}
-	if o.Prefetch > mostPrefetch {
-		return outgoing.Refuse("Prefetch", strconv.Itoa(o.Prefetch), "at most 32 pages")
+	if refusal := checkPrefetch(o.Prefetch); refusal != nil {
+		return refusal
 	}
 	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
 }

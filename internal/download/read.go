@@ -15,6 +15,9 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
+// errXML is a message of the storage, which can pass: no file of an export is XML.
+var errXML = passing{errors.New("the storage answered with XML instead of the file")}
+
 // read makes one request to the storage, and writes the missing bytes.
 func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -67,7 +70,7 @@ func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, p
 		idle.Stop()
 		data := buffer[:min(int64(n), end-place)]
 		if place == 0 && bytes.HasPrefix(data, []byte("<?xml")) {
-			return passing{errors.New("the storage answered with XML instead of the file")}
+			return errXML
 		}
 		fresh := data[min(max(t.At-place, 0), int64(len(data))):] // the missing bytes
 		place += int64(len(data))
@@ -137,8 +140,8 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 			"the storage sends the file in another encoding than it is stored in: is there a proxy in between?")
 	case strings.Contains(resp.Header.Get("Content-Type"), "html"):
 		return 0, 0, errors.New("an HTML page came instead of the file: is there a proxy in between?")
-	case strings.Contains(resp.Header.Get("Content-Type"), "xml"): // exports contain no XML files
-		return 0, 0, passing{errors.New("the storage answered with XML instead of the file")}
+	case strings.Contains(resp.Header.Get("Content-Type"), "xml"):
+		return 0, 0, errXML
 	case size < 0:
 		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
 	}

@@ -28,11 +28,8 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 		field string
 		value time.Duration
 	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
-		if outgoing.LacksUnit(d.value) {
-			problem("RetryPolicy."+d.field, d.value.String(), outgoing.WantUnit)
-		}
-		if d.value < 0 {
-			problem("RetryPolicy."+d.field, d.value.String(), "a positive duration, or 0 for the default")
+		if r := outgoing.Durations(map[string]time.Duration{"RetryPolicy." + d.field: d.value}); r != nil {
+			problem(r.Field, r.Value, r.Want)
 		}
 	}
 	p.MaxTries = cmp.Or(p.MaxTries, 4)

@@ -198,7 +198,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 	return r
 }
 
-// rowDigest is the digest of a row, made anew from the texts of its uuids.
+// rowDigest is the digest of a row, made again from the texts of its uuids.
 func rowDigest(ids []uuid.UUID) string {
 	if len(ids) == 0 {
 		return ""

@@ -9,20 +9,23 @@ import (
 )
 
 // unplain matches words that make a text read as translated, with plainer ones to use instead.
-var unplain = map[*regexp.Regexp]string{
-	words(`mend(s|ed|ing)?`):               "fix",
-	words(`anew`):                          "again",
-	words(`heed(s|ed|ing)?`):               "obey",
-	words(`shall`):                         "must or will",
-	words(`goes on`):                       "continues or resumes",
-	words(`beside`):                        "with, next to or in addition to",
-	words(`for ever`):                      "forever",
-	words(`without a word`):                "silently",
-	words(`looks? whether`):                "check whether",
-	words(`(what|there) is none`):          "the noun",
-	words(`(is|are) no JSON`):              "is not JSON",
-	words(`the specification`):             "PostHog's API reference",
-	regexp.MustCompile(`[TK]\d+–[TK]?\d+`): "their names",
+var unplain = []struct {
+	word    *regexp.Regexp
+	instead string
+}{
+	{words(`mend(s|ed|ing)?`), "fix"},
+	{words(`anew`), "again"},
+	{words(`heed(s|ed|ing)?`), "obey"},
+	{words(`shall`), "must or will"},
+	{words(`goes on`), "continues or resumes"},
+	{words(`beside`), "with, next to or in addition to"},
+	{words(`for ever`), "forever"},
+	{words(`without a word`), "silently"},
+	{words(`looks? whether`), "check whether"},
+	{words(`(what|there) is none`), "the noun"},
+	{words(`(is|are) no JSON`), "is not JSON"},
+	{words(`the specification`), "PostHog's API reference"},
+	{regexp.MustCompile(`[TK]\d+–[TK]?\d+`), "their names"},
 }
 
 func words(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b` + pattern + `\b`) }
@@ -50,9 +53,9 @@ func english(file, line string, inCode bool) []string {
 		return found
 	}
 	text := inlineCode.ReplaceAllString(line, "")
-	for word, instead := range unplain {
-		if m := word.FindString(text); m != "" {
-			found = append(found, fmt.Sprintf("%q: write %s", m, instead))
+	for _, u := range unplain {
+		if m := u.word.FindString(text); m != "" {
+			found = append(found, fmt.Sprintf("%q: write %s", m, u.instead))
 		}
 	}
 	return found
