@@ -22,12 +22,15 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// longer chooses the gate's figure or that of the nightly and the deep run.
-func longer(short, long int) int {
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		return long
+// longer chooses the figure of the gate, the nightly run or the deep run.
+func longer(gate, nightly, deep int) int {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		return nightly
+	case "deep":
+		return deep
 	}
-	return short
+	return gate
 }
 
 // roundTrip is a transport that is a function. It never traces, so what it fails with counts as sent unless it could not dial.

@@ -144,7 +144,7 @@ func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
 func TestNothingIsCarriedOutTwice(t *testing.T) {
 	t.Parallel()
 	const workers = 64
-	calls := longer(300, 1_000)
+	calls := longer(300, 600, 1_000)
 	cuts := map[cutPoint]struct{ commits, unknown bool }{
 		cutDial:        {true, false},
 		cutAccept:      {false, true},

@@ -87,7 +87,7 @@ func readRequest(r *bufio.Reader) bool {
 // again at once; a read waits like any other.
 func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel() // it waits before each second read
-	n := longer(8, 2000)
+	n := longer(8, 100, 2000)
 	server := newStaleServer(t, `{"status":"Ok"}`)
 	transport := httptry.DefaultTransport()
 	var batches, reads int64 // one lane: one at a time

@@ -19,9 +19,9 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 		for _, how := range []ending{isClosed, isReset, isSilent} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
-				step := sized(23, 1)
+				step := sized(23, 5, 1)
 				if how == isSilent { // where each costs the time of a try
-					step = sized(307, 29)
+					step = sized(307, 101, 29)
 				}
 				up, down := sizesOfAWrite(t, start)
 				var cuts []cut

@@ -21,7 +21,7 @@ func TestImportCutEverywhere(t *testing.T) {
 		for _, how := range []ending{isClosed, isReset} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
-				step := sized(401, 29)
+				step := sized(401, 101, 29)
 				var cuts []cut
 				for k := 0; k < most; k += step {
 					cuts = append(cuts, cut{k, -1, how}, cut{most * 2, -1, how}) // the second one gets a few requests through

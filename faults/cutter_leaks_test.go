@@ -18,7 +18,7 @@ import (
 
 // Calls that are cut anywhere, run into silence or are given up by their caller leave no descriptor and no goroutine behind.
 func TestNothingIsLeftOfFailedCalls(t *testing.T) {
-	failures := sized(300, 10_000)
+	failures := sized(300, 2000, 10_000)
 	for protocol, start := range servers {
 		t.Run(protocol, func(t *testing.T) { // one by one: all in this process is counted
 			var n atomic.Int64

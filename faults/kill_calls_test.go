@@ -37,7 +37,7 @@ func places(t *testing.T, short int) (places []place) {
 	b.requireExact(t, *report)
 	require.GreaterOrEqual(t, calls["renameat"], 11, "ten checkpoints and the start")
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		step := sized(max(calls[name]/short, 1), 1)
+		step := sized(max(calls[name]/short, 1), max(calls[name]/short/4, 1), 1)
 		for n := 1; n <= calls[name]; n += step {
 			places = append(places, place{name, n})
 		}

@@ -61,7 +61,7 @@ func TestCallsOverBrokenNetworks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := sized(200, 3000)
+			n := sized(200, 600, 3000)
 			w := newWire(t)
 			service, client := distantWrites(t, w, tt.keepAlive, hogapi.WithTryTimeout(tt.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
 			for host, rule := range map[*host][]string{w.server: tt.server, w.client: tt.client} {

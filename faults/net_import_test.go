@@ -86,7 +86,7 @@ func TestImportOverALossyNetwork(t *testing.T) {
 	for name, http2 := range protocols {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDistant(t, sized(2000, 20_000), http2)
+			d := newDistant(t, sized(2000, 5000, 20_000), http2)
 			d.lose(0.1)
 			d.start(t)
 			d.finish(t)
@@ -105,7 +105,7 @@ func TestImportOverAPartition(t *testing.T) {
 		for _, length := range lengths {
 			t.Run(name+", "+length.String(), func(t *testing.T) {
 				t.Parallel()
-				d := newDistant(t, sized(4000, 30_000), protocols[name])
+				d := newDistant(t, sized(4000, 8000, 30_000), protocols[name])
 				d.Rate = 1000
 				d.start(t)
 				require.Eventually(t, func() bool { return d.begun.Load() > sized[int64](10, 100) }, time.Minute, 10*time.Millisecond)

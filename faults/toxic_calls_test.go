@@ -13,7 +13,7 @@ import (
 // The calls over toxic lines: no write is carried out twice, and each says what happened to it.
 func TestCallsOverToxicLines(t *testing.T) {
 	type attributes = map[string]int
-	n := sized(150, 1500)
+	n := sized(150, 450, 1500)
 	for name, tt := range map[string]struct {
 		toxics   []toxic
 		patience time.Duration

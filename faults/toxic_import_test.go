@@ -42,7 +42,7 @@ func sockets(t *testing.T, server *hogapitest.Server, url string, options ...hog
 
 // Whatever a line does to an import's connections: nothing is lost or changed, and the order per person is kept.
 func TestImportOverToxicLines(t *testing.T) {
-	n := sized(2000, 50_000)
+	n := sized(2000, 10_000, 50_000)
 	type attributes = map[string]int
 	const unbroken = 2 // connections: one for each permit
 	for name, tt := range map[string]struct {

@@ -72,7 +72,10 @@ func settledIn(t *testing.T, folder string) int {
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills, n := 20, 6000
-	if os.Getenv("HOGAPI_TEST") != "" && os.Getenv("HOGAPI_TEST") != "gate" {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		kills, n = 40, 10_000
+	case "deep":
 		kills, n = 100, 20_000
 	}
 	server, want := hogapitest.New(), hogapitest.New()

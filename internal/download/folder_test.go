@@ -173,7 +173,10 @@ func TestAFolderHasOneOwner(t *testing.T) {
 // complete the rest.
 func TestAFolderSurvivesCrashes(t *testing.T) {
 	seeds := uint64(300)
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		seeds = 3000
+	case "deep":
 		seeds = 20_000
 	}
 	for seed := range seeds {

@@ -174,7 +174,10 @@ func power(seed uint64, sabotage func(*simdisk.Disk)) error {
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(10_000) // three crashes each
-	if os.Getenv("HOGAPI_TEST") == "nightly" || os.Getenv("HOGAPI_TEST") == "deep" {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		seeds = 30_000
+	case "deep":
 		seeds = 100_000
 	}
 	for seed := range seeds {

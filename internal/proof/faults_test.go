@@ -44,7 +44,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 // Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
 func TestThirtyPercentFaults(t *testing.T) {
 	t.Parallel()
-	n := sized(50_000, 1_000_000)
+	n := sized(50_000, 200_000, 1_000_000)
 	if raceDetector {
 		n = 5000
 	}
@@ -84,7 +84,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 // culprits costs no more than it must.
 func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
-	n, batch := sized(20_000, 1_000_000), 1000
+	n, batch := sized(20_000, 200_000, 1_000_000), 1000
 	if raceDetector {
 		n = 5000
 	}

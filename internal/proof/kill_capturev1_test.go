@@ -18,7 +18,7 @@ import (
 func TestKilledDuringMixedAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	kills := sized(20, 200)
+	kills := sized(20, 60, 200)
 	bench := &killBench{server: hogapitest.New()}
 	bench.open(t, goodLines(n), n)
 	bench.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16} // each batch waits a second for its rest

@@ -78,11 +78,11 @@ var rowFiles = map[string]func(t *testing.T, rows [][4]string) (name, content st
 // what it has after an import that nobody has killed: no event is lost, and none is changed.
 func TestKilledInOtherFiles(t *testing.T) {
 	t.Parallel()
-	kills := sized(20, 100)
+	kills := sized(20, 40, 100)
 	for kind, write := range rowFiles {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			rows := someRows(sized(3000, 20_000))
+			rows := someRows(sized(3000, 10_000, 20_000))
 			name, content := write(t, rows)
 			whole, bench := hogapitest.New(), &killBench{server: hogapitest.New()}
 			bench.open(t, "", 0)

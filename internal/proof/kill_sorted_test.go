@@ -61,8 +61,8 @@ func linkedRows(n int) string {
 func TestKilledWhileSorting(t *testing.T) {
 	t.Parallel()
 	const rounds = 2
-	kills := sized(20, 100) / rounds
-	content := linkedRows(sized(12_000, 50_000))
+	kills := sized(20, 40, 100) / rounds
+	content := linkedRows(sized(12_000, 25_000, 50_000))
 	whole := hogapitest.New()
 	undisturbed := task{
 		Do: "import", Kind: "sorted", URL: serve(t, whole), File: writeFile(t, "rows.jsonl", content), State: t.TempDir(),

@@ -115,7 +115,7 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 // K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	kills := sized(12, 1000, 5000)
+	kills := sized(12, 200, 5000)
 	bench := newKillBench(t, sized(3000, 20_000, 100_000))
 	random := randomMoments(t)
 	between, most := 0, 0
@@ -138,7 +138,7 @@ func TestKilledAtRandom(t *testing.T) {
 func TestKilledInALongImport(t *testing.T) {
 	t.Parallel()
 	const window, kills = 2000, 6
-	n := sized(30_000, 1_000_000)
+	n := sized(30_000, 200_000, 1_000_000)
 	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: testevents.IDs(n)}
 	bench.open(t, goodLines(n), n)
 	bench.Rate = 10_000_000 // a pace that holds nobody up
@@ -181,8 +181,8 @@ func goodLines(n int) string {
 // The same while the service fails too: nothing is lost either.
 func TestKilledDuringFaults(t *testing.T) {
 	t.Parallel()
-	kills := sized(3, 50)
-	bench := newKillBench(t, sized(400, 10_000))
+	kills := sized(3, 15, 50)
+	bench := newKillBench(t, sized(400, 2000, 10_000))
 	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
 	random := randomMoments(t)
 	for k := range kills {

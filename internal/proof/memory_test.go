@@ -100,7 +100,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 	tests := map[string]struct {
 		delivery hogapi.DeliveryOptions
 		kind     string
-		least    int // events of the nightly run
+		least    int // events of the deep run
 		resident int
 	}{
 		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, mostResident},
@@ -113,14 +113,21 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			"wide", 0, 3 * mostResident,
 		},
 	}
-	wait := sized(3*time.Second, 30*time.Second) // until Enqueue has blocked for so long
+	wait := sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for so long
+	start := func(name string) *child {
+		test := tests[name]
+		return startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least/4, test.least), Delivery: test.delivery})
+	}
 	children := map[string]*child{}
-	for name, test := range tests { // they mostly wait, so all at a time
-		children[name] = startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least), Delivery: test.delivery})
+	for name := range tests { // they mostly wait, so all at a time
+		children[name] = start(name)
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := children[name].report(t)
+			for again := 0; again < 2 && r.Values["growth"] > float64(test.resident); again++ { // as in leastResident
+				r = start(name).report(t)
+			}
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
 			most := float64(cmp.Or(test.delivery.MaxBytes, 10*mib))
@@ -131,7 +138,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			assert.LessOrEqual(t, r.Values["request"], float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)))
 			assertResident(t, test.resident, r.Values["growth"])
 			assert.GreaterOrEqual(t, r.Values["blocked"], wait.Seconds(), "Enqueue has blocked")
-			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(sized(0, test.least)))
+			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(sized(0, test.least/4, test.least)))
 			t.Logf("%d events, at most %.1f MiB of them held, requests of up to %.1f MiB, %.1f MiB over the start",
 				r.Receipt.Acknowledged, r.Values["held"]/mib, r.Values["request"]/mib, r.Values["growth"]/mib)
 		})
@@ -217,7 +224,7 @@ func wideEvent(i int) hogapi.Event {
 // One GiB of lines, or of rows, comes through a pipe, plain and zipped, with checkpoints: the process stays small.
 func TestMemoryOfALargeFile(t *testing.T) {
 	t.Parallel()
-	size := sized(int64(64<<20), 1<<30)
+	size := sized(int64(64<<20), 256<<20, 1<<30)
 	if raceDetector {
 		size = 8 << 20
 	}
@@ -395,9 +402,9 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
 	for name, n := range map[string]int{
-		"huge events": sized(80, 2000), "bad events of 1 MB": sized(80, 2000), "bad records of 1 MB": sized(100, 2000),
-		"one position": sized(5000, 20_000), "long positions": sized(5000, 100_000), "names": sized(60_000, 300_000), "huge names of bad events": sized(100, 2000),
-		"days": sized(60_000, 300_000), "persons": 100_000,
+		"huge events": sized(80, 400, 2000), "bad events of 1 MB": sized(80, 400, 2000), "bad records of 1 MB": sized(100, 400, 2000),
+		"one position": sized(5000, 10_000, 20_000), "long positions": sized(5000, 20_000, 100_000), "names": sized(60_000, 120_000, 300_000), "huge names of bad events": sized(100, 400, 2000),
+		"days": sized(60_000, 120_000, 300_000), "persons": 100_000,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := leastResident(t, func() *child {

@@ -29,7 +29,7 @@ import (
 // import neither loses, changes nor hides anything, and sends no more again than was in flight.
 func TestModelOfImport(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, sized(250, 8000, 200_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, sized(250, 2000, 200_000), func(t *testing.T, random *rand.Rand) {
 		w := &importWorld{
 			t: t, random: random, model: newModel(random, random.IntN(250), false), server: modelServer(random),
 			disk: new(simdisk.Disk), stored: map[uuid.UUID]int{},

@@ -25,7 +25,7 @@ func TestImportSurvivesPowerLoss(t *testing.T) {
 	for shard := range uint64(shards) {
 		t.Run(strconv.FormatUint(shard, 10), func(t *testing.T) {
 			t.Parallel()
-			least := sized(1000, 100_000) / shards
+			least := sized(1000, 10_000, 100_000) / shards
 			if raceDetector {
 				least /= 5
 			}

@@ -55,7 +55,7 @@ var columnFormat = hogapi.Format{
 func TestSortingOfALargeFile(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
-	n := sized(200_000, 10_000_000)
+	n := sized(200_000, 1_000_000, 10_000_000)
 	path := filepath.Join(t.TempDir(), "events")
 	f, err := os.Create(path)
 	require.NoError(t, err)

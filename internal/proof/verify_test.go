@@ -117,7 +117,7 @@ func sortedUUIDs(ids []uuid.UUID) []uuid.UUID {
 // memory, over refusals and kills; what has been lost is then sent again, and nothing is missing.
 func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	n := sized(20_000, 1_000_000)
+	n := sized(20_000, 200_000, 1_000_000)
 	if raceDetector {
 		n = 5000
 	}
@@ -160,7 +160,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 
 	work := b.task
 	work.Do, work.For = "verify", 26*time.Hour+time.Minute
-	for kills, random := sized(4, 20), randomMoments(t); kills > 0; kills-- {
+	for kills, random := sized(4, 10, 20), randomMoments(t); kills > 0; kills-- {
 		c := startVictim(t, work)
 		time.Sleep(time.Duration(random.IntN(sized(400, 4000))) * time.Millisecond)
 		c.kill(t)

@@ -75,7 +75,10 @@ func WriteLines(t *testing.T, lines func(write func(line []byte))) (path string)
 
 // Size is the number of records of a generator.
 func Size() int {
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		return 30_000
+	case "deep":
 		return 100_000
 	}
 	return 10_000
