@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/ops"
@@ -162,3 +163,5 @@ func hangsDialing(r *http.Request) (*http.Response, error) {
 	}
 	return hangs(r)
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

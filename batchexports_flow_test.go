@@ -1,0 +1,249 @@
+package hogapi_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// The life of an export, on servers of each generation and with both body styles.
+func TestLifeOfAnExport(t *testing.T) {
+	for name, options := range map[string][]hogapitest.Option{
+		"oldest":                   {hogapitest.WithEra(hogapitest.E1)},
+		"oldest with empty bodies": {hogapitest.WithEra(hogapitest.E1), hogapitest.WithEmptyBodies()},
+		"middle":                   {hogapitest.WithEra(hogapitest.E2)},
+		"newer":                    {hogapitest.WithEra(hogapitest.E3)},
+		"newest":                   {hogapitest.WithEra(hogapitest.E4)},
+		"newest with empty bodies": {hogapitest.WithEmptyBodies()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := hogapitest.New(append(options, hogapitest.WithWorkingLogs())...)
+			client, ctx := server.Client(t), t.Context()
+			exports := client.BatchExports
+			integration := server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{Kind: integration.KindPostgres})
+			export, err := exports.Create(ctx, hogapi.BatchExportRequest{
+				Name: "n", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour, Paused: true, EndAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+				Destination: hogapi.Destination{Type: destination.TypePostgres, Integration: hogapi.Set(int64(integration)), Config: destination.Postgres{
+					User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), Host: hogapi.Set("h"), Port: hogapi.Set(5433),
+					Database: hogapi.Set("d"), HasSelfSignedCert: hogapi.Set(true),
+				}},
+			})
+			require.NoError(t, err)
+			config, ok := export.Destination.Config.(destination.Postgres)
+			require.True(t, ok)
+			assert.Equal(t, hogapi.Set(5433), config.Port)
+			assert.Equal(t, hogapi.Set(true), config.HasSelfSignedCert)
+			assert.True(t, config.Password.IsZero())
+
+			export, err = exports.Update(ctx, export.ID, hogapi.BatchExportUpdateRequest{
+				Paused: hogapi.Set(false), EndAt: hogapi.Null[time.Time](),
+				Destination: hogapi.Set(export.Destination.With(destination.Postgres{
+					Schema: hogapi.Set("s"), User: hogapi.Set("u"), Password: hogapi.Set(hogapi.NewSecret("p")), // which the oldest would lose
+				})),
+			})
+			require.NoError(t, err)
+			assert.False(t, export.Paused)
+			assert.Nil(t, export.EndAt)
+			stored := server.Project(hogapitest.DefaultProject).Exports()[0].Config
+			assert.Equal(t, "s", stored["schema"])
+			assert.Equal(t, "p", stored["password"], "what an update does not send stays")
+
+			require.NoError(t, exports.Pause(ctx, export.ID))
+			_, err = exports.Unpause(ctx, export.ID, nil)
+			require.NoError(t, err)
+			_, err = exports.Logs(ctx, export.ID, nil)
+			require.NoError(t, err)
+			require.NoError(t, exports.Delete(ctx, export.ID))
+			_, err = exports.Get(ctx, export.ID)
+			require.ErrorIs(t, err, hogapi.ErrNotFound)
+		})
+	}
+}
+
+// BackfillRange makes the form that each generation takes: the fake refuses the other one.
+func TestBackfillRangeSuitsTheServer(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	for era, zone := range map[hogapitest.Era]*time.Location{hogapitest.E1: time.UTC, hogapitest.E2: time.UTC, hogapitest.E3: berlin} {
+		for interval, to := range map[hogapi.Interval]time.Time{
+			hogapi.IntervalHour: time.Date(2024, 3, 4, 0, 0, 0, 0, zone),
+			hogapi.IntervalDay:  time.Date(2024, 4, 3, 0, 0, 0, 0, zone),
+			hogapi.IntervalWeek: time.Date(2024, 3, 17, 0, 0, 0, 0, zone),
+		} {
+			server := hogapitest.New(hogapitest.WithEra(era))
+			client := server.Client(t)
+			id := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Interval: interval, Timezone: zone.String()})
+			export, err := client.BatchExports.Get(t.Context(), id)
+			require.NoError(t, err)
+			covers, err := export.BackfillRange(time.Date(2024, 3, 3, 0, 0, 0, 0, zone), to)
+			require.NoError(t, err)
+			_, err = client.BatchExports.Backfill(t.Context(), id, covers, anyAge)
+			require.NoError(t, err, "%v %s", era, interval)
+		}
+	}
+}
+
+// More entries than a page holds, with many of one time: none is lost, none comes twice.
+func TestAllLogsOfTheFake(t *testing.T) {
+	server := hogapitest.New()
+	client := server.Client(t)
+	project := server.Project(hogapitest.DefaultProject)
+	id := project.AddExport(hogapitest.Export{})
+	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 1200 {
+		project.AddLog(id, hogapitest.LogEntry{Time: start.Add(time.Duration(i/7) * time.Millisecond), Message: "one of seven"})
+	}
+	n := 0
+	for _, err := range client.BatchExports.AllLogs(t.Context(), id, nil) {
+		require.NoError(t, err)
+		n++
+	}
+	assert.Equal(t, 1200, n)
+	assert.Len(t, server.Calls(ops.BatchExportsLogs), 4)
+}
+
+var andBackfill = &hogapi.UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true} // of an old server too
+
+// What an unpause exports can be followed as any other backfill.
+func TestUnpauseWithABackfillIsFollowed(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-190*time.Minute - 123456789)})
+		project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "bucket is gone"})
+		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
+		require.NoError(t, err)
+		text, err := json.Marshal(ticket)
+		require.NoError(t, err)
+		var again hogapi.BackfillTicket
+		require.NoError(t, json.Unmarshal(text, &again))
+
+		state, err := client.Backfills.Wait(t.Context(), &again, nil)
+		require.ErrorContains(t, err, "bucket is gone")
+		require.ErrorIs(t, err, hogapi.ErrRunFailed)
+		require.Len(t, state.Runs, 3, "whole hours only")
+		require.Equal(t, 2, state.Completed)
+		require.False(t, project.Exports()[0].Paused)
+
+		ticket, err = client.BatchExports.Unpause(t.Context(), export, andBackfill)
+		require.NoError(t, err)
+		require.Nil(t, ticket, "it was not paused: nothing is exported")
+		ticket, err = client.BatchExports.Unpause(t.Context(), export, nil)
+		require.NoError(t, err)
+		require.Nil(t, ticket)
+	}, hogapitest.WithRunDelay(time.Second))
+}
+
+func TestUnpauseOfUnknownOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault   hogapitest.Fault
+		happens bool
+	}{"cut after the act": {hogapitest.CutAfter(), true}, "cut before the act": {hogapitest.CutBefore(), false}} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+				client, project := s.Client(t), defaultProject(s)
+				export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-2 * time.Hour)})
+				s.Script(ops.BatchExportsUnpause, c.fault)
+				ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
+				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				if c.happens {
+					require.NoError(t, err)
+					require.Equal(t, 2, state.Completed)
+					return
+				}
+				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+			})
+		})
+	}
+}
+
+func TestUnpauseAfterAShortPause(t *testing.T) {
+	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
+		client, project := s.Client(t), defaultProject(s)
+		export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-10 * time.Minute)})
+		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
+		require.NoError(t, err)
+		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorIs(t, err, hogapi.ErrNoRuns)
+	})
+}
+
+// The end of the pause is read before it is lost.
+func TestUnpauseReadsFirst(t *testing.T) {
+	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList} {
+		s := hogapitest.New()
+		client := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
+		export := defaultProject(s).AddExport(hogapitest.Export{Paused: true})
+		s.Script(op, hogapitest.Status(500))
+		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
+		require.ErrorIs(t, err, hogapi.ErrServer)
+		require.ErrorContains(t, err, "nothing was sent")
+		require.Nil(t, ticket)
+		require.Empty(t, s.Calls(ops.BatchExportsUnpause))
+	}
+}
+
+func TestOneDashboardOnEachServer(t *testing.T) {
+	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3, hogapitest.E4} {
+		t.Run(era.String(), func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithEra(era))
+			project := server.Project(hogapitest.DefaultProject)
+			id := project.AddDashboard(hogapitest.Dashboard{Name: "Growth", Tiles: []map[string]any{{"insight": map[string]any{"id": 1}}, {}}})
+			hidden := project.AddDashboard(hogapitest.Dashboard{Name: "Hidden", Mode: hogapi.CreationModeUnlisted})
+			gone := project.AddDashboard(hogapitest.Dashboard{Deleted: true})
+			client, ctx := server.Client(t), t.Context()
+			d, err := client.Dashboards.Get(ctx, int64(id))
+			require.NoError(t, err)
+			assert.Equal(t, "Growth", *d.Name)
+			require.Len(t, d.Tiles, 2)
+			assert.JSONEq(t, `{"id":1}`, string(d.Tiles[0].Insight))
+			assert.Nil(t, d.Tiles[0].Text)
+			assert.NotNil(t, d.Tiles[1].Text)
+			d, err = client.Dashboards.Get(ctx, int64(hidden))
+			require.NoError(t, err)
+			assert.Equal(t, hogapi.CreationModeUnlisted, d.CreationMode)
+			for _, missing := range []int{gone, 77} {
+				_, err = client.Dashboards.Get(ctx, int64(missing))
+				require.ErrorIs(t, err, hogapi.ErrNotFound)
+			}
+			page, err := client.Dashboards.List(ctx, nil)
+			require.NoError(t, err)
+			assert.Equal(t, era < hogapitest.E4, page.Count == 2, "the newest leaves out unlisted ones")
+			page, err = client.Dashboards.List(ctx, &hogapi.DashboardListOptions{CreationMode: hogapi.CreationModeUnlisted})
+			require.NoError(t, err)
+			require.Len(t, page.Results, 1)
+			assert.EqualValues(t, hidden, page.Results[0].ID)
+		})
+	}
+}
+
+func TestIngestionWarningsOfAProject(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
+	project := server.Project(hogapitest.DefaultProject)
+	now := time.Now()
+	for _, age := range []time.Duration{time.Hour, 50 * time.Hour, 51 * time.Hour, 100 * 24 * time.Hour} {
+		project.AddWarning(hogapitest.Warning{Type: "invalid_event_uuid", Category: "event", Severity: "error", Raised: now.Add(-age), Details: map[string]any{"n": age.String()}})
+	}
+	project.AddWarning(hogapitest.Warning{Type: "cannot_merge_already_identified", Category: "merge", Extra: map[string]any{"distinct_id": "ann"}})
+	client := server.Client(t)
+	warnings, err := client.IngestionWarnings.List(t.Context(), &hogapi.IngestionWarningListOptions{Samples: 2})
+	require.NoError(t, err)
+	require.Len(t, warnings, 2)
+	assert.Equal(t, "invalid_event_uuid", warnings[0].Type)
+	assert.EqualValues(t, 3, warnings[0].Count, "those of 90 days")
+	assert.Len(t, warnings[0].Samples, 2)
+	assert.Equal(t, "ann", *warnings[1].Samples[0].DistinctID)
+	warnings, err = client.IngestionWarnings.List(t.Context(), &hogapi.IngestionWarningListOptions{Severity: hogapi.WarningSeverityError, Since: now.Add(-2 * time.Hour), Search: "invalid"})
+	require.NoError(t, err)
+	require.Len(t, warnings, 1)
+	assert.EqualValues(t, 1, warnings[0].Count)
+}
