@@ -88,6 +88,11 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, map[Key]Counts{{"2024-03-03", "a"}: {Seen: 9, Copies: 9}}, names.Outside, "after the last day")
 	assert.Equal(t, []int{0, 1}, names.Within(march))
 
+	unlisted := NewTable([]Row{row("", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
+	add(unlisted)
+	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}}, unlisted.Seen, "without a row for the others, another name is in no cell")
+	assert.Equal(t, map[Key]Counts{{"", "b"}: {Seen: 5, Copies: 5}}, unlisted.Outside)
+
 	old := NewTable([]Row{row("1965-03-01", "a", 1), row("1965-03-02", "a", 1)}, date("1965-03-01"), date("1965-03-02"))
 	assert.Equal(t, []Row{row("1965-03", "a", 2)}, old.Cells)
 	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{Seen: 2, Copies: 2})
@@ -102,6 +107,18 @@ func TestCellsOfEachGrain(t *testing.T) {
 
 	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, date("1970-01-01"), date("1970-01-02"))
 	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, first.Cells, "half of a cell may be unsure")
+}
+
+// A cell is within a window if they share a day. All days are those of the table, and a month before.
+func TestCellsOfAWindow(t *testing.T) {
+	t.Parallel()
+	table := NewTable([]Row{row("2024-03-01", "a", 1), row("2024-03-02", "a", 1), row("2024-03-03", "a", 1)}, date("2024-03-01"), date("2024-03-03"))
+	assert.Equal(t, []int{1}, table.Within(Window{date("2024-03-02"), date("2024-03-03")}))
+	assert.Empty(t, table.Within(Window{date("2024-03-04"), date("2024-04-01")}))
+	assert.Empty(t, table.Within(Window{date("2024-02-01"), date("2024-03-01")}))
+	assert.Equal(t, 2, table.Index(Key{"2024-03-03", "a"}))
+	assert.Equal(t, -1, table.Index(Key{"2024-03-03", "b"}))
+	assert.Equal(t, "2024-01-30 to 2024-09-02", table.Wide(now).String())
 }
 
 // What lies outside is counted, however much it is.

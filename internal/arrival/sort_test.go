@@ -119,6 +119,9 @@ func TestCompare(t *testing.T) {
 	f, err = Compare(sequence[Item](nil, ours[0], ours[1]), sequence[uuid.UUID](nil), 1)
 	require.NoError(t, err)
 	assert.Equal(t, Found{Lacking: 2, Absent: []uuid.UUID{id(2)}}, f, "all are counted, the first are named")
+	f, err = Compare(sequence[Item](nil, ours[:0]...), sequence(nil, id(1), id(4)), 1)
+	require.NoError(t, err)
+	assert.Equal(t, Found{Listed: 2, Strange: 2, Foreign: []uuid.UUID{id(1)}}, f, "of the strange ones too")
 
 	cut := errors.New("cut")
 	_, err = Compare(sequence(nil, ours...), sequence(cut, id(2)), 10)

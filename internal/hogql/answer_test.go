@@ -2,11 +2,113 @@ package hogql
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
+
+// Only one whole JSON object with a list of results is an answer.
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]struct {
+		rows            int
+		isCached, isCut bool
+		fail            string
+	}{
+		`{"results":[]}`: {},
+		`{"results":[1,2],"is_cached":false,"hasMore":false}`:   {rows: 2},
+		`{"results":[1,2],"is_cached":null,"hasMore":null}`:     {rows: 2},
+		`{"is_cached":true,"results":[1]}`:                      {rows: 1, isCached: true},
+		`{"results":[1],"hasMore":true}`:                        {rows: 1, isCut: true},
+		`{"results":[],"error":null,"columns":["a",{"b":[]}]} `: {},
+		`{"results":[1],"error":"out of memory"}`:               {fail: "an error of its own"},
+		`{"results":[1],"error":{}}`:                            {fail: "an error of its own"},
+		`{"results":[1],"error":`:                               {fail: "EOF"},
+		``:                                                      {fail: "not a JSON object"},
+		`["results",[]]`:                                        {fail: "not a JSON object"},
+		`"results"`:                                             {fail: "not a JSON object"},
+		`{}`:                                                    {fail: "no results"},
+		`{"hasMore":true}`:                                      {fail: "no results"},
+		`{"results":[1]`:                                        {fail: "no end"},
+		`{"results":[1],`:                                       {fail: "EOF"},
+		`{"results":[1`:                                         {fail: "EOF"},
+		`{"results":`:                                           {fail: "not a list"},
+		`{"results":{}}`:                                        {fail: "not a list"},
+		`{"results":null}`:                                      {fail: "not a list"},
+		`{"results":[1],"results":[2]}`:                         {fail: "a key twice"},
+		`{"results":[1]}{}`:                                     {fail: "more after its end"},
+		`{"results":[1,"a"]}`:                                   {fail: "row 1"},
+		`{"results":[1],"is_cached":"no"}`:                      {fail: "cannot unmarshal"},
+		`{"results":[1],"hasMore":"no"}`:                        {fail: "cannot unmarshal"},
+	} {
+		var answer Answer[int]
+		err := answer.Decode(t.Context(), []byte(body))
+		if want.fail != "" {
+			require.ErrorContains(t, err, want.fail, body)
+			continue
+		}
+		require.NoError(t, err, body)
+		assert.Len(t, answer.Rows, want.rows, body)
+		assert.Equal(t, want.isCached, answer.IsCached, body)
+		assert.Equal(t, want.isCut, answer.HasMore, body)
+	}
+
+	var answer Answer[int]
+	require.NoError(t, answer.Decode(t.Context(), []byte(`{"results":[0`+strings.Repeat(",0", MostCounts-1)+`]}`)))
+	assert.Len(t, answer.Rows, MostCounts)
+	answer = Answer[int]{}
+	require.ErrorIs(t, answer.Decode(t.Context(), []byte(`{"results":[0`+strings.Repeat(",0", MostCounts)+`]}`)), httptry.ErrTooBig)
+	assert.Len(t, answer.Rows, MostCounts)
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	answer = Answer[int]{}
+	require.ErrorIs(t, answer.Decode(ended, []byte(`{"results":[1]}`)), context.Canceled)
+	assert.Empty(t, answer.Rows, "rows are not read after the end of the context")
+}
+
+// A row has the columns of its query, with values that can be.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	day := march.From
+	for text, want := range map[string]CountRow{
+		`["1999-03-01","e",3,2]`:           {day, "e", arrival.Counts{Copies: 3, Seen: 2}},
+		`["1999-03-01T00:00:00Z","e",2,2]`: {day, "e", arrival.Counts{Copies: 2, Seen: 2}},
+		`["1999-03-01","",1,1,7,8]`:        {day, "", arrival.Counts{Copies: 1, Seen: 1, Sum: uuidsum.Sum{N: 1, High: 7, Low: 8}}},
+	} {
+		var got CountRow
+		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{
+		`["1999-03-01","e",0,0]`, `["1999-03-01","e",1,0]`, `["1999-03-01","e",1,2]`, `["1999-03-01","e",1,2,7,8]`,
+		`["1999-03-01","e",1]`, `["1999-03-01","e",1,1,1]`, `["1999-03-01","e",1,1,7,"8"]`, `["1999-03-01","e","1","1"]`,
+		`["1999-03-01",null,1,1]`, `["1999-03-01","e",null,1]`, `["1999-13-01","e",1,1]`, `["1999-13-01","e",0,0]`, `["","e",1,1]`,
+		`{}`, `"e"`,
+	} {
+		require.Error(t, json.Unmarshal([]byte(text), new(CountRow)), text)
+	}
+
+	id := uuid.UUID{15: 1}
+	var got UUIDRow
+	require.NoError(t, json.Unmarshal([]byte(`["`+id.String()+`"]`), &got))
+	assert.Equal(t, id, got.ID)
+	for _, text := range []string{
+		`[]`, `["` + id.String() + `",1]`, `[1]`, `[null]`, `["1"]`, `["00000000000000000000000000000001"]`, `["{` + id.String() + `}"]`,
+		`["0000000000000000000000000000000A"]`, `["00000000-0000-0000-0000-00000000000A"]`,
+	} {
+		require.Error(t, json.Unmarshal([]byte(text), new(UUIDRow)), text)
+	}
+}
 
 // FuzzQueryAnswer: an accepted answer is one JSON object with one list of results, all of them
 // decoded.

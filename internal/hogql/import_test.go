@@ -19,6 +19,7 @@ var (
 	errBusy    = errors.New("busy")
 	errRefused = errors.New("refused")
 	errTooMuch = errors.New("too much")
+	errOther   = errors.New("other")
 	march      = arrival.Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
@@ -49,7 +50,8 @@ func TestABusyServiceIsWaitedFor(t *testing.T) {
 	}{
 		"ten seconds, doubling":    {3, 0, 70 * time.Second, nil},
 		"as long as it asks":       {2, time.Minute, 2 * time.Minute, nil},
-		"not for longer than that": {1, 2 * time.Hour, 0, errBusy},
+		"for an hour":              {1, time.Hour, time.Hour, nil},
+		"not for longer than that": {1, time.Hour + 1, 0, errBusy},
 		"not forever":              {99, 0, (10 + 20 + 40 + 80 + 160 + 5*300) * time.Second, errBusy},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +89,11 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	}
 	require.Len(t, texts, 3, "it is remembered")
 	assert.Contains(t, texts[2], startOfDay)
+
+	j.Service, j.noSums = service{counts: func(Query) ([]CountRow, error) { texts = append(texts, "refused"); return nil, errRefused }}, true
+	_, err := j.Count(t.Context(), march)
+	require.ErrorIs(t, err, errRefused)
+	assert.Len(t, texts, 4, "there is no third way")
 }
 
 // If a server refuses sums of uuids, later queries only count. If sums cost too much, queries first
@@ -103,6 +110,7 @@ func TestSumsAreNotNeeded(t *testing.T) {
 		"refused":            {errRefused, march, nil, 4},
 		"too much":           {errTooMuch, march, errTooMuch, 2},
 		"too much for a day": {errTooMuch, firstDay, nil, 4},
+		"another error":      {errOther, firstDay, errOther, 2},
 	} {
 		asked := 0
 		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
@@ -171,12 +179,14 @@ func TestListReadsPageAfterPage(t *testing.T) {
 	assert.Equal(t, len(all), n)
 	assert.Equal(t, 2, pages)
 
-	j.Service = service{uuids: func(string) ([]UUIDRow, error) { return []UUIDRow{all[2], all[1]}, nil }}
-	var last error
-	for _, err := range j.List(t.Context(), "e", march) {
-		last = err
+	for _, rows := range [][]UUIDRow{{all[2], all[1]}, {all[1], all[1]}} {
+		j.Service = service{uuids: func(string) ([]UUIDRow, error) { return rows, nil }}
+		var last error
+		for _, err := range j.List(t.Context(), "e", march) {
+			last = err
+		}
+		require.ErrorContains(t, last, "out of order")
 	}
-	require.ErrorContains(t, last, "out of order")
 }
 
 func TestWholeAnswers(t *testing.T) {
@@ -187,6 +197,11 @@ func TestWholeAnswers(t *testing.T) {
 	assert.Len(t, rows, 3)
 	_, err = a.Whole(3)
 	require.ErrorIs(t, err, ErrFull)
+	a.HasMore = true
+	_, err = a.Whole(4)
+	require.NoError(t, err, "a full page has a next one")
+	_, err = a.Whole(5)
+	require.ErrorIs(t, err, ErrFull, "more exist than this page, which is not full")
 	a.IsCached = true
 	_, err = a.Whole(4)
 	require.ErrorIs(t, err, errCached)
