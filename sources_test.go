@@ -1,11 +1,16 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -13,7 +18,30 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
+)
+
+// The events that all tests of an import share, by short names.
+
+type memoryCheckpoint = testevents.Checkpoint
+
+var (
+	longAgo       = testevents.LongAgo
+	numbered      = testevents.Source
+	numberedEvent = testevents.Event
+	numberedUUID  = testevents.ID
+	numberedUUIDs = testevents.IDs
+	altered       = testevents.Altered
+
+	ignoreRejects  = testevents.IgnoreRejects
+	unsettledUUIDs = testevents.Unsettled
+	redirect       = testevents.Redirect
+	zipped         = testevents.Gzip
+	savedReceipt   = testevents.SavedReceipt
+
+	requireWhole    = testevents.RequireWhole
+	requireBalanced = testevents.RequireBalanced
 )
 
 // table is a table of numbered events with a key; some keys are missing, as after deletes.
@@ -198,4 +226,150 @@ func TestSourceWithoutAName(t *testing.T) {
 	_, err := server.Client(t).Import(t.Context(), hogapi.PagedSource("", read), &hogapi.ImportOptions{ID: "x"})
 	require.ErrorContains(t, err, "source.Name: want a name that stays the same for every run")
 	require.Empty(t, server.Calls(ops.Capture))
+}
+
+// A panic of a format is an error with the record's place, and without the record.
+func TestFormatsThatPanic(t *testing.T) {
+	t.Parallel()
+	content := "{\"n\":1}\n{\"n\":2}\n{\"n\":\"secret\"}\n"
+	for name, f := range map[string]func(record []byte){
+		"a panic with a value of type string":             func(record []byte) { panic("no " + string(record)) },
+		"index out of range":                              func(record []byte) { _ = record[len(record)] },
+		"sourcefaults_test.go:":                           func(record []byte) { _ = record[len(record)] },
+		"a panic with a value of type *hogapi.InputError": func([]byte) { panic(&hogapi.InputError{Field: "secret"}) },
+	} {
+		format := visits
+		format.Convert = func(record []byte) ([]hogapi.Event, error) {
+			if strings.Contains(string(record), "secret") {
+				f(record)
+			}
+			return []hogapi.Event{{Name: "e", DistinctID: "a", Timestamp: time.Unix(1714552200, 0)}}, nil
+		}
+		path := writeFile(t, "v.jsonl", content)
+		_, err := hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "v", MaxRejectShare: -1})
+		require.ErrorContains(t, err, "v.jsonl:3: the format's function panicked")
+		require.ErrorContains(t, err, name)
+		assert.NotContains(t, err.Error(), "secret")
+		_, err = hogapitest.New().Client(t).Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "v", MaxRejectShare: -1})
+		require.ErrorContains(t, err, "v.jsonl:3: the format's function panicked")
+	}
+}
+
+// Zeros in place of text stop an import of lines, wherever they are.
+func TestHolesInLines(t *testing.T) {
+	t.Parallel()
+	line := `{"event":"e","distinct_id":"a","timestamp":"2024-05-01T12:30:00Z"}` + "\n"
+	for _, content := range []string{line + strings.Repeat("\x00", 8<<10) + line + line, line + line[:20] + strings.Repeat("\x00", 512), line + strings.Repeat("\x00", 2<<20) + "\n" + line} {
+		_, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content)), &hogapi.ImportOptions{ID: "e", MaxRejectShare: -1})
+		require.ErrorContains(t, err, "e.jsonl: line 2: the file has zeros in place of text")
+	}
+}
+
+type wrapping struct{ hogapi.Source }
+
+func (w wrapping) Unwrap() hogapi.Source { return w.Source }
+
+// A source that is made of nil is refused.
+func TestSourcesOfNil(t *testing.T) {
+	t.Parallel()
+	good := hogapi.JSONLinesFile("a")
+	for _, source := range []hogapi.Source{nil, hogapi.Concat(), hogapi.Concat(nil), hogapi.Concat(good, nil), wrapping{}, hogapi.Concat(good, wrapping{}), wrapping{hogapi.Concat(nil)}} {
+		_, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
+		assert.Equal(t, "source", requireInputError(t, err).Field)
+		_, err = hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
+		assert.Equal(t, "source", requireInputError(t, err).Field)
+	}
+}
+
+// recordsOf gives the lines of texts as the records of files.
+func recordsOf(texts ...string) func(context.Context, hogapi.Position) iter.Seq2[hogapi.Record, error] {
+	return func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
+		return func(yield func(hogapi.Record, error) bool) {
+			found := after.IsZero()
+			for i, text := range texts {
+				name := fmt.Sprintf("file-%d", i)
+				found = found || name == after.Key
+				for n, line := range bytes.Split([]byte(strings.TrimSpace(text)), []byte("\n")) {
+					number := int64(n + 1)
+					if !found || name == after.Key && number <= after.Offset {
+						continue
+					}
+					if !yield(hogapi.Record{Raw: line, Position: hogapi.Position{Key: name, Offset: number}}, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Records of a reader become the events that they become in files, also where it resumes.
+func TestRecordSource(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString(someVisits)
+	for i := range 6000 { // equal records further apart than one step back
+		at := time.Date(2024, 5, 1, 12, 0, 2+i/4000, 0, time.UTC).Format(time.RFC3339)
+		fmt.Fprintf(&text, `{"visitor":"v%d","page":"/","at":"%s"}`+"\n", i%1500, at)
+	}
+	text.WriteString(someVisits)
+	want := hogapitest.New()
+	options := hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
+	files := hogapi.FileSource(visits, writeFile(t, "a.jsonl", text.String()), writeFile(t, "b.jsonl", someVisits))
+	_, err := want.Client(t).Import(t.Context(), files, &options)
+	require.NoError(t, err)
+
+	source := hogapi.RecordSource("two files", visits, recordsOf(text.String(), someVisits))
+	assert.Equal(t, "visits: two files", source.Name())
+	got := hogapitest.New()
+	receipt, err := got.Client(t).Import(t.Context(), source, &options)
+	require.NoError(t, err)
+	requireBalanced(t, receipt)
+	assert.Equal(t, stored(t, want), stored(t, got))
+
+	var all []hogapi.Event
+	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
+		require.NoError(t, err)
+		all = append(all, ev)
+	}
+	for _, i := range []int{0, 5, 900, 3000, 5990, len(all) - 2} {
+		next := i + 1
+		for next < len(all) && all[next].Position == all[i].Position {
+			next++
+		}
+		for ev, err := range source.Events(t.Context(), all[i].Position) {
+			require.NoError(t, err)
+			require.Equal(t, all[next].Position, ev.Position)
+			require.Equal(t, all[next].Origin, ev.Origin, "%d of %d", next, len(all))
+			next++
+		}
+		assert.Equal(t, len(all), next)
+	}
+}
+
+func TestRecordSourceFaults(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the file is broken")
+	read := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
+		return func(yield func(hogapi.Record, error) bool) {
+			switch {
+			case !after.IsZero():
+				yield(hogapi.Record{}, broken)
+			case yield(hogapi.Record{Position: hogapi.Position{Key: "f", Offset: 1}, Err: errors.New("not UTF-8")}, nil):
+				yield(hogapi.Record{Position: hogapi.Position{Key: "f", Offset: 2}, Raw: make([]byte, 9<<20)}, nil)
+			}
+		}
+	}
+	source := hogapi.RecordSource("f", visits, read)
+	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "visits", MaxRejectShare: -1})
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, report.Rejected)
+	assert.Contains(t, fmt.Sprint(report.Reasons), "not UTF-8")
+	assert.Contains(t, fmt.Sprint(report.Reasons), "at most 8388608 are read")
+	for _, err := range source.Events(t.Context(), hogapi.Position{Key: "f", Offset: 1}) {
+		require.ErrorIs(t, err, broken)
+	}
+	for _, err := range hogapi.RecordSource("f", hogapi.Format{Name: "f"}, read).Events(t.Context(), hogapi.Position{}) {
+		require.ErrorContains(t, err, "Format.Convert")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,87 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
+
+// An import returns within a second of its context's end, or of a stop of the sending, although its source gives nothing and ignores its
+// context, and although the service is silent too. What the source gives later is not taken.
+func TestBlockedSourceHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	sources := map[string]func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source{
+		"a function": func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source {
+			return hogapi.SourceFunc("blocked", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+				return func(yield func(hogapi.Event, error) bool) {
+					defer close(ended)
+					for ev, err := range numbered(n).Events(ctx, after) {
+						if !yield(ev, err) {
+							return
+						}
+					}
+					<-released
+					assert.False(t, yield(numberedEvent(n+1), nil), "it comes too late")
+				}
+			})
+		},
+		"a page": func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source {
+			return hogapi.PagedSource("blocked", func(_ context.Context, after hogapi.Position) (page []hogapi.Event, upTo hogapi.Position, err error) {
+				if !after.IsZero() {
+					defer close(ended)
+					<-released
+					return nil, after, nil
+				}
+				for i := range n {
+					page = append(page, numberedEvent(i+1))
+				}
+				return page, page[n-1].Position, nil
+			})
+		},
+	}
+	for name, blocked := range sources {
+		for end, tt := range map[string]struct {
+			fault  hogapitest.Fault
+			reason hogapi.StopReason
+		}{
+			"canceled":                            {hogapitest.Slow(1), hogapi.StopCanceled},
+			"canceled, and the service is silent": {hogapitest.Slow(time.Hour), hogapi.StopCanceled},
+			"401":                                 {hogapitest.Slow(20*time.Second, hogapitest.Status(401)), hogapi.StopUnauthorized},
+		} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					server := hogapitest.New()
+					server.Script(ops.Capture, hogapitest.Always(tt.fault))
+					released, ended := make(chan struct{}), make(chan struct{})
+					ctx, cancel := context.WithCancel(t.Context())
+					due := time.Now().Add(20*time.Second + 250*time.Millisecond) // the linger time
+					if tt.reason == hogapi.StopCanceled {
+						due = time.Now().Add(30 * time.Second)
+						time.AfterFunc(30*time.Second, cancel)
+					}
+					defer cancel()
+					checkpoint := &memoryCheckpoint{}
+					options := hogapi.ImportOptions{ID: "blocked", Checkpoint: checkpoint, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoPreflight: true}}
+					receipt, err := server.Client(t).Import(ctx, blocked(released, ended), &options)
+					late := time.Since(due)
+					assert.GreaterOrEqual(t, late, time.Duration(0))
+					assert.Less(t, late, time.Second)
+					assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
+					requireBalanced(t, receipt)
+					assert.False(t, checkpoint.Held)
+					saved := checkpoint.Saves
+					close(released)
+					<-ended
+					synctest.Wait()
+					assert.Equal(t, saved, checkpoint.Saves)
+					server.ClearScript(ops.Capture)
+					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), &options)
+					require.NoError(t, err)
+					assert.EqualValues(t, n+1, receipt.Acknowledged)
+					requireWhole(t, server, n+1)
+				})
+			})
+		}
+	}
+}
 
 // stopOf is why an import has stopped.
 func stopOf(t *testing.T, err error) *hogapi.StopError {
@@ -276,4 +359,22 @@ func TestServerWithoutEnvironments(t *testing.T) {
 		require.False(t, project.Exports()[0].Paused)
 		require.NoError(t, s.Client(t).BatchExports.Pause(t.Context(), export))
 	}, hogapitest.WithoutEnvironments())
+}
+
+// A wait that the service asks for and that is longer than the limit stops at once, instead of after the limit.
+func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
+	for name, wait := range map[string]string{"a second over the limit": "901", "a day": "86400", "a century": "3155760000"} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(wait)))
+			begin := time.Now()
+			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
+			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
+			var stop *hogapi.StopError
+			require.ErrorAs(t, err, &stop, name)
+			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
+			assert.Less(t, time.Since(begin), time.Second, name)
+			assert.Len(t, server.Calls(ops.Capture), 1)
+		})
+	}
 }
