@@ -235,7 +235,7 @@ func TestFormatsThatPanic(t *testing.T) {
 	for name, f := range map[string]func(record []byte){
 		"a panic with a value of type string":             func(record []byte) { panic("no " + string(record)) },
 		"index out of range":                              func(record []byte) { _ = record[len(record)] },
-		"sourcefaults_test.go:":                           func(record []byte) { _ = record[len(record)] },
+		"sources_test.go:":                           func(record []byte) { _ = record[len(record)] },
 		"a panic with a value of type *hogapi.InputError": func([]byte) { panic(&hogapi.InputError{Field: "secret"}) },
 	} {
 		format := visits
