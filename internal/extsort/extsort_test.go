@@ -171,3 +171,26 @@ func TestPowerLoss(t *testing.T) {
 		require.Equal(t, want, got, "operation %d failed", at)
 	}
 }
+
+// Until something is there, a folder is of the data that it is opened for last. After that it is of the
+// data that was sorted, even if that was nothing.
+func TestStateOfAFolder(t *testing.T) {
+	t.Parallel()
+	for name, pairs := range map[string][]pair{"of some items": {{"aa", "a"}}, "of no items": nil} {
+		dir := t.TempDir()
+		openFor := func(of string) *extsort.Sorter {
+			s, err := extsort.Open(dir, extsort.Options{Name: "pairs", Of: []byte(of), Key: 2, Memory: 1 << 10})
+			require.NoError(t, err)
+			return s
+		}
+		require.NoError(t, openFor("1").Close())
+		s := openFor("2")
+		assert.JSONEq(t, "2", string(s.State().Of), name)
+		require.NoError(t, sortSome(t, s, pairs))
+		require.NoError(t, s.Close())
+		s = openFor("3")
+		assert.JSONEq(t, "2", string(s.State().Of), name)
+		assert.True(t, s.State().Done, name)
+		require.NoError(t, s.Close())
+	}
+}
