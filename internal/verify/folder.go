@@ -183,10 +183,18 @@ func (f *folder) forget() error {
 	if f.log != nil {
 		err, f.log = f.failed(comparedName, f.log.Close()), nil
 	}
-	if failed := os.Remove(f.compared()); !errors.Is(failed, fs.ErrNotExist) {
-		err = errors.Join(err, f.failed(comparedName, failed))
+	return errors.Join(err, f.forgetCompared(), f.failed(sortedName, extsort.Remove(f.path(sortedName))))
+}
+
+// forgetCompared removes the cells that were compared.
+func (f *folder) forgetCompared() error {
+	if f.dir == "" {
+		return nil
 	}
-	return errors.Join(err, f.failed(sortedName, extsort.Remove(f.path(sortedName))))
+	if err := os.Remove(f.compared()); !errors.Is(err, fs.ErrNotExist) {
+		return f.failed(comparedName, err)
+	}
+	return nil
 }
 
 func (f *folder) close() error {

@@ -32,6 +32,8 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 		if sorted, err := arrival.OpenSorted(name); err == nil {
 			return sorted, nil
 		}
+	} else if err := v.files.forgetCompared(); err != nil { // it was compared with another source
+		return nil, err
 	}
 	if err := extsort.Remove(name); err != nil {
 		return nil, v.files.failed(sortedName, err)
