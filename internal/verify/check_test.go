@@ -22,6 +22,7 @@ func TestCheck(t *testing.T) {
 		"receipt.ID":              func(c *Config) { c.ID = "" },
 		"receipt.Days":            func(c *Config) { c.Unsure++ },
 		"receipt.Days ":           func(c *Config) { c.Rows[1].Acknowledged-- },
+		"receipt.Days  ":          func(c *Config) { c.Rows[1].Unsure = 2 },
 		"receipt.Oldest":          func(c *Config) { c.Oldest = time.Time{} },
 		"receipt.Oldest ":         func(c *Config) { c.Oldest = c.Newest.Add(1) },
 		"VerifyOptions.EveryUUID": func(c *Config) { c.EveryUUID, c.Source = true, nil },
@@ -40,6 +41,9 @@ func TestCheck(t *testing.T) {
 		unfit := new(errtext.UnfitError)
 		require.ErrorAs(t, err, &unfit, want)
 		assert.Contains(t, want, unfit.Field)
+		if want == "receipt.Days  " {
+			assert.Equal(t, "22", unfit.Value, "the unconfirmed events are of the rows too")
+		}
 		assert.NotContains(t, unfit.Error(), dir)
 		assert.Empty(t, p.asked)
 	}

@@ -60,7 +60,7 @@ func TestCompleteByCounts(t *testing.T) {
 		r, err = Verify(t.Context(), c)
 		require.NoError(t, err)
 		assert.Equal(t, arrival.Complete, r.State, name)
-		assert.NotZero(t, p.listed, "all uuids were compared")
+		assert.NotEmpty(t, p.listed, "all uuids were compared")
 		p.events[3].ID = id(99)
 		r = standsStill(t, c)
 		assert.Equal(t, []uuid.UUID{id(4)}, r.MissingIDs, name)

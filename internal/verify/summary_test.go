@@ -40,3 +40,12 @@ func TestSummaryIsShort(t *testing.T) {
 	require.Len(t, lines, 2+1+5+1+50+1)
 	assert.Equal(t, "  and 2 more", lines[len(lines)-1])
 }
+
+// A result without more to say is short, and so is a table that is full.
+func TestPlainSummary(t *testing.T) {
+	t.Parallel()
+	s := Summary{Import: "i", State: "complete", Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
+	assert.Equal(t, "import \"i\": complete\nacknowledged 10, seen 10, after look 1", s.String())
+	s.Rows = make([]SummaryRow, mostShownRows)
+	assert.NotContains(t, s.String(), "more")
+}

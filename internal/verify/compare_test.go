@@ -1,0 +1,651 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/arrival"
+	"github.com/hogapi/hogapi/internal/uuidsum"
+)
+
+// reject writes a reject file that has an event, and names it in Rejects.
+func (c *Config) reject(t *testing.T, id uuid.UUID, reason string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `{"uuid":%q,"$reject":{"reason":%q,"import":"i"}}`, id, reason), 0o600))
+	c.Rejects = []string{path}
+}
+
+// gives makes the source give further events.
+func (c *Config) gives(more ...Event) {
+	before := c.Source
+	c.Source = func(ctx context.Context) iter.Seq2[Event, error] {
+		return func(yield func(Event, error) bool) {
+			for ev, err := range before(ctx) {
+				if !yield(ev, err) {
+					return
+				}
+			}
+			for _, ev := range more {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func verifyOnce(t *testing.T, c Config) *Result {
+	t.Helper()
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	return r
+}
+
+// Of a cell that lacks two events, one is elsewhere, and one is missing.
+func TestOneIsElsewhereAndOneIsMissing(t *testing.T) {
+	t.Parallel()
+	for to, cell := range map[time.Time]int{day(0): 0, day(12): 12} {
+		c, p := importOf(slices.Insert(sent(20), 4, Event{ID: id(30), Name: "e", Time: day(3)}))
+		p.lost(4)
+		p.events[3].Time = to
+		r := standsStill(t, c)
+		assert.Equal(t, arrival.Missing, r.State)
+		assert.EqualValues(t, []int64{1, 1}, []int64{r.Cells[3].Missing, r.Cells[3].Moved})
+		assert.EqualValues(t, []int64{0, 1, 0}, []int64{r.Cells[cell].Missing, r.Cells[cell].Moved, r.Cells[cell].Foreign})
+		assert.Equal(t, []uuid.UUID{id(30)}, r.MissingIDs)
+		assert.Equal(t, []uuid.UUID{id(4)}, r.MovedIDs)
+	}
+}
+
+// Events that are in another cell are found there at the first look: then the cells that are still short
+// are compared too, and only then.
+func TestCellsThatAreCompared(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*Config, *project)
+		listed string
+		state  arrival.State
+	}{
+		"none":                    {func(*Config, *project) {}, "", arrival.Complete},
+		"every one":               {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), arrival.Complete},
+		"none that can arrive":    {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
+		"one with too many":       {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", arrival.TooMany},
+		"an unsure one":           {func(c *Config, p *project) { c.unsure(10); p.lost(10); p.lost(3) }, "e", arrival.Arriving},
+		"to another day":          {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", arrival.Moved},
+		"to another name":         {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", arrival.Moved},
+		"one with too few copies": {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
+	} {
+		c, p := importOf(sent(20))
+		tt.change(&c, p)
+		read := 0
+		before := c.Source
+		c.Source = func(ctx context.Context) iter.Seq2[Event, error] { read++; return before(ctx) }
+		var steps []int64
+		c.Progress = func(at Progress) {
+			if at.Step == "compare uuids" {
+				assert.EqualValues(t, 20, at.Total, name)
+				steps = append(steps, at.Done)
+			}
+		}
+		r := verifyOnce(t, c)
+		assert.Equal(t, tt.listed, strings.Join(p.listed, ""), name)
+		assert.Equal(t, tt.state, r.State, name)
+		assert.Equal(t, min(1, len(tt.listed)), read, name)
+		if name == "every one" {
+			assert.Equal(t, []int64{1, 2, 3}, steps[:3])
+		}
+		if tt.state == arrival.Moved {
+			assert.Equal(t, []uuid.UUID{id(11)}, r.MovedIDs, name)
+			assert.EqualValues(t, 1, r.Moved, name)
+		}
+		assert.Empty(t, r.Notes, name)
+	}
+}
+
+// The source has the events that were refused too. If they are there, they were imported again.
+func TestRejectsThatWereImportedAgain(t *testing.T) {
+	t.Parallel()
+	again := Event{ID: id(50), Name: "e", Time: day(3)}
+	for name, isOutside := range map[string]bool{"in a cell": false, "outside": true} {
+		c, p := importOf(sent(20))
+		c.gives(again, Event{Name: "e", Time: day(4)}) // the last was not sent
+		c.reject(t, again.ID, "answer_400")
+		there := again
+		if isOutside {
+			there.Name = "f"
+		}
+		p.events = append(p.events, there)
+		r := verifyOnce(t, c)
+		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Zero(t, r.Foreign, name)
+		if isOutside {
+			require.Len(t, r.Outside, 1)
+			assert.Equal(t, "rejected events that were imported again", r.Outside[0].Reason)
+			continue
+		}
+		assert.Equal(t, "1 rejected events are there too: they were imported again", r.Cells[3].Reason)
+		c.EveryUUID = true
+		assert.Empty(t, verifyOnce(t, c).Cells[4].Reason)
+	}
+}
+
+// Events of which the import has no answer may be there or not.
+func TestUnsureEvents(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		event  string
+		change func(*Config)
+		still  bool // after three looks
+		state  arrival.State
+		reason string
+	}{
+		"without Rejects": {"e", func(*Config) {}, true, arrival.CompleteUnsure, "1 events are not there, and without Rejects it is not known whether they are the unconfirmed ones"},
+		"without Rejects, and may arrive": {
+			"e", func(*Config) {}, false, arrival.CompleteUnsure,
+			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
+		},
+		"unconfirmed": {"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.Missing, ""},
+		"unconfirmed, and may arrive": {
+			"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, false, arrival.CompleteUnsure,
+			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
+		},
+		"unconfirmed, of a name apart": {
+			"$exception", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.CompleteUnsure,
+			"1 events are not there, and they are unconfirmed ones: the service drops, changes or keeps elsewhere events of this name",
+		},
+		"another is unconfirmed": {"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, true, arrival.Missing, ""},
+		"another is unconfirmed, and may arrive": {
+			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, arrival.Arriving,
+			"1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
+		},
+		"without a source": {"e", func(c *Config) { c.Source = nil }, true, arrival.CompleteUnsure, "which of the unconfirmed events are there is not known: give Source and Rejects"},
+	} {
+		events := sent(20)
+		events[10].Name = tt.event
+		c, p := importOf(events)
+		p.lost(10)
+		c.unsure(10)
+		tt.change(&c)
+		var r *Result
+		if tt.still {
+			r = standsStill(t, c)
+		} else {
+			r = verifyOnce(t, c)
+		}
+		assert.Equal(t, tt.state, r.State, name)
+		assert.Equal(t, tt.reason, r.Cells[10].Reason, name)
+		assert.Equal(t, tt.state == arrival.Missing, r.Missing == 1, name)
+	}
+
+	c, _ := importOf(sent(1))
+	c.Rejects = []string{"rejects.jsonl"}
+	v, err := newVerifier(c)
+	require.NoError(t, err)
+	v.rejected.unsure = []uuid.UUID{id(1), id(2)}
+	assert.True(t, v.canBeUnsure(0, 2, []uuid.UUID{id(1), id(2)}))
+	assert.False(t, v.canBeUnsure(0, 3, []uuid.UUID{id(1), id(2)}), "one of them is not named")
+	assert.False(t, v.canBeUnsure(0, 2, []uuid.UUID{id(1), id(3)}))
+}
+
+// Without a source, the counts say how many events there are too few or too many.
+func TestCountsWithoutASource(t *testing.T) {
+	t.Parallel()
+	pairs := sent(20)
+	for i := range pairs {
+		pairs[i].Time = day(i / 2)
+	}
+	c, p := importOf(pairs)
+	p.lost(10)
+	c.Source = nil
+	r := standsStill(t, c)
+	assert.Equal(t, arrival.Missing, r.State)
+	assert.EqualValues(t, []int64{1, 1, 1}, []int64{r.Missing, r.Cells[5].Missing, r.Cells[5].Seen})
+	assert.Equal(t, []string{"without VerifyOptions.Source the missing events cannot be named; events with equal uuids, which count once, may be among them"}, r.Notes)
+	assert.Empty(t, verifyOnce(t, c).Notes, "nothing is missing yet")
+
+	c, p = importOf(pairs)
+	c.Source = nil
+	c.unsure(10)
+	p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(5)}, Event{ID: id(91), Name: "e", Time: day(5)}, Event{ID: id(92), Name: "f", Time: day(5)})
+	r = verifyOnce(t, c)
+	assert.Equal(t, arrival.TooMany, r.State)
+	assert.EqualValues(t, []int64{2, 1, 0}, []int64{r.Foreign, r.Moved, r.Missing})
+	assert.Equal(t, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint", r.Cells[5].Reason)
+	assert.EqualValues(t, []int64{23, 23}, []int64{r.Seen + r.Outside[0].Seen, r.Copies + r.Outside[0].Copies})
+}
+
+// Each state that is not plain says why.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	const others = "as many are there as were sent, and they are not the same"
+	for want, tt := range map[string]struct {
+		event  string
+		change func(*Config, *project)
+		state  arrival.State
+	}{
+		"": {"e", func(*Config, *project) {}, arrival.Complete},
+		others: {
+			"e", func(_ *Config, p *project) { p.events[10].ID = id(90) }, arrival.Unknown,
+		},
+		"2 events of the import have an $import_job_id of their own, by which they are not found": {
+			"e", func(c *Config, p *project) { p.lost(10); c.Hidden = 2 }, arrival.Unknown,
+		},
+		"as many copies are there as were acknowledged, of fewer uuids": {
+			"e", func(_ *Config, p *project) { p.lost(10); p.copies = map[int]int64{10: 1} }, arrival.Unknown,
+		},
+		"the service drops, changes or keeps elsewhere events of this name": {
+			"$exception", func(_ *Config, p *project) { p.lost(10) }, arrival.Unknown,
+		},
+		"the import is not finished: import the rest, and verify its last receipt": {
+			"e", func(c *Config, p *project) {
+				p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(10)})
+				c.IsOpen = true
+			}, arrival.Unknown,
+		},
+		"the receipt is of an older release, which did not sum up uuids: a Source settles it": {
+			"e", func(c *Config, _ *project) { c.Rows[10].Sum = uuidsum.Sum{} }, arrival.ByCounts,
+		},
+		"the service does not sum up uuids: a Source settles it": {
+			"e", func(_ *Config, p *project) { p.noSums = true }, arrival.ByCounts,
+		},
+		"events of the source with equal uuids count once, and may be among them: a Source settles it": {
+			"e", func(_ *Config, p *project) { p.lost(10) }, arrival.Missing,
+		},
+	} {
+		events := sent(20)
+		events[10].Name = tt.event
+		c, p := importOf(events)
+		c.Source = nil
+		tt.change(&c, p)
+		r := standsStill(t, c)
+		assert.Equal(t, tt.state, r.Cells[10].State, want)
+		if want == others {
+			assert.Contains(t, r.Cells[10].Reason, want)
+		} else if strings.HasPrefix(want, "as many copies") {
+			assert.Contains(t, r.Cells[10].Reason, want)
+		} else {
+			assert.Equal(t, want, r.Cells[10].Reason)
+		}
+	}
+}
+
+// Until events can be missing, a cell says when that will be.
+func TestArrivingSaysWhy(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.lost(10)
+	for quiet, want := range map[time.Duration]string{
+		24*time.Hour - time.Minute: "the last acknowledgement came 23h59m0s ago, and events may take 24h0m0s",
+		24 * time.Hour:             "1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
+	} {
+		c.LastAcknowledged, c.Patience = day(50).Add(-quiet), 0 // the default
+		r := verifyOnce(t, c)
+		assert.Equal(t, arrival.Arriving, r.State)
+		assert.Equal(t, want, r.Cells[10].Reason)
+	}
+	c.Dir = t.TempDir()
+	all := slices.Clone(p.events)
+	p.lost(3)
+	verifyOnce(t, c)
+	p.events = all
+	assert.Equal(t, arrival.Complete, verifyOnce(t, c).Cells[3].State)
+	p.events = append(p.events, sent(20)[10])
+	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+}
+
+// An import that is not finished may have events that the source does not have yet.
+func TestStrangersOfAnUnfinishedImport(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events[7].ID = id(90)
+	c.IsOpen, c.EveryUUID = true, true
+	r := verifyOnce(t, c)
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Zero(t, r.Foreign)
+	assert.Equal(t, unfinished, r.Cells[7].Reason)
+	assert.Equal(t, arrival.Complete, r.Cells[6].State)
+	assert.Empty(t, r.Cells[6].Reason)
+
+	c.IsOpen = false
+	r = verifyOnce(t, c)
+	assert.Equal(t, "events with the import's ID that the source does not have; and 1 of the source are not there yet", r.Cells[7].Reason)
+	p.events[7].ID = id(8)
+	p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(7)})
+	assert.Equal(t, "events with the import's ID that the source does not have", verifyOnce(t, c).Cells[7].Reason)
+}
+
+// Events of the source that share a uuid are stored once, or once a day.
+func TestSharedUUIDs(t *testing.T) {
+	t.Parallel()
+	twice := sent(20)
+	twice[11].ID = twice[10].ID
+	c, _ := importOf(twice)
+	for i := range c.Rows {
+		c.Rows[i].Period = "1999-03"
+	}
+	c.EveryUUID = true
+	r := verifyOnce(t, c)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.EqualValues(t, 1, r.Cells[0].Doubled)
+	assert.Equal(t, "1 events of the source share the uuid of another one, and are stored once", r.Cells[0].Reason)
+
+	oneDay := sent(2)
+	oneDay[1] = oneDay[0]
+	c, p := importOf(oneDay)
+	p.events, p.copies = p.events[:1], map[int]int64{0: 1}
+	r = verifyOnce(t, c)
+	assert.Equal(t, arrival.Complete, r.State, "as many copies are there: the source settles it at the first look")
+	assert.EqualValues(t, []int64{1, 1, 2}, []int64{r.Cells[0].Doubled, r.Seen, r.Copies})
+}
+
+// A list that takes too long is read in smaller windows. Another error says why a cell was not compared.
+func TestListsThatFail(t *testing.T) {
+	t.Parallel()
+	const week = 7 * 24 * time.Hour
+	for name, tt := range map[string]struct {
+		lists  func(string, arrival.Window) error
+		listed int
+		reason string
+	}{
+		"a month is too much": {func(_ string, w arrival.Window) error {
+			if w.Until.Sub(w.From) > week {
+				return errTooMuch
+			}
+			return nil
+		}, 1 + 1 + 2 + 4 + 4 + 6 + 7, ""}, // all lists again, after each that is too much
+		"a day is too much": {func(string, arrival.Window) error { return errTooMuch }, 5, "its uuids could not be listed: 1999-03-01: too much"},
+		"another error":     {func(string, arrival.Window) error { return errOther }, 1, "its uuids could not be listed: 1999-03-01 to 1999-03-31: no room"},
+	} {
+		c, p := importOf(sent(20))
+		for i := range c.Rows {
+			c.Rows[i].Period = "1999-03"
+		}
+		p.lists, c.EveryUUID = tt.lists, true
+		r := verifyOnce(t, c)
+		assert.Equal(t, tt.reason, r.Cells[0].Reason, name)
+		assert.Equal(t, tt.reason == "", r.State == arrival.Complete, name)
+		assert.Len(t, p.listed, tt.listed, name)
+	}
+
+	c, p := importOf(sent(20))
+	p.events[10].Name = "f"
+	p.lists = func(name string, _ arrival.Window) error {
+		if name == "f" {
+			return errOther
+		}
+		return nil
+	}
+	r := verifyOnce(t, c)
+	require.Len(t, r.Outside, 1)
+	assert.Equal(t, "not all of its uuids could be listed", r.Outside[0].Reason)
+	assert.EqualValues(t, 1, r.Moved)
+	assert.Empty(t, r.ForeignIDs)
+}
+
+// A list that is shorter than its count settles nothing, whatever the counts say.
+func TestShortListsSettleNothing(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.noSums, p.short = true, 1
+	r := verifyOnce(t, c)
+	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[3].Reason)
+}
+
+// Of very many days and names that the receipt does not have, some are compared.
+func TestVeryManyOutside(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(1))
+	for i := range mostOutsideList + 2 {
+		p.events = append(p.events, Event{ID: uuid.UUID{1, byte(i >> 8), byte(i)}, Name: fmt.Sprintf("f%04d", i), Time: day(0)})
+	}
+	r := verifyOnce(t, c)
+	assert.Len(t, p.listed, mostOutsideList)
+	assert.Equal(t, []string{"2 days and names that the receipt does not have were not compared with the source: there are too many"}, r.Notes)
+	assert.EqualValues(t, []int64{mostOutsideList, 2}, []int64{r.Foreign, r.Moved})
+}
+
+// A source that has more is said to be another one. How far it is read is shown now and then.
+func TestReadingTheSource(t *testing.T) {
+	t.Parallel()
+	c, _ := importOf(sent(20))
+	c.EveryUUID, c.Read = true, 7
+	c.gives(slices.Repeat([]Event{{}}, 2*sourceSteps)...)
+	c.gives(Event{ID: id(90), Name: "f", Time: day(3)}, Event{ID: id(91), Name: "e", Time: day(30)})
+	var done []int64
+	c.Progress = func(at Progress) {
+		if at.Step == "read the source" {
+			done = append(done, at.Done, at.Total)
+		}
+	}
+	r := verifyOnce(t, c)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, []int64{sourceSteps, 7, 2 * sourceSteps, 7}, done)
+	require.Len(t, r.Notes, 1)
+	assert.Contains(t, r.Notes[0], "2 events of the source are of days and names that the receipt does not have")
+}
+
+// A comparison that was stopped continues in its folder for a day: the source is not read again, nor are
+// the lists that it had.
+func TestContinuesToCompare(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		after        time.Duration
+		change       func(*Config)
+		read, listed int
+	}{
+		"at once":           {0, func(*Config) {}, 0, 15},
+		"within a day":      {freshComparison - 1, func(*Config) {}, 0, 15},
+		"after a day":       {freshComparison, func(*Config) {}, 0, 20},
+		"of another source": {0, func(c *Config) { c.SourceID = "another" }, 1, 20},
+	} {
+		c, p := importOf(sent(20))
+		c.Dir, c.EveryUUID, c.SourceID = t.TempDir(), true, "source"
+		ctx, cancel := context.WithCancel(t.Context())
+		p.lists = func(string, arrival.Window) error {
+			if len(p.listed) == 6 {
+				cancel()
+				return ctx.Err()
+			}
+			return nil
+		}
+		read, source := 0, c.Source
+		c.Source = func(ctx context.Context) iter.Seq2[Event, error] { read++; return source(ctx) }
+		_, err := Verify(ctx, c)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorContains(t, err, "stopped, and continues with the same Dir", name)
+		p.lists, p.listed, read = nil, nil, 0
+		c.Now = func() time.Time { return day(50).Add(tt.after) }
+		tt.change(&c)
+		r := verifyOnce(t, c)
+		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, []int{tt.read, tt.listed}, []int{read, len(p.listed)}, name)
+		left, err := os.ReadDir(c.Dir)
+		require.NoError(t, err)
+		assert.Len(t, left, 2, "the memory and the lock")
+	}
+}
+
+// A look is continued for an hour.
+func TestContinuesToCount(t *testing.T) {
+	t.Parallel()
+	for after, asked := range map[time.Duration]int{freshLook - 1: 1, freshLook: 2} {
+		c, p := importOf(sent(20))
+		c.Dir = t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		p.errs = func(arrival.Window) error {
+			if len(p.asked) == 2 {
+				cancel()
+				return ctx.Err()
+			}
+			return nil
+		}
+		_, err := Verify(ctx, c)
+		require.ErrorIs(t, err, context.Canceled)
+		p.errs, p.asked = nil, nil
+		c.Now = func() time.Time { return day(50).Add(after) }
+		var steps []Progress
+		c.Progress = func(at Progress) { steps = append(steps, at) }
+		assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+		assert.Len(t, p.asked, asked)
+		last := steps[len(steps)-1]
+		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20}, last)
+	}
+}
+
+// A memory that does not fit the receipt's cells is not used.
+func TestAMemoryOfOtherCells(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*memory){
+		"cells": func(m *memory) { m.Cells = m.Cells[1:] },
+		"grew":  func(m *memory) { m.Grew = m.Grew[1:] },
+		"seen":  func(m *memory) { m.Look.Seen = m.Look.Seen[1:] },
+	} {
+		c, _ := importOf(sent(20))
+		c.Dir = t.TempDir()
+		verifyOnce(t, c)
+		v, err := newVerifier(c)
+		require.NoError(t, err)
+		require.Equal(t, 1, v.memory.Looks)
+		change(&v.memory)
+		require.NoError(t, v.files.save(&v.memory))
+		require.NoError(t, v.files.close())
+		r := verifyOnce(t, c)
+		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, 1, r.Looks, name)
+	}
+}
+
+// A window without cells that could not be counted is a note.
+func TestAWindowWithoutCellsFails(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.errs = func(w arrival.Window) error {
+		if w.From.Before(march) {
+			return errOther
+		}
+		return nil
+	}
+	r := verifyOnce(t, c)
+	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, []string{"1999-02-28, where the import has no events, could not be counted: no room"}, r.Notes)
+	p.errs = func(w arrival.Window) error {
+		if !w.From.Before(march) {
+			return errOther
+		}
+		return nil
+	}
+	assert.Empty(t, verifyOnce(t, c).Notes, "the cells say it")
+}
+
+// With Wait it gives up after ten looks in a row that have failed, and after no number of others.
+func TestWaitsAsLongAsItLooks(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		errs  func(looks int) error
+		there func(looks int) bool
+		state arrival.State
+		looks int
+	}{
+		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, arrival.Unknown, mostFailedLooks},
+		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, arrival.Complete, 26},
+		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, arrival.Complete, 15},
+		"at once":           {func(int) error { return nil }, func(int) bool { return true }, arrival.Complete, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, p := importOf(sent(1))
+				c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
+				looks := 0
+				all := p.events
+				p.errs = func(w arrival.Window) error {
+					if w.From.Before(march) { // the first window of a look
+						looks++
+					}
+					p.events = nil
+					if tt.there(looks) {
+						p.events = all
+					}
+					return tt.errs(looks)
+				}
+				r := verifyOnce(t, c)
+				assert.Equal(t, tt.state, r.State)
+				assert.Equal(t, tt.looks, r.Looks)
+			})
+		})
+	}
+}
+
+// Comparing uuids shows events as absent that may still come: then it waits for them.
+func TestWaitsForWhatWasCompared(t *testing.T) {
+	t.Parallel()
+	for name, isUnsure := range map[string]bool{"acknowledged": false, "unsure": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, p := importOf(sent(20))
+				c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
+				if isUnsure {
+					c.unsure(10)
+					p.lost(10)
+				} else {
+					p.events[10].Time = day(9) // with the one that is absent, there are as many
+					p.events[9].Time = day(10)
+					p.lost(10)
+				}
+				looks := 0
+				c.Progress = func(at Progress) {
+					if at.Step == "wait" {
+						if looks++; looks == 3 {
+							p.events = sent(20)
+						}
+					}
+				}
+				r := verifyOnce(t, c)
+				assert.Equal(t, arrival.Complete, r.State)
+				assert.Equal(t, 3, looks)
+			})
+		})
+	}
+}
+
+// Without Dir, uuids are sorted in a folder that is removed in the end.
+func TestTemporaryFolder(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	c, _ := importOf(sent(20))
+	c.EveryUUID = true
+	source := c.Source
+	c.Source = func(ctx context.Context) iter.Seq2[Event, error] {
+		left, err := os.ReadDir(temp)
+		require.NoError(t, err)
+		assert.Len(t, left, 1)
+		return source(ctx)
+	}
+	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+
+	t.Setenv("TMPDIR", filepath.Join(temp, "none"))
+	_, err = Verify(t.Context(), c)
+	require.ErrorContains(t, err, "verify.uuids in the temporary folder")
+	require.ErrorContains(t, err, "or set VerifyOptions.Dir")
+
+	c.Dir, c.Source = t.TempDir(), source
+	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State, "with Dir nothing is written elsewhere")
+}
